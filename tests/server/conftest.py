@@ -90,7 +90,7 @@ async def served(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     config = Config(database=connection.address)
-    spaces = ServedSpaces(connection, config, {}, drives=False)
+    spaces = ServedSpaces(connection, config, {}, drives=False, own=True)
     tokens = TokenStore(tmp_path / "tokens.json")
     identities = Identities(FileTokens(tokens), config.space)
     app = create_application(spaces, identities, ("127.0.0.1", "localhost"))

@@ -50,7 +50,7 @@ class Door:
         config = ServeConfig(oidc_issuer=issuer, oidc_audience="sapwood", **settings)
         self.keys = IssuerKeys(issuer, pause=0.0)
         tokens = IssuerTokens(config, "local", self.keys, leeway=0.0)
-        self.spaces = ServedSpaces(connection, Config(), {}, drives=False)
+        self.spaces = ServedSpaces(connection, Config(), {}, drives=False, own=True)
         identities = Identities(FileTokens(TokenStore(folder / "tokens.json")), "local", tokens)
         self.app = create_application(self.spaces, identities, ("127.0.0.1",))
 

@@ -16,6 +16,7 @@ from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import checkpoints_for, own_files
 from sapwood.app.engines import configured_limits, engine_for, require_durable_engine, warm
+from sapwood.app.space_folders import space_folder
 from sapwood.app.space_runners import SpacePattern, SpaceRunners
 from sapwood.config.api_keys import keys_file
 from sapwood.config.config_file import Config, McpServer, config_file, spans_address
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from sapwood.workspace.permissions.permission_gate import AskPermission, Grants, ProjectRules
     from sapwood.workspace.permissions.permission_rules import PermissionRules
     from sapwood.workspace.sandbox import Sandbox
+    from sapwood.workspace.space_folder import SpaceFolder
 
 __all__ = [
     "assemble",
@@ -44,11 +46,15 @@ __all__ = [
     "require_rules",
     "sandbox_of",
     "server_toolboxes",
+    "toolbox_for",
     "tracing_for",
     "worker",
 ]
 
 _log = logging.getLogger("sapwood.telemetry")
+
+_TENANT_VARIABLES = frozenset({"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ"})
+"""The variables of this process that commands of a tenant get."""
 
 _SPAN_PROVIDERS = {"google": "gcp.gemini"}
 """Providers whose name in OpenTelemetry's conventions differs from ours."""
@@ -87,8 +93,10 @@ def assemble(
         from sapwood.app.permission_questions import PermissionQuestions
 
         approve = PermissionQuestions(connection, seconds=ask_seconds).ask
-    toolbox = _toolbox(config, grants, approve, tuple(keys.values()))
-    programs = programs_for(config, grants, approve, tuple(keys.values()))
+    toolbox = toolbox_for(config, connection.folder, grants, approve, tuple(keys.values()))
+    programs = programs_for(
+        config, grants, approve, tuple(keys.values()), available=connection.folder is None
+    )
     return AgentRunner(
         connection,
         engine or engine_for(config, connection.outages),
@@ -116,17 +124,21 @@ async def worker(
     """Drives the agents of these spaces inside the block, those with unfinished work first.
 
     On exit open turns stay open, and another worker continues them. `at_once` is the largest
-    number of agents driven at once. Without `spaces`, it serves the space of the connection. Raises
-    `EngineError` if the configured engine has no workers or is not installed.
+    number of agents driven at once. Without `spaces`, it serves the space of the connection, in
+    which agents work in any folder. Agents of the given spaces work only in the folders that the
+    configuration gives to them. Raises `EngineError` if the configured engine has no workers or is
+    not installed.
     """
     require_durable_engine(config)
     config = config if at_once is None else structs.replace(config, workers=at_once)
+    own = spaces is None
     spaces = spaces or SpacePattern((connection.space,))
     limits = configured_limits(config)
     limits = limits.shared() if spaces.has_several else limits
     engine = engine_for(config, connection.outages, limits, lambda space: runners.serves(space))
 
     def make(of: Connection, engine_of_space: Engine) -> AgentRunner:
+        of.folder = space_folder(config, of.space, own=own)
         return assemble(
             of,
             config,
@@ -243,15 +255,22 @@ def server_toolboxes(
     ]
 
 
-def _toolbox(
-    config: Config, grants: "Grants | None", approve: "AskPermission | None", secrets: Sequence[str]
+def toolbox_for(
+    config: Config,
+    folder: "SpaceFolder | None",
+    grants: "Grants | None" = None,
+    approve: "AskPermission | None" = None,
+    secrets: Sequence[str] = (),
 ) -> Toolbox:
+    """Returns the tools of agents that may work in any folder, or only in that of their space."""
     from sapwood.workspace.permissions.kept_rules import KeptRules
     from sapwood.workspace.permissions.permission_rules import parse_rules
     from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
     rules = parse_rules(config.permissions)
     kept = KeptRules()
+    if folder is not None:
+        return _confined_toolbox(config, rules, grants, approve, secrets, folder)
     toolbox = WorkspaceToolbox(
         rules,
         approve,
@@ -271,13 +290,53 @@ def _toolbox(
     return CombinedToolbox(toolbox, *servers)
 
 
+def _confined_toolbox(
+    config: Config,
+    rules: "PermissionRules",
+    grants: "Grants | None",
+    approve: "AskPermission | None",
+    secrets: Sequence[str],
+    folder: "SpaceFolder",
+) -> Toolbox:
+    """The tools of a space with one folder, or without any: its people are not the operator.
+
+    Commands run only in a sandbox that shows nothing but the system and that folder.
+    """
+    from sapwood.workspace.combined_toolbox import CombinedToolbox, ToolboxPart
+    from sapwood.workspace.permissions.kept_rules import KeptRules
+    from sapwood.workspace.space_folder import ConfinedToolbox
+    from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
+
+    kept = KeptRules()
+    parts: list[ToolboxPart] = list(server_toolboxes(config.servers, rules, grants, approve, kept))
+    if folder.path:
+        tools = WorkspaceToolbox(
+            rules,
+            approve,
+            grants=grants,
+            environment={k: v for k, v in os.environ.items() if k in _TENANT_VARIABLES},
+            secrets=secrets,
+            project=kept,
+            guards=_guards(config),
+            folder=folder,
+            folder_network=config.folders_network,
+        )
+        parts.insert(0, tools)
+    return ConfinedToolbox(CombinedToolbox(*parts), folder)
+
+
 def programs_for(
     config: Config,
     grants: "Grants | None" = None,
     approve: "AskPermission | None" = None,
     secrets: Sequence[str] = (),
+    *,
+    available: bool = True,
 ) -> "Programs":
-    """Returns the agent programs of this machine; none of them is started yet."""
+    """Returns the agent programs of this machine; none of them is started yet.
+
+    Those that are not `available` fail: they would run as the operator, outside the sandbox.
+    """
     from sapwood.app.program_access import Programs
     from sapwood.workspace.permissions.kept_rules import KeptRules
     from sapwood.workspace.permissions.permission_gate import PermissionGate
@@ -285,7 +344,7 @@ def programs_for(
 
     rules = parse_rules(config.permissions)
     gate = PermissionGate(rules, approve, grants, KeptRules(), tuple(secrets))
-    return Programs(gate, _guards(config))
+    return Programs(gate, _guards(config), available=available)
 
 
 def sandbox_of(config: Config) -> "Sandbox | None":

@@ -24,6 +24,9 @@ from sapwood.runtime.log import Log
 
 if TYPE_CHECKING:
     from sapwood.client.http_session import HttpSession
+    from sapwood.core.commands import Command
+    from sapwood.core.refusals import Refusal
+    from sapwood.workspace.space_folder import SpaceFolder
 
 __all__ = ["Connection", "OutageReporter", "connect", "open_log"]
 
@@ -43,7 +46,8 @@ class Connection:
     `close` also closes the log. `secrets` are values to mask in all texts, in addition to
     everything that has the form of a secret. `wakes` wakes workers after each commit, for a process
     that does not drive agents itself. With a `server`, the log is that of a server of another
-    machine, which carries out all commands.
+    machine, which carries out all commands. `folder` is the only folder in which agents of the
+    space work; None if they may work in any. It is set before agents are run.
     """
 
     def __init__(
@@ -66,16 +70,22 @@ class Connection:
         self._owner = owner
         self._secrets = tuple(secrets)
         self.server = server
+        self.folder: SpaceFolder | None = None
         self.dispatcher = self._new_dispatcher()
         self.dispatcher.on_commit(self._committed)
         self._counters: dict[str, Counter] = {}
 
     def _new_dispatcher(self) -> Dispatcher:
         if self.server is None:
-            return Dispatcher(self.log, self.space, self.counter_for, mask=self.masked)
+            return Dispatcher(
+                self.log, self.space, self.counter_for, mask=self.masked, check=self._refused_path
+            )
         from sapwood.app.remote_dispatcher import RemoteDispatcher
 
         return RemoteDispatcher(self.server, self.log, self.space, self.counter_for)
+
+    def _refused_path(self, command: "Command") -> "Refusal | None":
+        return None if self.folder is None else self.folder.refusal(command)
 
     def counter_for(self, model: str) -> Counter:
         """Returns the best token counter for a model."""

@@ -53,11 +53,14 @@ def conversation_service(
     `compact` writes a summary with a model. `start_work` is called when an agent gets work, and
     does not wait. `allow` are the rules that were given for this run. `picks`: the face has lists
     to pick a missing argument from. `assume` brings the session of an agent that runs in this
-    process to its live path.
+    process to its live path. In a space with one folder, there are no agent programs, no sessions
+    of them and no checkpoints: all of these run programs outside the sandbox.
     """
 
     if connection.server is not None:
         return _remote_service(connection, connection.server, picks=picks)
+
+    confined = connection.folder is not None
 
     async def take_over(fork: Fork) -> AgentId:
         from sapwood.context_actions.session_fork import take_over
@@ -67,16 +70,17 @@ def conversation_service(
     return ConversationService(
         Services(
             connection,
-            ConfiguredModels(config, keys),
+            ConfiguredModels(config, keys, programs=not confined),
             compact,
-            lambda: _git_checkpoints(connection, config.checkpoints),
-            take_over,
+            None if confined else lambda: _git_checkpoints(connection, config.checkpoints),
+            None if confined else take_over,
             start_work,
             _rule_sources(config, allow),
             picks,
             lambda workspace: _read_instructions(workspace, config.context),
-            LazySessionChanges(connection),
-            assume,
+            None if confined else LazySessionChanges(connection),
+            None if confined else assume,
+            connection.folder,
         )
     )
 
@@ -152,8 +156,11 @@ def _rule_sources(config: Config, allow: Sequence[str] = ()) -> RuleSources:
 
 
 def checkpoints_for(connection: Connection, config: Config) -> Checkpoints | None:
-    """Returns what saves the files of a workspace, or None if saving is switched off."""
-    enabled = config.checkpoints.enabled
+    """Returns what saves the files of a workspace, or None if saving is switched off.
+
+    It is off in a space with one folder: git would read settings that its tenant wrote.
+    """
+    enabled = config.checkpoints.enabled and connection.folder is None
     return _git_checkpoints(connection, config.checkpoints) if enabled else None
 
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from sapwood.conversation.configured_models import NO_PROGRAMS
 from sapwood.core.content import Usage
+from sapwood.core.model_calls import Failure
 from sapwood.core.state import State
 from sapwood.providers.program_list import make_provider
 from sapwood.runtime.agent_provider import AgentProvider, ProviderQuestion, ToolPermit
@@ -36,13 +38,18 @@ _PATHS = ("file_path", "notebook_path", "path")
 class Programs:
     """The agent programs of this machine. A provider is made at its first use."""
 
-    def __init__(self, gate: "PermissionGate", guards: "PathGuards") -> None:
+    def __init__(
+        self, gate: "PermissionGate", guards: "PathGuards", *, available: bool = True
+    ) -> None:
+        self._available = available
         self._gate = gate
         self._guards = guards
         self._providers: dict[str, AgentProvider] = {}
 
     def provider(self, program: str) -> AgentProvider:
-        """The provider of this program. Raises `Failure` if there is none."""
+        """The provider of this program. Raises `Failure` if there is none, or if it may not run."""
+        if not self._available:
+            raise Failure("no_model", NO_PROGRAMS)
         known = self._providers.get(program)
         if known is None:
             known = self._providers[program] = make_provider(program)

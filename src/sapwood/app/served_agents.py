@@ -42,8 +42,8 @@ class ServedAgents:
     ) -> None:
         self.connection = connection
         self.config = config
-        self.folder = os.getcwd()
-        """The folder of new conversations that name no other."""
+        self.folder = os.getcwd() if connection.folder is None else connection.folder.path
+        """The folder of new conversations that name no other; empty if they have none."""
         self._keys = dict(keys)
         self._drives = drives
         self._engine = LazyEngine(config)

@@ -391,6 +391,17 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     retention_hours: Annotated[
         Positive, explained("Hours between two looks of a worker for idle conversations.")
     ] = 6.0
+    folders: Annotated[
+        dict[str, str],
+        explained(
+            "The folder in which agents of a space work, by the name of the space. * is every "
+            "other space, with {space} in the path; any lets a space of your own use all folders.",
+            example='"/srv/acme"',
+        ),
+    ] = {}
+    folders_network: Annotated[
+        bool, explained("Whether shell commands in the folders of spaces may use the network.")
+    ] = False
 
     @property
     def address(self) -> str:

@@ -24,6 +24,7 @@ from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import OpenAgent
 from sapwood.workspace.permissions.kept_rules import RuleSources
+from sapwood.workspace.space_folder import SpaceFolder
 
 __all__ = [
     "Call",
@@ -102,7 +103,8 @@ class Services(Struct, frozen=True):
     `permissions` are the rules for tools. `picks`: a person can pick a missing argument
     from a list. `instructions` reads the default prompt and the workspace's instructions;
     it returns None if both are switched off. `sessions` changes the sessions of other programs.
-    `assume` does it for an agent whose program runs in this process.
+    `assume` does it for an agent whose program runs in this process. `folder` is the only folder in
+    which agents of the space work; None if they may work in any.
     """
 
     space: OpenSpace
@@ -116,6 +118,12 @@ class Services(Struct, frozen=True):
     instructions: Callable[[Workspace], tuple[InstructionText, ...] | None] | None = None
     sessions: ProgramSessions | None = None
     assume: Callable[[AgentId], Awaitable[None]] | None = None
+    folder: SpaceFolder | None = None
+
+    def workspace_of(self, state: State) -> Workspace:
+        """The workspace of an agent, without a folder if the space does not allow that folder."""
+        workspace = state.workspace
+        return workspace if self.folder is None else self.folder.confined(workspace)
 
 
 class Person(Struct, frozen=True):

@@ -19,6 +19,7 @@ from sapwood.models.model_routes import PROVIDERS, find_model, model_names, reso
 
 __all__ = [
     "KNOWN_MODELS",
+    "NO_PROGRAMS",
     "ConfiguredModels",
     "ModelAccount",
     "first_settings",
@@ -30,6 +31,12 @@ __all__ = [
     "switch_model",
 ]
 
+
+NO_PROGRAMS = (
+    "Agent programs run only for the person at the machine, not in this space. Choose a model: "
+    "/model NAME"
+)
+"""Why a program cannot be the model of a conversation in a space with a folder of its own."""
 
 KNOWN_MODELS = (
     *PROGRAMS,
@@ -43,9 +50,10 @@ KNOWN_MODELS = (
 
 
 class ConfiguredModels:
-    """The models that the configuration and the API keys give access to."""
+    """The models that the configuration and the API keys give access to; `programs` if wanted."""
 
-    def __init__(self, config: Config, keys: Mapping[str, str]) -> None:
+    def __init__(self, config: Config, keys: Mapping[str, str], *, programs: bool = True) -> None:
+        self._programs = programs
         self._config = config
         self._keys = keys
 
@@ -56,6 +64,8 @@ class ConfiguredModels:
 
     def require(self, model: str) -> None:
         """Raises `Failure` if this model cannot be called: no name, no API key or no package."""
+        if not self._programs and program_executor(model) is not None:
+            raise Failure("no_model", NO_PROGRAMS)
         require_model(model, self._config, self._keys)
 
     def doubt(self, model: str) -> str:

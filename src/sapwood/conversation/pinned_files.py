@@ -77,11 +77,11 @@ async def _read(services: Services, state: State, path: str) -> tuple[str, str]:
         rules = await _rules(services, state)
     except ToolError as error:
         raise PinnedFileError(str(error).removesuffix(" Tell the user.")) from error
-    return await asyncio.to_thread(read_pinned_file, state.workspace, path, rules)
+    return await asyncio.to_thread(read_pinned_file, services.workspace_of(state), path, rules)
 
 
 async def _rules(services: Services, state: State) -> PermissionRules:
     if services.permissions is None:
         return ()
-    root = await asyncio.to_thread(root_of, state.workspace)
+    root = await asyncio.to_thread(root_of, services.workspace_of(state))
     return parse_rules(each.rule for each in await services.permissions.listed(root))

@@ -474,7 +474,8 @@ class ConversationService:
         if read is None:
             return None
         runs_itself = program_executor(state.settings.model) is not None  # and reads them itself
-        texts = None if runs_itself else await asyncio.to_thread(read, state.workspace)
+        workspace = self.services.workspace_of(state)
+        texts = None if runs_itself else await asyncio.to_thread(read, workspace)
         return () if texts is None and state.instructions else texts
 
     async def _model_of(self, agent: AgentId, step: CommandStep) -> ModelCall:

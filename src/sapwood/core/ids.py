@@ -9,6 +9,8 @@ from typing import NewType
 
 from msgspec import Struct
 
+from sapwood.core.machine_paths import MachinePath
+
 __all__ = [
     "AgentId",
     "CommandId",
@@ -83,7 +85,7 @@ class Origin(Struct, frozen=True, omit_defaults=True, gc=False):
 
     source: str
     session: str
-    path: str = ""
+    path: MachinePath = ""
 
 
 class Passage(Struct, frozen=True, array_like=True, gc=False):

@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from sapwood.core.context import ROOT, Context
 from sapwood.core.ids import Passage
+from sapwood.core.machine_paths import MachinePath
 
 __all__ = ["AssumedSession", "NativeRows", "ProgramSession"]
 
@@ -17,7 +18,7 @@ class ProgramSession(Struct, frozen=True, omit_defaults=True, gc=False):
 
     program: str
     id: str
-    path: str = ""
+    path: MachinePath = ""
 
 
 class AssumedSession(Struct, frozen=True, omit_defaults=True):

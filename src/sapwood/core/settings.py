@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
+from sapwood.core.machine_paths import MachinePath
 from sapwood.core.turn_params import TurnParams
 
 __all__ = [
@@ -120,6 +121,6 @@ class SettingsChange(Struct, frozen=True, omit_defaults=True):
 class Workspace(Struct, frozen=True, omit_defaults=True):
     """The place where an agent works: project folder, git worktree and branch."""
 
-    folder: str = ""
-    worktree: str = ""
+    folder: MachinePath = ""
+    worktree: MachinePath = ""
     branch: str = ""

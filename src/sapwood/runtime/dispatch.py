@@ -90,12 +90,15 @@ class Dispatcher:
         counter_for: Callable[[str], Counter],
         *,
         mask: Mask | None = None,
+        check: Callable[[Command], Refusal | None] | None = None,
         kept_open: int = 256,
     ) -> None:
+        """`check` may refuse a command of any sender, before it is decided."""
         self._log = log
         self._space = space
         self._counter_for = counter_for
         self._gate = Gate(mask)
+        self._check = check
         self._accounts = FamilyAccounts(log, space)
         self._kept_open = kept_open
         self._listeners: list[Callable[[tuple[Append, ...]], None]] = []
@@ -235,6 +238,8 @@ class Dispatcher:
         converted = self._gate.command(command)
         if isinstance(converted, Refusal):
             return converted
+        if self._check is not None and (refused := self._check(converted)) is not None:
+            return refused
         converted_meta = self._gate.meta(meta)
         if isinstance(converted_meta, Refusal):
             return converted_meta

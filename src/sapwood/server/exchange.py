@@ -14,11 +14,14 @@ from sapwood.config.server_tokens import TokenScope
 from sapwood.conversation.service import ConversationService
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
+from sapwood.core.machine_paths import found_paths
 from sapwood.core.refusals import UnknownAgent
+from sapwood.core.settings import Workspace
 from sapwood.server.access.principal import Principal
 from sapwood.server.access.request_checks import MOST_BYTES, read_json
 from sapwood.server.problems import Problem, refusal_problem
 from sapwood.server.served_space import ServedSpace
+from sapwood.workspace.space_folder import SpaceFolder
 
 __all__ = ["Endpoint", "Exchange", "Handler", "json_response"]
 
@@ -76,16 +79,39 @@ class Exchange:
         """The id of the agent that the path names. Raises `Problem` if there is none."""
         return (await self.facts()).agent
 
-    def require_folder(self, folder: str) -> None:
-        """Raises `Problem` unless the principal may work there.
+    def own_folder(self, given: str) -> str:
+        """The folder of a new conversation: the given one, which begins at that of the space.
 
-        Whoever works in a folder reads its files. So a folder that is neither that of the server
-        nor below it is for those who administer the machine.
+        Raises `Problem` if the conversation may not be there.
         """
-        own = os.path.realpath(self.space.agents.folder)
-        named = os.path.realpath(os.path.expanduser(folder)) if folder else own
-        if os.path.commonpath([own, named]) != own:
-            self.principal.require("admin")
+        own = self.space.agents.folder
+        folder = os.path.join(own, os.path.expanduser(given)) if given else own
+        self.require_paths(Workspace(folder))
+        return folder
+
+    def require_paths(self, command: Struct) -> None:
+        """Raises `Problem` unless the principal may use every path of the machine in a command.
+
+        Whoever works in a folder reads its files. A space with a folder of its own refuses all
+        others by itself. In the space of the person at the machine, what is outside of the current
+        folder is for those who administer the machine.
+        """
+        if self.space.connection.folder is not None:
+            return
+        own = SpaceFolder(os.path.realpath(self.space.agents.folder))
+        for found in found_paths(command):
+            if not own.holds(os.path.join(own.path, os.path.expanduser(found.path))):
+                self.principal.require("admin")
+
+    def require_own_machine(self) -> None:
+        """Raises `Problem` unless the principal administers the machine that the space works on."""
+        self.principal.require("admin")
+        if self.space.connection.folder is not None:
+            raise Problem(
+                403,
+                "Other machine",
+                "Sessions of the server's machine are for the person there, not for this space.",
+            )
 
     def query(self, name: str, default: str = "") -> str:
         """A parameter of the query."""

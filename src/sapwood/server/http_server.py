@@ -54,7 +54,9 @@ async def serve(
 
     After `stopped`, it still answers for `drain` seconds, but is not ready: a proxy goes elsewhere.
     Calls `on_ready` with the address and the one-time token. An address that other machines can
-    reach needs a name by which the server may be addressed. Raises `SapwoodError`.
+    reach needs a name by which the server may be addressed. If only this machine can reach the
+    server, its own space is that of the person who started it: agents there work in the current
+    folder, or in any other one. Raises `SapwoodError`.
     """
     names = tuple(host_names)
     if not _is_loopback(host) and not names:
@@ -64,7 +66,8 @@ async def serve(
         )
     if not drives and connection.address and connection.wakes is None:
         connection.wakes = WorkerWakes(connection.address, connection.log)
-    spaces = ServedSpaces(connection, config, keys, drives=drives)
+    own = _is_loopback(host) and not names and not config.serve.oidc_issuer
+    spaces = ServedSpaces(connection, config, keys, drives=drives, own=own)
     identities = Identities(tokens_of(connection.log), config.space, await _issuer(config))
     with open_listener(host, port) as listener:
         limits = RequestLimits(config.serve, counts_of(connection.log))

@@ -32,6 +32,7 @@ _STATUS = {
     "TooLong": 413,
     "BudgetReached": 402,
     "HumanOnly": 403,
+    "FolderNotAllowed": 403,
     "SystemOnly": 403,
 }
 """The HTTP status of refusals by name; every other refusal is a conflict with the present state."""

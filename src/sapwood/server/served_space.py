@@ -10,6 +10,7 @@ from sapwood.app.connection import Connection
 from sapwood.app.health_server import Health
 from sapwood.app.prompt_end import DriveFailure
 from sapwood.app.served_agents import ServedAgents
+from sapwood.app.space_folders import space_folder
 from sapwood.config.config_file import Config
 from sapwood.conversation.conversation_states import ConversationStates
 from sapwood.conversation.machine_sessions import MachineSessions
@@ -111,11 +112,22 @@ class ServedSpace:
 
 
 class ServedSpaces:
-    """The spaces of one database, each opened at its first use."""
+    """The spaces of one database, each opened at its first use.
+
+    `own`: the space of the connection is that of the person who started the server, so its agents
+    work in any folder. Agents of other spaces work in the folders that the configuration gives.
+    """
 
     def __init__(
-        self, connection: Connection, config: Config, keys: Mapping[str, str], *, drives: bool
+        self,
+        connection: Connection,
+        config: Config,
+        keys: Mapping[str, str],
+        *,
+        drives: bool,
+        own: bool = False,
     ) -> None:
+        self._own = own
         self._connection = connection
         self._config = config
         self._keys = keys
@@ -131,8 +143,10 @@ class ServedSpaces:
         found = self._spaces.get(name)
         if found is None:
             connection = self._connection
-            if name != connection.space:
+            is_home = name == connection.space
+            if not is_home:
                 connection = connection.with_space(name)
+            connection.folder = space_folder(self._config, name, own=self._own and is_home)
             agents = ServedAgents(connection, self._config, self._keys, drives=self._drives)
             found = self._spaces[name] = ServedSpace(agents, self.health)
         return found

@@ -25,6 +25,8 @@ from sapwood.workspace.permissions.permission_rules import PermissionRules
 from sapwood.workspace.places import Place, locate, root_of
 from sapwood.workspace.programs import environment_for_tools
 from sapwood.workspace.sandbox import Sandbox, sandbox_problem
+from sapwood.workspace.space_folder import SpaceFolder
+from sapwood.workspace.tenant_sandbox import TenantSandbox
 from sapwood.workspace.tool_output import ToolBlocked, ToolError
 from sapwood.workspace.tools.file_changes import (
     edit_file,
@@ -94,6 +96,9 @@ class WorkspaceToolbox:
     system can; with `requires_sandbox` no command runs where it cannot. A command that the sandbox
     confines, without network and with its files saved, is not asked about, unless
     `asks_in_sandbox`.
+
+    With a `folder`, no file outside of it is opened, whatever rules and people say. Commands then
+    run only in the sandbox of tenants, with a network if `folder_network` says so.
     """
 
     def __init__(
@@ -109,12 +114,16 @@ class WorkspaceToolbox:
         sandbox: Sandbox | None = None,
         requires_sandbox: bool = False,
         asks_in_sandbox: bool = False,
+        folder: SpaceFolder | None = None,
+        folder_network: bool = False,
     ) -> None:
         self._gate = PermissionGate(rules, approve, grants, project, tuple(secrets))
         self._guards = guards or PathGuards()
         self._sandbox = Confinement(sandbox, self._guards) if sandbox else None
         self._asks_in_sandbox = asks_in_sandbox
         self._requires_sandbox = requires_sandbox
+        self._folder = folder
+        self._tenant = TenantSandbox(folder.path, folder_network) if folder else None
         self._secrets = tuple(secrets)
         self._environment = environment_for_tools(environment, secrets)
         self._tools: dict[str, Callable[[_Call], Awaitable[ToolOutcome]]] = {
@@ -143,6 +152,8 @@ class WorkspaceToolbox:
             return ToolOutcome(f"There is no tool {name}. Try {close}.", error=True)
         try:
             root = await asyncio.to_thread(root_of, use.workspace)
+            if self._folder is not None and not self._folder.holds(root):
+                raise ToolError("The workspace was moved out of the folder of this space.")
             granted = await self._gate.granted_to(use.agent)
             return await tool(_Call(use, root, granted))
         except ToolBlocked as blocked:
@@ -206,6 +217,8 @@ class WorkspaceToolbox:
         place = await asyncio.to_thread(locate, call.root, wanted.cwd)
         if not place.is_inside:
             raise ToolError(f"{wanted.cwd} is outside the workspace. Give a folder in it.")
+        if self._tenant is not None:
+            return await self._tenant_shell(call, wanted, place, self._tenant)
         astray = await asyncio.to_thread(self._guards.words_astray, place, wanted.command)
         sandbox = await self._sandbox_for(call.root)
         change = await asyncio.to_thread(sandbox.change, call.root) if sandbox else ""
@@ -220,6 +233,19 @@ class WorkspaceToolbox:
         )
         if sandbox and action.must_ask:  # a person allowed it, so it may have changed .git
             await asyncio.to_thread(sandbox.accept, call.root)
+        return ToolOutcome(result.text, error=result.failed)
+
+    async def _tenant_shell(
+        self, call: _Call, wanted: Shell, place: Place, sandbox: TenantSandbox
+    ) -> ToolOutcome:
+        """Runs a command in the folder of a space. Nobody can allow it more than the sandbox."""
+        if wanted.needs:
+            raise ToolError("Commands of this space cannot leave its sandbox. Leave needs out.")
+        if problem := await asyncio.to_thread(sandbox_problem):
+            raise ToolError(f"shell needs a sandbox here, and there is none: {problem}.")
+        action = ShellAction("shell", wanted.command, place.shown)
+        await self._gate.require(action, call.use.agent, call.root, mode=call.use.mode)
+        result = await run_shell(wanted.command, place, wanted.timeout, self._environment, sandbox)
         return ToolOutcome(result.text, error=result.failed)
 
     def _with_needs(
@@ -264,6 +290,8 @@ class WorkspaceToolbox:
     ) -> Place:
         """The place of a path. Raises `ToolError` unless rules or a person allow the action."""
         place = await asyncio.to_thread(locate, call.root, path)
+        if self._folder is not None and not place.is_inside:
+            raise ToolError(f"{path} is outside the workspace. Give a path inside it.")
         action = await asyncio.to_thread(self._file_action, call.use.call.name, place)
         shown = ""
         decision = self._gate.decision(action, call.root, call.granted, call.use.mode)

@@ -17,6 +17,7 @@ __all__ = ["command"]
         "sapwood serve --port 0",
         "sapwood serve --oidc-issuer https://id.example --oidc-audience sapwood",
         "sapwood serve --host 0.0.0.0 --host-name sapwood.example --no-agents",
+        "sapwood serve --host-name sapwood.example --folder '*=/srv/sapwood/{space}'",
     ]
 )
 @click.option(
@@ -63,6 +64,13 @@ __all__ = ["command"]
     metavar="SECONDS",
     help="After a signal, answer so long while /readyz says 503, for a proxy.",
 )
+@click.option(
+    "--folder",
+    "folders",
+    multiple=True,
+    metavar="SPACE=PATH",
+    help="Let agents of a space work in this folder; repeatable. '*=/srv/{space}' is for the rest.",
+)
 @click.option("--no-agents", is_flag=True, help="Run no agents here; workers answer prompts.")
 @click.pass_obj
 def command(
@@ -75,14 +83,19 @@ def command(
     oidc_rules: tuple[str, ...],
     reader_database: str | None,
     drain: float,
+    folders: tuple[str, ...],
     no_agents: bool,
 ) -> None:
     """Serve conversations over HTTP and in a browser.
 
     Prints an address with a token that works once: the browser that opens it stays signed in. For
     programs and other people, make tokens: sapwood token new NAME
+
+    On your own machine, conversations of your space work in the current folder. Where others can
+    reach the server, and in all other spaces, they have no files unless --folder gives them some.
     """
     from sapwood.config.extras import missing_extras, not_installed
+    from sapwood.config.space_folders import parse_folders, require_separate
 
     settings = invocation.config.serve
     settings = structs.replace(
@@ -91,7 +104,9 @@ def command(
         oidc_audience=oidc_audience or settings.oidc_audience,
         oidc_rules=oidc_rules or settings.oidc_rules,
     )
-    config = structs.replace(invocation.config, serve=settings)
+    given = parse_folders(folders, invocation.config.folders)
+    require_separate(given)
+    config = structs.replace(invocation.config, serve=settings, folders=given)
     if missing := missing_extras("serve"):
         raise ModuleNotFoundError(not_installed("The server", *missing))
     invocation.run(

@@ -45,6 +45,13 @@ _log = logging.getLogger("sapwood.worker")
     help="Spaces to serve, such as '*' or 'acme-*', instead of one space. May be repeated.",
 )
 @click.option(
+    "--folder",
+    "folders",
+    multiple=True,
+    metavar="SPACE=PATH",
+    help="Let agents of a space work in this folder; repeatable. '*=/srv/{space}' is for the rest.",
+)
+@click.option(
     "--app",
     metavar="MODULE:NAME",
     help="Run agents with the tools and models of a sapwood.runtime(…) in a Python module.",
@@ -66,6 +73,7 @@ def command(
     invocation: Invocation,
     at_once: int | None,
     spaces: tuple[str, ...],
+    folders: tuple[str, ...],
     app: str | None,
     health: str | None,
     log_format: str,
@@ -75,15 +83,26 @@ def command(
     Any number of workers can share a database. Each agent is run by one worker at a time. If a
     worker dies, another one takes over its agents. SIGTERM and Ctrl-C stop a worker cleanly: open
     turns stay open, and the next worker continues them.
+
+    With --spaces, agents have files only in the folders that --folder or the setting 'folders'
+    gives to their spaces. Without, they work in the folders of their conversations.
     """
+    from msgspec import structs
+
+    from sapwood.config.space_folders import parse_folders, require_separate
+
+    given = parse_folders(folders, invocation.config.folders)
+    require_separate(given)
+    config = structs.replace(invocation.config, folders=given)
     described = None if app is None else _load(app)
     place = None if health is None else _place(health)
     with log_as_json() if log_format == "json" else nullcontext():
-        invocation.run(lambda: _work(invocation, at_once, spaces, described, place))
+        invocation.run(lambda: _work(invocation, config, at_once, spaces, described, place))
 
 
 async def _work(
     invocation: Invocation,
+    config: "Config",
     at_once: int | None,
     spaces: tuple[str, ...],
     described: "Runtime | None",
@@ -95,7 +114,6 @@ async def _work(
     from sapwood.cli.run.stop_request import stop_on_signals
     from sapwood.config.database_address import shown_address
 
-    config = invocation.config
     pattern = SpacePattern.of(spaces) if spaces else None
     with stop_on_signals() as stop:
         async with (

@@ -33,7 +33,7 @@ from sapwood.core.commands import (
 )
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, title_of
-from sapwood.core.refusals import Refusal
+from sapwood.core.refusals import FolderNotAllowed, Refusal
 from sapwood.core.settings import SettingsChange, Workspace
 from sapwood.runtime.clock_and_ids import new_agent_id, new_mail_id
 from sapwood.runtime.dispatch import Done
@@ -213,7 +213,7 @@ async def archive(call: Call) -> Changed:
     """Archives the agent, and removes its worktree if that is clean and nobody else works there."""
     from sapwood.workspace.worktrees import remove_worktree
 
-    workspace = (await call.opened()).state.workspace
+    workspace = call.services.workspace_of((await call.opened()).state)
     done = await call.give(Archive(call.agent))
     removed = ""
     if workspace.worktree and not done.repeated:
@@ -229,7 +229,7 @@ async def unarchive(call: Call) -> Changed:
     from sapwood.workspace.worktrees import restore_worktree
 
     done = await call.give(Unarchive(call.agent))
-    workspace = (await call.opened()).state.workspace
+    workspace = call.services.workspace_of((await call.opened()).state)
     restored = await asyncio.to_thread(restore_worktree, workspace)
     return Changed(call.agent, f"{done.message} {restored}".rstrip(), done.events)
 
@@ -281,6 +281,8 @@ async def _worktree(call: Call, agent: AgentId, branch: str) -> tuple[Workspace,
     """Makes a worktree; returns the workspace with it, and a sentence. Raises `RefusedError`."""
     from sapwood.workspace.worktrees import add_worktree
 
+    if call.services.folder is not None:
+        raise RefusedError(FolderNotAllowed("a worktree"))
     state = (await call.opened()).state
     added = await asyncio.to_thread(add_worktree, state.workspace, branch or f"sapwood/{agent}")
     if isinstance(added, Refusal):

@@ -39,7 +39,7 @@ async def _shown(call: Call) -> PermissionsShown:
     state = (await call.opened()).state if call.current else None
     mode = state.settings.permission_mode if state else "ask"
     sources = call.services.permissions or RuleSources()
-    rules = await sources.listed(project_folder(state.workspace) if state else "")
+    rules = await sources.listed(project_folder(call.services.workspace_of(state)) if state else "")
     return PermissionsShown(mode, MODES[mode], rules)
 
 
@@ -70,7 +70,7 @@ async def _removed(call: Call, line: str) -> Changed:
 
 async def _project(call: Call) -> tuple[KeptRules, str]:
     sources = call.services.permissions
-    folder = project_folder((await call.opened()).state.workspace)
+    folder = project_folder(call.services.workspace_of((await call.opened()).state))
     if sources is None or sources.kept is None or not folder:
         raise call.misused("Rules can be kept only for an agent that works in a folder.")
     return sources.kept, folder

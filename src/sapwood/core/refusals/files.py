@@ -6,6 +6,7 @@ __all__ = [
     "BranchExists",
     "CheckpointGone",
     "FilesInUse",
+    "FolderNotAllowed",
     "NoCheckpoint",
     "NoRepository",
     "NotRestored",
@@ -155,6 +156,20 @@ class RevertOvertaken(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return "Another revert has started in the meantime. Type /revert to finish that one."
+
+
+class FolderNotAllowed(Refusal, frozen=True):
+    """Agents of a space work only in the folder that the space was given."""
+
+    path: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Conversations of this space cannot use {self.path}. Nothing was changed. Leave it "
+            "out, or ask the operator of the server to give the space a folder with "
+            "'sapwood serve --folder SPACE=PATH'."
+        )
 
 
 class NoRepository(Refusal, frozen=True):

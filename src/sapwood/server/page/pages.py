@@ -214,7 +214,7 @@ async def _listed(
     """The list. Sessions of other programs are shown to who administers this machine."""
     states = await call.space.states.of(agents)
     found = call.space.machine_sessions
-    shows = "admin" in call.principal.scopes
+    shows = "admin" in call.principal.scopes and call.space.connection.folder is None
     sessions = await found.unimported(call.space.connection) if shows else ()
     return Listed(agents, states, sessions, now(), current)
 

@@ -31,8 +31,7 @@ async def start_agent(call: Exchange) -> Response:
     body = await call.body()
     text = _text(body, "prompt")
     name = _text(body, "name")
-    folder = _text(body, "folder") or call.space.agents.folder
-    call.require_folder(folder)
+    folder = call.own_folder(_text(body, "folder"))
     given = await call.command_id()
     agent = await call.service.start(
         folder,

@@ -89,20 +89,20 @@ def _command(body: dict[str, object]) -> Command:
 
 def _require_scope(call: Exchange, command: Command) -> None:
     """Answers to questions, changes of permissions and other folders need the scope for them."""
+    call.require_paths(command)
     match command:
         case AnswerQuestion():
             call.principal.require("approve")
         case Configure(change=change):
             _require_scope_of_change(call, change)
-        case StartAgent(settings=settings, workspace=workspace):
+        case StartAgent(settings=settings, origin=origin):
             if settings.permission_mode not in ("ask", "read-only"):
                 call.principal.require("approve")
-            call.require_folder(workspace.folder)
-        case Fork(change=change, workspace=workspace):
+            if origin is not None:
+                call.require_own_machine()
+        case Fork(change=change):
             if change is not None:
                 _require_scope_of_change(call, change)
-            if workspace is not None:
-                call.require_folder(workspace.folder)
         case _:
             pass
 

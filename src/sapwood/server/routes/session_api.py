@@ -15,6 +15,7 @@ __all__ = ["session_endpoints"]
 
 async def list_sessions(call: Exchange) -> Response:
     """The sessions that are not imported."""
+    call.require_own_machine()
     sessions = [
         {
             "session": each.key,
@@ -31,6 +32,7 @@ async def list_sessions(call: Exchange) -> Response:
 
 async def import_session(call: Exchange) -> Response:
     """Imports a session, or what is new in it. The answer names its agent."""
+    call.require_own_machine()
     key = (await call.body()).get("session")
     found = await call.space.machine_sessions.get(key) if isinstance(key, str) else None
     if found is None:

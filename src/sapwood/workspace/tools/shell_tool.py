@@ -17,6 +17,7 @@ from sapwood.workspace import process_reaper
 from sapwood.workspace.confinement import Confined, Confinement, Need
 from sapwood.workspace.places import Place, is_folder
 from sapwood.workspace.programs import ProgramResult, run_program
+from sapwood.workspace.tenant_sandbox import TenantSandbox
 from sapwood.workspace.tool_output import ToolError
 
 __all__ = ["ShellResult", "run_shell", "sandbox_hints"]
@@ -51,7 +52,7 @@ async def run_shell(
     place: Place,
     seconds: float,
     environment: Mapping[str, str],
-    sandbox: Confinement | None = None,
+    sandbox: Confinement | TenantSandbox | None = None,
     needs: Collection[Need] = (),
 ) -> ShellResult:
     """Runs a command line in a folder, in the sandbox if one is given.
@@ -62,6 +63,10 @@ async def run_shell(
         raise ToolError(f"{place.shown} is not a folder. Give one as cwd.")
     shell = shutil.which("bash") or "/bin/sh"
     arguments = [shell, "-c", command]
+    if isinstance(sandbox, TenantSandbox):
+        confined = await asyncio.to_thread(sandbox.command, arguments, place.root, place.real)
+        result = await _run(confined, place, seconds, environment)
+        return ShellResult(_text(result, seconds), result.status != 0)
     if sandbox is not None:
         return await _run_confined(sandbox, arguments, place, seconds, environment, needs)
     if sys.platform == "linux" and sys.executable:
