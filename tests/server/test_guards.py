@@ -6,7 +6,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from sapwood.config.server_tokens import SCOPES, TokenScope
+from sapwood.config.server_tokens import MAX_SESSIONS, SCOPES, TokenScope
 from sapwood.core.command_table import TABLE
 from sapwood.server.access.identity import COOKIE
 from sapwood.server.access.rate_limit import OpenStreams, RateLimit
@@ -76,7 +76,7 @@ async def test_each_command_of_the_table_has_a_route_with_its_scope() -> None:
 
 async def test_another_host_name_is_refused(served: Served) -> None:
     async with served.client() as client:
-        for host in ("evil.example", "127.0.0.1.evil.example", "", "127.0.0.1@evil.example"):
+        for host in ("evil.example", "127.0.0.1.evil.example", "[::2]", "localhost.:80"):
             answer = await client.get("/v1/agents", headers={"Host": host})
             assert answer.status_code == 421, host
         assert (await client.get("/v1/agents", headers={"Host": "localhost:8420"})).is_success
@@ -131,9 +131,10 @@ async def test_every_answer_has_the_headers_that_keep_a_page_to_its_origin(serve
 
 async def test_the_printed_token_works_once(served: Served) -> None:
     token = served.identities.one_time_token
-    async with served.plain_client() as client:
-        first = await client.get(f"/sign-in?token={token}", headers={"Accept": "text/html"})
-        again = await client.get(f"/sign-in?token={token}", headers={"Accept": "text/html"})
+    async with served.plain_client({"Origin": ADDRESS}) as client:
+        first = await client.post("/sign-in", json={"token": token})
+        client.cookies.clear()
+        again = await client.post("/sign-in", json={"token": token})
         assert first.status_code == 200
         assert "HttpOnly" in first.headers["set-cookie"]
         assert "SameSite=strict" in first.headers["set-cookie"]
@@ -189,3 +190,91 @@ def test_the_limit_says_when_to_try_again() -> None:
     assert int(refused.value.headers["Retry-After"]) >= 1
     limit.check("bob", now=100.0)
     limit.check("ada", now=100.2)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "[::1",
+        "[",
+        "]",
+        "",
+        "127.0.0.1@evil.example",
+        "[::1]]",
+        "a b",
+        "localhost:99999999",
+        "\u2100",
+    ],
+)
+async def test_a_malformed_host_is_a_bad_request_and_no_defect(
+    served: Served, host: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served.client() as client:
+        for path in ("/v1/agents", "/sign-in", "/healthz"):
+            answer = await client.get(path, headers=[(b"Host", host.encode())])
+            assert answer.status_code == 400, (host, path)
+    assert [each for each in caplog.records if each.name == "sapwood.server"] == []
+
+
+async def test_every_refusal_for_want_of_a_token_names_the_scheme(served: Served) -> None:
+    async with served.plain_client({"Origin": ADDRESS}) as client:
+        answers = [
+            await client.get("/v1/agents"),
+            await client.get("/", headers={"Accept": "text/html"}),
+            await client.post("/v1/responses", json={}),
+            await client.post("/sign-in", json={"token": "sw_wrong"}),
+            await client.get("/v1/agents", headers={"Authorization": "Basic YTpi"}),
+        ]
+    assert [each.status_code for each in answers] == [401] * len(answers)
+    assert [each.headers["www-authenticate"] for each in answers] == ["Bearer"] * len(answers)
+
+
+async def test_signing_in_takes_a_request_of_the_page_and_not_a_link(served: Served) -> None:
+    token, _ = served.tokens.create("mallory", "local", ("read",))
+    page = {"Accept": "text/html", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    async with served.plain_client() as client:
+        for site in ("none", "cross-site", "same-site", "same-origin"):
+            link = await client.get(
+                f"/sign-in?token={token}", headers={**page, "Sec-Fetch-Site": site}
+            )
+            assert "set-cookie" not in link.headers
+            assert token not in link.text
+            own = site in ("none", "same-origin")
+            assert ('data-link="sign-in"' in link.text) is own, site
+        assert 'data-link="ask"' in (await client.get("/sign-in", headers=page)).text
+        for headers in (
+            {"Origin": "https://evil.example"},
+            {"Origin": "null"},
+            {"Sec-Fetch-Site": "cross-site"},
+            {},
+        ):
+            posted = await client.post("/sign-in", json={"token": token}, headers=headers)
+            assert posted.status_code == 403, headers
+        form = {"Origin": ADDRESS, "Content-Type": "application/x-www-form-urlencoded"}
+        sent = await client.post("/sign-in", content=f"token={token}", headers=form)
+        assert sent.status_code == 415
+
+
+async def test_attempts_to_sign_in_are_limited(served: Served) -> None:
+    async with served.plain_client({"Origin": ADDRESS}) as client:
+        statuses = [
+            (await client.post("/sign-in", json={"token": f"sw_{number}"})).status_code
+            for number in range(60)
+        ]
+        refused = await client.post("/sign-in", json={"token": "sw_x"})
+    assert statuses[0] == 401
+    assert 429 in statuses
+    assert int(refused.headers["retry-after"]) >= 1
+
+
+async def test_a_token_keeps_a_limited_number_of_browsers_signed_in(served: Served) -> None:
+    token, record_ = served.tokens.create("ada", "local", ("read",))
+    cookies = [await served.identities.exchange(token) for _ in range(MAX_SESSIONS + 5)]
+    sessions = [each for each in served.tokens.records() if each.kind == "session"]
+    assert [each.parent for each in sessions] == [record_.id] * MAX_SESSIONS
+    async with served.plain_client() as client:
+        oldest, newest = [
+            await client.get("/v1/agents", headers={"Cookie": f"{COOKIE}={value}"})
+            for value in (cookies[0], cookies[-1])
+        ]
+    assert (oldest.status_code, newest.status_code) == (401, 200)

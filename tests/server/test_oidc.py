@@ -307,3 +307,35 @@ def test_rules_read_paths_lists_and_words() -> None:
 def test_what_is_no_rule_is_refused(text: str) -> None:
     with pytest.raises(SapwoodError, match="is no rule"):
         parse_rule(text)
+
+
+@pytest.mark.parametrize(
+    ("rule", "claims"),
+    [
+        ("groups=admins", {"groups": "not admins"}),
+        ("groups=admins", {"groups": ["not admins", "admins not"]}),
+        ("department=Finance", {"department": "Not Finance"}),
+        ("name=Ada", {"name": "Mallory Ada"}),
+        ("email=root", {"email": "root @evil.example"}),
+        ("realm_access.roles=admin", {"realm_access": {"roles": ["no admin"]}}),
+        ("scope=sapwood:read", {"scope": ["not sapwood:read"]}),
+        ("roles=admin", {"roles": [["admin x"]]}),
+        ("groups=a", {"groups": "a\tb"}),
+    ],
+)
+def test_a_word_of_a_claim_is_not_the_claim(rule: str, claims: dict[str, Any]) -> None:
+    assert not spaces_of([parse_rule(f"{rule} -> team: read")], claims)
+
+
+@pytest.mark.parametrize(
+    ("rule", "claims"),
+    [
+        ("scope=sapwood:read", {"scope": "openid sapwood:read"}),
+        ("scp=sapwood:read", {"scp": "openid sapwood:read"}),
+        ("scp=sapwood:read", {"scp": ["openid", "sapwood:read"]}),
+        ("groups=not admins", {"groups": ["not admins"]}),
+        ("department=Not Finance", {"department": "Not Finance"}),
+    ],
+)
+def test_whole_values_and_words_of_scopes_match(rule: str, claims: dict[str, Any]) -> None:
+    assert spaces_of([parse_rule(f"{rule} -> team: read")], claims) == {"team": ("read",)}

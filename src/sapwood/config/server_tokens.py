@@ -15,6 +15,8 @@ from sapwood.core.errors import SapwoodError
 from sapwood.private_files import locked, replace_file
 
 __all__ = [
+    "ISSUED",
+    "MAX_SESSIONS",
     "SCOPES",
     "FileTokens",
     "TokenKind",
@@ -31,12 +33,17 @@ TokenScope = Literal["read", "write", "approve", "admin"]
 SCOPES: tuple[TokenScope, ...] = ("read", "write", "approve", "admin")
 TokenKind = Literal["token", "session"]
 _PREFIX = "sw_"
+ISSUED = "oidc-"
+"""How the id of a person of an issuer begins."""
+MAX_SESSIONS = 20
+"""Browsers that one token keeps signed in. The next one signs the oldest out."""
 
 
 class TokenRecord(Struct, frozen=True, omit_defaults=True):
     """What is stored of a token: never the token itself. `expires` is 0 if it does not expire.
 
-    `kind` is 'session' for the cookie of a browser.
+    `kind` is 'session' for the cookie of a browser. The id of a session begins with that of the
+    token by which the browser signed in, and the session ends with that token.
     """
 
     id: str
@@ -49,8 +56,25 @@ class TokenRecord(Struct, frozen=True, omit_defaults=True):
     kind: TokenKind = "token"
 
     def is_valid(self, now: float) -> bool:
-        """Whether it has not expired."""
-        return not self.expires or now < self.expires
+        """Whether it has not expired.
+
+        A session of a named token that does not say which token is from an earlier version. Nobody
+        can tell whether that token was revoked, so the browser has to sign in again.
+        """
+        is_unknown = self.kind == "session" and bool(self.name) and not self.parent
+        return not is_unknown and (not self.expires or now < self.expires)
+
+    @property
+    def parent(self) -> str:
+        """The id of the token that a session ends with; empty for a token, and for a session of
+        the printed address.
+        """
+        return self.id.rpartition(".")[0] if self.kind == "session" else ""
+
+    @property
+    def stored_parent(self) -> str:
+        """The parent, if it is a token that is stored here and not one of an issuer."""
+        return "" if self.parent.startswith(ISSUED) else self.parent
 
 
 class Tokens(Protocol):
@@ -64,12 +88,17 @@ class Tokens(Protocol):
         *,
         seconds: int = 0,
         kind: TokenKind = "token",
+        parent: str = "",
     ) -> tuple[str, TokenRecord]:
-        """Makes a token. Returns it, to be shown once, and what is stored of it."""
+        """Makes a token. Returns it, to be shown once, and what is stored of it.
+
+        A session has the id of its token as `parent`. Of the sessions of one token, the newest are
+        kept.
+        """
         ...
 
     async def find(self, value: str) -> TokenRecord | None:
-        """The record of a token; None if it is unknown or has expired."""
+        """The record of a token; None if it is unknown or has expired, or if its token has."""
         ...
 
     async def records(self) -> tuple[TokenRecord, ...]:
@@ -77,7 +106,7 @@ class Tokens(Protocol):
         ...
 
     async def revoke(self, id_or_name: str) -> tuple[TokenRecord, ...]:
-        """Removes the tokens with this id or name. Returns those that were removed."""
+        """Removes the tokens with this id or name, and their sessions. Returns all of them."""
         ...
 
 
@@ -97,12 +126,15 @@ class TokenStore:
         *,
         seconds: int = 0,
         kind: TokenKind = "token",
+        parent: str = "",
     ) -> tuple[str, TokenRecord]:
         """Makes a token. Returns it, to be shown once, and what is stored of it."""
-        value, record = new_token(name, space, scopes, seconds, kind)
+        value, record = new_token(name, space, scopes, seconds, kind, parent)
         with locked(self.file):
             kept = [each for each in self._read() if each.is_valid(record.created)]
-            self._write([*kept, record])
+            siblings = [each for each in kept if each.kind == kind and each.parent == parent]
+            surplus = siblings[: -MAX_SESSIONS + 1] if kind == "session" else []
+            self._write([*(each for each in kept if each not in surplus), record])
         return value, record
 
     def find(self, value: str) -> TokenRecord | None:
@@ -112,7 +144,13 @@ class TokenStore:
         record = self._by_hash.get(digest)
         if record is None or not hmac.compare_digest(record.hash, digest):
             return None
+        if record.stored_parent and record.stored_parent not in self._valid_ids():
+            return None
         return record if record.is_valid(time.time()) else None
+
+    def _valid_ids(self) -> set[str]:
+        now = time.time()
+        return {each.id for each in self._by_hash.values() if each.is_valid(now)}
 
     def records(self) -> tuple[TokenRecord, ...]:
         """All tokens, oldest first."""
@@ -122,7 +160,8 @@ class TokenStore:
         """Removes the tokens with this id or name. Returns those that were removed."""
         with locked(self.file):
             records = self._read()
-            gone = [each for each in records if id_or_name in (each.id, each.name)]
+            ids = {each.id for each in records if id_or_name in (each.id, each.name)}
+            gone = [each for each in records if each.id in ids or each.parent in ids]
             if gone:
                 self._write([each for each in records if each not in gone])
         return tuple(gone)
@@ -167,9 +206,10 @@ class FileTokens:
         *,
         seconds: int = 0,
         kind: TokenKind = "token",
+        parent: str = "",
     ) -> tuple[str, TokenRecord]:
         """Makes a token. Returns it, to be shown once, and what is stored of it."""
-        return self._store.create(name, space, scopes, seconds=seconds, kind=kind)
+        return self._store.create(name, space, scopes, seconds=seconds, kind=kind, parent=parent)
 
     async def find(self, value: str) -> TokenRecord | None:
         """The record of a token; None if it is unknown or has expired."""
@@ -185,15 +225,20 @@ class FileTokens:
 
 
 def new_token(
-    name: str, space: str, scopes: tuple[TokenScope, ...], seconds: int, kind: TokenKind
+    name: str,
+    space: str,
+    scopes: tuple[TokenScope, ...],
+    seconds: int,
+    kind: TokenKind,
+    parent: str = "",
 ) -> tuple[str, TokenRecord]:
     """A token that does not exist yet, and what is to be stored of it."""
     value = _PREFIX + secrets.token_urlsafe(32)
     now = int(time.time())
     expires = now + seconds if seconds else 0
-    record = TokenRecord(
-        secrets.token_hex(4), token_hash(value), name, space, scopes, now, expires, kind
-    )
+    number = secrets.token_hex(4)
+    identity = f"{parent}.{number}" if parent else number
+    record = TokenRecord(identity, token_hash(value), name, space, scopes, now, expires, kind)
     return value, record
 
 

@@ -25,10 +25,11 @@ from sapwood.server.access.request_checks import (
     read_json,
 )
 from sapwood.server.access.request_limits import RequestLimits
+from sapwood.server.access.sign_in_limits import SignInLimits, link_use
 from sapwood.server.access.stream_access import StreamAccess
 from sapwood.server.exchange import Endpoint, Exchange, json_response
 from sapwood.server.page.pages import page_endpoints
-from sapwood.server.page.sign_in_page import sign_in_page, signed_in_page
+from sapwood.server.page.sign_in_page import sign_in_page
 from sapwood.server.problems import Problem, problem_of, with_openai_error
 from sapwood.server.protocols.ag_ui_api import ag_ui_endpoints
 from sapwood.server.protocols.mcp_api import mcp_endpoints
@@ -85,6 +86,7 @@ class Guards:
         self.hosts = hosts
         self.limits = limits
         self.streams = StreamAccess(identities)
+        self.sign_ins = SignInLimits()
 
 
 class Guarded:
@@ -110,7 +112,8 @@ class Guarded:
                 _log.exception("%s %s failed", request.method, self.endpoint.path)
             response = problem.response()
             if problem.status == 401 and _wants_page(request):
-                response = HTMLResponse(sign_in_page(problem.detail), 401)
+                page = sign_in_page(problem.detail)
+                response = HTMLResponse(page, 401, headers=problem.headers)
         METRICS.add(
             "sapwood_http_requests_total", method=request.method, status=str(response.status_code)
         )
@@ -171,7 +174,8 @@ class Public:
                 _log.exception("%s failed", request.url.path)
             response = problem.response()
             if _wants_page(request):
-                response = HTMLResponse(sign_in_page(problem.detail), problem.status)
+                page = sign_in_page(problem.detail)
+                response = HTMLResponse(page, problem.status, headers=problem.headers)
         await response(scope, receive, send)
 
 
@@ -252,16 +256,12 @@ def _public_routes(guards: Guards) -> list[Route]:
         return json_response({"status": "ready"})
 
     async def sign_in(request: Request) -> Response:
-        if request.method == "POST":
-            body = await read_json(request, most=10_000)
-            given = body.get("token", "")
-            token = given if isinstance(given, str) else ""
-        else:
-            token = request.query_params.get("token", "")
-            if not token:
-                return HTMLResponse(sign_in_page())
-        cookie = await identities.exchange(token.strip())
-        response = HTMLResponse(signed_in_page())
+        if request.method == "GET":
+            return HTMLResponse(sign_in_page(link=link_use(request)))
+        guards.sign_ins.check(request)
+        given = (await read_json(request, most=10_000)).get("token", "")
+        cookie = await identities.exchange(given.strip() if isinstance(given, str) else "")
+        response = json_response({"message": "Signed in."})
         response.set_cookie(
             COOKIE,
             cookie,

@@ -14,7 +14,6 @@ from sapwood.config.server_tokens import TokenScope
 from sapwood.conversation.service import ConversationService
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
-from sapwood.core.machine_paths import found_paths
 from sapwood.core.refusals import UnknownAgent
 from sapwood.core.settings import Workspace
 from sapwood.server.access.principal import Principal
@@ -99,9 +98,8 @@ class Exchange:
         if self.space.connection.folder is not None:
             return
         own = SpaceFolder(os.path.realpath(self.space.agents.folder))
-        for found in found_paths(command):
-            if not own.holds(os.path.join(own.path, os.path.expanduser(found.path))):
-                self.principal.require("admin")
+        if own.paths_outside(command):
+            self.principal.require("admin")
 
     def require_own_machine(self) -> None:
         """Raises `Problem` unless the principal administers the machine that the space works on."""

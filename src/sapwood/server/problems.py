@@ -59,6 +59,8 @@ class Problem(Exception):
         self.detail = detail
         self.kind = kind or title.lower().replace(" ", "-")
         self.headers = dict(headers or {})
+        if status == 401:
+            self.headers.setdefault("WWW-Authenticate", "Bearer")
         self.fields = dict(fields or {})
 
     def response(self) -> Response:

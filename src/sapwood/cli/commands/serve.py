@@ -132,7 +132,7 @@ async def _serve(
 
     def print_address(address: str, token: str) -> None:
         click.echo(f"Serving on {address}. Ctrl-C stops.", err=True)
-        click.echo(f"Open once in your browser: {address}/sign-in?token={token}", err=True)
+        click.echo(f"Open once in your browser: {address}/sign-in#token={token}", err=True)
 
     def print_drain(seconds: float) -> None:
         click.echo(f"The server drains for {seconds:g} seconds, then it stops.", err=True)

@@ -44,15 +44,15 @@ class Identities:
     async def exchange(self, value: str) -> str:
         """Exchanges a token for a cookie: the one-time token, a stored one, or one of the issuer.
 
-        The cookie expires with its token. Raises `Problem`.
+        The cookie ends with its token: when that expires, and when it is revoked. Raises `Problem`.
         """
         if self._one_time and hmac.compare_digest(value.encode(), self._one_time.encode()):
             self._one_time = ""
-            return await self._session("", self._space, SCOPES)
+            return await self._session("", "", self._space, SCOPES)
         if self._issuer is not None and value.count(".") == 2:
             person = await self._issuer.principal(value)
             scopes: tuple[TokenScope, ...] = tuple(s for s in SCOPES if s in person.scopes)
-            return await self._session(person.name, person.space, scopes, person.expires)
+            return await self._session(person.id, person.name, person.space, scopes, person.expires)
         record = await self._tokens.find(value)
         if record is None or record.kind != "token":
             raise Problem(
@@ -61,7 +61,9 @@ class Identities:
                 "This address was used already, or the token is wrong or has expired. Start the "
                 "server again for a new address, or make a token: sapwood token new NAME",
             )
-        return await self._session(record.name, record.space, record.scopes, record.expires)
+        return await self._session(
+            record.id, record.name, record.space, record.scopes, record.expires
+        )
 
     async def of(self, request: Request) -> Principal:
         """The principal of a request. Raises `Problem` if it has none."""
@@ -91,11 +93,21 @@ class Identities:
             await self._tokens.revoke(record.id)
 
     async def _session(
-        self, name: str, space: str, scopes: tuple[TokenScope, ...], expires: int = 0
+        self,
+        parent: str,
+        name: str,
+        space: str,
+        scopes: tuple[TokenScope, ...],
+        expires: int = 0,
     ) -> str:
         left = max(1, expires - int(time.time())) if expires else _SESSION_SECONDS
         value, _ = await self._tokens.create(
-            name, space, scopes, seconds=min(left, _SESSION_SECONDS), kind="session"
+            name,
+            space,
+            scopes,
+            seconds=min(left, _SESSION_SECONDS),
+            kind="session",
+            parent=parent,
         )
         return value
 
@@ -117,5 +129,4 @@ def _unknown() -> Problem:
         "Not signed in",
         "Open the address that `sapwood serve` printed, or send a bearer token: "
         "sapwood token new NAME",
-        headers={"WWW-Authenticate": "Bearer"},
     )

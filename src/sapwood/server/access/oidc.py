@@ -9,7 +9,7 @@ from typing import Any, cast
 import jwt
 
 from sapwood.config.serve_settings import AccessRule, ServeConfig, parse_rule
-from sapwood.config.server_tokens import TokenScope
+from sapwood.config.server_tokens import ISSUED, TokenScope
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import can_be_stored
 from sapwood.server.access.issuer_keys import IssuerAway, IssuerKeys
@@ -22,6 +22,8 @@ _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "E
 """With a private and a public key, all of them: nobody who knows the public key can sign."""
 
 _TYPES = ("jwt", "at+jwt", "application/at+jwt", "")
+_WORDS = ("scope", "scp")
+"""The claims whose text is a list of words. Every other claim is compared whole."""
 _LEEWAY = 30.0
 _LONGEST = 16_384
 _CHECKED = 5_000
@@ -76,7 +78,7 @@ class IssuerTokens:
             )
         subject = hashlib.sha256(f"{claims['iss']}\n{claims['sub']}".encode()).hexdigest()
         return Principal(
-            f"oidc-{subject[:24]}",
+            f"{ISSUED}{subject[:24]}",
             self._name_of(claims),
             space,
             frozenset(spaces[space]),
@@ -139,7 +141,7 @@ def spaces_of(
     found: dict[str, tuple[TokenScope, ...]] = {}
     for rule in rules:
         value = _claim(claims, rule.claim)
-        if not _matches(value, rule.value):
+        if not _matches(value, rule.value, is_words=rule.claim in _WORDS):
             continue
         space = rule.space
         if space.startswith("{") and space.endswith("}"):
@@ -163,16 +165,19 @@ def _claim(claims: Mapping[str, Any], name: str) -> Any:  # a claim may be anyth
     return value
 
 
-def _matches(value: object, wanted: str) -> bool:
+def _matches(value: object, wanted: str, *, is_words: bool) -> bool:
+    """Whether a claim has the wanted value: the whole claim, or one member of a list, whole."""
     match value:
         case bool():
             return wanted in ("*", str(value).lower())
         case str():
-            return bool(value) and (wanted in ("*", value) or wanted in value.split())
+            words = value.split() if is_words else ()
+            return bool(value) and (wanted in ("*", value) or wanted in words)
         case int():
             return wanted in ("*", str(value))
         case list():
-            return any(_matches(each, wanted) for each in cast("list[object]", value))
+            listed = cast("list[object]", value)
+            return any(_matches(each, wanted, is_words=False) for each in listed)
         case _:
             return False
 

@@ -4,8 +4,8 @@ A web page of another origin, and a host name that was pointed at this machine, 
 """
 
 import asyncio
+import re
 from collections.abc import Iterable
-from urllib.parse import urlsplit
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -16,6 +16,7 @@ __all__ = ["MOST_BYTES", "SECURITY_HEADERS", "AllowedHosts", "check_origin", "re
 
 MOST_BYTES = 1_000_000
 _BODY_SECONDS = 10.0
+_HOST = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::[0-9]{1,5})?")
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 SECURITY_HEADERS = {
@@ -43,8 +44,10 @@ class AllowedHosts:
     def check(self, request: Request) -> None:
         """Raises `Problem` for another host name: it may have been pointed at this machine."""
         host = request.headers.get("host", "").lower()
-        name = urlsplit(f"//{host}").hostname if host else None
-        if name is None or (name not in self._names and host not in self._names):
+        parts = _HOST.fullmatch(host)
+        if parts is None:
+            raise Problem(400, "Malformed host", "The header Host is not a name with a port.")
+        if (parts["name"] or parts["address"]) not in self._names and host not in self._names:
             raise Problem(
                 421,
                 "Other host",

@@ -1,8 +1,9 @@
-"""The page for those who are not signed in, and the one that leads on after it."""
+"""The page for those who are not signed in."""
 
+from sapwood.server.access.sign_in_limits import LinkUse
 from sapwood.server.page.html_text import line
 
-__all__ = ["sign_in_page", "signed_in_page"]
+__all__ = ["sign_in_page"]
 
 _HEAD = (
     '<!doctype html><html lang="en" data-theme="dark"><head><meta charset="utf-8">'
@@ -12,22 +13,13 @@ _HEAD = (
 )
 
 
-def sign_in_page(detail: str = "") -> str:
-    """Asks for a token, and says why."""
+def sign_in_page(detail: str = "", link: LinkUse = "ignore") -> str:
+    """Asks for a token, and says why. `link`: what happens to a token in the page's address."""
     why = line(detail) or "Open the address that `sapwood serve` printed, or paste a token."
     return (
         f'{_HEAD}<title>Sign in · Sapwood</title><script type="module" src="/static/sign-in.js">'
         '</script></head><body><main class="signin"><h1 class="h1">Sapwood</h1>'
-        f'<p role="alert">{why}</p><form><label for="token">Token</label>'
+        f'<p role="alert">{why}</p><form data-link="{link}"><label for="token">Token</label>'
         '<input id="token" type="password" autocomplete="off" required>'
         '<button class="btn go">Sign in</button></form></main></body></html>'
-    )
-
-
-def signed_in_page() -> str:
-    """Leads to the conversations. A redirect would not carry the new cookie in every browser."""
-    return (
-        f'{_HEAD}<title>Sapwood</title><meta http-equiv="refresh" content="0;url=/"></head>'
-        '<body><main class="signin"><p><a href="/">Go to the conversations</a></p></main></body>'
-        "</html>"
     )

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from sapwood.config.server_tokens import (
+    MAX_SESSIONS,
     TokenKind,
     TokenRecord,
     TokenScope,
@@ -27,8 +28,19 @@ _COLUMNS = "id, hash, name, space, scopes, created, expires, kind"
 _INSERT = f"INSERT INTO sapwood.tokens ({_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
 _EXPIRED = "DELETE FROM sapwood.tokens WHERE expires > 0 AND expires < $1"
 _FIND = f"SELECT {_COLUMNS} FROM sapwood.tokens WHERE hash = $1"
+_IS_VALID = "SELECT 1 FROM sapwood.tokens WHERE id = $1 AND (expires = 0 OR expires > $2)"
 _ALL = f"SELECT {_COLUMNS} FROM sapwood.tokens ORDER BY created, id"
-_REVOKE = f"DELETE FROM sapwood.tokens WHERE id = $1 OR name = $1 RETURNING {_COLUMNS}"
+_PARENT = "CASE kind WHEN 'session' THEN substring(id from '^(.*)\\.[^.]*$') END"
+"""As `TokenRecord.parent`."""
+_REVOKE = f"""
+DELETE FROM sapwood.tokens WHERE id = $1 OR name = $1
+OR {_PARENT} IN (SELECT id FROM sapwood.tokens WHERE id = $1 OR name = $1) RETURNING {_COLUMNS}"""
+_SURPLUS = f"""
+DELETE FROM sapwood.tokens WHERE id IN (
+    SELECT id FROM sapwood.tokens
+    WHERE kind = 'session' AND coalesce({_PARENT}, '') = $1
+    ORDER BY created DESC, id = $2 DESC, id OFFSET $3
+)"""
 _TOPIC = "tokens"
 _KEPT = 10_000
 _KEPT_SECONDS = 5.0
@@ -54,19 +66,22 @@ class TokenTable:
         *,
         seconds: int = 0,
         kind: TokenKind = "token",
+        parent: str = "",
     ) -> tuple[str, TokenRecord]:
         """Makes a token. Returns it, to be shown once, and what is stored of it."""
-        value, record = new_token(name, space, scopes, seconds, kind)
+        value, record = new_token(name, space, scopes, seconds, kind, parent)
         await self._readers.fetch(
             _INSERT,
             *(record.id, record.hash, record.name, record.space, list(record.scopes)),
             *(record.created, record.expires, record.kind),
         )
         await self._readers.fetch(_EXPIRED, record.created - _CLEAN_SECONDS)
+        if kind == "session":
+            await self._readers.fetch(_SURPLUS, parent, record.id, MAX_SESSIONS)
         return value, record
 
     async def find(self, value: str) -> TokenRecord | None:
-        """The record of a token; None if it is unknown or has expired."""
+        """The record of a token; None if it is unknown or has expired, or if its token has."""
         if not value.startswith("sw_"):
             return None
         digest, now = token_hash(value), time.time()
@@ -79,6 +94,9 @@ class TokenTable:
             self._known.pop(digest, None)
             return None
         record = _record(row)
+        parent = record.stored_parent
+        if parent and await self._readers.fetchrow(_IS_VALID, parent, int(now)) is None:
+            return None
         self._known[digest] = (now + _KEPT_SECONDS, record)
         self._known.move_to_end(digest)
         while len(self._known) > _KEPT:
@@ -90,7 +108,7 @@ class TokenTable:
         return tuple(_record(row) for row in await self._readers.fetch(_ALL))
 
     async def revoke(self, id_or_name: str) -> tuple[TokenRecord, ...]:
-        """Removes the tokens with this id or name. Returns those that were removed."""
+        """Removes the tokens with this id or name, and their sessions. Returns all of them."""
         gone = await self._readers.fetch(_REVOKE, id_or_name)
         self._known.clear()
         return tuple(_record(row) for row in gone)
