@@ -55,7 +55,9 @@ def main(args: list[str]) -> int:
         browser = player.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         with ServedProcess(folder) as served:
             page = browser.new_context(viewport={"width": 1200, "height": 900}).new_page()
-            page.goto(f"{served.address}/sign-in#token={served.token()}")
+            page.goto(f"{served.address}/sign-in")
+            page.fill("#token", served.token())
+            page.click("button")
             page.wait_for_selector("#message")
             for messages in (2_000,) if quick else (20_000, 200_000):
                 agent = _record(served.database, messages)

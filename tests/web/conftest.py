@@ -70,7 +70,9 @@ def stage(browser: Browser, server: ServerProcess, tmp_path: Path) -> Generator[
     context.set_default_timeout(60_000)
     page = context.new_page()
     story = Stage(server, context, page)
-    page.goto(f"{server.address}/sign-in#token={server.new_token()}")
+    page.goto(f"{server.address}/sign-in")
+    page.fill("#token", server.new_token())
+    page.click("button")
     page.wait_for_selector("#message")
     yield story
     context.close()

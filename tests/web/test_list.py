@@ -39,7 +39,9 @@ def test_sessions_of_other_programs_are_listed_and_imported_by_a_click(stage: St
 
 def test_a_token_that_does_not_administer_sees_no_session_of_the_machine(stage: Stage) -> None:
     write_sessions(stage)
-    stage.page.goto(f"{stage.server.address}/sign-in#token={stage.server.new_token('read')}")
+    stage.page.goto(f"{stage.server.address}/sign-in")
+    stage.page.fill("#token", stage.server.new_token("read"))
+    stage.page.click("button")
     stage.page.wait_for_selector("#list")
     answer = stage.page.request.get(f"{stage.server.address}/page/list")
     assert answer.ok

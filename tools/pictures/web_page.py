@@ -34,7 +34,9 @@ def main() -> int:
         with sync_playwright() as player:
             browser = player.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
             page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
-            page.goto(f"{served.address}/sign-in#token={served.token()}")
+            page.goto(f"{served.address}/sign-in")
+            page.fill("#token", served.token())
+            page.click("button")
             page.wait_for_selector("#message")
             page.goto(f"{served.address}/c/{agent}?theme=dark")
             page.wait_for_selector("#link.ok")

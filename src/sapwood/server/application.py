@@ -25,7 +25,7 @@ from sapwood.server.access.request_checks import (
     read_json,
 )
 from sapwood.server.access.request_limits import RequestLimits
-from sapwood.server.access.sign_in_limits import SignInLimits, link_use
+from sapwood.server.access.sign_in_limits import SignInLimits
 from sapwood.server.access.stream_access import StreamAccess
 from sapwood.server.exchange import Endpoint, Exchange, json_response
 from sapwood.server.page.pages import page_endpoints
@@ -257,10 +257,12 @@ def _public_routes(guards: Guards) -> list[Route]:
 
     async def sign_in(request: Request) -> Response:
         if request.method == "GET":
-            return HTMLResponse(sign_in_page(link=link_use(request)))
+            return HTMLResponse(sign_in_page())
         guards.sign_ins.check(request)
-        given = (await read_json(request, most=10_000)).get("token", "")
-        cookie = await identities.exchange(given.strip() if isinstance(given, str) else "")
+        body = await read_json(request, most=10_000)
+        given = body.get("token")
+        token = given.strip() if isinstance(given, str) else ""
+        cookie = await identities.exchange(token, by_link="link" in body)
         response = json_response({"message": "Signed in."})
         response.set_cookie(
             COOKIE,

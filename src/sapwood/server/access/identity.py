@@ -41,25 +41,28 @@ class Identities:
         """The token of the printed address. It works once."""
         return self._one_time
 
-    async def exchange(self, value: str) -> str:
+    async def exchange(self, value: str, *, by_link: bool = False) -> str:
         """Exchanges a token for a cookie: the one-time token, a stored one, or one of the issuer.
 
-        The cookie ends with its token: when that expires, and when it is revoked. Raises `Problem`.
+        The cookie ends with its token: when that expires, and when it is revoked. `by_link`: the
+        token was in the address of the page. Only the one-time token is taken so, because a link of
+        anybody else could sign the browser in as that person. Raises `Problem`.
         """
         if self._one_time and hmac.compare_digest(value.encode(), self._one_time.encode()):
             self._one_time = ""
             return await self._session("", "", self._space, SCOPES)
-        if self._issuer is not None and value.count(".") == 2:
+        if self._issuer is not None and value.count(".") == 2 and not by_link:
             person = await self._issuer.principal(value)
             scopes: tuple[TokenScope, ...] = tuple(s for s in SCOPES if s in person.scopes)
             return await self._session(person.id, person.name, person.space, scopes, person.expires)
-        record = await self._tokens.find(value)
+        record = None if by_link else await self._tokens.find(value)
         if record is None or record.kind != "token":
             raise Problem(
                 401,
                 "Token refused",
-                "This address was used already, or the token is wrong or has expired. Start the "
-                "server again for a new address, or make a token: sapwood token new NAME",
+                "This address was used already, or the token is wrong or has expired. Paste a "
+                "token here, which this makes: sapwood token new NAME. Or start the server again "
+                "for a new address.",
             )
         return await self._session(
             record.id, record.name, record.space, record.scopes, record.expires

@@ -1,17 +1,13 @@
-"""How often somebody may try to sign in, and what a link to the sign-in page may do by itself."""
+"""How often somebody may try to sign in."""
 
 import ipaddress
 import time
-from typing import Literal
 
 from starlette.requests import Request
 
 from sapwood.server.access.rate_limit import RateLimit
 
-__all__ = ["LinkUse", "SignInLimits", "link_use"]
-
-LinkUse = Literal["sign-in", "ask", "ignore"]
-"""What the page does with the token of its address: signs in, waits for the person, or nothing."""
+__all__ = ["SignInLimits"]
 
 _RATE, _BURST = 1.0, 30
 _TOTAL_RATE, _TOTAL_BURST = 20.0, 200
@@ -40,19 +36,3 @@ def _address(request: Request) -> str:
         return host
     network = ipaddress.ip_network((address, 64), strict=False) if address.version == 6 else host
     return str(network)
-
-
-def link_use(request: Request) -> LinkUse:
-    """What the page may do with the token of its address.
-
-    A link of another site could sign the browser in as somebody else, who would then read what the
-    person writes. An address that the person opened signs in at once. A browser that does not say
-    who opened the page leaves it to the person.
-    """
-    match request.headers.get("sec-fetch-site"):
-        case "none" | "same-origin":
-            return "sign-in"
-        case None:
-            return "ask"
-        case _:
-            return "ignore"

@@ -1,6 +1,5 @@
 """The page for those who are not signed in."""
 
-from sapwood.server.access.sign_in_limits import LinkUse
 from sapwood.server.page.html_text import line
 
 __all__ = ["sign_in_page"]
@@ -13,13 +12,13 @@ _HEAD = (
 )
 
 
-def sign_in_page(detail: str = "", link: LinkUse = "ignore") -> str:
-    """Asks for a token, and says why. `link`: what happens to a token in the page's address."""
+def sign_in_page(detail: str = "") -> str:
+    """Asks for a token, and says why."""
     why = line(detail) or "Open the address that `sapwood serve` printed, or paste a token."
     return (
         f'{_HEAD}<title>Sign in · Sapwood</title><script type="module" src="/static/sign-in.js">'
         '</script></head><body><main class="signin"><h1 class="h1">Sapwood</h1>'
-        f'<p role="alert">{why}</p><form data-link="{link}"><label for="token">Token</label>'
+        f'<p role="alert">{why}</p><form><label for="token">Token</label>'
         '<input id="token" type="password" autocomplete="off" required>'
         '<button class="btn go">Sign in</button></form></main></body></html>'
     )
