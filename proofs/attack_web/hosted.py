@@ -78,7 +78,7 @@ class Hosted(Struct, frozen=True):
         """
         text = f"[[tool: {tool} {json.dumps(arguments)}]] [[say: done]]"
         self.post(token, f"/v1/agents/{agent}/turns", {"text": text})
-        began = time.monotonic()
+        began, log = time.monotonic(), ""
         while time.monotonic() - began < _SECONDS:
             log = send(self.target, "GET", f"/v1/agents/{agent}/log?limit=500", token=token).body
             if "turn.completed" in log or "turn.failed" in log or "turn.started" not in log:

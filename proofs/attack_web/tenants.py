@@ -22,6 +22,9 @@ from sapwood.server.access.oidc import spaces_of
 
 __all__ = ["TENANT_ATTACKS"]
 
+_SCRIPT_SECONDS = 2.0
+"""For how long a script of the page may try to sign in."""
+
 
 def _reads(site: Hosted, token: str, agent: str, path: str = "secret.txt") -> None:
     log = site.ask(token, agent, "read_file", path=path)
@@ -328,9 +331,13 @@ def _follow(browser: Browser, address: str, own: str) -> bool:
             "response", lambda answer: answer.url.startswith(f"{own}/sign-in"), timeout=30_000
         ):
             page.goto(address, wait_until="commit")
-        last = context.pages[-1]
-        last.wait_for_load_state("networkidle")
-        return _cookies(context.cookies(own))
+        page.wait_for_load_state("load")
+        began = time.monotonic()
+        while time.monotonic() - began < _SCRIPT_SECONDS:
+            if _cookies(context.cookies(own)):
+                return True
+            page.wait_for_timeout(100)
+        return False
     finally:
         context.close()
 

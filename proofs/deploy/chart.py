@@ -10,7 +10,7 @@ __all__ = ["CHART", "rendered"]
 
 CHART = Path(__file__).resolve().parents[2] / "deploy" / "helm" / "sapwood"
 _FORM = re.compile(r"[ \t]*\{\{-\s*(.*?)\s*\}\}|\{\{\s*(.*?)\s*\}\}")
-_IF = re.compile(r"\{\{-? if (\S+) \}\}\n(.*?)\{\{-? end \}\}\n?", re.DOTALL)
+_IF = re.compile(r"[ \t]*\{\{-? if (\S+) \}\}\n(.*?)[ \t]*\{\{-? end \}\}\n?", re.DOTALL)
 
 
 def rendered(release: str = "demo", **changes: Any) -> list[dict[str, Any]]:

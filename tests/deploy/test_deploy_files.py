@@ -115,3 +115,43 @@ def test_everything_has_time_to_stop() -> None:
         grace += [int(value) for value in re.findall(r"TimeoutStopSec=(\d+)", unit.read_text())]
     assert len(grace) == 5
     assert all(seconds >= LAST_SECONDS + 10 for seconds in grace)
+
+
+def test_agents_of_a_deployment_have_an_empty_working_folder_and_a_sandbox() -> None:
+    image = (DEPLOY / "Containerfile").read_text()
+    assert re.search(r"apt-get install .*\bbubblewrap\b", image)
+    assert re.search(r"^USER (\d+)$", image, re.MULTILINE)
+    [folder] = re.findall(r"^WORKDIR (/var/\S+)$", image, re.MULTILINE)
+    assert folder != re.findall(r"HOME=(\S+)", image)[0], "the home folder has the tokens"
+    for unit in (DEPLOY / "systemd").glob("*.service"):
+        settings = dict(
+            line.split("=", 1)
+            for line in unit.read_text().splitlines()
+            if "=" in line and line[0] != "#"
+        )
+        made = [f"/var/lib/{each}" for each in settings["StateDirectory"].split()]
+        assert settings["WorkingDirectory"] in made
+        assert settings["User"] not in ("", "root")
+        runs_agents = "--no-agents" not in settings["ExecStart"]
+        assert ("user" in settings["RestrictNamespaces"].split()) is runs_agents
+        if runs_agents:  # otherwise bubblewrap cannot mount a /proc of its own
+            assert not {"ProtectProc", "ProtectKernelTunables", "ProtectKernelLogs"} & set(settings)
+
+
+def test_the_chart_gives_servers_and_workers_the_same_folders_or_none() -> None:
+    def folders(objects: list[dict[str, Any]]) -> list[str]:
+        pods = [
+            each["spec"]["template"]["spec"] for each in objects if each["kind"] == "Deployment"
+        ]
+        lines = [pod["containers"][0]["args"] for pod in pods]
+        return [args[args.index("--folder") + 1] for args in lines if "--folder" in args]
+
+    assert folders(rendered()) == []
+    shared = folders(rendered(spaces={"claim": "shared"}))
+    assert shared == ["*=/srv/sapwood/{space}"] * 2
+    for each in rendered(spaces={"claim": "shared"}):
+        if each["kind"] == "Deployment":
+            pod = each["spec"]["template"]["spec"]
+            [mount] = pod["containers"][0]["volumeMounts"]
+            assert shared[0].partition("=")[2].startswith(mount["mountPath"])
+            assert [volume["name"] for volume in pod["volumes"]] == [mount["name"]]
