@@ -195,6 +195,26 @@ def program_as_model(site: Hosted) -> None:
     assert "only for the person at the machine" in answer.body, answer.body[-300:]
 
 
+def branch_of_other_tenant(site: Hosted) -> None:
+    """A file `.git` in one's own folder names the repository of another tenant (X2)."""
+    git = site.folders / "bolt/.git"
+    git.mkdir(exist_ok=True)
+    (git / "HEAD").write_text(f"ref: refs/heads/{SECRET}\n")
+    (site.folders / "acme/.git").write_text(f"gitdir: {git}\n")
+    token = site.token(*SCOPES)
+    site.start(token, "g1", folder=str(site.folders / "acme"))
+    log = site.ask(token, "g1", "list_files")
+    assert SECRET not in log, "the branch is shown"
+    assert "turn.completed" in log, log[-300:]
+
+
+def relative_folder(site: Hosted) -> None:
+    """A relative folder, which a worker in another folder would look for there (X2)."""
+    for space in ("local", "acme"):
+        answer = site.start(site.token(space=space), f"r-{space}", folder="etc")
+        assert answer.status == 403, (space, answer.status)
+
+
 def _signed_in(site: Hosted, token: str) -> dict[str, str]:
     origin = {"Origin": f"http://127.0.0.1:{site.target.port}"}
     body = json.dumps({"token": token}).encode()
@@ -402,6 +422,8 @@ TENANT_ATTACKS: tuple[Callable[[Hosted], None], ...] = (
     transcript_as_origin,
     sessions_of_the_machine,
     program_as_model,
+    branch_of_other_tenant,
+    relative_folder,
     cookie_after_revoking,
     cookie_writes_after_revoking,
     stream_after_revoking,

@@ -8,23 +8,25 @@ import httpx2
 import pytest
 from msgspec import json, structs, to_builtins
 
-from sapwood.app.assembly import toolbox_for
+from sapwood.app.assembly import programs_for, toolbox_for
 from sapwood.app.connection import Connection
 from sapwood.app.space_folders import space_folder
-from sapwood.config.config_file import Config
+from sapwood.config.config_file import Config, McpServer
 from sapwood.config.server_tokens import FileTokens, TokenStore
 from sapwood.core import commands as core
 from sapwood.core.commands import Command
 from sapwood.core.content import ToolCall
 from sapwood.core.ids import AgentId, Origin
-from sapwood.core.model_calls import ToolOutcome, ToolUse
+from sapwood.core.model_calls import Failure, ToolOutcome, ToolUse
 from sapwood.core.settings import Workspace
 from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.dispatch import Done
 from sapwood.server.access.identity import Identities
 from sapwood.server.application import create_application
 from sapwood.server.served_space import ServedSpaces
+from sapwood.workspace.places import locate, open_file, root_of
 from sapwood.workspace.sandbox import sandbox_problem
+from sapwood.workspace.space_folder import SpaceFolder
 from tests.server.serving import Served
 
 needs_bubblewrap = pytest.mark.skipif(bool(sandbox_problem()), reason=sandbox_problem() or "-")
@@ -297,6 +299,8 @@ async def test_a_path_in_the_own_space_outside_the_current_folder_is_for_its_adm
         core.StartAgent(AgentId("a"), workspace=Workspace(str(place), "/")),
         core.StartAgent(AgentId("b"), workspace=Workspace("", "/etc")),
         core.StartAgent(AgentId("c"), workspace=Workspace("..")),
+        core.StartAgent(AgentId("c2"), workspace=Workspace("etc")),
+        core.StartAgent(AgentId("c3"), workspace=Workspace("~")),
         core.StartAgent(AgentId("d"), origin=Origin("codex", "s", str(place / "secret.txt"))),
         core.StartAgent(AgentId("e"), origin=Origin("codex", "s")),
     ]
@@ -306,3 +310,46 @@ async def test_a_path_in_the_own_space_outside_the_current_folder_is_for_its_adm
             assert refused.status_code == 403, (command, refused.text)
             assert refused.json()["scope"] == "admin"
         assert (await give(person, commands[0])).is_success
+
+
+async def test_a_tenant_learns_no_branch_of_a_repository_elsewhere(
+    connection: Connection, place: Path
+) -> None:
+    (place / "bolt/.git").mkdir()
+    (place / "bolt/.git/HEAD").write_text("ref: refs/heads/secret-merger\n")
+    (place / "acme/.git").write_text(f"gitdir: {place}/bolt/.git\n")
+    served = hosted(connection, {"acme": str(place / "acme")})
+    read = served.spaces.get("acme").agents.service.services.instructions
+    assert read is not None
+    shown = repr(read(Workspace(str(place / "acme"))))
+    assert str(place / "acme") in shown
+    assert "secret-merger" not in shown
+
+
+async def test_mcp_servers_of_the_operator_are_for_tenants_only_if_they_are_meant_for_them(
+    place: Path,
+) -> None:
+    started = place / "started"
+    for spaces in (False, True):
+        server = McpServer(command=("touch", str(started)), spaces=spaces)
+        toolbox = toolbox_for(Config(servers={"own": server}), SpaceFolder(str(place / "acme")))
+        await toolbox.specs()
+        await toolbox.close()
+        assert started.exists() is spaces
+
+
+def test_an_agent_program_is_not_started_for_a_turn_of_a_hosted_space(place: Path) -> None:
+    programs = programs_for(Config(), available=False)
+    for program in ("claude-code", "codex"):
+        with pytest.raises(Failure, match="only for the person at the machine"):
+            programs.provider(program)
+
+
+def test_a_folder_that_becomes_a_link_while_a_file_is_opened_is_not_followed(place: Path) -> None:
+    (place / "acme/sub").mkdir()
+    (place / "acme/sub/notes.txt").write_text("mine")
+    seen = locate(root_of(Workspace(str(place / "acme/sub"))), "notes.txt")
+    (place / "acme/sub").rename(place / "acme/moved")
+    (place / "acme/sub").symlink_to(place / "bolt")
+    with pytest.raises(NotADirectoryError), open_file(seen):
+        pass

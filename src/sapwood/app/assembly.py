@@ -308,7 +308,8 @@ def _confined_toolbox(
     from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
     kept = KeptRules()
-    parts: list[ToolboxPart] = list(server_toolboxes(config.servers, rules, grants, approve, kept))
+    servers = {name: server for name, server in config.servers.items() if server.spaces}
+    parts: list[ToolboxPart] = list(server_toolboxes(servers, rules, grants, approve, kept))
     if folder.path:
         tools = WorkspaceToolbox(
             rules,

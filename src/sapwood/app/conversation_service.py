@@ -77,7 +77,7 @@ def conversation_service(
             start_work,
             _rule_sources(config, allow),
             picks,
-            lambda workspace: _read_instructions(workspace, config.context),
+            lambda workspace: _read_instructions(workspace, config.context, git=not confined),
             None if confined else LazySessionChanges(connection),
             None if confined else assume,
             connection.folder,
@@ -86,12 +86,12 @@ def conversation_service(
 
 
 def _read_instructions(
-    workspace: Workspace, config: ContextConfig
+    workspace: Workspace, config: ContextConfig, *, git: bool
 ) -> tuple[InstructionText, ...] | None:
     from sapwood.workspace.instructions import read_instructions
 
     return read_instructions(
-        workspace, default_prompt=config.default_prompt, files=config.instructions
+        workspace, default_prompt=config.default_prompt, files=config.instructions, git=git
     )
 
 

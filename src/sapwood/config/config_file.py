@@ -183,7 +183,11 @@ class CheckpointConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class McpServer(Struct, frozen=True, forbid_unknown_fields=True):
-    """An MCP server whose tools agents may use: a command to start, or a URL."""
+    """An MCP server whose tools agents may use: a command to start, or a URL.
+
+    It acts as the operator, so agents of spaces with a folder of their own, or without any, get its
+    tools only if it is for all `spaces`.
+    """
 
     command: Annotated[
         tuple[str, ...], explained("The command that starts the server, as a list of words.")
@@ -195,6 +199,9 @@ class McpServer(Struct, frozen=True, forbid_unknown_fields=True):
     headers: Annotated[
         dict[str, str], explained("A header of requests to the URL. Its value is not shown.")
     ] = {}
+    spaces: Annotated[
+        bool, explained("Whether agents of spaces that are not your own get its tools too.")
+    ] = False
 
 
 class LimitConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -28,9 +28,12 @@ _HEAD = re.compile(r"ref: refs/heads/(?P<branch>[!-~]{1,200})|(?P<commit>[0-9a-f
 
 
 def read_instructions(
-    workspace: Workspace, *, default_prompt: bool = True, files: bool = True
+    workspace: Workspace, *, default_prompt: bool = True, files: bool = True, git: bool = True
 ) -> tuple[InstructionText, ...] | None:
-    """Reads the texts as they are now. Returns None if both are switched off."""
+    """Reads the texts as they are now. Returns None if both are switched off.
+
+    Without `git`, the branch is left out: a file of the workspace may name a repository elsewhere.
+    """
     if not default_prompt and not files:
         return None
     try:
@@ -39,15 +42,14 @@ def read_instructions(
         root = ""
     texts: list[InstructionText] = []
     if default_prompt:
-        texts.append(
-            InstructionText("default", default_prompt_of(root, datetime.now().astimezone().date()))
-        )
+        today = datetime.now().astimezone().date()
+        texts.append(InstructionText("default", default_prompt_of(root, today, git=git)))
     if files and root:
         texts += _file_texts(root)
     return tuple(texts)
 
 
-def default_prompt_of(root: str, today: date) -> str:
+def default_prompt_of(root: str, today: date, *, git: bool = True) -> str:
     """The default prompt: folder, date, system and git branch.
 
     >>> print(default_prompt_of("", date(2026, 5, 1)).splitlines()[1])
@@ -56,7 +58,8 @@ def default_prompt_of(root: str, today: date) -> str:
     lines = ["You help the user of this computer. When you started:", f"Date: {today.isoformat()}"]
     lines.append(f"System: {platform.system()} {platform.machine()}".rstrip())
     if root:
-        lines += [f"Folder: {_visible(root)}", f"Git: {_git_state(root)}"]
+        lines.append(f"Folder: {_visible(root)}")
+        lines += [f"Git: {_git_state(root)}"] if git else []
     return "\n".join(lines)
 
 

@@ -131,7 +131,7 @@ def is_folder(place: Place) -> bool:
 
 @contextmanager
 def _descend(place: Place, steps: list[str], make: bool = False) -> Generator[int]:
-    current = os.open(place.top, _FOLDER & ~os.O_NOFOLLOW)
+    current = _open_top(place.top)
     try:
         for step in steps:
             try:
@@ -143,6 +143,20 @@ def _descend(place: Place, steps: list[str], make: bool = False) -> Generator[in
         yield current
     finally:
         os.close(current)
+
+
+def _open_top(top: str) -> int:
+    """A descriptor of the folder at the top, in whose path no symlink was put meanwhile."""
+    if not hasattr(os, "O_PATH"):  # then a folder above could be entered, but not opened
+        return os.open(top, _FOLDER & ~os.O_NOFOLLOW)
+    current = os.open("/", _FOLDER)
+    for step in filter(None, top.split("/")):
+        try:
+            following = os.open(step, _FOLDER, dir_fd=current)
+        finally:
+            os.close(current)
+        current = following
+    return current
 
 
 def _enter(folder: int, name: str, make: bool) -> int:

@@ -40,9 +40,11 @@ class SpaceFolder(Struct, frozen=True):
         return workspace if is_allowed else Workspace()
 
     def paths_outside(self, command: Struct) -> list[str]:
-        """The paths of the machine in a command that lead out of the folder, or begin above it."""
-        paths = [(each.path, os.path.expanduser(each.path)) for each in found_paths(command)]
-        return [path for path, full in paths if not self.holds(os.path.join(self.path, full))]
+        """The paths of the machine in a command that lead out of the folder.
+
+        A relative path counts too: a worker in another folder would begin there.
+        """
+        return [each.path for each in found_paths(command) if not self.holds(each.path)]
 
     def refusal(self, command: Command) -> FolderNotAllowed | None:
         """Why a command is refused: it names a path of the machine outside the folder."""
