@@ -110,7 +110,7 @@ def _foreign_workspaces(place: Path) -> list[Workspace]:
         *("/", "/etc", str(place), str(place / "bolt"), f"{acme}/../bolt", f"{acme}/up"),
         *(f"{acme}/up/bolt", f"{acme}/bolt", f"{acme}x", "~", ".", "..", "acme", "../bolt"),
         *(f"{acme}\N{FULLWIDTH SOLIDUS}..", f"{place}/ACME", "//etc", "/proc/self/cwd/bolt"),
-        *(f"/proc/{os.getpid()}/root/etc", f"{acme}/wide/../../bolt"),
+        *(os.path.join("/proc", str(os.getpid()), "root", "etc"), f"{acme}/wide/../../bolt"),
     ]
     inside = str(acme)
     return [
