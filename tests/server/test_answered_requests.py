@@ -1,13 +1,19 @@
 """The same id gives the first answer: of what was carried out, and of what was refused."""
 
 import asyncio
+import hashlib
 from collections.abc import AsyncGenerator
 
+import pytest
 from starlette.responses import Response, StreamingResponse
 
-from sapwood.core.ids import AgentId
-from sapwood.server.answered_requests import AnsweredRequests
+from sapwood.core.events import MarkSet, Recorded
+from sapwood.core.ids import AgentId, CommandId
+from sapwood.server.answered_requests import AnsweredRequests, RequestContent
 from tests.server.serving import Served, record
+from tests.store.contract import append, commit_of
+
+CONTENT = RequestContent("POST /v1/agents")
 
 
 async def test_a_refused_command_is_refused_again_although_it_could_be_carried_out_now(
@@ -54,16 +60,47 @@ async def test_a_server_that_was_restarted_still_carries_a_command_out_once(
     assert await _count(served) == 2
 
 
-async def test_the_same_id_of_another_agent_is_another_command(served: Served) -> None:
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_the_same_id_for_anything_else_is_refused(served: Served, restarted: bool) -> None:
     one = await record(served.connection, ("Hello.", "Hi."))
     two = await record(served.connection, ("Hello.", "Hi."))
+    others = (
+        (f"/v1/agents/{two}/commands/mark", {"args": "A"}),
+        (f"/v1/agents/{one}/commands/mark", {"args": "B"}),
+        (f"/v1/agents/{one}/commands/rename", {"args": "A"}),
+        ("/v1/dispatch", {"kind": "SetMark", "command": {"agent": one, "name": "A"}}),
+    )
     async with served.client() as client:
-        for agent in (one, two):
-            answer = await client.post(
-                f"/v1/agents/{agent}/commands/mark", json={"args": "A", "id": "m"}
-            )
-            assert "idempotency-replayed" not in answer.headers
-            assert answer.is_success
+        path = f"/v1/agents/{one}/commands/mark"
+        await client.post(path, json={"args": "A", "id": "m"})
+        before = await _events(served, one, two)
+        for path, body in others:
+            if restarted:
+                served.spaces.answered.forget()
+            answer = await client.post(path, json={**body, "id": "m"})
+            assert answer.status_code == 409, path
+            assert answer.json()["refusal"] == "CommandIdUsed"
+            assert ("mark.set" if restarted else "commands/mark") in answer.json()["detail"]
+    assert await _events(served, one, two) == before
+
+
+async def test_an_id_that_an_earlier_version_gave_to_one_conversation_is_still_known(
+    served: Served,
+) -> None:
+    agent = await record(served.connection, ("Hello.", "Hi."))
+    log, space = served.connection.log, served.connection.space
+    hashed = hashlib.sha256(f"ada\n{agent}\nm".encode()).hexdigest()
+    old = CommandId(f"http-{hashed[:40]}")
+    facts = await log.facts(space, agent)
+    assert facts is not None
+    stored = append(agent, MarkSet("A"), expected=facts.version, command=old)
+    await log.commit(space, commit_of(stored, command=old, message="Marked 'A'."))
+    async with served.client() as client:
+        before = await _events(served, agent)
+        path = f"/v1/agents/{agent}/commands/mark"
+        again = await client.post(path, json={"args": "A", "id": "m"})
+    assert again.json()["message"] == "Marked 'A'."
+    assert await _events(served, agent) == before
 
 
 async def test_requests_at_the_same_time_are_carried_out_once() -> None:
@@ -76,7 +113,9 @@ async def test_requests_at_the_same_time_are_carried_out_once() -> None:
         await go.wait()
         return Response(b"done", media_type="text/plain")
 
-    waiting = [asyncio.ensure_future(answered.once("local", "a", answer)) for _ in range(5)]
+    waiting = [
+        asyncio.ensure_future(answered.once("local", "a", CONTENT, answer)) for _ in range(5)
+    ]
     await asyncio.sleep(0)
     go.set()
     found = await asyncio.gather(*waiting)
@@ -91,7 +130,7 @@ async def test_a_failure_of_the_server_is_tried_again() -> None:
     async def answer() -> Response:
         return Response(b"", next(statuses), media_type="text/plain")
 
-    got = [(await answered.once("local", "a", answer)).status_code for _ in range(4)]
+    got = [(await answered.once("local", "a", CONTENT, answer)).status_code for _ in range(4)]
     assert got == [503, 429, 200, 200]
 
 
@@ -104,8 +143,8 @@ async def test_a_stream_is_not_kept() -> None:
     async def answer() -> Response:
         return StreamingResponse(words())
 
-    first = await answered.once("local", "a", answer)
-    again = await answered.once("local", "a", answer)
+    first = await answered.once("local", "a", CONTENT, answer)
+    again = await answered.once("local", "a", CONTENT, answer)
     assert first is not again
     assert isinstance(again, StreamingResponse)
 
@@ -115,3 +154,8 @@ async def _count(served: Served) -> int:
         each.agent for each in await served.connection.log.agents(served.connection.space)
     ]
     return len(found)
+
+
+async def _events(served: Served, *agents: AgentId) -> list[Recorded]:
+    log, space = served.connection.log, served.connection.space
+    return [each for agent in agents for each in await log.read(space, agent)]

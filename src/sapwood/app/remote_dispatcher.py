@@ -43,6 +43,7 @@ class RemoteDispatcher(Dispatcher):
             "holder": meta.holder,
             "call": meta.call,
             "role": meta.actor.role,
+            "request": meta.request,
         }
         try:
             return await self._session.post("/v1/dispatch", body, Done)

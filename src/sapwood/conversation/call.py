@@ -20,6 +20,7 @@ from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.runtime.checkpoints import Checkpoints
 from sapwood.runtime.clock_and_ids import command_meta
+from sapwood.runtime.command_digest import request_text
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import OpenAgent
@@ -35,6 +36,7 @@ __all__ = [
     "Person",
     "ProgramSessions",
     "Services",
+    "typed_request",
 ]
 
 
@@ -149,13 +151,17 @@ Caller = Person | ModelCall
 
 
 class Call(Struct, frozen=True):
-    """A command on its way to its handler. `goal` is the text that stood before a fork."""
+    """A command on its way to its handler. `goal` is the text that stood before a fork.
+
+    `request` is what was asked for, unless that is just what was typed.
+    """
 
     services: Services
     run: CommandStep
     current: AgentId | None
     caller: Caller = Person()
     goal: str = ""
+    request: str = ""
 
     @property
     def space(self) -> OpenSpace:
@@ -201,10 +207,17 @@ class Call(Struct, frozen=True):
         return answer
 
     def _given(self) -> CommandMeta:
+        asked = self.request or typed_request(self.current, self.run, self.goal)
         match self.caller:
             case Person(actor, command_id):
-                return command_meta(actor, command=command_id)
+                return command_meta(actor, command=command_id, request=asked)
             case ModelCall(state, call, model):
                 turn = state.open.first if state.open else 0
                 once = f"{state.agent}:{turn}:{call.id}"
-                return command_meta(Actor("model", model), call=call.id, command=once)
+                by = Actor("model", model)
+                return command_meta(by, call=call.id, command=once, request=asked)
+
+
+def typed_request(agent: AgentId | None, run: CommandStep, goal: str = "") -> str:
+    """What a typed command asks for, as the `request` of the command that its handler gives."""
+    return request_text(run.command.typed, agent, run.args, goal)

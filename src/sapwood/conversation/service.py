@@ -73,6 +73,7 @@ from sapwood.core.state import State
 from sapwood.core.tags import Tags
 from sapwood.core.turn_params import TurnParams
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id, new_mail_id
+from sapwood.runtime.command_digest import request_text
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.program_sessions import session_in
 
@@ -205,12 +206,14 @@ class ConversationService:
         command_id: str | None = None,
         params: TurnParams | None = None,
         reads_instructions: bool = True,
+        request: str = "",
     ) -> Prompted | Refusal:
         """Opens a turn with a prompt; pinned files that changed are read again before it.
 
         The same `command_id` given twice opens one turn. `params` are for this turn alone. Without
         `reads_instructions`, the default prompt and the workspace's instructions are not read.
-        Raises `Failure` if the agent's model cannot be called.
+        `request` is what was asked for, if the prompt was made from it. Raises `Failure` if the
+        agent's model cannot be called.
         """
         services = self.services
         dispatcher = services.space.dispatcher
@@ -233,7 +236,8 @@ class ConversationService:
         parts = (Text(prompt),) if isinstance(prompt, str) else prompt
         read = await self._instructions(state) if reads_instructions else None
         start = StartTurn(agent, parts, read, params=params)
-        done = await dispatcher.dispatch(start, command_meta(actor, command=command_id))
+        why = command_meta(actor, command=command_id, request=request)
+        done = await dispatcher.dispatch(start, why)
         if isinstance(done, Refusal):
             return done
         if services.start_work is not None:
@@ -253,13 +257,16 @@ class ConversationService:
         tags: Tags | None = None,
         actor: Actor = HUMAN,
         command_id: str | None = None,
+        request: str = "",
     ) -> AgentId:
         """Starts a conversation in a folder, by default with the configured model and settings.
 
         Without a prompt, which a command such as `/model` does not have, no model is needed yet.
-        `script`: it is a run of a script, which the screen does not open by itself.
+        `script`: it is a run of a script, which the screen does not open by itself. `request` is
+        what was asked for, if the settings were made from it.
         Raises `Failure` when the configured model cannot be called, and `RefusedError`.
         """
+        asked = request or request_text("start", agent, folder, name, settings, pins, script, tags)
         models = self.services.models
         if settings is None and models is not None:
             if has_prompt:
@@ -269,7 +276,7 @@ class ConversationService:
         workspace = Workspace(folder=folder)
         first = Settings() if settings is None else settings
         command = StartAgent(agent, name, first, workspace, pins, script=script, tags=tags)
-        done = await self.dispatch(command, actor, command_id=command_id)
+        done = await self.dispatch(command, actor, command_id=command_id, request=asked)
         return done.events[0].agent if done.events else agent
 
     async def dispatch(
@@ -280,13 +287,15 @@ class ConversationService:
         call: str | None = None,
         command_id: str | None = None,
         holder: str = "",
+        request: str = "",
     ) -> Done:
         """Carries out a command of the core. Raises `RefusedError`.
 
-        The same `command_id` given twice acts once and returns the first answer. `holder` is the
-        name under which the sender has the lease of the open turn.
+        The same `command_id` given twice acts once and returns the first answer; for another
+        command it is refused. `holder` is the name under which the sender has the lease of the open
+        turn. `request` is what was asked for, if the command was made from more than that.
         """
-        why = command_meta(actor, call=call, command=command_id, holder=holder)
+        why = command_meta(actor, call=call, command=command_id, holder=holder, request=request)
         done = await self.services.space.dispatcher.dispatch(command, why)
         if isinstance(done, Refusal):
             raise RefusedError(done)
@@ -304,7 +313,8 @@ class ConversationService:
         from sapwood.conversation.model_choice import with_fitting_model
 
         fitting = await with_fitting_model(self.services, agent, change)
-        done = await self.dispatch(Configure(agent, fitting), actor, command_id=command_id)
+        command, asked = Configure(agent, fitting), request_text("configure", agent, change)
+        done = await self.dispatch(command, actor, command_id=command_id, request=asked)
         return Changed(agent, done.message, done.events)
 
     async def send(
@@ -318,7 +328,8 @@ class ConversationService:
     ) -> MailSent:
         """Sends mail to an agent by its id. Raises `RefusedError`."""
         command = Send(to, new_mail_id(), text, sender=sender)
-        done = await self.dispatch(command, actor, command_id=command_id)
+        asked = request_text("send", to, text, sender)
+        done = await self.dispatch(command, actor, command_id=command_id, request=asked)
         return MailSent(to, done.message, done.events)
 
     async def interrupt(self, agent: AgentId, reason: str = "") -> Changed | Refusal:
@@ -345,7 +356,8 @@ class ConversationService:
         else:
             turn = tip.first if tip is not None and tip.agent == agent else 0
             command = MakeCheckpoint(agent, saved, turn)
-        done = await self.dispatch(command, actor, command_id=command_id)
+        asked = request_text("checkpoint", agent)
+        done = await self.dispatch(command, actor, command_id=command_id, request=asked)
         return Changed(agent, done.message, done.events)
 
     async def fork(
@@ -364,7 +376,9 @@ class ConversationService:
         With a `branch`, the child gets a git worktree; an empty name is made from its id. `change`
         are settings that differ from those of the parent, such as another model.
         """
-        call = Call(self.services, CommandStep(TABLE["fork"]), agent, caller or Person())
+        asked = request_text("fork", agent, mark, goal, name, branch, change)
+        step = CommandStep(TABLE["fork"])
+        call = Call(self.services, step, agent, caller or Person(), request=asked)
         command = Fork(agent, new_agent_id(), mark, goal, name=name, change=change)
         return await agents.forked(call, command, branch=branch)
 
@@ -376,7 +390,8 @@ class ConversationService:
         Raises `RefusedError`.
         """
         fork = Fork(agent, new_agent_id(), continues=True)
-        done = await self.dispatch(fork, actor, command_id=command_id)
+        asked = request_text("branch", agent, turn)
+        done = await self.dispatch(fork, actor, command_id=command_id, request=asked)
         child = next(each.agent for each in done.events if each.agent != agent)
         caller = Person(actor, f"{command_id}:rewind" if command_id else None)
         answer = await self.answer(child, CommandStep(TABLE["rewind"], f"#{turn}"), caller=caller)

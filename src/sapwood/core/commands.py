@@ -98,7 +98,9 @@ class CommandMeta(Struct, frozen=True):
     `call` is the tool call by which a model sent it. `nonce` is random: it marks the end of texts
     that the command puts into a context, so that their author cannot know the mark. `holder` is the
     name under which the sender has the lease of the open turn. `trace` is the sender's trace, as a
-    `traceparent`.
+    `traceparent`. `request` is what the sender was asked for, where it made the command from more
+    than that: a retry asks for the same, but its command may have another new id, or the text of a
+    file that has changed. Empty: the command is what was asked for.
     """
 
     id: CommandId
@@ -108,9 +110,10 @@ class CommandMeta(Struct, frozen=True):
     nonce: str = ""
     holder: str = ""
     trace: str = ""
+    request: str = ""
 
 
-class _Command(Struct, frozen=True):
+class _Command(Struct, frozen=True, omit_defaults=True):
     agent: AgentId
 
 

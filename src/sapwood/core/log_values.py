@@ -131,11 +131,16 @@ class Append(Struct, frozen=True):
 
 
 class Receipt(Struct, frozen=True, omit_defaults=True):
-    """The stored answer to a command. Sending the command again returns it and changes nothing."""
+    """The stored answer to a command. Sending the command again returns it and changes nothing.
+
+    `digest` is a hash of what was asked for: the same id with another digest is refused. It is
+    empty in receipts of versions before it, and where the content was erased.
+    """
 
     command: CommandId
     message: str = field(default="", name="says")
     events: tuple[EventRef, ...] = ()
+    digest: str = ""
 
 
 class Commit(Struct, frozen=True):

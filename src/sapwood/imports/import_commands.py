@@ -1,7 +1,7 @@
 """Makes the commands that import a session: its turns, compactions and rewinds.
 
-The id of every command is computed from its row, so dispatching it twice is harmless. Its time is
-the time in the transcript.
+The id of every command is computed from its row, so dispatching it twice is harmless, also after a
+version that reads the row otherwise. Its time is the time in the transcript.
 """
 
 from sapwood.analysis.session import Boundary
@@ -139,7 +139,7 @@ class ImportCommands:
 
     def _meta(self, what: str, key: str, at: int) -> CommandMeta:
         command = imported_command_id(self.origin.source, self.origin.session, what, key)
-        return CommandMeta(command, at, IMPORTER, nonce=new_nonce())
+        return CommandMeta(command, at, IMPORTER, nonce=new_nonce(), request=command)
 
 
 def _name(details: SessionDetails, first: TranscriptTurn) -> str:

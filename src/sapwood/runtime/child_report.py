@@ -32,7 +32,7 @@ async def report(dispatcher: Dispatcher, state: State, turn: Turn, failure: str 
         text = f"{who} has finished. Its final answer:\n\n{_answer(turn)}"
     once = f"report:{state.agent}:{turn.first}"
     mail = Send(state.parent, once, text, sender=state.agent)
-    await dispatcher.dispatch(mail, command_meta(SYSTEM, command=once))
+    await dispatcher.dispatch(mail, command_meta(SYSTEM, command=once, request=once))
 
 
 def _has_goal(turn: Turn) -> bool:

@@ -35,12 +35,13 @@ def command_meta(
     call: str | None = None,
     command: str | None = None,
     holder: str = "",
+    request: str = "",
 ) -> CommandMeta:
     """The meta data of a command given now by this actor, with a new id unless one is passed."""
     if command is None or (type(command) is str and not command):
         command = secrets.token_hex(12)
     trace = current_traceparent()
-    return CommandMeta(CommandId(command), now(), actor, call, new_nonce(), holder, trace)
+    return CommandMeta(CommandId(command), now(), actor, call, new_nonce(), holder, trace, request)
 
 
 def new_nonce() -> str:

@@ -17,10 +17,13 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 
-__all__ = ["Batch", "SentCommand", "decide_all"]
+__all__ = ["AdmittedCommand", "Batch", "SentCommand", "decide_all"]
 
 SentCommand = tuple[Command, CommandMeta]
 """A command and its meta data: who, when, and under which id."""
+
+AdmittedCommand = tuple[Command, CommandMeta, str]
+"""A command that has passed the gate, its meta data, and its digest."""
 
 
 class Batch(Struct, frozen=True):
@@ -35,13 +38,13 @@ class Batch(Struct, frozen=True):
 def decide_all(
     state: State,
     live: LivePath,
-    commands: Sequence[SentCommand],
+    commands: Sequence[AdmittedCommand],
     counter_for: Callable[[str], Counter],
 ) -> Batch | None:
     """Decides the commands in order. Returns None if one is refused or needs more to be loaded."""
     events: list[Recorded] = []
     receipts: list[Receipt] = []
-    for command, meta in commands:
+    for command, meta, digest in commands:
         counter = counter_for(state.settings.model)
         decision = decide(DecisionInput(state, live, counter), command, meta)
         if isinstance(decision, Refusal):
@@ -54,6 +57,7 @@ def decide_all(
                 for version, event in enumerate(change.events, start=state.version + 1)
             ]
             events += recorded
-            receipts.append(Receipt(meta.id, decision.message, tuple(r.ref for r in recorded)))
+            refs = tuple(each.ref for each in recorded)
+            receipts.append(Receipt(meta.id, decision.message, refs, digest))
             state, live = change.state, change.live
     return Batch(tuple(events), tuple(receipts), state, live)

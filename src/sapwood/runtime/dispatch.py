@@ -27,6 +27,7 @@ from sapwood.core.commands import (
     Kill,
     RecordTurn,
     Send,
+    StartAgent,
     StartSuccessor,
 )
 from sapwood.core.decide import Accepted, Change, DecisionInput, bad_id, decide, path_after_mark
@@ -35,15 +36,16 @@ from sapwood.core.erased_text import without_mail
 from sapwood.core.events import AgentStarted, Recorded
 from sapwood.core.evolve import evolve
 from sapwood.core.history_size import settled
-from sapwood.core.ids import AgentId, EventRef, Space
+from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.core.live_path import EMPTY, LivePath, inherited
 from sapwood.core.log_values import Append, Commit, LogError, Receipt, VersionConflict, summary_of
-from sapwood.core.refusals import Refusal
+from sapwood.core.refusals import CommandIdUsed, Refusal
 from sapwood.core.spending import Account
 from sapwood.core.state import State
 from sapwood.core.text_size import LARGE_TEXT, is_large, text_size, texts_in
 from sapwood.core.token_count import ZERO, Count, Counter
-from sapwood.runtime.command_batch import Batch, SentCommand, decide_all
+from sapwood.runtime.command_batch import AdmittedCommand, Batch, SentCommand, decide_all
+from sapwood.runtime.command_digest import command_digest, request_digest
 from sapwood.runtime.family_account import FamilyAccounts
 from sapwood.runtime.gate import Gate, Mask
 from sapwood.runtime.log import Log
@@ -109,18 +111,19 @@ class Dispatcher:
     async def dispatch(self, command: Command, meta: CommandMeta) -> Done | Refusal:
         """Carries out the command. Returns its answer, or the refusal.
 
-        A command with the same id as an earlier one changes nothing and returns the first answer.
-        Raises `LogError` if the log cannot be read or written.
+        A command with the same id as an earlier one changes nothing: it returns the first answer,
+        or is refused if the earlier one was another command, or was for another agent. Raises
+        `LogError` if the log cannot be read or written.
         """
         admitted = await self._admit(command, meta)
         if isinstance(admitted, Refusal):
             return admitted
-        command, meta = admitted
+        command, meta, _ = admitted
         taken: set[AgentId] = set()
         async with self._locked(_touched(command) | _counted(command, meta)):
             for attempt in range(_TRIES):
                 try:
-                    answer = await self._try(command, meta, taken)
+                    answer = await self._try(admitted, taken)
                 except VersionConflict as conflict:
                     self._opened.pop(conflict.agent, None)
                     if conflict.expected == 0:
@@ -154,7 +157,7 @@ class Dispatcher:
             if restarts_turn(opened.state):
                 return None  # its end needs the account of the root
             if erased := opened.state.erased:
-                admitted = [(without_mail(command, erased), meta) for command, meta in admitted]
+                admitted = [_without_mail(each, erased) for each in admitted]
             batch = decide_all(opened.state, opened.live, admitted, self._counter_for)
             if batch is not None and not batch.receipts:
                 return ()
@@ -173,6 +176,16 @@ class Dispatcher:
             return await self._store(commit, {append.agent: after}) is None
         except VersionConflict:
             return False
+
+    async def first_answer(self, command: CommandId, request: str) -> Done | Refusal | None:
+        """The answer to a request that was carried out under this id before; None if there is none.
+
+        A refusal if the id was used for another request. `request` is as in `CommandMeta`.
+        """
+        receipt = await self._log.receipt(self._space, command)
+        if receipt is None:
+            return None
+        return await self._repeated(receipt, None, request_digest(await self.mask(request)))
 
     async def open(self, agent: AgentId) -> OpenAgent:
         """The agent as it is now, with what other processes have written."""
@@ -214,19 +227,19 @@ class Dispatcher:
         """Waits until all snapshots are saved."""
         await asyncio.gather(*self._saving, return_exceptions=True)
 
-    async def _admit(self, command: Command, meta: CommandMeta) -> SentCommand | Refusal:
+    async def _admit(self, command: Command, meta: CommandMeta) -> AdmittedCommand | Refusal:
         """Returns the command and its meta data in the form that can be stored, or a refusal."""
-        if is_large(command):
+        if is_large(command) or is_large(meta):
             return await asyncio.to_thread(self._admit_large, command, meta)
         return self._admit_small(command, meta)
 
     def _admit_all(
         self,
         commands: Sequence[SentCommand],
-        admit: Callable[[Command, CommandMeta], SentCommand | Refusal],
-    ) -> list[SentCommand] | None:
+        admit: Callable[[Command, CommandMeta], AdmittedCommand | Refusal],
+    ) -> list[AdmittedCommand] | None:
         """Does the same for many commands. Returns None if one of them is refused."""
-        admitted: list[SentCommand] = []
+        admitted: list[AdmittedCommand] = []
         for command, meta in commands:
             one = admit(command, meta)
             if isinstance(one, Refusal):
@@ -234,7 +247,7 @@ class Dispatcher:
             admitted.append(one)
         return admitted
 
-    def _admit_small(self, command: Command, meta: CommandMeta) -> SentCommand | Refusal:
+    def _admit_small(self, command: Command, meta: CommandMeta) -> AdmittedCommand | Refusal:
         converted = self._gate.command(command)
         if isinstance(converted, Refusal):
             return converted
@@ -243,14 +256,17 @@ class Dispatcher:
         converted_meta = self._gate.meta(meta)
         if isinstance(converted_meta, Refusal):
             return converted_meta
-        return bad_id(converted, converted_meta) or (converted, converted_meta)
+        refused = bad_id(converted, converted_meta)
+        if refused is not None:
+            return refused
+        return converted, converted_meta, command_digest(converted, converted_meta)
 
-    def _admit_large(self, command: Command, meta: CommandMeta) -> SentCommand | Refusal:
+    def _admit_large(self, command: Command, meta: CommandMeta) -> AdmittedCommand | Refusal:
         """Also counts the long texts of the command. The counter keeps the counts."""
         admitted = self._admit_small(command, meta)
         if isinstance(admitted, Refusal):
             return admitted
-        converted, _ = admitted
+        converted, _, _ = admitted
         opened = self._opened.get(converted.agent)
         if opened is not None:
             counter = self._counter_for(opened.state.settings.model)
@@ -259,13 +275,12 @@ class Dispatcher:
                     counter.count(text)
         return admitted
 
-    async def _try(
-        self, command: Command, meta: CommandMeta, taken: set[AgentId]
-    ) -> Done | Refusal | None:
+    async def _try(self, admitted: AdmittedCommand, taken: set[AgentId]) -> Done | Refusal | None:
         """Returns the answer, or None if others changed the state since it was read."""
+        command, meta, digest = admitted
         inputs = await self._inputs(command, meta, taken)
         if inputs.state.erased:
-            command = without_mail(command, inputs.state.erased)
+            command, meta, digest = _without_mail(admitted, inputs.state.erased)
         if isinstance(command, _COUNTS_TURN) and _turn_size(inputs, command) >= _LARGE_TURN:
             decision = await asyncio.to_thread(decide, inputs, command, meta)
         else:
@@ -273,11 +288,11 @@ class Dispatcher:
         if isinstance(decision, Refusal) or not decision.changes:
             receipt = await self._log.receipt(self._space, meta.id)
             if receipt is not None:
-                return _repeated(receipt)
+                return await self._repeated(receipt, command, digest)
             if await self._is_outdated(inputs, command):
                 return None
             return decision if isinstance(decision, Refusal) else Done(decision.message)
-        return await self._commit(inputs, decision, meta)
+        return await self._commit(inputs, decision, (command, meta, digest))
 
     async def _inputs(
         self, command: Command, meta: CommandMeta, taken: set[AgentId]
@@ -324,7 +339,10 @@ class Dispatcher:
             return None
         return await read_live(self._log, self._space, opened.state, context=context)
 
-    async def _commit(self, inputs: DecisionInput, accepted: Accepted, meta: CommandMeta) -> Done:
+    async def _commit(
+        self, inputs: DecisionInput, accepted: Accepted, admitted: AdmittedCommand
+    ) -> Done | Refusal:
+        command, meta, digest = admitted
         after: dict[AgentId, OpenAgent] = {}
         appends: list[Append] = []
         for change in accepted.changes:
@@ -333,9 +351,23 @@ class Dispatcher:
             if opened is not None:
                 after[change.agent] = opened
         refs = tuple(recorded.ref for append in appends for recorded in append.events)
-        commit = Commit(tuple(appends), Receipt(meta.id, accepted.message, refs))
+        commit = Commit(tuple(appends), Receipt(meta.id, accepted.message, refs, digest))
         earlier = await self._store(commit, after)
-        return Done(accepted.message, refs) if earlier is None else _repeated(earlier)
+        if earlier is not None:
+            return await self._repeated(earlier, command, digest)
+        return Done(accepted.message, refs)
+
+    async def _repeated(
+        self, receipt: Receipt, command: Command | None, digest: str
+    ) -> Done | CommandIdUsed:
+        """The first answer, if it was to the same command; else a refusal that names the first."""
+        if receipt.digest == digest or (not receipt.digest and _may_repeat(receipt, command)):
+            return Done(receipt.message, receipt.events, repeated=True)
+        for ref in receipt.events:
+            found = await self._log.read(self._space, ref.agent, ref.version, ref.version)
+            if found:
+                return CommandIdUsed(ref.agent, found[0].kind)
+        return CommandIdUsed()
 
     async def _store(self, commit: Commit, after: dict[AgentId, OpenAgent]) -> Receipt | None:
         """Commits and keeps the changed agents in memory. Returns an earlier receipt if any."""
@@ -514,5 +546,20 @@ def _is_fork_by_model(command: Command, meta: CommandMeta) -> bool:
     return isinstance(command, Fork) and meta.actor.role == "model"
 
 
-def _repeated(receipt: Receipt) -> Done:
-    return Done(receipt.message, receipt.events, repeated=True)
+def _without_mail(admitted: AdmittedCommand, erased: Iterable[AgentId]) -> AdmittedCommand:
+    """The command without mail of erased agents. Its digest must not tell of that mail either."""
+    command, meta, digest = admitted
+    kept = without_mail(command, erased)
+    if kept is command:
+        return admitted
+    return kept, meta, digest if meta.request else command_digest(kept, meta)
+
+
+def _may_repeat(receipt: Receipt, command: Command | None) -> bool:
+    """Whether a command may be the one of a receipt without a digest: it is for the same agent.
+
+    The id of a new agent may have been made by the sender, so it says nothing.
+    """
+    if command is None or isinstance(command, StartAgent):
+        return True
+    return any(ref.agent == command.agent for ref in receipt.events)

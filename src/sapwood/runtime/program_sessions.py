@@ -101,7 +101,8 @@ async def record_assumed(
     known = session_in(state, assumed.session.program)
     if known is None or known.id != assumed.session.id:
         # The first record of a session has an id by which `session_agent` finds the agent.
-        first = command_meta(SYSTEM, command=session_command_id(assumed.session))
+        once = session_command_id(assumed.session)
+        first = command_meta(SYSTEM, command=once, request=once)
         done = await dispatcher.dispatch(command, first)
         if not (isinstance(done, Done) and done.repeated):
             return

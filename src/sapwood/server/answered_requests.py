@@ -1,7 +1,8 @@
 """Answers to requests with an id, kept for a while: the same id again gives the first answer.
 
-A refusal changes nothing, so the log keeps no receipt of it; it is kept here. A request that comes
-while the first one with its id is still carried out waits for the answer to it.
+The same id with another route or body is refused. A refusal changes nothing, so the log keeps no
+receipt of it; it is kept here. A request that comes while the first one with its id is still
+carried out waits for the answer to it.
 """
 
 import asyncio
@@ -9,9 +10,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
+from msgspec import Struct
 from starlette.responses import Response, StreamingResponse
 
-__all__ = ["AnsweredRequests"]
+from sapwood.core.errors import RefusedError
+from sapwood.core.refusals import CommandIdUsed
+
+__all__ = ["AnsweredRequests", "RequestContent"]
 
 _SECONDS = 600.0
 _MOST = 10_000
@@ -20,36 +25,53 @@ _UNSETTLED = frozenset({401, 403, 408, 429})
 """Statuses that say nothing of the command itself."""
 
 
+class RequestContent(Struct, frozen=True):
+    """What a request asks for: its method and path, and a digest of its body without the id."""
+
+    route: str
+    digest: str = ""
+
+
 class AnsweredRequests:
     """The first answers of one process, by space and id. The oldest are forgotten first."""
 
     def __init__(self, seconds: float = _SECONDS) -> None:
         self._seconds = seconds
-        self._answers: OrderedDict[tuple[str, str], tuple[float, Response]] = OrderedDict()
-        self._running: dict[tuple[str, str], asyncio.Future[Response | None]] = {}
+        self._answers: OrderedDict[tuple[str, str], _Answered] = OrderedDict()
+        self._running: dict[tuple[str, str], _Running] = {}
         self._bytes = 0
 
     async def once(
-        self, space: str, id: str, answer: Callable[[], Awaitable[Response]]
+        self,
+        space: str,
+        id: str,
+        content: RequestContent,
+        answer: Callable[[], Awaitable[Response]],
     ) -> Response:
-        """The first answer to the request with this id, or else that of `answer`."""
+        """The first answer to the request with this id, or else that of `answer`.
+
+        Raises `RefusedError` if the first request with this id asked for something else.
+        """
         key = (space, id)
         while True:
             if (known := self._known(key)) is not None:
-                return _again(known)
+                _require_same(known.content, content)
+                return _again(known.response)
             running = self._running.get(key)
             if running is None:
                 break
-            first = await asyncio.shield(running)
+            _require_same(running.content, content)
+            first = await asyncio.shield(running.settled)
             if first is not None:
                 return _again(first)
-        self._running[key] = settled = asyncio.get_running_loop().create_future()
+        settled = asyncio.get_running_loop().create_future()
+        self._running[key] = _Running(content, settled)
         kept: Response | None = None
         try:
             response = await answer()
             if _is_settled(response):
                 kept = response
-                self._keep(key, response)
+                self._keep(key, content, response)
             return response
         finally:
             del self._running[key]
@@ -60,22 +82,37 @@ class AnsweredRequests:
         self._answers.clear()
         self._bytes = 0
 
-    def _known(self, key: tuple[str, str]) -> Response | None:
+    def _known(self, key: tuple[str, str]) -> "_Answered | None":
         now = time.monotonic()
         while self._answers and self._is_over(now):
-            _, (_, old) = self._answers.popitem(last=False)
-            self._bytes -= len(old.body)
-        found = self._answers.get(key)
-        return found[1] if found else None
+            _, old = self._answers.popitem(last=False)
+            self._bytes -= len(old.response.body)
+        return self._answers.get(key)
 
     def _is_over(self, now: float) -> bool:
-        kept_at, _ = next(iter(self._answers.values()))
+        oldest = next(iter(self._answers.values()))
         too_many = len(self._answers) > _MOST or self._bytes > _MOST_BYTES
-        return too_many or now - kept_at > self._seconds
+        return too_many or now - oldest.at > self._seconds
 
-    def _keep(self, key: tuple[str, str], response: Response) -> None:
-        self._answers[key] = (time.monotonic(), response)
+    def _keep(self, key: tuple[str, str], content: RequestContent, response: Response) -> None:
+        self._answers[key] = _Answered(time.monotonic(), content, response)
         self._bytes += len(response.body)
+
+
+class _Answered(Struct, frozen=True):
+    at: float
+    content: RequestContent
+    response: Response
+
+
+class _Running(Struct, frozen=True):
+    content: RequestContent
+    settled: "asyncio.Future[Response | None]"
+
+
+def _require_same(first: RequestContent, content: RequestContent) -> None:
+    if first != content:
+        raise RefusedError(CommandIdUsed(used_for=first.route))
 
 
 def _is_settled(response: Response) -> bool:

@@ -151,7 +151,8 @@ class Guarded:
                     raise
                 return problem.response()
 
-        return await spaces.answered.once(principal.space, given, answer)
+        content = await exchange.content()
+        return await spaces.answered.once(principal.space, given, content, answer)
 
 
 class Public:

@@ -12,12 +12,13 @@ from starlette.responses import Response
 
 from sapwood.config.server_tokens import TokenScope
 from sapwood.conversation.service import ConversationService
-from sapwood.core.ids import AgentId
+from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.refusals import UnknownAgent
 from sapwood.core.settings import Workspace
 from sapwood.server.access.principal import Principal
 from sapwood.server.access.request_checks import MOST_BYTES, read_json
+from sapwood.server.answered_requests import RequestContent
 from sapwood.server.problems import Problem, refusal_problem
 from sapwood.server.served_space import ServedSpace
 from sapwood.workspace.space_folder import SpaceFolder
@@ -40,6 +41,7 @@ class Exchange:
         self.space = space
         self._most = most
         self._body: dict[str, object] | None = None
+        self._command_id: str | None = None
 
     @property
     def service(self) -> ConversationService:
@@ -62,8 +64,25 @@ class Exchange:
             return None
         if len(given) > _LONGEST_ID:
             raise Problem(422, "Id too long", f"An id may have {_LONGEST_ID} characters at most.")
-        whose = f"{self.principal.name}\n{self.request.path_params.get('agent', '')}\n{given}"
-        return "http-" + hashlib.sha256(whose.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+        if self._command_id is None:
+            self._command_id = await self._own_id(given)
+        return self._command_id
+
+    async def _own_id(self, given: str) -> str:
+        """The id among those of the principal. Earlier versions had one for each conversation."""
+        name, agent = self.principal.name, self.request.path_params.get("agent", "")
+        earlier = _hashed(f"{name}\n{agent}\n{given}")
+        connection = self.space.connection
+        if agent and await connection.log.receipt(connection.space, CommandId(earlier)):
+            return earlier
+        return _hashed(f"{name}\n\n{given}")
+
+    async def content(self) -> RequestContent:
+        """What the request asks for, whatever its id. Raises `Problem`."""
+        asked = {name: value for name, value in (await self.body()).items() if name != "id"}
+        encoded = msgspec.json.encode(asked, order="sorted")
+        route = f"{self.request.method} {self.request.url.path}"
+        return RequestContent(route, hashlib.sha256(encoded).hexdigest())
 
     async def facts(self) -> AgentSummary:
         """The agent that the path names, by its exact id. Raises `Problem` if there is none."""
@@ -153,6 +172,10 @@ class Endpoint(Struct, frozen=True):
     def is_once(self) -> bool:
         """Whether a request with an id is answered like the first one with it."""
         return "id" in self.body
+
+
+def _hashed(whose: str) -> str:
+    return "http-" + hashlib.sha256(whose.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
 def json_response(value: object, status: int = 200) -> Response:

@@ -482,6 +482,8 @@ class _SpaceData:
                 self.order[place] = self.streams[recorded.agent][recorded.version - 1] = new
                 changed.add(recorded.agent)
                 rewritten += 1
+                if known := self.receipts.get(recorded.command):
+                    self.receipts[recorded.command] = structs.replace(known, digest="")
         told = self._with_descendants(changed) - going
         for other in sorted(told):
             facts = self.facts[other]

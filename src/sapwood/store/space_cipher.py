@@ -279,19 +279,31 @@ def open_snapshot(cipher: SpaceCipher | None, snapshot: Snapshot) -> Snapshot | 
 
 
 def seal_receipt(cipher: SpaceCipher | None, receipt: Receipt) -> Receipt:
-    """A receipt as it is stored: its message is sealed."""
-    if cipher is None or not receipt.message:
+    """A receipt as it is stored: its message and its digest are sealed."""
+    if cipher is None:
         return receipt
-    message = cipher.seal_text(receipt.message, "receipt", receipt.command)
-    return structs.replace(receipt, message=message)
+    message, digest = receipt.message, receipt.digest
+    return structs.replace(
+        receipt,
+        message=message and cipher.seal_text(message, "receipt", receipt.command),
+        digest=digest and cipher.seal_text(digest, "digest", receipt.command),
+    )
 
 
 def open_receipt(cipher: SpaceCipher | None, receipt: Receipt) -> Receipt:
-    """The receipt with its message."""
-    if cipher is None or receipt.message in ("", ERASED):
+    """The receipt with its message and its digest.
+
+    A digest that does not open stays as it is stored, so it equals no other.
+    """
+    if cipher is None:
         return receipt
-    message = cipher.open_text(receipt.message, "receipt", receipt.command)
-    return structs.replace(receipt, message=_UNREADABLE if message is None else message.decode())
+    message, digest = receipt.message, receipt.digest
+    if message not in ("", ERASED):
+        plain = cipher.open_text(message, "receipt", receipt.command)
+        message = _UNREADABLE if plain is None else plain.decode()
+    if digest and (opened := cipher.open_text(digest, "digest", receipt.command)) is not None:
+        digest = opened.decode()
+    return structs.replace(receipt, message=message, digest=digest)
 
 
 def seal_outside(cipher: SpaceCipher | None, agent: AgentId, outside: OutsideData) -> str:

@@ -19,6 +19,7 @@ from sapwood.core.refusals.agents import (
 from sapwood.core.refusals.budgets import BudgetReached
 from sapwood.core.refusals.commands import (
     BadArguments,
+    CommandIdUsed,
     HumanOnly,
     ModelNeeded,
     NoConversation,
@@ -93,6 +94,7 @@ __all__ = [
     "CallStarted",
     "CallsOpen",
     "CheckpointGone",
+    "CommandIdUsed",
     "DuplicateCall",
     "EmptyText",
     "ErasureHeld",

@@ -4,6 +4,7 @@ from sapwood.core.refusals.refusal import Refusal, cut, did_you_mean
 
 __all__ = [
     "BadArguments",
+    "CommandIdUsed",
     "HumanOnly",
     "ModelNeeded",
     "NoConversation",
@@ -84,6 +85,26 @@ class BadArguments(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return f"{self.reason} Type it as {self.usage}."
+
+
+class CommandIdUsed(Refusal, frozen=True):
+    """Another command was carried out under this id: on another agent, or with other content.
+
+    `agent` and `used_for` are those of the first use: an event in its log, or a route. Both are
+    empty if the log was erased.
+    """
+
+    agent: str = ""
+    used_for: str = ""
+
+    @property
+    def sentence(self) -> str:
+        first = f"for {self.used_for}" if self.used_for else "for something that was erased"
+        whose = f" of '{self.agent}'" if self.agent else ""
+        return (
+            f"This command id was used before, {first}{whose}. Nothing was changed. "
+            "Give another command an id of its own."
+        )
 
 
 class NoConversation(Refusal, frozen=True):

@@ -22,6 +22,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.core.turn_params import CallerTool, TurnParams
 from sapwood.display.permission_text import answer_choices, request_sentence
+from sapwood.runtime.command_digest import request_text
 from sapwood.runtime.open_agent import OpenAgent
 from sapwood.server.access.rate_limit import OpenStreams
 from sapwood.server.exchange import Endpoint, Exchange, Handler
@@ -29,8 +30,8 @@ from sapwood.server.problems import Problem, refusal_problem
 from sapwood.server.protocols.ag_ui_stream import Fields, RunName, RunStream
 from sapwood.server.protocols.caller_calls import (
     CallerCalls,
+    RequestId,
     known_event,
-    numbered_id,
     send_results,
     waiting_calls,
 )
@@ -105,7 +106,7 @@ def _runs(streams: OpenStreams) -> Handler:
             agent = await call.agent()
         else:
             agent = await _agent_of_thread(call, asked)
-        given = _command_id(call, agent, asked.run_id)
+        given = RequestId(_command_id(call, agent, asked.run_id), _request(agent, asked))
         known = await known_event(call, given)
         after = known.version if known else await _begin(call, agent, asked, given)
         return _streamed(call, agent, asked, after, streams)
@@ -118,6 +119,12 @@ def _command_id(call: Exchange, *names: str) -> str:
     return "ag-ui-" + hashlib.sha256(whose.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
+def _request(agent: AgentId, asked: _Run) -> str:
+    """What a run asks for: its last message of the user or a tool. A retry may have the reply."""
+    sent = [each for each in asked.messages if each.role in ("user", "tool")]
+    return request_text("run", agent, sent[-1:])
+
+
 async def _agent_of_thread(call: Exchange, asked: _Run) -> AgentId:
     """The conversation of a thread; it is started at the first run."""
     system = [_words(each) for each in asked.messages if each.role in ("system", "developer")]
@@ -125,11 +132,13 @@ async def _agent_of_thread(call: Exchange, asked: _Run) -> AgentId:
         call,
         {"thread": asked.thread_id[:500]} if asked.thread_id else {},
         system="\n\n".join(system) or None,
-        given=_command_id(call, asked.thread_id),
+        given=RequestId(
+            _command_id(call, asked.thread_id), request_text("thread", asked.thread_id)
+        ),
     )
 
 
-async def _begin(call: Exchange, agent: AgentId, asked: _Run, given: str) -> int:
+async def _begin(call: Exchange, agent: AgentId, asked: _Run, given: RequestId) -> int:
     """Stores what is new. Returns the version after which the events of the run begin."""
     dispatcher = call.space.connection.dispatcher
     opened = await dispatcher.open(agent)
@@ -156,7 +165,8 @@ async def _begin(call: Exchange, agent: AgentId, asked: _Run, given: str) -> int
         agent,
         tuple(prompt),
         actor=call.principal.actor,
-        command_id=given,
+        command_id=given.id,
+        request=given.request,
         params=TurnParams(caller_tools=tools) if tools else None,
         reads_instructions=bool(opened.state.workspace.folder),
     )
@@ -211,7 +221,9 @@ def _caller_tool(tool: _Tool) -> CallerTool:
     return CallerTool(tool.name, tool.description, msgspec.json.encode(schema).decode())
 
 
-async def _pin(call: Exchange, opened: OpenAgent, context: Sequence[_Context], given: str) -> None:
+async def _pin(
+    call: Exchange, opened: OpenAgent, context: Sequence[_Context], given: RequestId
+) -> None:
     """Pins what the client says of its surroundings, where it has changed."""
     known = {pin.name: pin.text for pin in opened.state.pins}
     for number, each in enumerate(context):
@@ -219,7 +231,7 @@ async def _pin(call: Exchange, opened: OpenAgent, context: Sequence[_Context], g
             await call.service.dispatch(
                 AddPin(opened.state.agent, each.description, each.value),
                 call.principal.actor,
-                command_id=numbered_id(given, f"pin{number}"),
+                command_id=given.part(f"pin{number}"),
             )
 
 

@@ -6,15 +6,19 @@ ends there, and the next request brings the results.
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
+
 from sapwood.core.commands import FinishTool
 from sapwood.core.content import RecordedResult, ToolCall
+from sapwood.core.errors import RefusedError
 from sapwood.core.events import ReplyAdded, ToolFinished
 from sapwood.core.ids import CommandId, EventRef
+from sapwood.core.refusals import Refusal
 from sapwood.core.turn import Turn
 from sapwood.runtime.open_agent import OpenAgent
 from sapwood.server.exchange import Exchange
 
-__all__ = ["CallerCalls", "known_event", "numbered_id", "send_results", "waiting_calls"]
+__all__ = ["NO_ID", "CallerCalls", "RequestId", "known_event", "send_results", "waiting_calls"]
 
 
 class CallerCalls:
@@ -69,12 +73,29 @@ def waiting_calls(opened: OpenAgent) -> list[ToolCall]:
     return [call for call in turn.open_calls if call.name in names]
 
 
+class RequestId(Struct, frozen=True):
+    """The command id of a request, and what the request asks for, as in `CommandMeta.request`.
+
+    Without an id, each command of the request gets a new one.
+    """
+
+    id: str | None
+    request: str = ""
+
+    def part(self, what: str) -> str | None:
+        """The command id of one of several commands of the request."""
+        return f"{self.id}:{what}" if self.id else None
+
+
+NO_ID = RequestId(None)
+
+
 async def send_results(
-    call: Exchange, turn: Turn, results: Sequence[RecordedResult], given: str | None
+    call: Exchange, turn: Turn, results: Sequence[RecordedResult], given: RequestId
 ) -> int:
     """Stores the results of calls, so that the turn goes on. Returns the version of the last.
 
-    `given` is the command id of the request. Raises `RefusedError`.
+    `given` is the id of the request. Raises `RefusedError`.
     """
     version = 0
     for number, each in enumerate(results):
@@ -84,19 +105,22 @@ async def send_results(
                 turn.agent, each.call, each.content, each.error, files=each.files, turn=turn.first
             ),
             call.principal.actor,
-            command_id=given if is_last else numbered_id(given, f"result{number}"),
+            command_id=given.id if is_last else given.part(f"result{number}"),
+            request=given.request if is_last else "",
         )
         version = done.events[-1].version
     return version
 
 
-async def known_event(call: Exchange, given: str | None) -> EventRef | None:
-    """The last event of a request with this command id, if it was sent before."""
-    connection = call.space.connection
-    receipt = await connection.log.receipt(connection.space, CommandId(given)) if given else None
-    return receipt.events[-1] if receipt is not None and receipt.events else None
+async def known_event(call: Exchange, given: RequestId) -> EventRef | None:
+    """The last event of the same request with this id, if it was sent before.
 
-
-def numbered_id(given: str | None, what: str) -> str | None:
-    """The command id of one of several commands of a request."""
-    return f"{given}:{what}" if given else None
+    Raises `RefusedError` if another request had this id.
+    """
+    if given.id is None:
+        return None
+    dispatcher = call.space.connection.dispatcher
+    first = await dispatcher.first_answer(CommandId(given.id), given.request)
+    if isinstance(first, Refusal):
+        raise RefusedError(first)
+    return first.events[-1] if first is not None and first.events else None

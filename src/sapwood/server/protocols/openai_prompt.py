@@ -24,7 +24,7 @@ from sapwood.core.turn import Turn
 from sapwood.core.turn_params import TurnParams
 from sapwood.server.exchange import Exchange
 from sapwood.server.problems import Problem, refusal_problem
-from sapwood.server.protocols.caller_calls import numbered_id, send_results, waiting_calls
+from sapwood.server.protocols.caller_calls import NO_ID, RequestId, send_results, waiting_calls
 from sapwood.server.protocols.openai_input import (
     InputTurn,
     ResponseInput,
@@ -40,11 +40,11 @@ _LEASE = 30.0
 
 
 async def begin_response(
-    call: Exchange, request: ResponseRequest, given: str | None
+    call: Exchange, request: ResponseRequest, given: RequestId
 ) -> ResponsePlace:
     """Stores what the client sent and returns where its response begins. Raises `Problem`.
 
-    `given` is the command id of the request.
+    `given` is the id of the request.
     """
     given_input = read_input(request.input)
     params = request.params()
@@ -75,7 +75,7 @@ async def start_conversation(
     metadata: dict[str, str],
     model: str = "",
     system: str | None = None,
-    given: str | None = None,
+    given: RequestId = NO_ID,
 ) -> AgentId:
     """Starts a conversation without tools of the server and without a folder."""
     models = call.service.services.models
@@ -87,12 +87,13 @@ async def start_conversation(
         script=True,
         tags=Tags(metadata=entries) if entries else None,
         actor=call.principal.actor,
-        command_id=numbered_id(given, "start"),
+        command_id=given.part("start"),
+        request=given.request,
     )
 
 
 async def record_turns(
-    call: Exchange, agent: AgentId, turns: Iterable[InputTurn], given: str | None = None
+    call: Exchange, agent: AgentId, turns: Iterable[InputTurn], given: RequestId = NO_ID
 ) -> None:
     """Records turns that the client had before. Raises `RefusedError`."""
     for number, turn in enumerate(turns):
@@ -104,12 +105,12 @@ async def record_turns(
                 "completed" if turn.is_answered else "interrupted",
             ),
             call.principal.actor,
-            command_id=numbered_id(given, f"turn{number}"),
+            command_id=given.part(f"turn{number}"),
         )
 
 
 async def _conversation(
-    call: Exchange, request: ResponseRequest, given: str | None
+    call: Exchange, request: ResponseRequest, given: RequestId
 ) -> AgentId | None:
     """The conversation that the request goes on with; None for a new one. Raises `Problem`."""
     named, previous = request.conversation_id, request.previous_response_id
@@ -134,7 +135,7 @@ async def _facts_missing(call: Exchange, agent: AgentId) -> bool:
     return await connection.log.facts(connection.space, agent) is None
 
 
-async def _branch(call: Exchange, place: ResponsePlace, given: str | None) -> AgentId:
+async def _branch(call: Exchange, place: ResponsePlace, given: RequestId) -> AgentId:
     """The conversation after a response: its own, or a fork if more was said there since."""
     live = (await call.space.connection.dispatcher.open(place.agent)).live
     turns = live.all_turns
@@ -151,7 +152,7 @@ async def _branch(call: Exchange, place: ResponsePlace, given: str | None) -> Ag
         place.agent,
         turns[at[0] + 1].first,
         actor=call.principal.actor,
-        command_id=numbered_id(given, "branch"),
+        command_id=given.part("branch"),
     )
 
 
@@ -166,7 +167,7 @@ async def _configure(
     settings: Settings,
     request: ResponseRequest,
     given_input: ResponseInput,
-    given: str | None,
+    given: RequestId,
 ) -> None:
     """Changes the model and the instructions of the conversation, if they differ."""
     models, system = call.service.services.models, _system(request, given_input)
@@ -182,7 +183,7 @@ async def _configure(
             agent,
             change,
             actor=call.principal.actor,
-            command_id=numbered_id(given, "settings"),
+            command_id=given.part("settings"),
         )
 
 
@@ -204,7 +205,7 @@ async def _send_results(
     turn: Turn,
     waiting: Sequence[ToolCall],
     given_input: ResponseInput,
-    given: str | None,
+    given: RequestId,
 ) -> ResponsePlace:
     """Records the results of the functions that the model called: the turn goes on."""
     results = given_input.results
@@ -230,7 +231,7 @@ async def _prompt(
     agent: AgentId,
     turns: Sequence[InputTurn],
     params: TurnParams,
-    given: str | None,
+    given: RequestId,
 ) -> ResponsePlace:
     if not turns or turns[-1].is_answered:
         raise bad_request(
@@ -249,7 +250,8 @@ async def _prompt(
         agent,
         tuple(last.prompt),
         actor=call.principal.actor,
-        command_id=given,
+        command_id=given.id,
+        request=given.request,
         params=params,
         reads_instructions=bool(state.workspace.folder),
     )
@@ -259,7 +261,7 @@ async def _prompt(
 
 
 async def _go_on(
-    call: Exchange, agent: AgentId, turn: InputTurn, params: TurnParams, given: str | None
+    call: Exchange, agent: AgentId, turn: InputTurn, params: TurnParams, given: RequestId
 ) -> ResponsePlace:
     """Opens a turn that the client began elsewhere: with its replies and their results.
 
@@ -272,7 +274,7 @@ async def _go_on(
         models.require(state.settings.model)
     lease = lease_for(holder, _LEASE)
     start = StartTurn(agent, tuple(turn.prompt), lease=lease, params=params)
-    done = await service.dispatch(start, actor, command_id=numbered_id(given, "start-turn"))
+    done = await service.dispatch(start, actor, command_id=given.part("start-turn"))
     first = done.events[-1].version
     for item in turn.items[:-1]:
         await _store(call, agent, first, item, holder)
@@ -284,7 +286,8 @@ async def _go_on(
     done = await service.dispatch(
         FinishTool(agent, last.call, last.content, files=last.files, turn=first),
         actor,
-        command_id=given,
+        command_id=given.id,
+        request=given.request,
         holder=holder,
     )
     if service.services.start_work is not None:

@@ -17,11 +17,12 @@ from sapwood.conversation.configured_models import KNOWN_MODELS
 from sapwood.conversation.turn_lookup import agent_at
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
+from sapwood.runtime.command_digest import request_text
 from sapwood.server.access.rate_limit import OpenStreams
 from sapwood.server.event_feed import sse_message
 from sapwood.server.exchange import Endpoint, Exchange, Handler, json_response
 from sapwood.server.problems import Problem, refusal_problem
-from sapwood.server.protocols.caller_calls import known_event
+from sapwood.server.protocols.caller_calls import NO_ID, RequestId, known_event
 from sapwood.server.protocols.openai_input import ResponseRequest, as_type
 from sapwood.server.protocols.openai_prompt import begin_response
 from sapwood.server.protocols.openai_stream import (
@@ -35,6 +36,7 @@ __all__ = ["response_endpoints"]
 
 _MOST_BYTES = 25_000_000
 _PAGE = 200
+_NOT_ASKED = frozenset({"id", "stream", "stream_options", "background"})
 _NOT_AGAIN = {"x-should-retry": "false"}
 """Tells clients not to repeat a request whose prompt is stored."""
 
@@ -48,7 +50,8 @@ def _create(streams: OpenStreams) -> Handler:
         body = await call.body()
         request = as_type(body, ResponseRequest, "body")
         given = await call.command_id()
-        place = await _known_place(call, given) or await begin_response(call, request, given)
+        known = RequestId(given, _asked(body)) if given else NO_ID
+        place = await _known_place(call, known) or await begin_response(call, request, known)
         head = await _head(call, place)
         if request.background:
             return json_response(ResponseStream(head).response("queued"))
@@ -59,7 +62,13 @@ def _create(streams: OpenStreams) -> Handler:
     return create
 
 
-async def _known_place(call: Exchange, given: str | None) -> ResponsePlace | None:
+def _asked(body: dict[str, object]) -> str:
+    """What a request asks for. A retry may want the answer in another way, such as a stream."""
+    kept = {name: body[name] for name in sorted(body.keys() - _NOT_ASKED)}
+    return request_text("response", kept)
+
+
+async def _known_place(call: Exchange, given: RequestId) -> ResponsePlace | None:
     """The place of the response to a request that was sent before."""
     last = await known_event(call, given)
     return ResponsePlace(last.agent, last.version) if last else None

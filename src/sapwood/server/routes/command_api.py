@@ -1,6 +1,7 @@
 """Changing conversations over HTTP: commands of the table, prompts, interrupts, permissions.
 
-A command with the `id` of an earlier one changes nothing and returns the first answer.
+A command with the `id` of an earlier one changes nothing and returns the first answer. With another
+conversation, route or content the id is refused.
 """
 
 import msgspec
@@ -8,7 +9,7 @@ from starlette.responses import Response
 
 from sapwood.app.permission_questions import PostedQuestion, posted_question, send_answer
 from sapwood.conversation.answers import Changed
-from sapwood.conversation.call import Person
+from sapwood.conversation.call import Person, typed_request
 from sapwood.conversation.script import CommandStep, TextStep, chunks, parse, with_files
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.events import QuestionAsked
@@ -116,7 +117,7 @@ def _command(row: SlashCommand, *, alone: bool = False) -> Handler:
         step, goal = CommandStep(row, _text(body, "args").strip()), _text(body, "goal")
         call.principal.require(step.scope)
         given = await call.command_id()
-        if given and (known := await _known(call, agent, given)):
+        if given and (known := await _known(call, agent, given, typed_request(agent, step, goal))):
             return known
         caller = Person(call.principal.actor, given)
         service = call.space.agents.picking if body.get("picks") is True else call.service
@@ -128,20 +129,18 @@ def _command(row: SlashCommand, *, alone: bool = False) -> Handler:
     return run
 
 
-async def _known(call: Exchange, agent: AgentId | None, given: str) -> Response | None:
-    """The first answer to a command that was carried out before."""
-    connection = call.space.connection
-    receipt = await connection.log.receipt(connection.space, CommandId(given))
-    if receipt is None:
+async def _known(
+    call: Exchange, agent: AgentId | None, given: str, request: str
+) -> Response | None:
+    """The first answer to a command that was carried out before. Raises `Problem`."""
+    first = await call.space.connection.dispatcher.first_answer(CommandId(given), request)
+    if first is None:
         return None
-    answer = Changed(agent or AgentId(""), receipt.message, receipt.events)
+    if isinstance(first, Refusal):
+        raise refusal_problem(first)
+    answer = Changed(agent or AgentId(""), first.message, first.events)
     return json_response(
-        {
-            "answer": answer,
-            "message": receipt.message,
-            "events": receipt.events,
-            "repeated": True,
-        }
+        {"answer": answer, "message": first.message, "events": first.events, "repeated": True}
     )
 
 

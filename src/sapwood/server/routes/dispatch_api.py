@@ -70,6 +70,7 @@ async def dispatch(call: Exchange) -> Response:
         call=_optional_text(body.get("call")),
         command_id=await call.command_id(),
         holder=holder,
+        request=_optional_text(body.get("request")) or "",
     )
     call.space.agents.start()
     return json_response(done)
@@ -146,7 +147,7 @@ def _actor(call: Exchange, command: Command, role: object) -> Actor:
 def _optional_text(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    raise Problem(422, "Not a text", "'holder' and 'call' must be texts.")
+    raise Problem(422, "Not a text", "'holder', 'call' and 'request' must be texts.")
 
 
 def dispatch_endpoints() -> tuple[Endpoint, ...]:
@@ -165,6 +166,7 @@ def dispatch_endpoints() -> tuple[Endpoint, ...]:
                 "holder": "the name of the sender's lease",
                 "call": "the tool call that gave it",
                 "role": "system, for what the sender records of its own turn",
+                "request": "what was asked for, if the command was made from more than that",
             },
             most=_MOST_BYTES,
         ),

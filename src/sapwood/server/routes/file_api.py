@@ -49,8 +49,9 @@ def file_endpoints() -> tuple[Endpoint, ...]:
             content = await _content(call.request)
             digest = hashlib.sha256(content).hexdigest()
             file = await asyncio.to_thread(File.of, content, name=name)
+            once = _command_id(agent, digest)
             await call.service.dispatch(
-                AddFile(agent, file), call.principal.actor, command_id=_command_id(agent, digest)
+                AddFile(agent, file), call.principal.actor, command_id=once, request=once
             )
         finally:
             uploads.leave(call.principal.id)

@@ -111,6 +111,7 @@ _RECEIPTS = """
     SELECT data FROM sapwood.receipts WHERE space = $1 AND strpos(data, $3) > 0 AND command IN (
         SELECT command FROM sapwood.events WHERE space = $1 AND agent = $2
     )
+    UNION SELECT data FROM sapwood.receipts WHERE space = $1 AND command = ANY($4)
 """
 _receipt = msgspec.json.Decoder(Receipt)
 _facts = msgspec.json.Decoder(AgentSummary)
@@ -293,7 +294,7 @@ class _ErasedWords:
         rows = await connection.fetch(_ALL, space, other)
         events = await recorded_of(connection.fetch, space, rows, self._keys)
         quoted = {turn for turn in quoted_turns(events) if await self._has_mail(source, turn)}
-        changed = False
+        changed: set[CommandId] = set()
         for recorded in events:
             event = without_agent(recorded.event, source, quoted)
             if event is None:
@@ -308,9 +309,9 @@ class _ErasedWords:
                 *(hashes, texts),
             )
             await index_events(connection, space, [changed_event], self._cipher)
-            changed = True
-        await _rewrite_receipts(connection, space, erasure, source, other, self._cipher)
-        return changed
+            changed.add(recorded.command)
+        await _rewrite_receipts(connection, space, erasure, source, other, self._cipher, changed)
+        return bool(changed)
 
     async def _has_mail(self, source: AgentId, turn: EventRef) -> bool:
         if turn.agent not in self._reach[source]:
@@ -346,14 +347,20 @@ async def _rewrite_receipts(
     agent: AgentId,
     other: AgentId,
     cipher: SpaceCipher | None,
+    changed: set[CommandId],
 ) -> None:
-    """Replaces mail of the agent in the answers to commands of another one."""
-    for row in await connection.fetch(_RECEIPTS, space, other, "" if cipher else agent):
+    """Replaces mail of the agent in the answers to commands of another one.
+
+    The receipts of the `changed` commands lose their digest: their content had words of the agent.
+    """
+    rows = await connection.fetch(_RECEIPTS, space, other, "" if cipher else agent, list(changed))
+    for row in rows:
         receipt = open_receipt(cipher, _receipt.decode(row["data"]))
         message = text_without_agent(receipt.message, agent)
-        if message != receipt.message:
-            rewritten = seal_receipt(cipher, msgspec.structs.replace(receipt, message=message))
-            data = msgspec.json.encode(rewritten).decode()
+        digest = "" if receipt.command in changed else receipt.digest
+        kept = msgspec.structs.replace(receipt, message=message, digest=digest)
+        if kept != receipt:
+            data = msgspec.json.encode(seal_receipt(cipher, kept)).decode()
             await connection.execute(
                 "SELECT sapwood.rewrite_receipt($1, $2, $3, $4)",
                 *(erasure, space, receipt.command, data),

@@ -23,8 +23,10 @@ __all__ = ["CommitRows", "find_receipt", "rows_of", "store"]
 
 _Event = tuple[Space, AgentId, int, str, str, str | None, int, str, CommandId]
 _Content = tuple[Space, str, bytes]
-_Receipt = tuple[Space, CommandId, str, str]
-_INSERT_RECEIPT = "INSERT INTO receipts (space, command, says, events) VALUES (?, ?, ?, ?)"
+_Receipt = tuple[Space, CommandId, str, str, str]
+_INSERT_RECEIPT = (
+    "INSERT INTO receipts (space, command, says, events, digest) VALUES (?, ?, ?, ?, ?)"
+)
 
 
 class CommitRows(Struct, frozen=True):
@@ -44,7 +46,10 @@ def rows_of(space: Space, commit: Commit, cipher: SpaceCipher | None = None) -> 
     contents: dict[str, _Content] = {}
     events = list(_events(space, commit, contents, cipher))
     receipts = [
-        (space, receipt.command, receipt.message, msgspec.json.encode(receipt.events).decode())
+        (
+            *(space, receipt.command, receipt.message),
+            *(msgspec.json.encode(receipt.events).decode(), receipt.digest),
+        )
         for receipt in (seal_receipt(cipher, each) for each in commit.receipts)
     ]
     summaries = [seal_summary(cipher, append.facts) for append in commit.appends]
@@ -76,11 +81,13 @@ def find_receipt(
 ) -> Receipt | None:
     """The stored receipt of a command."""
     row = connection.execute(
-        "SELECT says, events FROM receipts WHERE space = ? AND command = ?", (space, command)
+        "SELECT says, events, digest FROM receipts WHERE space = ? AND command = ?",
+        (space, command),
     ).fetchone()
     if row is None:
         return None
-    receipt = Receipt(command, row[0], msgspec.json.decode(row[1], type=tuple[EventRef, ...]))
+    events = msgspec.json.decode(row[1], type=tuple[EventRef, ...])
+    receipt = Receipt(command, row[0], events, row[2])
     return open_receipt(cipher_of(connection, space), receipt)
 
 

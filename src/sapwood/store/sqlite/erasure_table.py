@@ -362,7 +362,7 @@ def _rewrite(
         for turn in quoted_turns(events)
         if turn.agent in reach and turn_has_mail(_events_from(connection, space, turn), agent)
     }
-    changed, released = 0, set[str]()
+    changed, released, commands = 0, set[str](), set[CommandId]()
     for row, recorded in zip(rows, events, strict=True):
         event = without_agent(recorded.event, agent, quoted)
         if event is None:
@@ -379,9 +379,14 @@ def _rewrite(
             (encoded.data, " ".join(encoded.contents) or None, row[0]),
         )
         released.update((row[6] or "").split())
+        commands.add(recorded.command)
         changed += 1
     _erase_contents(connection, space, released)
     _rewrite_receipts(connection, space, agent, other)
+    connection.executemany(
+        "UPDATE receipts SET digest = '' WHERE space = ? AND command = ?",
+        [(space, command) for command in commands],
+    )
     connection.execute(
         "UPDATE erasures SET rewritten = rewritten + ? WHERE id = ?", (changed, erasure)
     )
@@ -426,7 +431,8 @@ def _erase_receipts(connection: sqlite3.Connection, space: Space, agent: AgentId
         left = [ref for ref in _refs.decode(events) if ref.agent != agent]
         if left:
             connection.execute(
-                "UPDATE receipts SET says = ?, events = ? WHERE space = ? AND command = ?",
+                "UPDATE receipts SET says = ?, events = ?, digest = ''"
+                " WHERE space = ? AND command = ?",
                 (ERASED, msgspec.json.encode(left).decode(), space, command),
             )
         else:
