@@ -1,6 +1,7 @@
 """An id of a caller belongs to one conversation and one request, whichever method was called."""
 
 import inspect
+import subprocess
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -23,6 +24,7 @@ ARGUMENTS: dict[str, object] = {
     "topic": "logs",
     "over": 10,
     "system": "Be brief.",
+    "turn": 9,
 }
 """A value for each parameter, whichever method has it."""
 OTHER_ARGUMENTS: dict[str, object] = {
@@ -42,11 +44,18 @@ BEFORE = {
     "redo": ["clear", "undo"],
     "unarchive": ["archive"],
     "checkpoint": ["prompt"],
-    "revert": ["checkpoint", "prompt"],
+    "revert": ["prompt", "checkpoint", "interrupt"],
 }
 """What has to happen first, so that a method can change something."""
 WITHOUT_EFFECT = {"mask", "read_mail"}
 """The methods that find nothing to change here, so their id stays unused."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder whose files can be saved."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    return tmp_path
 
 
 def methods() -> list[str]:
@@ -91,9 +100,9 @@ async def all_versions(wood: Sapwood) -> dict[str, int]:
 
 @pytest.mark.parametrize("name", methods())
 async def test_an_id_repeats_its_own_answer_and_is_refused_for_anything_else(
-    wood: Sapwood, name: str, tmp_path: Path
+    wood: Sapwood, name: str, folder: Path
 ) -> None:
-    one, two = await prepared(wood, "one", tmp_path), await prepared(wood, "two", tmp_path)
+    one, two = await prepared(wood, "one", folder), await prepared(wood, "two", folder)
     for agent in (one, two):
         for before in BEFORE.get(name, ()):
             await call(agent, before, command_id=None)

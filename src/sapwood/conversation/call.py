@@ -13,7 +13,7 @@ from sapwood.core.commands import Command, CommandMeta, Fork
 from sapwood.core.content import ToolCall
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import HUMAN, Actor, InstructionText
-from sapwood.core.ids import AgentId, Space
+from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.refusals import BadArguments, NoConversation, Refusal
 from sapwood.core.settings import Settings, Workspace
 from sapwood.core.state import State
@@ -201,13 +201,32 @@ class Call(Struct, frozen=True):
 
     async def give(self, command: Command) -> Done:
         """Dispatches a command of the core. Raises `RefusedError`."""
-        answer = await self.space.dispatcher.dispatch(command, self._given())
+        answer = await self.space.dispatcher.dispatch(command, self.given())
         if isinstance(answer, Refusal):
             raise RefusedError(answer)
         return answer
 
-    def _given(self) -> CommandMeta:
-        asked = self.request or typed_request(self.current, self.run, self.goal)
+    async def first_answer(self) -> Done | None:
+        """The answer to this command if it was carried out under its id before.
+
+        For handlers that do much before they give their command. Raises `RefusedError` if the id
+        was used for another command.
+        """
+        if not isinstance(self.caller, Person) or not self.caller.command_id:
+            return None
+        once = CommandId(self.caller.command_id)
+        first = await self.space.dispatcher.first_answer(once, self._asked)
+        if isinstance(first, Refusal):
+            raise RefusedError(first)
+        return first
+
+    @property
+    def _asked(self) -> str:
+        return self.request or typed_request(self.current, self.run, self.goal)
+
+    def given(self) -> CommandMeta:
+        """The meta data of the command of the core: who calls, now, under which id."""
+        asked = self._asked
         match self.caller:
             case Person(actor, command_id):
                 return command_meta(actor, command=command_id, request=asked)

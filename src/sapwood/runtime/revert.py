@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from sapwood.core.checkpoint import Saved, Unsaved
 from sapwood.core.command_table import TABLE
-from sapwood.core.commands import FinishRevert, MakeCheckpoint, StartRevert
+from sapwood.core.commands import CommandMeta, FinishRevert, MakeCheckpoint, StartRevert
 from sapwood.core.content import Note
 from sapwood.core.context import Context, Mark, as_of_turn
 from sapwood.core.events import RevertStarted
@@ -52,12 +52,18 @@ class Reverter:
         self._checkpoints = checkpoints
 
     async def revert(
-        self, agent: AgentId, typed: str = "", *, anyway: bool = False
+        self,
+        agent: AgentId,
+        typed: str = "",
+        *,
+        anyway: bool = False,
+        why: CommandMeta | None = None,
     ) -> Done | Refusal:
         """Restores files and context: before a turn, before an earlier revert, or, if nothing is
         typed, before the last turn that changed files and was not reverted.
 
-        `anyway` restores files that were saved on another git branch. A revert that has started to
+        `anyway` restores files that were saved on another git branch. `why` is the meta data of the
+        command that finishes the revert. A revert that has started to
         change files is not stopped by a cancellation: it ends first.
         """
         state = (await self._dispatcher.open(agent)).state
@@ -75,7 +81,7 @@ class Reverter:
             target = await find_target(self._log, self._space, state, typed.strip())
         if isinstance(target, Refusal):
             return target
-        work = asyncio.ensure_future(self._restore(state, target, anyway=anyway))
+        work = asyncio.ensure_future(self._restore(state, target, why, anyway=anyway))
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
@@ -99,7 +105,9 @@ class Reverter:
             return RevertTarget(structs.replace(event.to, files=started), started=started)
         return RevertTarget(event.to, event.of, event.turn, started=started)
 
-    async def _restore(self, state: State, target: RevertTarget, *, anyway: bool) -> Done | Refusal:
+    async def _restore(
+        self, state: State, target: RevertTarget, why: CommandMeta | None, *, anyway: bool
+    ) -> Done | Refusal:
         agent, workspace, to = state.agent, state.workspace, target.to
         files = await self._files(agent, target)
         if files is not None and not await self._checkpoints.holds(workspace, files):
@@ -122,7 +130,7 @@ class Reverter:
         notes = await self._notes_in_view(state, there.context)
         return await self._dispatcher.dispatch(
             FinishRevert(agent, place, there.context, files, restored, notes, there.marks),
-            command_meta(),
+            why or command_meta(),
         )
 
     async def _start(self, state: State, target: RevertTarget, present: Saved) -> int | Refusal:

@@ -229,7 +229,9 @@ async def revert(call: Call) -> FilesReverted:
     if reverter is None:
         raise RefusedError(NoCheckpoint())
     anyway = "--anyway" in call.words
-    done = await reverter.revert(call.agent, "".join(words), anyway=anyway)
+    done = await call.first_answer() or await reverter.revert(
+        call.agent, "".join(words), anyway=anyway, why=call.given()
+    )
     if isinstance(done, Refusal):
         raise RefusedError(done)
     return FilesReverted(call.agent, done.message, done.events)
