@@ -107,10 +107,12 @@ def append(
     )
 
 
-def commit_of(*appends: Append, command: CommandId | None = None, message: str = "") -> Commit:
+def commit_of(
+    *appends: Append, command: CommandId | None = None, message: str = "", digest: str = ""
+) -> Commit:
     """Appends with a receipt that names their events."""
     refs = tuple(recorded.ref for each in appends for recorded in each.events)
-    return Commit(appends, Receipt(command or new_command(), message, refs))
+    return Commit(appends, Receipt(command or new_command(), message, refs, digest))
 
 
 async def start(log: Log, space: Space, agent: AgentId, *prompts: str, **facts: Any) -> None:

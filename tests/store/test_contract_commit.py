@@ -97,7 +97,9 @@ async def test_the_same_command_again_gets_its_first_answer(log: Log, space: Spa
 
 async def test_a_receipt_is_kept_for_ever(log: Log, space: Space, open_log: OpenLog) -> None:
     commit = commit_of(
-        append(ADA, prompt_event("one")), append(BOB, prompt_event("one")), message="Forked."
+        *(append(ADA, prompt_event("one")), append(BOB, prompt_event("one"))),
+        message="Forked.",
+        digest="d1",
     )
     await log.commit(space, commit)
     assert await (await open_log()).receipt(space, commit.receipt.command) == commit.receipt

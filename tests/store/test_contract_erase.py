@@ -24,7 +24,7 @@ from sapwood.core.events import (
     WordsErased,
 )
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
-from sapwood.core.log_values import Cursor, Snapshot, TailedEvent, VersionConflict
+from sapwood.core.log_values import Cursor, Receipt, Snapshot, TailedEvent, VersionConflict
 from sapwood.core.view.frames import framed_prompt
 from sapwood.lifecycle.erasable_log import ErasableLog, erasable
 from sapwood.lifecycle.erasure import Eraser, resume_erasures
@@ -253,15 +253,33 @@ async def test_a_shared_receipt_keeps_its_place_without_its_words(
         append(BOB, AgentStarted(), command=command),
         command=command,
         message="Forked the heron.",
+        digest="d1",
     )
     await erasing.commit(space, both)
     await erase(erasing, space, ADA)
     receipt = await erasing.receipt(space, command)
     assert receipt
-    assert receipt.message == ERASED
-    assert receipt.events == (EventRef(BOB, 1),)
+    assert receipt == Receipt(command, ERASED, (EventRef(BOB, 1),))
     await erase(erasing, space, BOB)
     assert await erasing.receipt(space, command) is None
+
+
+async def test_the_digest_of_a_command_with_mail_of_an_erased_agent_goes(
+    erasing: ErasableLog, space: Space
+) -> None:
+    note = Note("mail", "the heron", source=ADA, fence="f00")
+    sent = append(ADA, MailSent("m", BOB, "the heron"))
+    received = append(BOB, MailReceived("m", "the heron", ADA))
+    await erasing.commit(space, commit_of(sent, received))
+    quoting, other = CommandId("quoting"), CommandId("other")
+    turn = append(BOB, TurnStarted(None, (note,)), expected=1, command=quoting)
+    await erasing.commit(space, commit_of(turn, command=quoting, message="It.", digest="d1"))
+    renamed = append(BOB, AgentRenamed("Bob"), expected=2, command=other)
+    await erasing.commit(space, commit_of(renamed, command=other, message="It.", digest="d2"))
+    await erase(erasing, space, ADA)
+    receipts = [await erasing.receipt(space, each) for each in (quoting, other)]
+    assert [each and each.message for each in receipts] == ["It.", "It."]
+    assert [each and each.digest for each in receipts] == ["", "d2"]
 
 
 async def test_a_cursor_from_before_misses_and_repeats_nothing(

@@ -17,7 +17,7 @@ from sapwood.app.archive import restore_agent
 from sapwood.app.operations_overview import overview_of
 from sapwood.core.errors import LogError
 from sapwood.core.events import UnreadableEvent
-from sapwood.core.ids import AgentId, Space
+from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.doctor.unreadable_events import check_events
 from sapwood.runtime.log import Log
 from sapwood.store.configured_keys import configured_masters
@@ -86,6 +86,15 @@ async def test_no_word_reaches_the_database(address: str, space: Space) -> None:
     assert traces(raw_bytes(address)) == set()
     if "://" in address:  # the engine counts the agents of an owner
         assert traces(raw_bytes(address, "--exclude-schema=sapwood")) <= {"owner"}
+
+
+async def test_the_digest_of_a_command_is_not_readable(address: str, space: Space) -> None:
+    async with sapwood.open(address, space=space) as wood:
+        await (await wood.start(id="demo")).mark("HERE", command_id="once")
+        receipt = await wood.connection.log.receipt(space, CommandId("once"))
+    assert receipt
+    assert receipt.digest
+    assert receipt.digest.encode() not in raw_bytes(address)
 
 
 async def test_without_encryption_every_word_does(

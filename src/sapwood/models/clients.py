@@ -5,7 +5,7 @@ API keys and addresses are always passed in, never looked up by a library: an en
 that some library reads must not send a conversation elsewhere. Libraries do not retry.
 """
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from itertools import count
 
@@ -15,6 +15,7 @@ from pydantic_ai.profiles.openai import OpenAIModelProfile
 
 from sapwood.models.history_cache import HistoryCache, SendPlan, splice_history
 from sapwood.models.model_routes import ModelRoute
+from sapwood.models.response_limit import limited_bytes
 from sapwood.models.retry import Timeouts
 
 __all__ = ["Clients", "build_model"]
@@ -92,7 +93,23 @@ class Clients:
             request.headers["content-length"] = str(len(body))
 
 
+class _LimitedStream(httpx2.AsyncByteStream):
+    """The bytes of a response, up to the limit."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in limited_bytes(aiter(self._stream)):
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
 async def _record_response(response: httpx2.Response) -> None:
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _LimitedStream(response.stream)
     call = response.request.extensions.get(_CALL_EXTENSION)
     if isinstance(call, _Call):
         call.responses.append(response)

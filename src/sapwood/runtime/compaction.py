@@ -11,7 +11,7 @@ JSON block. Without a usable block the rules' list is used, and the answer says 
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 
 from msgspec import Struct, structs
 
@@ -47,6 +47,7 @@ from sapwood.runtime.clock_and_ids import command_meta, new_nonce
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.model_access import ModelAccess, manifest_of
 from sapwood.runtime.open_agent import OpenAgent
+from sapwood.runtime.reply_limits import bounded_reply
 from sapwood.runtime.summary_draft import Draft, words_of
 from sapwood.runtime.trace import Tracing, Untraced
 
@@ -256,10 +257,11 @@ class Compactor:
 
     async def _answer(self, state: State, request: Request) -> Answer:
         with self._tracing.call(state, request) as ended:
-            async for piece in self._models.stream(request, self._tools):
-                if isinstance(piece, Answer):
-                    ended(piece)
-                    return piece
+            async with aclosing(bounded_reply(self._models.stream(request, self._tools))) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, Answer):
+                        ended(piece)
+                        return piece
             raise Failure("cut", "The summary ended before it was complete. Nothing was trimmed.")
 
     def _saves(self, opened: OpenAgent, summary: str) -> bool:

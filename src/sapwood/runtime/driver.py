@@ -8,7 +8,7 @@ stored and no tool call that has finished.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 
 from msgspec import Struct, structs
 
@@ -50,6 +50,7 @@ from sapwood.runtime.program_sessions import record_assumed
 from sapwood.runtime.program_summary import ProgramSummaries
 from sapwood.runtime.program_turns import ProgramTurns
 from sapwood.runtime.provider_turn import STOPPED
+from sapwood.runtime.reply_limits import bounded_reply
 from sapwood.runtime.reply_stream import ReplyStream
 from sapwood.runtime.tool_calls import (
     CommandTool,
@@ -133,6 +134,8 @@ class Driver:
         with self._tracing.turn(opened.state) as ended:
             delay = await self._drive_until_stopped(opened)
             after = await self._dispatcher.last_seen(agent)
+            if after.live.open is None:
+                self._ended_calls.pop(agent, None)
             for last in after.live.turns[-1:]:
                 if last.first == turn.first:
                     ended(last)
@@ -374,11 +377,13 @@ class Driver:
         self._streams[agent] = stream
         try:
             with self._tracing.call(state, request) as ended:
-                async for piece in self._models.stream(request, tools, params=params):
-                    if isinstance(piece, Answer):
-                        ended(piece)
-                        return piece
-                    stream.add(piece)
+                pieces = bounded_reply(self._models.stream(request, tools, params=params))
+                async with aclosing(pieces):
+                    async for piece in pieces:
+                        if isinstance(piece, Answer):
+                            ended(piece)
+                            return piece
+                        stream.add(piece)
                 raise Failure("cut", "The model's answer ended before it was complete.", again=True)
         except Failure:
             await stream.flush()
