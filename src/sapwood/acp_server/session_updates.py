@@ -140,7 +140,7 @@ def _call(call: ToolCall) -> SessionUpdate:
 def _arguments(args: str) -> object:
     try:
         return json.loads(args)
-    except ValueError:  # a model may send arguments that are not JSON
+    except (ValueError, RecursionError):  # a model may send arguments that are not JSON
         return {"arguments": args}
 
 

@@ -14,6 +14,7 @@ from sapwood.config.config_file import ConfigError, config_file, load_config
 from sapwood.config.editor import write_config_file
 from sapwood.config.providers import PROVIDERS
 from sapwood.config.toml_edit import toml_value
+from sapwood.config.toml_parser import parse_toml
 from sapwood.core.refusals import nearest
 
 __all__ = [
@@ -103,7 +104,7 @@ def _read(file: Path) -> dict[str, str]:
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise ConfigError(f"{file} can be read by others. Type: chmod 600 {file}")
     try:
-        return {name: str(value) for name, value in tomllib.loads(text).items()}
+        return {name: str(value) for name, value in parse_toml(text).items()}
     except tomllib.TOMLDecodeError:
         # The parser's message could quote a line, and with it a key.
         raise ConfigError(f'{file} is not TOML. Each line is: provider = "key"') from None

@@ -467,8 +467,10 @@ def parse_config(text: str, file: Path) -> Config:
 def _tables(text: str, file: Path) -> dict[str, Any]:
     import tomllib
 
+    from sapwood.config.toml_parser import parse_toml
+
     try:
-        return tomllib.loads(text)
+        return parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{file} is not TOML: {error}.") from error
 

@@ -20,6 +20,7 @@ from sapwood.config.config_file import (
 from sapwood.config.database_address import shown_address
 from sapwood.config.known_settings import known_settings, setting_path
 from sapwood.config.toml_edit import CannotEditToml, KeyPath, toml_value, with_value, without_value
+from sapwood.config.toml_parser import parse_toml
 from sapwood.private_files import replace_file
 
 __all__ = [
@@ -50,7 +51,7 @@ def list_settings(environ: Mapping[str, str] = os.environ) -> list[Setting]:
     """Every setting, in the order of `Config`."""
     file, text = config_file(environ), read_config(environ)
     config = parse_config(text, file)
-    in_file = dict(_flat(tomllib.loads(text)))
+    in_file = dict(_flat(parse_toml(text)))
     overrides = environment_overrides(environ)
     settings: list[Setting] = []
     for name, value in _flat(msgspec.to_builtins(config)):
@@ -195,7 +196,7 @@ def _readings(typed: str) -> Iterator[object]:
 
 def _toml(text: str) -> object:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        return parse_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return None
 

@@ -61,9 +61,11 @@ def _project(folder: str) -> str:
 def _read(file: Path) -> dict[str, tuple[str, ...]]:
     import tomllib
 
+    from sapwood.config.toml_parser import parse_toml
+
     try:
         text = file.read_text(encoding="utf-8")
-        tables = msgspec.convert(tomllib.loads(text), dict[str, dict[str, tuple[str, ...]]])
+        tables = msgspec.convert(parse_toml(text), dict[str, dict[str, tuple[str, ...]]])
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.MsgspecError) as error:

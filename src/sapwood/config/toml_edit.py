@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, cast
 
+from sapwood.config.toml_parser import parse_toml
+
 __all__ = [
     "CannotEditToml",
     "KeyPath",
@@ -136,7 +138,7 @@ def _table(lines: list[str], names: KeyPath) -> tuple[bool, int, int]:
 def header_names(header: str) -> KeyPath:
     """The names in a header such as `[servers.files]`; empty if the line is no header."""
     try:
-        inner: object = tomllib.loads(header)
+        inner: object = parse_toml(header)
     except tomllib.TOMLDecodeError:
         return ()
     names: list[str] = []
@@ -155,11 +157,11 @@ def _line_of(lines: list[str], name: str, start: int, end: int) -> int | None:
 
 def _checked(before: str, lines: list[str], path: KeyPath, value: object) -> str:
     """The new text, if it has the expected values. Raises `CannotEditToml`."""
-    expected = deepcopy(tomllib.loads(before))
+    expected = deepcopy(parse_toml(before))
     _put(expected, path, value)
     text = "\n".join(lines) + "\n" if lines else ""
     try:
-        if without_empty(tomllib.loads(text)) == without_empty(expected):
+        if without_empty(parse_toml(text)) == without_empty(expected):
             return text
     except tomllib.TOMLDecodeError:
         pass

@@ -37,7 +37,7 @@ def draw(content: bytes, environ: Mapping[str, str]) -> bytes:
 def _lost(memory: HookMemory) -> str:
     try:
         return str(_object(json.loads(memory.get("prepared") or "{}")).get("lost", ""))
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from sapwood.config.folders import data_folder
 from sapwood.config.toml_edit import without_empty
+from sapwood.config.toml_parser import parse_toml
 from sapwood.install.file_edits import FileEdit, InstallError, cannot_edit, read_bytes
 from sapwood.install.plugin_files import plugin_version
 from sapwood.install.toml_tables import CannotEditToml, with_tables, without_tables
@@ -52,7 +53,7 @@ class Codex:
         }
         try:
             text = (before or b"").decode()
-            config = tomllib.loads(text)
+            config = parse_toml(text)
             missing = {place: tables[place] for place in tables if not _has_table(config, place)}
             after = with_tables(text, missing).encode()
         except (CannotEditToml, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -67,8 +68,8 @@ class Codex:
 
     def same_settings(self, one: bytes, other: bytes) -> bool:
         try:
-            return without_empty(tomllib.loads(one.decode())) == without_empty(
-                tomllib.loads(other.decode())
+            return without_empty(parse_toml(one.decode())) == without_empty(
+                parse_toml(other.decode())
             )
         except (tomllib.TOMLDecodeError, UnicodeDecodeError):
             return one == other

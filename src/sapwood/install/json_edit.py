@@ -29,7 +29,7 @@ def members(text: str) -> dict[str, Any]:
         return {}
     try:
         found: object = json.loads(text.removeprefix("\ufeff"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CannotEditJson(str(error)) from error
     if not isinstance(found, dict):
         raise CannotEditJson("it is not an object")

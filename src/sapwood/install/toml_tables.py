@@ -18,6 +18,7 @@ from sapwood.config.toml_edit import (
     toml_value,
     without_empty,
 )
+from sapwood.config.toml_parser import parse_toml
 
 __all__ = ["CannotEditToml", "with_tables", "without_tables"]
 
@@ -37,7 +38,7 @@ def with_tables(text: str, tables: Mapping[KeyPath, Mapping[str, object]]) -> st
     if not tables:
         return text
     ending = "\r\n" if "\r\n" in text else "\n"
-    expected = deepcopy(tomllib.loads(text))
+    expected = deepcopy(parse_toml(text))
     parts = [text if not text or text.endswith("\n") else text + ending]
     for place, values in tables.items():
         lines = [
@@ -57,7 +58,7 @@ def without_tables(text: str, unwanted: Callable[[KeyPath], bool]) -> str:
     >>> without_tables("a = 1\\n\\n[b]\\nc = 2\\n\\n[d]\\ne = 3\\n", lambda place: place == ("b",))
     'a = 1\\n\\n[d]\\ne = 3\\n'
     """
-    before = tomllib.loads(text)
+    before = parse_toml(text)
     emptied = set(_emptied(before, unwanted))
     kept: list[str] = []
     after: list[str] = []  # comments and empty lines that belong to the next table
@@ -87,7 +88,7 @@ def _is_unwanted_value(line: str, table: KeyPath, unwanted: Callable[[KeyPath], 
     """Whether the line sets a value within an unwanted table, by a dotted name."""
     names = [*table]
     try:
-        inner: object = tomllib.loads(line)
+        inner: object = parse_toml(line)
     except tomllib.TOMLDecodeError:
         return False
     while isinstance(inner, dict) and len(cast("dict[str, object]", inner)) == 1:
@@ -137,7 +138,7 @@ def _pruned(
 
 def _checked(text: str, expected: dict[str, Any]) -> str:
     try:
-        found = tomllib.loads(text)
+        found = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise CannotEditToml(str(error)) from error
     if without_empty(found) != without_empty(expected):

@@ -98,5 +98,5 @@ def _thinking(text: str, signature: str) -> Block:
 def _input(call: ToolCall) -> object:
     try:
         return json.loads(call.args)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"INVALID_JSON": call.args}

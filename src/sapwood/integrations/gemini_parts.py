@@ -107,6 +107,6 @@ def parts_of(message: Message) -> list[Part]:
 def _object(text: str) -> dict[str, object]:
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return cast("dict[str, object]", value) if isinstance(value, dict) else {}

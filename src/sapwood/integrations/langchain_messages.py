@@ -139,6 +139,6 @@ def _is_text(block: object) -> bool:
 def _arguments(args: str) -> object:
     try:
         value = json.loads(args)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"INVALID_JSON": args}
     return cast("object", value)

@@ -49,7 +49,7 @@ def parse_message(line: bytes) -> ClientMessage:
     """Parses a line. Raises `ProtocolError` if it is not a message."""
     try:
         return msgspec.json.decode(line, type=ClientMessage)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ProtocolError(_PARSE_ERROR, f"Not a message: {error}") from error
 
 

@@ -80,7 +80,10 @@ class Exchange:
     async def content(self) -> RequestContent:
         """What the request asks for, whatever its id. Raises `Problem`."""
         asked = {name: value for name, value in (await self.body()).items() if name != "id"}
-        encoded = msgspec.json.encode(asked, order="sorted")
+        try:
+            encoded = msgspec.json.encode(asked, order="sorted")
+        except RecursionError:
+            raise Problem(400, "Not JSON", "The body is nested too deep.") from None
         route = f"{self.request.method} {self.request.url.path}"
         return RequestContent(route, hashlib.sha256(encoded).hexdigest())
 

@@ -129,9 +129,10 @@ def _require_rules(value: str) -> None:
     import tomllib
 
     from sapwood.app.assembly import require_rules
+    from sapwood.config.toml_parser import parse_toml
 
     try:
-        lines = tomllib.loads(f"lines = {value}")["lines"]
+        lines = parse_toml(f"lines = {value}")["lines"]
     except tomllib.TOMLDecodeError:
         return  # the editor says what is wrong with it
     if isinstance(lines, list):

@@ -4,12 +4,12 @@ import os
 import re
 import shutil
 import subprocess
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
+from sapwood.config.toml_parser import parse_toml
 from sapwood.providers.codex.rollout_files import codex_home
 from sapwood.runtime.agent_provider import ProgramInfo
 
@@ -75,7 +75,7 @@ def _has_credentials(path: Path) -> bool:
 
 def _has_own_provider(path: Path) -> bool:
     try:
-        provider = tomllib.loads(path.read_text("utf-8")).get("model_provider", "openai")
+        provider = parse_toml(path.read_text("utf-8")).get("model_provider", "openai")
     except (OSError, ValueError):
         return False
     return provider != "openai"

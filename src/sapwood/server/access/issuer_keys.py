@@ -111,7 +111,7 @@ def _read(address: str) -> dict[str, object]:
     try:
         with opener.open(address, timeout=_SECONDS) as answer:
             value = json.loads(answer.read(_MOST_BYTES))
-    except (OSError, HTTPException, ValueError) as error:
+    except (OSError, HTTPException, ValueError, RecursionError) as error:
         raise IssuerAway(f"The issuer cannot be read at {address}: {error}.") from error
     if not isinstance(value, dict):
         raise IssuerAway(f"The issuer cannot be read at {address}: that is not an object.")

@@ -63,7 +63,7 @@ def _plain(value: object) -> object:
 def _read(text: str) -> object:
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return text
 
 
