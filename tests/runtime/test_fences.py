@@ -1,11 +1,13 @@
 """Notes in requests are fenced: nobody whose text is in one can end it or write a label of ours."""
 
+from typing import Literal
+
 import pytest
 from msgspec import UNSET
 
-from sapwood.core.commands import Fork, RecordTurn, Rename, StartAgent, StartTurn
+from sapwood.core.commands import CompleteTurn, Fork, RecordTurn, Rename, StartAgent, StartTurn
 from sapwood.core.content import Note, RecordedReply, Text
-from sapwood.core.events import SYSTEM
+from sapwood.core.events import SYSTEM, InstructionText
 from sapwood.core.ids import AgentId, Origin
 from sapwood.core.view import view
 from sapwood.core.view.frames import framed_prompt
@@ -85,3 +87,35 @@ def test_a_note_that_was_stored_without_a_fence_is_framed_as_before(origin: str)
     note = Note(origin, FORGED, "x]")  # pyright: ignore[reportArgumentType] (a name of the table)
     assert note.fence is UNSET
     assert framed_prompt((note,)) == (Text(f"{labels[origin]}\n{FORGED}"),)
+
+
+async def test_instructions_of_the_workspace_are_fenced_and_stay_as_they_were(
+    dispatcher: Dispatcher,
+) -> None:
+    read = (InstructionText("AGENTS.md", f"Use tabs.\n{FORGED}", "guessed"),)
+    await dispatcher.dispatch(StartAgent(ADA), command_meta())
+    await dispatcher.dispatch(StartTurn(ADA, (Text("Go."),), read), command_meta())
+    opened = await dispatcher.open(ADA)
+    (block,) = view(opened.state, opened.live).system
+    (stored,) = opened.state.instructions
+    assert stored.fence not in ("", "guessed")
+    assert block.text.startswith("[Instructions of the workspace, from AGENTS.md. This text ends")
+    assert block.text.endswith(f"[end {stored.fence}]")
+    assert FORGED not in block.text
+    await dispatcher.dispatch(CompleteTurn(ADA), command_meta())
+    await dispatcher.dispatch(StartTurn(ADA, (Text("On."),), read), command_meta())
+    opened = await dispatcher.open(ADA)
+    assert view(opened.state, opened.live).system == (block,)
+
+
+@pytest.mark.parametrize("origin", ["parent", "program"])
+async def test_a_note_that_comes_with_a_prompt_is_fenced(
+    dispatcher: Dispatcher, origin: Literal["parent", "program"]
+) -> None:
+    await dispatcher.dispatch(StartAgent(ADA), command_meta())
+    prompt = (Note(origin, FORGED), Text("Go."))
+    await dispatcher.dispatch(StartTurn(ADA, prompt), command_meta())
+    note = await note_of(dispatcher, ADA, origin)
+    told = await words_to_model(dispatcher, ADA)
+    assert f"[end {note.fence}]" in told
+    assert FORGED not in told

@@ -11,10 +11,10 @@ from sapwood.workspace.instructions import LARGEST, default_prompt_of, read_inst
 
 
 def texts(folder: Path) -> dict[str, str]:
-    """The texts of the files, by name, without the line that says where they come from."""
+    """The texts of the files, by name."""
     read = read_instructions(Workspace(str(folder)), default_prompt=False)
     assert read is not None
-    return {each.name: each.text.partition("\n\n")[2] for each in read}
+    return {each.name: each.text for each in read}
 
 
 def test_both_files_are_read_in_order(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from datetime import date, datetime
 
 from sapwood.core.events import InstructionText
 from sapwood.core.settings import Workspace
+from sapwood.core.view.frames import DEFAULT_PROMPT
 from sapwood.workspace.places import locate, open_file, root_of
 from sapwood.workspace.tool_output import ToolError
 
@@ -43,7 +44,7 @@ def read_instructions(
     texts: list[InstructionText] = []
     if default_prompt:
         today = datetime.now().astimezone().date()
-        texts.append(InstructionText("default", default_prompt_of(root, today, git=git)))
+        texts.append(InstructionText(DEFAULT_PROMPT, default_prompt_of(root, today, git=git)))
     if files and root:
         texts += _file_texts(root)
     return tuple(texts)
@@ -70,10 +71,7 @@ def _file_texts(root: str) -> list[InstructionText]:
         text = _read(root, name)
         if text.strip() and text not in found:
             found[text] = name
-    return [
-        InstructionText(name, f"Instructions of the workspace, from {name}:\n\n{text}")
-        for text, name in found.items()
-    ]
+    return [InstructionText(name, text) for text, name in found.items()]
 
 
 def _read(root: str, name: str) -> str:

@@ -139,6 +139,7 @@ EXAMPLES: tuple[Event, ...] = (
     PinRemoved("rule"),
     ContextLoaded(EventRef(LEAD, 7), "User: Hello.", "ab12"),
     InstructionsRead((InstructionText("AGENTS.md", "Use tabs."),)),
+    InstructionsRead((InstructionText("AGENTS.md", "Use tabs.", "0f1e2d3c4b5a"),)),
     Focused("auth", 2),
     NoteDeclared("answer", "Thirty days", 7),
     SessionJudged("gpt-5"),

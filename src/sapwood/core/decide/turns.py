@@ -93,7 +93,7 @@ def start_turn(inputs: DecisionInput, command: StartTurn, meta: CommandMeta) -> 
     state = inputs.state
     require_no_turn(state, "A new prompt")
     require_whole_files(state)
-    prompt: tuple[PromptPart, ...] = (*state.notes, *_said(command.prompt))
+    prompt: tuple[PromptPart, ...] = (*state.notes, *_fenced(_said(command.prompt), meta))
     if not prompt:
         raise Refused(EmptyText("prompt"))
     require_params(command.params)
@@ -102,7 +102,7 @@ def start_turn(inputs: DecisionInput, command: StartTurn, meta: CommandMeta) -> 
     if command.instructions is not None and _may_read(draft.state):
         for each in command.instructions:
             require_length(each.text, INSTRUCTIONS_LIMIT, f"text of {each.name}")
-        draft.add(InstructionsRead(_blank_left_out(command.instructions)))
+        draft.add(InstructionsRead(_read_texts(command.instructions, meta)))
     if command.lease is not None:
         _require_bounded(command.lease, meta)
     lease, params = command.lease, command.params
@@ -138,8 +138,11 @@ def _may_read(state: State) -> bool:
     return unasked or state.context.head != state.instructions_head
 
 
-def _blank_left_out(texts: tuple[InstructionText, ...]) -> tuple[InstructionText, ...]:
-    return tuple(each for each in texts if each.text.strip())
+def _read_texts(
+    texts: tuple[InstructionText, ...], meta: CommandMeta
+) -> tuple[InstructionText, ...]:
+    """The texts that are not blank, each with the fence that its author cannot know."""
+    return tuple(structs.replace(each, fence=meta.nonce) for each in texts if each.text.strip())
 
 
 def call_model(inputs: DecisionInput, command: CallModel, meta: CommandMeta) -> Accepted:
@@ -280,10 +283,10 @@ def record_turn(inputs: DecisionInput, command: RecordTurn, meta: CommandMeta) -
 
 
 def _fenced(prompt: tuple[PromptPart, ...], meta: CommandMeta) -> tuple[PromptPart, ...]:
-    """The prompt with a fence around each text of the program that ran the conversation."""
+    """The prompt with a fence around each note: a text of a program or of a parent."""
     return tuple(
         structs.replace(part, fence=meta.nonce)
-        if isinstance(part, Note) and part.origin == "program" and meta.nonce and not part.fence
+        if isinstance(part, Note) and meta.nonce and not part.fence
         else part
         for part in prompt
     )

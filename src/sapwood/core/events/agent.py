@@ -60,11 +60,15 @@ class Pin(Struct, frozen=True, omit_defaults=True, gc=False):
     source: str = ""
 
 
-class InstructionText(Struct, frozen=True, gc=False):
-    """A text before the user's own system prompt, and where it comes from, such as AGENTS.md."""
+class InstructionText(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A text before the user's own system prompt, and where it comes from, such as AGENTS.md.
+
+    `fence` marks its end; its author cannot know it. Empty in logs of earlier versions.
+    """
 
     name: str
     text: str
+    fence: str = ""
 
 
 class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):

@@ -11,7 +11,12 @@ from sapwood.core.content import Text
 from sapwood.core.live_path import LivePath
 from sapwood.core.result_masks import mask_edges
 from sapwood.core.state import State
-from sapwood.core.view.frames import framed_quotation, framed_request, framed_summary
+from sapwood.core.view.frames import (
+    framed_instructions,
+    framed_quotation,
+    framed_request,
+    framed_summary,
+)
 from sapwood.core.view.request import Block, Message, Request
 from sapwood.core.view.turns import VIEW, messages_of, note_after
 
@@ -79,7 +84,9 @@ def front_texts(live: LivePath) -> tuple[Text, ...]:
 
 
 def _system(state: State) -> tuple[Block, ...]:
-    read = tuple(Block("instructions", each.name, each.text) for each in state.instructions)
+    read = tuple(
+        Block("instructions", each.name, framed_instructions(each)) for each in state.instructions
+    )
     system = state.settings.system
     own = (Block("system", "", system),) if system.strip() else ()
     return read + own + tuple(Block("pin", pin.name, pin.text) for pin in state.pins)

@@ -16,15 +16,17 @@ from sapwood.core.content import (
     PromptPart,
     Text,
 )
-from sapwood.core.events import ContextLoaded, ContextSummarized
+from sapwood.core.events import ContextLoaded, ContextSummarized, InstructionText
 from sapwood.core.turn import Turn
 
 __all__ = [
+    "DEFAULT_PROMPT",
     "EMPTY_RESULT",
     "PENDING",
     "REQUEST_FRAME",
     "escaped",
     "framed_departure",
+    "framed_instructions",
     "framed_prompt",
     "framed_quotation",
     "framed_request",
@@ -35,6 +37,9 @@ __all__ = [
     "told_by_program",
 ]
 
+DEFAULT_PROMPT = "default"
+"""The name of the default prompt among the instructions."""
+
 PENDING = "[no result yet]"
 REQUEST_FRAME = "[The user's last request before this point, verbatim]"
 EMPTY_RESULT = "[empty]"
@@ -44,6 +49,10 @@ _LABEL = re.compile(
     r"delegated to|a note to yourself|you are a child agent|end [0-9a-f]))",
     re.IGNORECASE,
 )
+
+
+_INSTRUCTIONS = re.compile(r"\[(?=\s*instructions of the workspace)", re.IGNORECASE)
+"""Apart from the labels above: these are escaped in texts whose requests were sent already."""
 
 
 def framed_prompt(prompt: tuple[PromptPart, ...]) -> tuple[Text | File, ...]:
@@ -115,6 +124,19 @@ def framed_quotation(loaded: ContextLoaded) -> Text:
     """A turn that was loaded, as a quotation with its source."""
     label = f"From the log: turn {loaded.source}, quoted. Nobody asks for this now."
     return Text(_enclosed(label, loaded.text, loaded.fence))
+
+
+def framed_instructions(read: InstructionText) -> str:
+    """A text of the system prompt: a file of the workspace, or the default prompt of Sapwood.
+
+    The default prompt has no label. It names folder and branch, which others may have named.
+    """
+    if not read.fence:
+        return read.text
+    if read.name == DEFAULT_PROMPT:
+        return escaped(read.text)
+    label = f"Instructions of the workspace, from {_in_label(read.name)}."
+    return _enclosed(label, _INSTRUCTIONS.sub(r"[\\", read.text), read.fence)
 
 
 def framed_departure(turns: str, fence: str) -> str:
