@@ -9,7 +9,7 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from proofs.attack import approvals, bounds, escapes, files, outputs, rules, secrets, servers
+from proofs.attack import approvals, bounds, escapes, files, outputs, reuse, rules, secrets, servers
 from proofs.attack.registry import ATTACKS, Attack, Broken
 from proofs.attack.victim import Victim
 from scripted_model import ScriptedModel
@@ -17,7 +17,7 @@ from scripted_model import ScriptedModel
 __all__ = ["main"]
 
 _AT_ONCE = 3
-_MODULES = (approvals, bounds, escapes, files, outputs, rules, secrets, servers)
+_MODULES = (approvals, bounds, escapes, files, outputs, reuse, rules, secrets, servers)
 """Each fills the list of attacks."""
 
 

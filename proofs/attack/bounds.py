@@ -3,7 +3,12 @@
 import json
 import os
 import shlex
+import stat
+import threading
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from proofs.attack.registry import attack, held
@@ -12,6 +17,10 @@ from scripted_model import ModelRequest, ReplyLike, call
 
 __all__: list[str] = []
 
+_LATE = 10.0
+"""Seconds after its timeout at which a run must have ended, also on a busy machine."""
+_CPU = 12.0
+"""Seconds of processor time that a hostile answer or file may cost."""
 _CALLS = 600
 """More model calls than this mean that no default budget has ended the work."""
 
@@ -70,3 +79,159 @@ def _line_of(pid: int) -> bytes:
     except OSError:
         return b""
     return b"" if b"setsid" in line else line
+
+
+@attack("X16", "ask for 10,000 tool calls in one reply")
+def many_calls(victim: Victim) -> None:
+    reply = [call("read_file", {"path": f"file-{number}"}) for number in range(10_000)]
+    victim.server.script(lambda _request: reply)
+    _ends_in_time(victim)
+    held("tool calls in one reply" in victim.run("log", _newest(victim)).text, "no reason is given")
+
+
+@attack("X16", "send one line of 300 MB, which never ends")
+def endless_line(victim: Victim) -> None:
+    with _raw_model(b'data: {"type":"content_block_delta","x":"', 300_000_000) as url:
+        _use_model(victim, url)
+        _ends_in_time(victim)
+
+
+@attack("X16", "send short lines without end")
+def endless_lines(victim: Victim) -> None:
+    with _raw_model(b": nothing\n\n" * 100, 300_000_000) as url:
+        _use_model(victim, url)
+        _ends_in_time(victim)
+
+
+def _ends_in_time(victim: Victim) -> None:
+    began, timeout = time.monotonic(), 25.0
+    ended = victim.run("run", "-p", "Start.", "--timeout", str(int(timeout)))
+    took = time.monotonic() - began
+    held(took < timeout + _LATE, f"ended after {took:.1f} s")
+    held(ended.cpu < _CPU, f"{ended.cpu:.1f} s of processor time")
+    held(ended.code != 0, "the program ended with code 0")
+    held("Traceback" not in ended.text, ended.text[-500:])
+
+
+def _newest(victim: Victim) -> str:
+    return str(victim.agents()[0]["agent"])
+
+
+def _use_model(victim: Victim, url: str) -> None:
+    text = victim.config_file.read_text(encoding="utf-8")
+    victim.config_file.write_text(text.replace(victim.server.anthropic_url, url), encoding="utf-8")
+
+
+@contextmanager
+def _raw_model(piece: bytes, size: int) -> Generator[str]:
+    """The address of a model whose stream is this piece again and again."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            chunk = piece + (b"" if piece.endswith(b"\n") else b"x" * 100_000)
+            try:
+                for _ in range(size // len(chunk)):
+                    self.wfile.write(chunk)
+                    chunk = chunk if piece.endswith(b"\n") else b"x" * 100_000
+            except OSError:
+                pass
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@attack("X17", "put 3,000 and 100,000 nested lists into the configuration")
+def nested_config(victim: Victim) -> None:
+    for depth in (3_000, 100_000):
+        text = f"model = {'[' * depth}{']' * depth}\n"
+        victim.config_file.write_text(text, encoding="utf-8")
+        _is_clear(victim.run("agents").text, "config.toml")
+
+
+@attack("X17", "put nested lists into the file of API keys")
+def nested_keys(victim: Victim) -> None:
+    keys = victim.config_file.with_name("keys.toml")
+    keys.write_text(f"anthropic = {'[' * 3_000}{']' * 3_000}\n", encoding="utf-8")
+    keys.chmod(0o600)
+    ended = victim.run("run", "-p", "Hello.", env={"ANTHROPIC_API_KEY": ""})
+    _is_clear(ended.text, "keys.toml")
+
+
+@attack("X17", "send a nested message to the MCP server")
+def nested_message(victim: Victim) -> None:
+    deep = "[" * 100_000 + "]" * 100_000
+    line = f'{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"a":{deep}}}}}\n'
+    ended = victim.run("mcp", stdin=line)
+    held("RecursionError" not in ended.text, ended.text[-300:])
+    held("-32700" in ended.out, f"the message is not answered: {ended.text[-300:]}")
+
+
+def _is_clear(text: str, file: str) -> None:
+    held("RecursionError" not in text and "Unexpected" not in text, text[-300:])
+    held(file in text, f"the file is not named: {text[-300:]}")
+
+
+@attack("X18", "import a transcript in which one row has thousands of children")
+def many_children(victim: Victim) -> None:
+    few, many = (_import_cpu(victim, children) for children in (500, 2_000))
+    held(many < 6 * few, f"{few:.1f} s for 500 children, {many:.1f} s for 2,000")
+
+
+def _import_cpu(victim: Victim, children: int) -> float:
+    rows = [_row("user", "root", None), _row("assistant", "reply", "root")]
+    rows += [_row("user", f"child-{number}", "reply") for number in range(children)]
+    file = victim.home / f"session-{children}.jsonl"
+    lines = (json.dumps({**row, "sessionId": f"s{children}"}) for row in rows)
+    file.write_text("\n".join(lines), encoding="utf-8")
+    ended = victim.run("import", str(file))
+    held(ended.code == 0, ended.text[-300:])
+    return ended.cpu
+
+
+def _row(kind: str, uuid: str, parent: str | None) -> dict[str, object]:
+    message = {"role": kind, "id": f"m-{uuid}", "content": [{"type": "text", "text": "Hello."}]}
+    if kind == "assistant":
+        message |= {"model": "claude-x", "stop_reason": "end_turn"}
+    at = "2026-01-01T00:00:00Z"
+    return {"type": kind, "uuid": uuid, "parentUuid": parent, "timestamp": at, "message": message}
+
+
+@attack("X20", "read what the program leaves behind, as another user")
+def modes_of_files(victim: Victim) -> None:
+    (victim.project / "notes.txt").write_text("one", encoding="utf-8")
+    written = set(victim.home.rglob("*"))
+    edit = json.dumps({"path": "made.txt", "content": "two"})
+    os.umask(0o022)
+    victim.ask(f"Go. [[tool: write_file {edit}]] [[say: done]]", "--allow", "write_file")
+    agent = _newest(victim)
+    for command in (
+        ("do", agent, "/mark HERE"),
+        ("log", agent),
+        ("doctor",),
+        ("token", "new", "phone"),
+        ("backup", str(victim.home / "copy.db")),
+        ("config", "set", "model", "claude-sonnet-5-5"),
+    ):
+        victim.run(*command)
+    found = [each for each in victim.home.rglob("*") if each not in written]
+    private = [each for each in found if victim.project not in each.parents]
+    held(any(each.name == "sapwood.log" for each in private), "no log was written")
+    open_ = [f"{each} {oct(mode)}" for each in private if (mode := _mode(each)) & 0o077]
+    held(not open_, f"others can read {open_}")
+
+
+def _mode(path: Path) -> int:
+    return 0 if path.is_symlink() else stat.S_IMODE(path.stat().st_mode)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from proofs.attack_web.raw_http import Answer, Target, send
 from proofs.attack_web.routes import ROUTES, attempts, filled
 from sapwood.config.server_tokens import TokenStore
+from sapwood.core.command_table import TABLE
 
 __all__ = ["ATTACKS"]
 
@@ -288,6 +289,40 @@ def answers_tell_nothing(target: Target) -> None:
     assert problem["status"] == 404
 
 
+def used_ids(target: Target) -> None:
+    """The id of a mark, sent again with every other command, content and conversation."""
+    agent = f"/v1/agents/{target.agent}"
+    first = _post(target, f"{agent}/commands/mark", {"args": "USED", "id": "used"})
+    assert first.status == 200, first.body
+    again = _post(target, f"{agent}/commands/mark", {"args": "USED", "id": "used"})
+    assert (again.status, again.body) == (200, first.body)
+    started = json.loads(_post(target, "/v1/agents", {"name": "other"}).body)["agent"]
+    before = _version(target, target.agent), _version(target, started)
+    mark = {"kind": "SetMark", "command": {"agent": started, "name": "USED"}}
+    others: list[tuple[str, dict[str, object]]] = [
+        (f"{agent}/commands/mark", {"args": "OTHER"}),
+        (f"/v1/agents/{started}/commands/mark", {"args": "USED"}),
+        (f"{agent}/submissions", {"text": "/mark USED"}),
+        ("/v1/dispatch", mark),
+        *((f"{agent}/commands/{row.name}", {"args": "USED"}) for row in TABLE.rows[1:]),
+    ]
+    for path, body in others:
+        answer = _post(target, path, {**body, "id": "used"})
+        assert answer.status == 409, (path, answer.status, answer.body[:200])
+        assert "Marked" not in answer.body, path
+    assert (_version(target, target.agent), _version(target, started)) == before
+    print(f"       {len(others)} other requests with the id", flush=True)
+
+
+def _post(target: Target, path: str, body: dict[str, object]) -> Answer:
+    return send(target, "POST", path, token=target.token, body=json.dumps(body).encode())
+
+
+def _version(target: Target, agent: str) -> int:
+    answer = send(target, "GET", f"/v1/agents/{agent}", token=target.token)
+    return json.loads(answer.body)["version"]
+
+
 ATTACKS: tuple[Callable[[Target], None], ...] = (
     rebinding,
     forged_origin,
@@ -304,4 +339,5 @@ ATTACKS: tuple[Callable[[Target], None], ...] = (
     stream_flood,
     request_flood,
     answers_tell_nothing,
+    used_ids,
 )

@@ -14,6 +14,7 @@ __all__ = [
     "lock_held",
     "locked",
     "new_file",
+    "private_folder",
     "release_lock",
     "replace_file",
     "slug",
@@ -40,6 +41,13 @@ def replace_file(
             rights = os.stat(target).st_mode & 0o777
             os.chmod(temporary, rights if mode & 0o077 else rights & 0o700)
         os.replace(temporary, target)
+
+
+def private_folder(folder: Path) -> None:
+    """Creates a folder, and those above it that are missing, for their owner alone."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
 
 
 def create_file(path: Path, content: bytes) -> None:
@@ -79,7 +87,7 @@ def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
 
     With `durable`, it is on the disk afterwards.
     """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(path.parent)
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         os.write(handle, line + b"\n")
@@ -115,7 +123,7 @@ def slug(words: str, length: int = 48) -> str:
 @contextmanager
 def locked(file: Path) -> Generator[None]:
     """Holds a lock on a file, so that no other process changes it between a read and a write."""
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(file.parent)
     with lock_held(file.with_name(f".{file.name}.lock")):
         yield
 

@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -176,6 +177,8 @@ def test_a_defect_goes_to_the_log_file_and_not_to_the_screen(
     log = home / ".local/state/sapwood/log/sapwood.log"
     assert str(log) in ran.err
     assert "ZeroDivisionError" in log.read_text()
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert stat.S_IMODE(log.parent.parent.stat().st_mode) == 0o700
     assert "Traceback" in sapwood("agents", "--debug").err
 
 

@@ -12,7 +12,7 @@ from sapwood.core.commands import Command
 from sapwood.core.content import Text
 from sapwood.core.ids import AgentId
 from sapwood.core.lease import Lease
-from sapwood.core.settings import Settings, SettingsChange, Workspace
+from sapwood.core.settings import BUDGET, Settings, SettingsChange, Workspace, typed_name
 from sapwood.server.routes.dispatch_api import dispatch_endpoints
 from tests.server.serving import Served, record
 
@@ -62,6 +62,28 @@ async def test_permissions_need_their_scope(served: Served, agent: AgentId) -> N
             assert refused.json()["scope"] == "approve"
         assert (await give(person, every)).is_success
         assert (await give(person, answered)).json()["refusal"] == "NoQuestion"
+
+
+async def test_budgets_need_the_scope_for_approvals(served: Served, agent: AgentId) -> None:
+    path = f"/v1/agents/{agent}"
+    names = [name for name in Settings.__struct_fields__ if name.startswith(BUDGET)]
+    async with served.client("read", "write") as writer, served.client() as person:
+        for name in names:
+            typed = f"{typed_name(name)} 0"
+            change = SettingsChange(**{name: 0})
+            settings = Settings(**{name: 0})
+            for refused in (
+                await writer.post(f"{path}/commands/config", json={"args": typed}),
+                await writer.post(f"{path}/submissions", json={"text": f"/config {typed}"}),
+                await give(writer, core.Configure(agent, change)),
+                await give(writer, core.Fork(agent, AgentId("child"), change=change)),
+                await give(writer, core.StartAgent(AgentId("fresh"), settings=settings)),
+            ):
+                assert refused.status_code == 403, (name, refused.text)
+            assert (await give(person, core.Configure(agent, change))).is_success
+        fresh = core.StartAgent(AgentId("fresh"), settings=Settings(budget_cost=1.0))
+        assert (await give(writer, fresh)).is_success
+    assert names
 
 
 async def test_other_folders_of_the_machine_are_for_who_administers_it(

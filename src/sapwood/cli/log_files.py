@@ -6,10 +6,12 @@ If the folder cannot be written, the command runs without a log file.
 import copy
 import json
 import logging
+import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TextIO
@@ -32,6 +34,7 @@ from sapwood.core.events import (
 )
 from sapwood.core.log_values import Append
 from sapwood.core.model_calls import Failure
+from sapwood.private_files import private_folder
 from sapwood.redaction import mask_secrets
 
 __all__ = [
@@ -83,7 +86,12 @@ class _JsonFormatter(logging.Formatter):
 
 
 class _LogFileHandler(RotatingFileHandler):
-    """Ignores errors of writing, for example on a full disk."""
+    """A file that only its owner can read. Ignores errors of writing, such as a full disk."""
+
+    def _open(self) -> TextIOWrapper:
+        stream = super()._open()
+        os.fchmod(stream.fileno(), 0o600)  # an earlier version may have left it readable
+        return stream
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
         pass
@@ -173,7 +181,7 @@ def _stderr_handler(verbose: int) -> logging.Handler:
 
 def _file_handler(folder: Path) -> logging.Handler:
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(folder)
         handler = _LogFileHandler(
             folder / "sapwood.log", maxBytes=_SIZE, backupCount=_FILES, encoding="utf-8"
         )

@@ -25,6 +25,7 @@ from sapwood.config.folders import config_folder, data_folder
 from sapwood.config.serve_settings import ServeConfig
 from sapwood.core.errors import LogError, SapwoodError
 from sapwood.core.settings import PermissionMode, Settings
+from sapwood.private_files import private_folder
 
 __all__ = [
     "BudgetConfig",
@@ -487,7 +488,7 @@ def prepare_folder(config: Config) -> None:
         return
     folder = Path(config.address).parent
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(folder)
     except OSError as error:
         raise LogError(
             f"The folder {folder} cannot be created: {error.strerror}. "

@@ -133,7 +133,7 @@ def unset_setting(name: str, environ: Mapping[str, str] = os.environ) -> Path:
     path = setting_path(name)
     try:
         edited = text
-        for leaf in _leaves(tomllib.loads(text), path):
+        for leaf in _leaves(parse_toml(text), path):
             edited = without_value(edited, leaf)
         parse_config(edited, file)
     except CannotEditToml:

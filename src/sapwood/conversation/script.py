@@ -18,7 +18,7 @@ from sapwood.core.command_table import TABLE, Scope, SlashCommand
 from sapwood.core.commands import Configure, Fork
 from sapwood.core.content import File, PromptPart, Text
 from sapwood.core.refusals import Refusal, UnclearGoal, UnknownCommand, nearest
-from sapwood.core.settings import field_of
+from sapwood.core.settings import field_of, is_guarded
 
 __all__ = [
     "CommandStep",
@@ -85,9 +85,9 @@ class CommandStep(Struct, frozen=True):
 
     @property
     def scope(self) -> Scope:
-        """What a token for the server must allow. Another permission mode needs more."""
+        """What a token for the server must allow. Another permission mode or budget needs more."""
         setting = field_of(self.args.split(maxsplit=1)[0]) if self.args.strip() else ""
-        if Configure in self.command.decides and setting == "permission_mode":
+        if Configure in self.command.decides and is_guarded(setting):
             return "approve"
         return self.command.scope
 

@@ -14,6 +14,7 @@ __all__ = [
     "SettingsChange",
     "Workspace",
     "field_of",
+    "is_guarded",
     "typed_name",
 ]
 
@@ -40,6 +41,15 @@ def field_of(typed: str) -> str:
     ('budget_turn_calls', 'low_water')
     """
     return typed.replace(".", "_", 1)
+
+
+def is_guarded(field: str) -> bool:
+    """Whether a setting decides what models may do or spend without a person.
+
+    >>> is_guarded("permission_mode"), is_guarded("budget_cost"), is_guarded("cap")
+    (True, True, False)
+    """
+    return field == "permission_mode" or field.startswith(BUDGET)
 
 
 class Settings(Struct, frozen=True, omit_defaults=True):

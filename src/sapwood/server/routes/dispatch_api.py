@@ -24,13 +24,14 @@ from sapwood.core.commands import (
 from sapwood.core.events import Actor
 from sapwood.core.lease import Lease
 from sapwood.core.refusals import TurnHeld
-from sapwood.core.settings import SettingsChange
+from sapwood.core.settings import BUDGET, Settings, SettingsChange, is_guarded
 from sapwood.server.exchange import Endpoint, Exchange, json_response
 from sapwood.server.problems import Problem, refusal_problem
 
 __all__ = ["dispatch_endpoints"]
 
 _MOST_BYTES = 8_000_000
+_DEFAULTS = Settings()
 
 _BY_PEOPLE: frozenset[type[Command]] = frozenset(
     {
@@ -97,7 +98,7 @@ def _require_scope(call: Exchange, command: Command) -> None:
         case Configure(change=change):
             _require_scope_of_change(call, change)
         case StartAgent(settings=settings, origin=origin):
-            if settings.permission_mode not in ("ask", "read-only"):
+            if settings.permission_mode not in ("ask", "read-only") or _raises_budget(settings):
                 call.principal.require("approve")
             if origin is not None:
                 call.require_own_machine()
@@ -109,8 +110,15 @@ def _require_scope(call: Exchange, command: Command) -> None:
 
 
 def _require_scope_of_change(call: Exchange, change: SettingsChange) -> None:
-    if change.permission_mode is not msgspec.UNSET:
+    if any(map(is_guarded, change.changed_fields())):
         call.principal.require("approve")
+
+
+def _raises_budget(settings: Settings) -> bool:
+    """Whether a new conversation could spend more than one of the server does by default."""
+    names = [name for name in Settings.__struct_fields__ if name.startswith(BUDGET)]
+    limits = [(getattr(settings, name), getattr(_DEFAULTS, name)) for name in names]
+    return any(limit <= 0 or limit > default for limit, default in limits)
 
 
 def _holder(call: Exchange, given: object) -> str:
