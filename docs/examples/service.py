@@ -40,7 +40,8 @@ async def ask(request: Request) -> Response:
     wood, said = request.app.state.wood.space(tenant), await request.json()
     name, model = f"{user}.{request.path_params['chat']}", os.environ["SERVICE_MODEL"]
     chat = await wood.start(id=name, resume=True, owner=user, model=model)
-    turn = chat.ask(said["text"], command_id=request.headers.get("idempotency-key"))
+    key = request.headers.get("idempotency-key")  # of this user: another one may send the same
+    turn = chat.ask(said["text"], command_id=f"{name}:{key}" if key else None)
     try:
         await turn.send()
         return StreamingResponse(words_of(turn), media_type="text/event-stream")

@@ -12,15 +12,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from proofs.attack.registry import attack, held
-from proofs.attack.victim import Victim
+from proofs.attack.victim import Ended, Victim
 from scripted_model import ModelRequest, ReplyLike, call
 
 __all__: list[str] = []
 
 _LATE = 10.0
-"""Seconds after its timeout at which a run must have ended, also on a busy machine."""
-_CPU = 12.0
-"""Seconds of processor time that a hostile answer or file may cost."""
+"""Seconds that a run may take longer than its timeout and a harmless run together."""
+_CPU = 8.0
+"""Seconds of processor time that a hostile answer may cost more than a harmless one."""
+_TIMEOUT = 25.0
 _CALLS = 600
 """More model calls than this mean that no default budget has ended the work."""
 
@@ -83,32 +84,40 @@ def _line_of(pid: int) -> bytes:
 
 @attack("X16", "ask for 10,000 tool calls in one reply")
 def many_calls(victim: Victim) -> None:
+    harmless = _timed_run(victim)
     reply = [call("read_file", {"path": f"file-{number}"}) for number in range(10_000)]
     victim.server.script(lambda _request: reply)
-    _ends_in_time(victim)
-    held("tool calls in one reply" in victim.run("log", _newest(victim)).text, "no reason is given")
+    _ends_in_time(victim, harmless)
 
 
 @attack("X16", "send one line of 300 MB, which never ends")
 def endless_line(victim: Victim) -> None:
     with _raw_model(b'data: {"type":"content_block_delta","x":"', 300_000_000) as url:
+        harmless = _timed_run(victim)
         _use_model(victim, url)
-        _ends_in_time(victim)
+        _ends_in_time(victim, harmless)
 
 
 @attack("X16", "send short lines without end")
 def endless_lines(victim: Victim) -> None:
     with _raw_model(b": nothing\n\n" * 100, 300_000_000) as url:
+        harmless = _timed_run(victim)
         _use_model(victim, url)
-        _ends_in_time(victim)
+        _ends_in_time(victim, harmless)
 
 
-def _ends_in_time(victim: Victim) -> None:
-    began, timeout = time.monotonic(), 25.0
-    ended = victim.run("run", "-p", "Start.", "--timeout", str(int(timeout)))
-    took = time.monotonic() - began
-    held(took < timeout + _LATE, f"ended after {took:.1f} s")
-    held(ended.cpu < _CPU, f"{ended.cpu:.1f} s of processor time")
+def _timed_run(victim: Victim) -> tuple[Ended, float]:
+    """A run with a timeout, and how many seconds it took."""
+    began = time.monotonic()
+    ended = victim.run("run", "--new", "-p", "Start.", "--timeout", f"{_TIMEOUT:g}")
+    return ended, time.monotonic() - began
+
+
+def _ends_in_time(victim: Victim, harmless: tuple[Ended, float]) -> None:
+    ended, took = _timed_run(victim)
+    cpu = ended.cpu - harmless[0].cpu
+    held(took < _TIMEOUT + harmless[1] + _LATE, f"ended after {took:.1f} s")
+    held(cpu < _CPU, f"{cpu:.1f} s more of processor time")
     held(ended.code != 0, "the program ended with code 0")
     held("Traceback" not in ended.text, ended.text[-500:])
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from msgspec import to_builtins
+from msgspec import structs, to_builtins
 
 from sapwood.api import open
 from sapwood.core import commands as core
@@ -70,8 +70,8 @@ async def test_budgets_need_the_scope_for_approvals(served: Served, agent: Agent
     async with served.client("read", "write") as writer, served.client() as person:
         for name in names:
             typed = f"{typed_name(name)} 0"
-            change = SettingsChange(**{name: 0})
-            settings = Settings(**{name: 0})
+            change = structs.replace(SettingsChange(), **{name: 0})
+            settings = structs.replace(Settings(), **{name: 0})
             for refused in (
                 await writer.post(f"{path}/commands/config", json={"args": typed}),
                 await writer.post(f"{path}/submissions", json={"text": f"/config {typed}"}),
