@@ -211,7 +211,8 @@ def _import_cpu(victim: Victim, children: int) -> float:
 
 
 def _row(kind: str, uuid: str, parent: str | None) -> dict[str, object]:
-    message = {"role": kind, "id": f"m-{uuid}", "content": [{"type": "text", "text": "Hello."}]}
+    content = [{"type": "text", "text": "Hello."}]
+    message: dict[str, object] = {"role": kind, "id": f"m-{uuid}", "content": content}
     if kind == "assistant":
         message |= {"model": "claude-x", "stop_reason": "end_turn"}
     at = "2026-01-01T00:00:00Z"

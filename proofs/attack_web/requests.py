@@ -298,7 +298,8 @@ def used_ids(target: Target) -> None:
     assert (again.status, again.body) == (200, first.body)
     started = json.loads(_post(target, "/v1/agents", {"name": "other"}).body)["agent"]
     before = _version(target, target.agent), _version(target, started)
-    mark = {"kind": "SetMark", "command": {"agent": started, "name": "USED"}}
+    named = {"agent": started, "name": "USED"}
+    mark: dict[str, object] = {"kind": "SetMark", "command": named}
     others: list[tuple[str, dict[str, object]]] = [
         (f"{agent}/commands/mark", {"args": "OTHER"}),
         (f"/v1/agents/{started}/commands/mark", {"args": "USED"}),
