@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from importlib.resources import files
+from pathlib import Path
 
 __all__ = ["PLAIN", "WIRES", "serving"]
 
@@ -17,6 +17,7 @@ WIRES = {
     "chat": ("openai-chat:gpt-4.1", "/v1/chat/completions"),
     "gemini": ("google:gemini-2.5-flash", "streamGenerateContent"),
 }
+REPLIES = Path(__file__).parent / "first_token_replies"
 PLAIN = "/plain/v1"
 """Under this path the server answers a chat without a tool call, so that the turn ends."""
 
@@ -62,10 +63,7 @@ SSE = b"text/event-stream"
 
 
 def _answers() -> dict[str, bytes]:
-    folder = files("sapwood.models.warmup")
-    answers = {
-        path: folder.joinpath(f"{wire}.sse").read_bytes() for wire, (_, path) in WIRES.items()
-    }
+    answers = {path: (REPLIES / f"{wire}.sse").read_bytes() for wire, (_, path) in WIRES.items()}
     pieces = answers["/v1/chat/completions"].split(b"\n\n")
     plain = [piece for piece in pieces if b"tool_calls" not in piece]
     return {**answers, f"{PLAIN}/chat/completions": b"\n\n".join(plain)}

@@ -15,7 +15,7 @@ from scripted_model import ModelRequest, ReplyLike, ScriptedModel, call
 from scripted_model.json_values import Json
 from tests.models.conversation import KEYS, every_wire, urls
 
-pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
+pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
 
 SENT: dict[str, dict[str, tuple[str, ...]]] = {
     "anthropic": {"max_tokens": ("max_tokens",), "temperature": ("temperature",)},

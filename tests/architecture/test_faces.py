@@ -37,9 +37,16 @@ PURE_FUNCTIONS = {
     "sapwood.core.search_text": {"text_of"},  # the text of an event
     # the signature of a thought, which an integration takes apart
     "sapwood.models.wire.signatures": {"decode_reasoning", "encode_reasoning"},
-    # messages of pydantic-ai and ours
-    "sapwood.models.wire.model_request": {"instructions", "model_messages"},
-    "sapwood.models.wire.model_response": {"answer_of"},
+    # the rules for messages that pydantic-ai sends
+    "sapwood.models.wire.message_parts": {
+        "arguments_object",
+        "call_id",
+        "is_own_thinking",
+        "model_parts",
+        "result_text",
+        "tool_name",
+        "user_content",
+    },
     "sapwood.redaction": {"mask_secrets"},  # a text without its secrets
     "sapwood.sources.source_programs": {"resume_command_for"},  # what to type to go on
     "sapwood.core.view.frames": {"how_it_ended", "how_it_was_cut"},  # the end of a reply, in words

@@ -15,7 +15,7 @@ import pytest
 from scripted_model import ModelRequest, ScriptedModel, call
 
 pytest.importorskip("acp", reason="the extra 'acp' is not installed")
-pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
+pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
 
 from acp import (
     PROTOCOL_VERSION,
@@ -38,8 +38,8 @@ from acp.schema import (
 )
 
 from sapwood.acp_server.editor_agent import EditorAgent
-from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import connect
+from sapwood.app.engines import LazyEngine
 from sapwood.config.config_file import Config
 
 
@@ -259,16 +259,16 @@ async def test_a_mode_is_a_permission_mode(model: ScriptedModel) -> None:
 async def test_what_a_prompt_needs_is_imported_when_a_session_opens(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    warmed = asyncio.Queue[str]()
+    warmed = asyncio.Event()
 
-    async def warm_up(self: AgentRunner, model: str) -> None:
-        warmed.put_nowait(model)
+    async def warm_up(self: LazyEngine) -> None:
+        warmed.set()
 
-    monkeypatch.setattr(AgentRunner, "warm_up", warm_up)
+    monkeypatch.setattr(LazyEngine, "warm_up", warm_up)
     connection = await connect(":memory:")
     agent = EditorAgent(connection, Config(model="claude-sonnet-5-5"), {})
     await agent.new_session(cwd=os.getcwd())
     async with asyncio.timeout(120):
-        assert await warmed.get() == "claude-sonnet-5-5"
+        await warmed.wait()
     await agent.close()
     await connection.close()

@@ -8,7 +8,7 @@ from sapwood.core.settings import Settings
 from scripted_model import ModelRequest, Reply, ScriptedModel, ToolResult, call
 from tests.cli.calling import Sapwooder
 
-pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
+pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
 
 
 def slash(command: str, args: str = "") -> Reply:

@@ -11,7 +11,7 @@ from scripted_model import ScriptedModel
 from tests.cli.calling import Database, Sapwooder
 from tests.cli.hostile_text import Terminal
 
-pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
+pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
 
 PROMPT = "storks-in-oslo"
 

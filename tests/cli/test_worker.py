@@ -16,7 +16,7 @@ from sapwood.api import Agent, open
 from scripted_model import ScriptedModel, call
 from tests.cli.calling import Sapwooder
 
-pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
+pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
 pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
 
 

@@ -23,7 +23,7 @@ class Skipped(pytest.Module):
 def pytest_pycollect_makemodule(
     module_path: Path, parent: pytest.Collector
 ) -> pytest.Module | None:
-    if find_spec("pydantic_ai") is None:
+    if find_spec("httpx2") is None:
         made: pytest.Module = Skipped.from_parent(parent, path=module_path)  # pyright: ignore[reportUnknownMemberType]  # pytest leaves it untyped
         return made
     return None

@@ -1,12 +1,12 @@
 """A failure has a clear message, is retried where that helps, and hides nothing."""
 
 import asyncio
+import json
 import socket
 import sys
 from collections.abc import Generator
 
 import pytest
-from pydantic_ai.exceptions import ModelHTTPError
 
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
@@ -14,6 +14,7 @@ from sapwood.core.view import Message, Request, ToolResult
 from sapwood.models import Models
 from sapwood.models.failures import failure_of
 from sapwood.models.model_routes import resolve
+from sapwood.models.wire.provider_error import error_of_response
 from scripted_model import Reply, ScriptedModel, fail, say
 from tests.models.conversation import KEYS, MODELS, TOOLS, ask, collect, every_wire, open_models
 from tests.models.relay import open_relay
@@ -90,7 +91,8 @@ async def test_a_key_from_a_file_may_end_with_a_line(server: ScriptedModel, wire
 
 
 def test_a_key_that_a_provider_repeats_is_struck_out() -> None:
-    error = ModelHTTPError(418, "m", {"error": {"message": f"What is {KEYS['openai']}?"}})
+    body = json.dumps({"error": {"message": f"What is {KEYS['openai']}?"}}).encode()
+    error = error_of_response(418, {}, body)
     failure = failure_of(error, resolve("gpt-5"), KEYS.values())
     assert str(failure) == "OpenAI refused the request: What is [key]?"
 
@@ -336,9 +338,9 @@ async def test_without_the_extra_the_failure_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in list(sys.modules):
-        if name.startswith(("sapwood.models.", "pydantic_ai")):
+        if name.startswith("sapwood.models."):
             monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "pydantic_ai", None)
+    monkeypatch.setitem(sys.modules, "httpx2", None)
     async with Models(KEYS) as models:
         _, failure = await failing(models, ask(MODELS["messages"], "Hello?"))
     assert "pip install 'sapwood[models]'" in str(failure)

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
+pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
 pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
 
 from proofs.e2e.checks import Checks

@@ -4,14 +4,13 @@ import asyncio
 
 import pytest
 
-from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.engines import LazyEngine
 from sapwood.core.errors import SapwoodError
 from sapwood.core.events import TurnStarted
 from sapwood.core.ids import Space
 from sapwood.core.log_values import Commit, Receipt
 from sapwood.runtime.scheduler import Drive
-from tests.tui.stage import MODEL, Stage, on_stage, until
+from tests.tui.stage import Stage, on_stage, until
 
 
 async def prompts(stage: Stage) -> int:
@@ -91,18 +90,18 @@ async def test_a_refused_prompt_stays_in_the_composer() -> None:
 async def test_what_a_prompt_needs_is_imported_once_while_it_is_typed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    warmed: list[str] = []
+    warmed: list[LazyEngine] = []
 
-    async def warm_up(self: AgentRunner, model: str) -> None:
-        warmed.append(model)
+    async def warm_up(self: LazyEngine) -> None:
+        warmed.append(self)
 
-    monkeypatch.setattr(AgentRunner, "warm_up", warm_up)
+    monkeypatch.setattr(LazyEngine, "warm_up", warm_up)
     async with on_stage() as stage:
         assert not warmed
         await stage.pilot.press("H", "e", "l", "l", "o")
         await until(lambda: bool(warmed))
         await stage.pilot.press("!")
-        assert warmed == [MODEL]
+        assert len(warmed) == 1
         assert not stage.server.requests
 
 

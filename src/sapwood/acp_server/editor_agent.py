@@ -306,17 +306,15 @@ class EditorAgent:
         needs is imported while the person writes it.
         """
         self._sessions[agent] = None
-        for work in (self._send(agent, [available_commands()]), self._warm_up(agent)):
+        for work in (self._send(agent, [available_commands()]), self._warm_up()):
             task = asyncio.create_task(work)
             self._background.add(task)
             task.add_done_callback(self._background.discard)
 
-    async def _warm_up(self, agent: AgentId) -> None:
+    async def _warm_up(self) -> None:
         if self._connection.server is None:
             with suppress(SapwoodError):  # the prompt reports it
-                state = (await self._connection.dispatcher.open(agent)).state
                 await self._engine.warm_up()
-                await self._assembled().warm_up(state.settings.model)
 
     async def _send(self, agent: AgentId, updates: Iterable[SessionUpdate]) -> None:
         for update in updates:

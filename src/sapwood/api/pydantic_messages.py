@@ -1,18 +1,18 @@
 """Conversion between requests and messages of pydantic-ai, for the integration with it.
 
-It is the conversion that Sapwood's own model calls use, with the route of a model that pydantic-ai
-calls. Needs the extra `models` or `pydantic-ai`.
+It follows the rules of Sapwood's own model calls, with the route of a model that pydantic-ai calls.
+Needs the extra `pydantic-ai`.
 """
 
 from pydantic_ai.messages import InstructionPart, ModelMessage, ModelResponse
 from pydantic_ai.models import Model
 
+from sapwood.api.pydantic_request import instructions, model_messages
+from sapwood.api.pydantic_response import reply_of
 from sapwood.config.providers import Wire
 from sapwood.core.content import RecordedReply
 from sapwood.core.view import Request
 from sapwood.models.model_routes import ModelRoute
-from sapwood.models.wire.model_request import instructions, model_messages
-from sapwood.models.wire.model_response import answer_of
 
 __all__ = ["history_of", "instructions_of", "recorded_reply", "route_of"]
 
@@ -51,5 +51,4 @@ def instructions_of(request: Request) -> list[InstructionPart]:
 
 def recorded_reply(response: ModelResponse, model: Model) -> RecordedReply:
     """The reply of a model, with its thinking, usage and the model that gave it."""
-    answer = answer_of(response, route_of(model), "done")
-    return RecordedReply(answer.parts, answer.model, answer.usage)
+    return reply_of(response, route_of(model))

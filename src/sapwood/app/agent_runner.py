@@ -53,7 +53,6 @@ class AgentRunner:
     `secrets` are API keys by account, which are masked in all texts. `closing` are functions to
     await when the runner closes. `programs` run the turns of agents whose model names a program.
     With `commands`, models have the tool for slash commands. `params` are parameters of all turns.
-    `warm` imports what calls of a model need.
     """
 
     def __init__(
@@ -70,11 +69,9 @@ class AgentRunner:
         programs: ProgramAccess | None = None,
         commands: bool = True,
         params: TurnParams | None = None,
-        warm: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
         self.connection = connection
         self._reconfigure = reconfigure
-        self._warm = warm
         self._engine = engine
         self._models = models
         self._toolbox = toolbox
@@ -128,12 +125,6 @@ class AgentRunner:
         self.connection.add_secrets(keys.values())
         if self._reconfigure is not None:
             self._reconfigure(keys, urls)
-
-    async def warm_up(self, model: str) -> None:
-        """Imports what the first call of this model needs. A turn reports what is missing."""
-        if self._warm is not None:
-            with suppress(Failure):
-                await self._warm(model)
 
     async def wake(self, agent: AgentId) -> None:
         """Asks the engine to drive an agent, for example one whose process died in a turn."""

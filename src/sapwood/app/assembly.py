@@ -15,7 +15,12 @@ from msgspec import structs
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import checkpoints_for, own_files
-from sapwood.app.engines import configured_limits, engine_for, require_durable_engine, warm
+from sapwood.app.engines import (
+    configured_limits,
+    engine_for,
+    import_slow,
+    require_durable_engine,
+)
 from sapwood.app.space_folders import space_folder
 from sapwood.app.space_runners import SpacePattern, SpaceRunners
 from sapwood.config.api_keys import keys_file
@@ -108,7 +113,6 @@ def assemble(
         checkpoints=checkpoints_for(connection, config),
         reconfigure=models.reconfigure,
         programs=programs,
-        warm=models.warm,
     )
 
 
@@ -153,7 +157,7 @@ async def worker(
     async with Models(keys, urls=config.base_urls) as models:
         runners = SpaceRunners(connection, engine, spaces, make)
         try:
-            await warm(models, {*keys, *config.base_urls})
+            await import_slow()
             await runners.start()
             yield runners
         finally:

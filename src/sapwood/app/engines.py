@@ -1,8 +1,8 @@
 """Chooses the engine that drives agents, and wakes agents that other processes drive."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Literal
@@ -12,9 +12,7 @@ from sapwood.config.config_file import Config
 from sapwood.config.database_address import is_postgres
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
-from sapwood.core.model_calls import Failure
 from sapwood.engine import DriveLimits, EngineError, LocalEngine
-from sapwood.models import Models
 from sapwood.runtime.scheduler import Drive, Engine
 from sapwood.runtime.woken_agents import woken_by
 
@@ -29,7 +27,6 @@ __all__ = [
     "require_durable_engine",
     "wake_by_workers",
     "waking_engine",
-    "warm",
 ]
 
 _NO_ENGINE = "The durable engine is not installed. Type: pip install 'sapwood[engine]'"
@@ -44,7 +41,7 @@ _LOCAL_WORKER = (
     "Type: sapwood config set engine auto"
 )
 
-_SLOW_IMPORTS = ("sapwood.redaction.masks", "pydantic_ai.direct")
+_SLOW_IMPORTS = ("sapwood.redaction.masks", "httpx2")
 """What takes long to import; a screen opens before it is imported."""
 
 
@@ -125,14 +122,6 @@ async def import_in_thread(*names: str) -> None:
     for name in names:
         if find_spec(name.partition(".")[0]) is not None:
             await asyncio.to_thread(import_module, name)
-
-
-async def warm(models: Models, accounts: Iterable[str]) -> None:
-    """Prepares calls to these providers, so that a worker that takes work answers at once."""
-    await import_slow()
-    for account in accounts:
-        with suppress(Failure):  # a turn says what is missing
-            await models.warm(f"{account}:any")
 
 
 class LazyEngine:

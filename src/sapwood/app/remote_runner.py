@@ -38,9 +38,6 @@ class RemoteRunner(AgentRunner):
     def use_keys(self, keys: Mapping[str, str], urls: Mapping[str, str]) -> None:
         """Does nothing: the server has its own keys."""
 
-    async def warm_up(self, model: str) -> None:
-        """Does nothing: the server calls the models."""
-
     async def wake(self, agent: AgentId) -> None:
         """Does nothing: the server or its workers wake agents."""
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.assembly import measured, tracing_for
 from sapwood.app.connection import Connection
-from sapwood.app.engines import engine_for, warm
+from sapwood.app.engines import engine_for, import_slow
 from sapwood.app.space_runners import SpacePattern, SpaceRunners
 from sapwood.config.api_keys import load_keys
 from sapwood.config.config_file import Config, load_config
@@ -119,7 +119,7 @@ async def _models(
     urls = {**configured, **options.urls}
     models = Models(keys, urls=urls)
     stack.push_async_callback(models.aclose)
-    await warm(models, {*keys, *urls})
+    await import_slow()
     return models, keys
 
 

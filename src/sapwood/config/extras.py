@@ -9,7 +9,7 @@ Extra = Literal["client", "models", "oidc", "serve", "tui"]
 
 _MODULES: dict[Extra, str] = {
     "client": "httpx2",
-    "models": "pydantic_ai",
+    "models": "httpx2",
     "oidc": "jwt",
     "serve": "uvicorn",
     "tui": "textual",

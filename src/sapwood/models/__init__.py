@@ -1,7 +1,6 @@
 """Model access: sends requests to providers and returns deltas and one answer.
 
-Importing this package or creating `Models` imports no provider's library. The first call does, or
-`Models.warm` earlier.
+Importing this package or creating `Models` imports no HTTP client. The first call does.
 """
 
 from sapwood.models.access import Models

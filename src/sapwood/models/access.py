@@ -1,7 +1,7 @@
 """`Models`: access to every model. Finds the route, checks the request, calls and retries.
 
-Importing it is cheap. The first call imports the libraries of providers in a thread, because that
-takes about a second and the screen must stay responsive.
+Importing it is cheap. The first call imports the HTTP client in a thread, so that the screen stays
+responsive.
 """
 
 import asyncio
@@ -84,10 +84,6 @@ class Models:
         """The model's context window in tokens, or None if it is unknown."""
         return window_of(model)
 
-    async def warm(self, model: str) -> None:
-        """Imports what calls to a model need, so that the first call does not wait for it."""
-        await self._caller_for(resolve(model, self._urls))
-
     async def stream(
         self,
         request: Request,
@@ -102,7 +98,7 @@ class Models:
         """
         route = self._route(request)
         _check(request)
-        caller = await self._caller_for(route)
+        caller = await self._loaded_caller()
         attempts = 0
         while True:
             attempts += 1
@@ -128,27 +124,24 @@ class Models:
             )
         return route
 
-    async def _caller_for(self, route: ModelRoute) -> "Caller":
-        if self._caller is None or not self._caller.has_client(route):
+    async def _loaded_caller(self) -> "Caller":
+        if self._caller is None:
             async with self._loading:
-                self._caller = await asyncio.to_thread(self._load_caller, route)
+                self._caller = self._caller or await asyncio.to_thread(self._load_caller)
         return self._caller
 
-    def _load_caller(self, route: ModelRoute) -> "Caller":
+    def _load_caller(self) -> "Caller":
         try:
             from sapwood.models.calls import Caller
-
-            caller = self._caller or Caller(self._keys, self._timeouts)
-            caller.load(route)
         except ImportError as error:
             raise Failure(
                 "other", "Model access is not installed. Run: pip install 'sapwood[models]'"
             ) from error
-        return caller
+        return Caller(self._keys, self._timeouts)
 
 
 def _check(request: Request) -> None:
-    """Raises `Failure` for a malformed request, because the libraries would send it as it is."""
+    """Raises `Failure` for a malformed request, because it would be sent as it is."""
     faults = [*repeated_roles(request), *unpaired_calls(request)]
     if not request.messages:
         faults = ["it has no message"]

@@ -1,69 +1,65 @@
 """One call of one model: sends a request, yields deltas and at the end the answer.
 
-Imported at the first call. It makes one attempt; `Models` decides about retries.
+Imported at the first call. It makes one attempt; `Models` decides about retries. API keys and
+addresses are passed in and never read from the environment.
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, cast
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
 
 import msgspec
 from msgspec import structs
-from pydantic_ai.direct import model_request_stream
-from pydantic_ai.messages import ModelResponse
-from pydantic_ai.models import Model, ModelRequestParameters
-from pydantic_ai.output import OutputObjectDefinition
-from pydantic_ai.settings import ModelSettings
-from pydantic_ai.tools import ToolDefinition
 
+from sapwood.core.content import ReplyPart, ToolCall
 from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
 from sapwood.core.view import Request
 from sapwood.models.call_settings import settings_for
-from sapwood.models.clients import Clients
 from sapwood.models.failures import failure_of
-from sapwood.models.history_cache import HistoryCache, SendPlan
 from sapwood.models.model_facts import price_of
-from sapwood.models.model_routes import ModelRoute
+from sapwood.models.model_routes import ModelRoute, Wire
+from sapwood.models.model_traits import claude_traits
 from sapwood.models.retry import Timeouts
-from sapwood.models.warmup import warm_up
-from sapwood.models.wire.model_request import (
-    instructions,
-    model_messages,
-    thinking_field,
-    tool_definitions,
+from sapwood.models.wire import (
+    anthropic_request,
+    chat_request,
+    gemini_request,
+    responses_request,
 )
-from sapwood.models.wire.model_response import answer_of, delta_of, ending_of, reason_of
+from sapwood.models.wire.anthropic_answer import MessagesReader
+from sapwood.models.wire.chat_answer import ChatReader
+from sapwood.models.wire.gemini_answer import GeminiReader
+from sapwood.models.wire.http_client import HttpClient, HttpPost, drain
+from sapwood.models.wire.provider_error import UnreadableReply
+from sapwood.models.wire.responses_answer import ResponsesReader
+from sapwood.models.wire.sse import ServerEvent
+from sapwood.models.wire.wire_call import AnswerReader, Reply, WireCall, WireFormat
 from sapwood.trace_context import current_traceparent
 
 __all__ = ["Caller"]
 
+_FORMATS: Mapping[Wire, WireFormat] = {
+    "messages": WireFormat(anthropic_request.post_of, MessagesReader),
+    "responses": WireFormat(responses_request.post_of, ResponsesReader),
+    "chat": WireFormat(chat_request.post_of, ChatReader),
+    "gemini": WireFormat(gemini_request.post_of, GeminiReader),
+}
 _OUTPUT = "output_schema"
 """The parameter for the JSON Schema of the answer."""
+_NO_KEY = "none"
+"""Sent to servers that need no key; some want the header all the same."""
 
 
 class Caller:
-    """Makes calls, and keeps the connections and the histories that were sent."""
+    """Makes calls, and keeps the connections open."""
 
     def __init__(self, keys: Mapping[str, str], timeouts: Timeouts) -> None:
         self._keys = keys
-        self._history = HistoryCache()
-        self._clients = Clients(keys, timeouts, self._history)
-
-    def has_client(self, route: ModelRoute) -> bool:
-        """Whether the client of a route exists."""
-        return self._clients.has_model(route)
-
-    def load(self, route: ModelRoute) -> None:
-        """Creates the client of a route, which imports its provider's library.
-
-        Blocks, so it must not run in an event loop.
-        """
-        warm_up(route.wire)
-        self._clients.model(route)
+        self._http = HttpClient(timeouts)
 
     async def aclose(self) -> None:
         """Closes all connections."""
-        await self._clients.aclose()
+        await self._http.aclose()
 
     async def call(
         self,
@@ -74,95 +70,75 @@ class Caller:
     ) -> AsyncGenerator[Delta | Answer]:
         """Makes one attempt: yields deltas, then the answer. Raises `Failure`."""
         try:
-            field = thinking_field(request.messages, route)
-            model = self._clients.model(route, field)
-            plan = self._plan(route, field, request, tools, params)
-            settings = {name: value for name, value in params.items() if name != _OUTPUT}
-            async with self._clients.track_call(plan) as headers:
-                request_stream = model_request_stream(
-                    model,
-                    model_messages(request.messages, route, plan.start),
-                    model_settings=_settings(model, route, settings, headers),
-                    model_request_parameters=ModelRequestParameters(
-                        function_tools=list(_definitions(tuple(tools))),
-                        instruction_parts=instructions(request.system),
-                        **_output(model, bool(tools), params),
-                    ),
-                    instrument=False,
-                )
-                async with request_stream as stream:
-                    async for event in stream:
-                        delta = delta_of(event)
-                        if delta is not None:
-                            yield delta
-                    response = stream.get()
+            post = self._post(route, request, tools, params)
+            reader = _FORMATS[route.wire].reader(route)
+            async with aclosing(self._http.events(post)) as events:
+                async for event in events:
+                    for delta in _read(reader, event):
+                        yield delta
+                    if reader.is_complete:
+                        await drain(events)
+                        break
+            answer = _answer(reader.reply(), route)
         except Failure:
             raise
         except Exception as error:
             raise failure_of(error, route, self._keys.values()) from error
-        yield _complete_answer(response, route)
+        yield answer
 
-    def _plan(
+    def _post(
         self,
         route: ModelRoute,
-        field: str,
         request: Request,
         tools: Sequence[ToolSpec],
         params: Mapping[str, object],
-    ) -> SendPlan:
-        scope_parts = (route, field, list(tools), repr(sorted(params.items())))
-        scope = msgspec.msgpack.encode(scope_parts)
-        return self._history.plan(route.wire, scope, request.messages)
+    ) -> HttpPost:
+        binds = route.wire == "messages" and claude_traits(route.model).binds
+        given = {name: value for name, value in params.items() if name != _OUTPUT}
+        settings = settings_for(route.wire, given, binds_thinking=binds)
+        key = self._keys.get(route.account) or _NO_KEY
+        call = WireCall(route, key, request, tools, settings, _schema(params.get(_OUTPUT)))
+        post = _FORMATS[route.wire].post_of(call)
+        if trace := current_traceparent():
+            post.headers["traceparent"] = trace
+        return post
 
 
-def _settings(
-    model: Model, route: ModelRoute, params: Mapping[str, object], headers: dict[str, str]
-) -> ModelSettings:
-    settings = settings_for(
-        route.wire,
-        params,
-        ignored=model.unsupported_settings,
-        binds_thinking=bool(model.profile.get("anthropic_binds_thinking_blocks")),
-    )
-    trace = current_traceparent()
-    sent = {**headers, "traceparent": trace} if trace else headers
-    return cast("ModelSettings", {**settings, "extra_headers": sent})
+def _schema(text: object) -> dict[str, Any] | None:
+    return msgspec.json.decode(text, type=dict[str, Any]) if isinstance(text, str) else None
 
 
-def _output(model: Model, has_tools: bool, params: Mapping[str, object]) -> dict[str, Any]:
-    """How the model is told the JSON Schema of its answer: by its API, else in the instructions."""
-    schema = params.get(_OUTPUT)
-    if not isinstance(schema, str):
-        return {}
-    decoded = msgspec.json.decode(schema, type=dict[str, Any])
-    native = bool(model.profile.get("supports_json_schema_output"))
-    if has_tools and model.system == "google":
-        native = bool(model.profile.get("google_supports_tool_combination"))
-    return {
-        "output_mode": "native" if native else "prompted",
-        "output_object": OutputObjectDefinition(decoded, name="answer"),
-        "allow_text_output": True,
-    }
+def _read(reader: AnswerReader, event: ServerEvent) -> list[Delta]:
+    try:
+        return reader.feed(event)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableReply(str(error)) from error
 
 
-@lru_cache(maxsize=64)
-def _definitions(tools: tuple[ToolSpec, ...]) -> tuple[ToolDefinition, ...]:
-    return tuple(tool_definitions(tools))
-
-
-def _complete_answer(response: ModelResponse, route: ModelRoute) -> Answer:
-    """The answer of a response. Raises `Failure` if it broke off or the model refused."""
-    ending = ending_of(response)
-    reason = reason_of(response)
-    if ending == "cut":
+def _answer(reply: Reply, route: ModelRoute) -> Answer:
+    """The answer of a reply. Raises `Failure` if it broke off or the model refused."""
+    if reply.ending == "cut":
         raise Failure("cut", f"The answer of {route.title} broke off. Try again.", again=True)
-    if ending == "broken":
-        sentence = f"{route.title} gave up in the middle of its answer ({reason}). Try again."
+    if reply.ending == "broken":
+        sentence = f"{route.title} gave up in the middle of its answer ({reply.reason}). Try again."
         raise Failure("cut", sentence, again=True)
-    answer = _priced(answer_of(response, route, ending))
-    if ending == "refused" and not answer.parts:
-        raise Failure("refused", f"{route.title} declined to answer ({reason}).")
-    return answer
+    if reply.ending == "refused" and not reply.parts:
+        raise Failure("refused", f"{route.title} declined to answer ({reply.reason}).")
+    reported = reply.model if route.catalogue else ""
+    parts = tuple(_with_distinct_ids(reply.parts))
+    model = f"{route.provider}:{reported or route.model}"
+    return _priced(Answer(parts, model, reply.usage, reply.ending))
+
+
+def _with_distinct_ids(parts: Sequence[ReplyPart]) -> Iterator[ReplyPart]:
+    """Gives each tool call an id of its own; some servers repeat an id within one answer."""
+    seen: set[str] = set()
+    for part in parts:
+        if isinstance(part, ToolCall):
+            while part.id in seen:
+                part = structs.replace(part, id=f"{part.id}-{len(seen)}")
+            seen.add(part.id)
+        yield part
 
 
 def _priced(answer: Answer) -> Answer:

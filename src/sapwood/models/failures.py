@@ -1,4 +1,4 @@
-"""Turns errors of libraries into `Failure`s with a message for people. Imported at first call.
+"""Turns errors of a call into `Failure`s with a message for people. Imported at the first call.
 
 No message contains an API key. Providers quote parts of a key when they refuse it, so those
 messages are not repeated; in all others every configured key is replaced.
@@ -7,30 +7,17 @@ messages are not repeated; in all others every configured key is replaced.
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import cast
 from urllib.parse import urlsplit
 
-from pydantic_ai.exceptions import (
-    ModelAPIError,
-    ModelAuthenticationError,
-    ModelConnectionError,
-    ModelContextWindowExceededError,
-    ModelHTTPError,
-    ModelNotFoundError,
-    ModelQuotaExceededError,
-    ModelRateLimitError,
-    ModelServerError,
-    ModelTimeoutError,
-    ModelUnavailableError,
-    UnexpectedModelBehavior,
-    UserError,
-)
+import httpx2
 
 from sapwood.config.api_keys import key_origins, load_keys
 from sapwood.config.config_file import ConfigError
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals.refusal import did_you_mean, nearest
 from sapwood.models.model_routes import ModelRoute, model_names
+from sapwood.models.wire.provider_error import ProviderError, UnreadableReply
+from sapwood.models.wire.sse import ReplyTooLarge
 
 __all__ = ["failure_of"]
 
@@ -39,72 +26,76 @@ _TOO_LONG = re.compile(
     r"|tokens .*exceeds?|exceed_context|request_too_large",
     re.IGNORECASE,
 )
+_OVERLOADED = re.compile(r"overloaded|over capacity", re.IGNORECASE)
+_NO_CREDIT = frozenset(
+    """insufficient_quota billing_hard_limit_reached credit_balance_exhausted billing_error
+    organization_spend_limit_exceeded project_spend_limit_exceeded
+    organization_usage_limit_exceeded""".split()
+)
+_BAD_KEY = frozenset({"invalid_api_key", "authentication_error", "API_KEY_INVALID"})
 _MAX_MESSAGE = 300
 _MIN_KEY = 8
-_MESSAGE_FIELDS = ("error", "message", "detail")
 
 
 def failure_of(error: Exception, route: ModelRoute, keys: Iterable[str]) -> Failure:
-    """The failure for an error that a library raised during a call."""
+    """The failure for an error that was raised during a call."""
     match error:
-        case ModelConnectionError():
-            return _unreachable(error, route)
-        case ModelAPIError():
+        case ProviderError():
             known = tuple(keys)
-            words = _without_keys(known, _provider_message(error))
+            words = _short(_without_keys(known, error.words)) or "it gave no reason."
             return _refused_call(error, route, known, words)
-        case UnexpectedModelBehavior():
-            return Failure("cut", f"{route.title} sent no answer. Try again.", again=True)
-        case UserError():
-            return Failure(
-                "refused", f"This request cannot be sent: {_without_keys(keys, str(error))}"
-            )
+        case httpx2.TransportError():
+            return _unreachable(error, route)
+        case ReplyTooLarge():
+            return Failure("other", f"The answer of {route.title} is too large: {error}.")
+        case UnreadableReply():
+            return Failure("cut", f"{route.title} sent an answer that is not valid.", again=True)
         case _:
             what = _without_keys(keys, f"{type(error).__name__}: {error}")
             return Failure("other", f"The call of {route.model} failed ({_short(what)}).")
 
 
 def _refused_call(
-    error: ModelAPIError, route: ModelRoute, keys: Iterable[str], words: str
+    error: ProviderError, route: ModelRoute, keys: Iterable[str], words: str
 ) -> Failure:
-    status = error.status_code if isinstance(error, ModelHTTPError) else 0
-    if isinstance(error, ModelQuotaExceededError):
+    status, codes = error.status, error.codes
+    if status == 402 or codes & _NO_CREDIT:
         return Failure("refused", f"The account at {route.title} has no credit left. {words}")
-    if isinstance(error, ModelAuthenticationError):
+    if status in (401, 403) or codes & _BAD_KEY:
         return Failure("bad_key", _bad_key(route, keys, words if status == 403 else ""))
-    if isinstance(error, ModelContextWindowExceededError) or _is_too_long(status, words):
+    if _is_too_long(error, words):
         return Failure("too_long", f"The request is too long for {route.model}: {words}")
-    if isinstance(error, ModelNotFoundError):
+    if status == 404 or "model_not_found" in codes:
         return Failure("no_model", _no_model(route))
-    if isinstance(error, ModelRateLimitError):
+    if status == 429:
         return _retry_later(error, f"{route.title} limits the rate of requests.")
-    if isinstance(error, ModelUnavailableError):
+    if status in (503, 529) or any(_OVERLOADED.search(code) for code in codes):
         return _retry_later(error, f"{route.title} is overloaded.")
-    if isinstance(error, ModelServerError) or status in (408, 409):
+    if status >= 500 or status in (408, 409):
         return _retry_later(error, f"{route.title} reports an error: {words}")
-    if status:
-        return Failure("refused", f"{route.title} refused the request: {words}")
     if error.in_stream:
         return Failure("cut", f"{route.title} ended the answer early: {words}", again=True)
+    if status >= 300:
+        return Failure("refused", f"{route.title} refused the request: {words}")
     return Failure("other", f"{route.title} gave no answer: {words}", again=True)
 
 
-def _unreachable(error: ModelConnectionError, route: ModelRoute) -> Failure:
-    host = urlsplit(route.url).netloc
-    if isinstance(error, ModelTimeoutError):
-        return Failure("no_network", f"{host} does not answer. Try again.", again=True)
-    if error.phase == "read":
-        return Failure("cut", f"The connection to {host} broke. Try again.", again=True)
-    return Failure(
-        "no_network", f"{host} cannot be reached. Check the network, then try again.", again=True
-    )
+def _unreachable(error: httpx2.TransportError, route: ModelRoute) -> Failure:
+    host = urlsplit(route.url).netloc.rpartition("@")[2]
+    match error:
+        case httpx2.TimeoutException():
+            return Failure("no_network", f"{host} does not answer. Try again.", again=True)
+        case httpx2.ReadError() | httpx2.RemoteProtocolError():
+            return Failure("cut", f"The connection to {host} broke. Try again.", again=True)
+        case _:
+            sentence = f"{host} cannot be reached. Check the network, then try again."
+            return Failure("no_network", sentence, again=True)
 
 
-def _retry_later(error: ModelAPIError, sentence: str) -> Failure:
-    again = not (isinstance(error, ModelHTTPError) and error.provider_retry_hint is False)
-    after = error.retry_after
+def _retry_later(error: ProviderError, sentence: str) -> Failure:
+    after = error.after
     when = f" Try again in {after:.0f} s." if after and after >= 1 else " Try again later."
-    return Failure("overloaded", sentence + when, again=again, after=after)
+    return Failure("overloaded", sentence + when, again=error.again, after=after)
 
 
 def _bad_key(route: ModelRoute, keys: Iterable[str], words: str) -> str:
@@ -134,31 +125,15 @@ def _no_model(route: ModelRoute) -> str:
     return f"{route.title} has no model '{route.model}'.{hint}"
 
 
-def _is_too_long(status: int, words: str) -> bool:
-    return status == 413 or (status in (400, 422) and bool(_TOO_LONG.search(words)))
-
-
-def _provider_message(error: ModelAPIError) -> str:
-    """The provider's own message, on one line of limited length."""
-    message = _message(error.body) or ("" if isinstance(error, ModelHTTPError) else error.message)
-    return _short(message) or "it gave no reason."
+def _is_too_long(error: ProviderError, words: str) -> bool:
+    if error.status == 413 or "context_length_exceeded" in error.codes:
+        return True
+    return error.status in (400, 422) and bool(_TOO_LONG.search(words))
 
 
 def _short(words: str) -> str:
     line = " ".join(words.split())
     return line if len(line) <= _MAX_MESSAGE else line[: _MAX_MESSAGE - 1] + "…"
-
-
-def _message(body: object) -> str:
-    """The message in an error body, wherever the provider put it."""
-    if isinstance(body, str):
-        return body
-    if isinstance(body, list) and body:
-        return _message(cast("list[object]", body)[0])
-    if isinstance(body, dict):
-        fields = cast("dict[str, object]", body)
-        return next((_message(fields[key]) for key in _MESSAGE_FIELDS if key in fields), "")
-    return ""
 
 
 def _without_keys(keys: Iterable[str], words: str) -> str:

@@ -213,12 +213,10 @@ class ConversationController:
             self._warming = asyncio.ensure_future(self._warm_up())
 
     async def _warm_up(self) -> None:
-        running = self.running
+        _ = self.running  # creates the engine
         with suppress(SapwoodError):  # the prompt reports it
-            state = await self.state()
             if self._engine is not None:
                 await self._engine.warm_up()
-            await running.warm_up(state.settings.model if state else self.config.model)
 
     async def resume(self) -> None:
         """Continues a turn that an earlier process left open."""

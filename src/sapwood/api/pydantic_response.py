@@ -1,88 +1,29 @@
-"""Converts pydantic-ai's events and responses to Sapwood's deltas and answers."""
+"""Converts pydantic-ai's responses to recorded replies, for the integration with it."""
 
 from collections.abc import Iterator
-from typing import Literal
 
 import msgspec
 from msgspec import structs
 from pydantic_ai.messages import (
     ModelResponse,
-    ModelResponseStreamEvent,
-    PartDeltaEvent,
-    PartStartEvent,
     TextPart,
-    TextPartDelta,
     ThinkingPart,
-    ThinkingPartDelta,
     ToolCallPart,
-    ToolCallPartDelta,
 )
 from pydantic_ai.usage import RequestUsage
 
-from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
-from sapwood.core.model_calls import Answer, Delta
+from sapwood.core.content import RecordedReply, ReplyPart, Text, Thinking, ToolCall, Usage
 from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.signatures import REDACTED, ReasoningItem, encode_reasoning
 
-__all__ = ["Ending", "answer_of", "delta_of", "ending_of", "reason_of"]
-
-Ending = Literal["done", "length", "refused", "broken", "cut"]
-"""How an answer ended; `cut` means that the stream stopped without an end."""
-
-_ENDINGS: dict[str | None, Ending] = {
-    "stop": "done",
-    "tool_call": "done",
-    "length": "length",
-    "content_filter": "refused",
-    "error": "broken",
-}
-_REASON_FIELDS = ("finish_reason", "block_reason", "refusal")
+__all__ = ["reply_of"]
 
 
-def delta_of(event: ModelResponseStreamEvent) -> Delta | None:
-    """The delta of an event, or None if it has no text. The first piece of a call has its name."""
-    match event:
-        case PartStartEvent(part=TextPart() as part):
-            return _piece("text", part.content)
-        case PartStartEvent(part=ThinkingPart() as part):
-            return _piece("thinking", part.content)
-        case PartStartEvent(part=ToolCallPart() as part):
-            return Delta("call", _arguments_text(part.args), part.tool_name)
-        case PartDeltaEvent(delta=TextPartDelta() as delta):
-            return _piece("text", delta.content_delta)
-        case PartDeltaEvent(delta=ThinkingPartDelta() as delta):
-            return _piece("thinking", delta.content_delta or "")
-        case PartDeltaEvent(delta=ToolCallPartDelta() as delta):
-            return _piece("call", _arguments_text(delta.args_delta))
-        case _:
-            return None
-
-
-def _piece(kind: Literal["text", "thinking", "call"], text: str) -> Delta | None:
-    return Delta(kind, text) if text else None
-
-
-def reason_of(response: ModelResponse) -> str:
-    """The provider's reason for the end, in its own words, or ''."""
-    details = response.provider_details or {}
-    return next((str(details[key]) for key in _REASON_FIELDS if details.get(key)), "")
-
-
-def ending_of(response: ModelResponse) -> Ending:
-    """How the answer ended. A stream without a reason was cut, whatever it contained."""
-    details = response.provider_details or {}
-    if not any(details.get(key) for key in _REASON_FIELDS):
-        return "cut"
-    return _ENDINGS.get(response.finish_reason, "done")
-
-
-def answer_of(response: ModelResponse, route: ModelRoute, ending: Ending) -> Answer:
-    """The complete answer. `ending` must not be `broken` or `cut`."""
-    reported = response.model_name if route.catalogue else None
-    model = f"{route.provider}:{reported or route.model}"
-    ended = ending if ending in ("length", "refused") else "done"
+def reply_of(response: ModelResponse, route: ModelRoute) -> RecordedReply:
+    """The reply, with its thinking and usage, and the model that gave it."""
+    model = f"{route.provider}:{route.model}"
     parts = tuple(_with_distinct_ids(_parts(response, route)))
-    return Answer(parts, model, _usage(response.usage), ended)
+    return RecordedReply(parts, model, _usage(response.usage))
 
 
 def _parts(response: ModelResponse, route: ModelRoute) -> list[ReplyPart]:

@@ -1,4 +1,4 @@
-"""Sapwood's messages as a provider's library gets them."""
+"""Sapwood's messages as pydantic-ai gets them."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -15,18 +15,12 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
+from sapwood.api.pydantic_request import instructions, model_messages
 from sapwood.core.content import Text, Thinking, ToolCall
-from sapwood.core.model_calls import ToolSpec
 from sapwood.core.view import Block, Message, ToolResult
 from sapwood.core.view.request import MessagePart
 from sapwood.models.model_routes import ModelRoute, resolve
-from sapwood.models.wire.model_request import (
-    NO_TEXT,
-    instructions,
-    model_messages,
-    thinking_field,
-    tool_definitions,
-)
+from sapwood.models.wire.message_parts import NO_TEXT
 from sapwood.models.wire.signatures import REDACTED, ReasoningItem, encode_reasoning
 
 URLS = {"den": "http://den/v1", "hut": "http://hut/v1"}
@@ -84,13 +78,6 @@ def result_of(parts: Sequence[object]) -> "ToolReturnPart[object]":
 def test_system_prompt_and_pins_stay_apart_and_in_order() -> None:
     blocks = [Block("system", "", "Be brief."), Block("pin", "a", " "), Block("pin", "b", "Rule.")]
     assert [part.content for part in instructions(blocks)] == ["Be brief.", "Rule."]
-
-
-def test_a_tools_schema_is_sent_as_it_is() -> None:
-    schema = '{"type": "object", "properties": {"city": {"type": "string", "default": "Oslo"}}}'
-    (tool,) = tool_definitions([ToolSpec("weather", "Tells it.", schema)])
-    assert tool.parameters_json_schema["properties"]["city"]["default"] == "Oslo"
-    assert tool.strict is False
 
 
 # The user's side
@@ -251,28 +238,4 @@ def test_once_a_chat_server_thought_every_later_message_has_the_field() -> None:
         model(Text("6")),
         user(Text("7")),
     ]
-    assert thinking_field(messages, DEN) == "reasoning"
     assert [part.content for part in thoughts(model_messages(messages, DEN))] == ["hm", ""]
-    assert [part.content for part in thoughts(model_messages(messages, DEN, start=4))] == [""]
-
-
-@pytest.mark.parametrize("route", ALL, ids=by_name)
-def test_the_end_of_a_conversation_is_converted_as_it_is_within_the_whole(
-    route: ModelRoute,
-) -> None:
-    messages = [
-        user(Text("1")),
-        model(Thinking("a", "den", "reasoning"), ToolCall("c 1", "f")),
-        user(ToolResult("c 1", "f", "ok")),
-        model(Thinking("b", "anthropic", "sig"), Text("2")),
-        user(Text("3")),
-    ]
-
-    def shown(message: ModelMessage) -> str:
-        return repr([(part.part_kind, vars(part) | {"timestamp": 0}) for part in message.parts])
-
-    whole = [shown(message) for message in model_messages(messages, route)]
-    for start in (0, 2, 4):
-        assert [shown(message) for message in model_messages(messages, route, start)] == whole[
-            start:
-        ]

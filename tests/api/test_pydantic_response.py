@@ -1,4 +1,4 @@
-"""What a provider's library returns, as deltas and an answer."""
+"""What pydantic-ai returns, as a recorded reply."""
 
 from collections.abc import Mapping
 
@@ -6,24 +6,17 @@ import pytest
 from pydantic_ai.messages import (
     ModelResponse,
     ModelResponsePart,
-    PartDeltaEvent,
-    PartEndEvent,
-    PartStartEvent,
     TextPart,
-    TextPartDelta,
     ThinkingPart,
-    ThinkingPartDelta,
     ToolCallPart,
-    ToolCallPartDelta,
 )
 from pydantic_ai.usage import RequestUsage
 
+from sapwood.api.pydantic_request import model_messages
+from sapwood.api.pydantic_response import reply_of
 from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
-from sapwood.core.model_calls import Delta
 from sapwood.core.view import Message
 from sapwood.models.model_routes import ModelRoute, resolve
-from sapwood.models.wire.model_request import model_messages
-from sapwood.models.wire.model_response import answer_of, delta_of, ending_of
 from sapwood.models.wire.signatures import REDACTED, decode_reasoning
 
 ANTHROPIC = resolve("claude-sonnet-5-5")
@@ -49,46 +42,14 @@ def response(
 
 
 def parts_of(route: ModelRoute, *parts: ModelResponsePart) -> tuple[ReplyPart, ...]:
-    return answer_of(response(*parts), route, "done").parts
-
-
-# Deltas
-
-
-def test_deltas_carry_pieces_of_text_thinking_and_arguments() -> None:
-    events = [
-        PartStartEvent(index=0, part=ThinkingPart("Os")),
-        PartDeltaEvent(index=0, delta=ThinkingPartDelta(content_delta="lo")),
-        PartDeltaEvent(index=0, delta=ThinkingPartDelta(signature_delta="sig")),
-        PartEndEvent(index=0, part=ThinkingPart("Oslo")),
-        PartStartEvent(index=1, part=TextPart("")),
-        PartDeltaEvent(index=1, delta=TextPartDelta(content_delta="Yes")),
-        PartStartEvent(index=2, part=ToolCallPart("weather", None)),
-        PartDeltaEvent(index=2, delta=ToolCallPartDelta(args_delta='{"a":')),
-        PartStartEvent(index=3, part=ToolCallPart("time", {"zone": 1})),
-    ]
-    assert [delta_of(event) for event in events] == [
-        Delta("thinking", "Os"),
-        Delta("thinking", "lo"),
-        None,
-        None,
-        None,
-        Delta("text", "Yes"),
-        Delta("call", "", "weather"),
-        Delta("call", '{"a":'),
-        Delta("call", '{"zone":1}', "time"),
-    ]
+    return reply_of(response(*parts), route).parts
 
 
 # The answer
 
 
-def test_an_answer_names_who_gave_it() -> None:
-    assert answer_of(response(TextPart("Yes.")), ANTHROPIC, "done").model == "anthropic:m-1"
-
-
-def test_a_server_of_ones_own_may_call_its_model_what_it_likes() -> None:
-    assert answer_of(response(TextPart("Yes.")), DEN, "done").model == "den:qwen3"
+def test_a_reply_names_the_model_that_was_called() -> None:
+    assert reply_of(response(TextPart("Yes.")), DEN).model == "den:qwen3"
 
 
 def test_arguments_stay_as_the_model_wrote_them() -> None:
@@ -118,12 +79,12 @@ def test_usage_counts_everything_sent() -> None:
     usage = RequestUsage(
         input_tokens=1200, output_tokens=80, cache_read_tokens=1000, cache_write_tokens=100
     )
-    answer = answer_of(response(TextPart("Yes."), usage=usage), ANTHROPIC, "done")
+    answer = reply_of(response(TextPart("Yes."), usage=usage), ANTHROPIC)
     assert answer.usage == Usage(input=1200, output=80, cache_read=1000, cache_write=100)
 
 
 def test_usage_that_was_not_reported_is_not_made_up() -> None:
-    assert answer_of(response(TextPart("Yes.")), DEN, "done").usage is None
+    assert reply_of(response(TextPart("Yes.")), DEN).usage is None
 
 
 def test_anthropic_signs_its_thinking() -> None:
@@ -196,25 +157,3 @@ def test_an_answer_goes_back_as_it_came(route: ModelRoute, parts: list[ModelResp
     said = parts_of(route, *parts)
     back = model_messages([Message("user", (Text("hi"),)), Message("assistant", said)], route)[1]
     assert list(back.parts) == parts
-
-
-# The end
-
-
-@pytest.mark.parametrize(
-    ("finish", "details", "ending"),
-    [
-        ("stop", {"finish_reason": "end_turn"}, "done"),
-        ("tool_call", {"finish_reason": "tool_use"}, "done"),
-        ("length", {"finish_reason": "max_tokens"}, "length"),
-        ("content_filter", {"finish_reason": "refusal"}, "refused"),
-        ("content_filter", {"block_reason": "SAFETY"}, "refused"),
-        ("error", {"finish_reason": "MALFORMED_FUNCTION_CALL"}, "broken"),
-        ("stop", {"timestamp": "now"}, "cut"),
-        (None, {"timestamp": "now"}, "cut"),
-    ],
-)
-def test_an_answer_ended_in_one_of_these_ways(
-    finish: str | None, details: dict[str, str], ending: str
-) -> None:
-    assert ending_of(response(finish=finish, details=details)) == ending

@@ -1,0 +1,227 @@
+"""Reads the events of OpenAI's chat format, and of the many servers that speak it. Does no I/O."""
+
+from collections.abc import Mapping
+from uuid import uuid4
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
+from sapwood.core.model_calls import Delta
+from sapwood.models.model_routes import ModelRoute
+from sapwood.models.wire.provider_error import error_in_stream
+from sapwood.models.wire.sse import ServerEvent
+from sapwood.models.wire.wire_call import Ending, Reply
+
+__all__ = ["ChatReader"]
+
+_DONE = b"[DONE]"
+_ENDINGS: Mapping[str, Ending] = {"length": "length", "content_filter": "refused"}
+_OPEN, _CLOSE = "<think>", "</think>"
+
+
+class _Function(Struct):
+    name: str | None = None
+    arguments: str | None = None
+
+
+class _CallDelta(Struct):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+
+
+class _Delta(Struct):
+    content: str | None = None
+    refusal: str | None = None
+    reasoning: str | None = None
+    reasoning_content: str | None = None
+    tool_calls: list[_CallDelta] | None = None
+
+
+class _Choice(Struct):
+    delta: _Delta | None = None
+    finish_reason: str | None = None
+
+
+class _Cached(Struct):
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+
+class _Usage(Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: _Cached | None = None
+
+
+class _Chunk(Struct):
+    model: str | None = None
+    choices: list[_Choice] | None = None
+    usage: _Usage | None = None
+    error: Raw = Raw()
+
+
+class _Call(Struct):
+    id: str
+    name: str
+    args: str = ""
+
+
+_chunk = msgspec.json.Decoder(_Chunk)
+
+
+class ChatReader:
+    """Reads one answer."""
+
+    def __init__(self, route: ModelRoute) -> None:
+        self.is_complete = False
+        self._provider = route.provider
+        self._parts: list[Text | _Call] = []
+        self._thinking = ""
+        self._field = ""
+        self._tags = _ThinkTags()
+        self._calls: dict[int, _Call] = {}
+        self._refusal = ""
+        self._model = ""
+        self._stop = ""
+        self._usage: _Usage | None = None
+
+    def feed(self, event: ServerEvent) -> list[Delta]:
+        """The deltas of an event."""
+        if event.data.strip() == _DONE:
+            self.is_complete = True
+            return []
+        chunk = _chunk.decode(event.data)
+        if bytes(chunk.error) not in (b"", b"null"):
+            raise error_in_stream(event.data)
+        self._model = chunk.model or self._model
+        self._usage = chunk.usage or self._usage
+        deltas: list[Delta] = []
+        for choice in (chunk.choices or [])[:1]:
+            self._stop = choice.finish_reason or self._stop
+            if choice.delta is not None:
+                deltas += self._add(choice.delta)
+        return deltas
+
+    def _add(self, delta: _Delta) -> list[Delta]:
+        deltas: list[Delta] = []
+        self._refusal += delta.refusal or ""
+        for field in ("reasoning_content", "reasoning"):
+            if text := getattr(delta, field):
+                self._field = self._field or field
+                if field == self._field:
+                    self._thinking += text
+                    deltas.append(Delta("thinking", text))
+        for kind, text in self._tags.feed(delta.content or ""):
+            deltas.append(self._text(text) if kind == "text" else self._thought(text))
+        for call in delta.tool_calls or ():
+            deltas += self._call(call)
+        return deltas
+
+    def _text(self, text: str) -> Delta:
+        last = self._parts[-1] if self._parts else None
+        if isinstance(last, Text):
+            self._parts[-1] = Text(last.text + text)
+        else:
+            self._parts.append(Text(text))
+        return Delta("text", text)
+
+    def _thought(self, text: str) -> Delta:
+        self._thinking += text
+        return Delta("thinking", text)
+
+    def _call(self, delta: _CallDelta) -> list[Delta]:
+        """A piece of a call. Servers leave out the index, or repeat it for every call."""
+        name = (delta.function and delta.function.name) or ""
+        text = (delta.function and delta.function.arguments) or ""
+        index = delta.index if delta.index is not None else max(len(self._calls) - 1, 0)
+        call = self._calls.get(index)
+        is_new = call is None or (bool(delta.id and name) and delta.id != call.id)
+        if not is_new and call is not None:
+            call.args += text
+            return [Delta("call", text)] if text else []
+        while index in self._calls:
+            index += 1
+        call = self._calls[index] = _Call(delta.id or f"call_{uuid4().hex}", name, text)
+        self._parts.append(call)
+        return [Delta("call", text, name)]
+
+    def reply(self) -> Reply:
+        """The answer, as far as it was read."""
+        for kind, text in self._tags.end():
+            _ = self._text(text) if kind == "text" else self._thought(text)
+        parts: list[ReplyPart] = []
+        if self._thinking:
+            parts.append(Thinking(self._thinking, self._provider, self._field))
+        for part in self._parts:
+            if isinstance(part, _Call):
+                parts.append(ToolCall(part.id, part.name, part.args or "{}"))
+            elif part.text.strip():
+                parts.append(part)
+        ending: Ending = _ENDINGS.get(self._stop, "done") if self._stop else "cut"
+        if self._refusal and ending != "cut":
+            ending = "refused"
+        return Reply(parts, self._model, _counted(self._usage), ending, self._refusal or self._stop)
+
+
+def _counted(usage: _Usage | None) -> Usage | None:
+    if usage is None or not (usage.prompt_tokens or usage.completion_tokens):
+        return None
+    cached = usage.prompt_tokens_details or _Cached()
+    return Usage(
+        usage.prompt_tokens or 0,
+        usage.completion_tokens or 0,
+        cached.cached_tokens or 0,
+        cached.cache_write_tokens or 0,
+    )
+
+
+class _ThinkTags:
+    """Takes thinking out of a text that begins with it, between tags, as local servers send it."""
+
+    def __init__(self) -> None:
+        self._state = "start"
+        self._held = ""
+
+    def feed(self, text: str) -> list[tuple[str, str]]:
+        """The pieces of the text that are certain, each with its kind."""
+        if self._state == "text":
+            return [("text", text)] if text else []
+        self._held += text
+        if self._state == "start":
+            begun = self._held.lstrip()
+            if begun and not (begun.startswith(_OPEN) or _OPEN.startswith(begun)):
+                return self._rest()
+            if not begun.startswith(_OPEN):
+                return []
+            self._state, self._held = "thinking", begun.removeprefix(_OPEN)
+        thought, closed, after = self._held.partition(_CLOSE)
+        if closed:
+            self._held = after.lstrip()
+            return [*_piece("thinking", thought), *self._rest()]
+        certain = len(self._held) - _held_back(self._held)
+        thought, self._held = self._held[:certain], self._held[certain:]
+        return _piece("thinking", thought)
+
+    def end(self) -> list[tuple[str, str]]:
+        """What was held back."""
+        if self._state == "thinking":
+            held, self._held = self._held, ""
+            return _piece("thinking", held)
+        return self._rest()
+
+    def _rest(self) -> list[tuple[str, str]]:
+        self._state = "text"
+        held, self._held = self._held, ""
+        return _piece("text", held)
+
+
+def _piece(kind: str, text: str) -> list[tuple[str, str]]:
+    return [(kind, text)] if text else []
+
+
+def _held_back(text: str) -> int:
+    """How many characters at the end may be the beginning of the closing tag."""
+    lengths = range(len(_CLOSE) - 1, 0, -1)
+    return next((n for n in lengths if text.endswith(_CLOSE[:n])), 0)

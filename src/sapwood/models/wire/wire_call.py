@@ -1,0 +1,104 @@
+"""The values that every wire format takes and returns: a call, and what its answer was."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sapwood.core.content import ReplyPart, Usage
+from sapwood.core.model_calls import Delta, ToolSpec
+from sapwood.core.view import Request
+from sapwood.models.model_routes import ModelRoute
+from sapwood.models.wire.http_client import HttpPost
+from sapwood.models.wire.sse import ServerEvent
+
+__all__ = [
+    "AnswerReader",
+    "Ending",
+    "Reply",
+    "WireCall",
+    "WireFormat",
+    "encode_body",
+    "tool_schema",
+]
+
+Ending = Literal["done", "length", "refused", "broken", "cut"]
+"""How an answer ended; `cut` means that the stream stopped without an end."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class WireCall(Struct, frozen=True):
+    """One call. `settings` are checked parameters, `schema` is the JSON Schema of the answer."""
+
+    route: ModelRoute
+    key: str
+    request: Request
+    tools: Sequence[ToolSpec] = ()
+    settings: Mapping[str, Any] = {}
+    schema: dict[str, Any] | None = None
+
+    @property
+    def system(self) -> list[str]:
+        """The system prompt and the pins, in order."""
+        return [block.text for block in self.request.system if block.text.strip()]
+
+    @property
+    def tool_choice(self) -> tuple[str, str]:
+        """`auto`, `none`, `required` or `named`, and the name of the tool."""
+        choice = self.settings.get("tool_choice", "auto")
+        return (choice, "") if isinstance(choice, str) else ("named", str(choice[0]))
+
+
+class Reply(Struct):
+    """What a provider sent: parts, the model that answered, usage, the end and its reason."""
+
+    parts: list[ReplyPart]
+    model: str
+    usage: Usage | None
+    ending: Ending
+    reason: str
+
+
+class AnswerReader(Protocol):
+    """Reads the events of one answer. Unknown events and fields are passed over."""
+
+    is_complete: bool
+    """Whether the last event of the answer was read."""
+
+    def feed(self, event: ServerEvent) -> list[Delta]:
+        """The deltas of an event. Raises `ProviderError` and `msgspec.MsgspecError`."""
+        ...
+
+    def reply(self) -> Reply:
+        """The answer, as far as it was read."""
+        ...
+
+
+class WireFormat(Struct, frozen=True):
+    """A wire format: how a call is written, and how its answer is read."""
+
+    post_of: Callable[[WireCall], HttpPost]
+    reader: Callable[[ModelRoute], AnswerReader]
+
+
+def encode_body(fields: Mapping[str, object], history: str, items: Sequence[bytes]) -> bytes:
+    """The body of a request, with the history as its last field.
+
+    Each item depends only on the messages up to its own, so the body without its last two bytes is
+    the beginning of the next body, unless something other than the end of the history changed.
+
+    >>> encode_body({"model": "m"}, "messages", [b'"a"', b'"b"'])
+    b'{"model":"m","messages":["a","b"]}'
+    """
+    head = _encode(fields)[:-1]
+    comma = b"," if len(head) > 1 else b""
+    return b"".join([head, comma, _encode(history), b":[", b",".join(items), b"]}"])
+
+
+def tool_schema(tool: ToolSpec) -> Raw:
+    """The JSON Schema of a tool's arguments, as it is. Raises `msgspec.DecodeError`."""
+    text = tool.schema.strip() or '{"type":"object"}'
+    msgspec.json.decode(text)
+    return Raw(text.encode())
