@@ -229,6 +229,10 @@ attack-web *ARGS:
 reference *ARGS:
     python -m tools.reference "$@"
 
+# Write the catalogue of models (windows, prices) from the list of genai-prices
+prices:
+    python -m tools.catalogue
+
 # Recompile the hashed requirements; `just lock --upgrade` moves to the newest versions
 lock *ARGS:
     {{ compile }} pyproject.toml --extra all --group dev --output-file requirements/dev.txt "$@"

@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from sapwood.api import Sapwood
 from sapwood.cli.exit_codes import Exit
 from tests.cli.calling import Database, Sapwooder
@@ -72,7 +70,6 @@ def test_where_nothing_was_saved_there_is_nothing_to_revert_to(
 def test_a_model_that_takes_less_than_is_in_view_is_refused(
     sapwood: Sapwooder, database: Database
 ) -> None:
-    pytest.importorskip("genai_prices", reason="the extra 'models' is not installed")
 
     async def fill(wood: Sapwood) -> None:
         agent = await wood.start("full", model="gpt-5", cap=0)

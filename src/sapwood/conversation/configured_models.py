@@ -15,7 +15,8 @@ from sapwood.core.refusals import ModelTooSmall
 from sapwood.core.refusals.refusal import did_you_mean, nearest
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.models import window_of
-from sapwood.models.model_routes import PROVIDERS, find_model, model_names, resolve
+from sapwood.models.catalogue import find_model, model_names
+from sapwood.models.model_routes import PROVIDERS, resolve
 
 __all__ = [
     "KNOWN_MODELS",

@@ -15,7 +15,8 @@ from sapwood.config.api_keys import key_origins, load_keys
 from sapwood.config.config_file import ConfigError
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals.refusal import did_you_mean, nearest
-from sapwood.models.model_routes import ModelRoute, model_names
+from sapwood.models.catalogue import model_names
+from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.provider_error import ProviderError, UnreadableReply
 from sapwood.models.wire.sse import ReplyTooLarge
 

@@ -3,16 +3,10 @@
 `provider:model` names both. A name without a provider belongs to the provider whose family of
 names it matches. Any other server that speaks OpenAI's chat format is `compatible:model`, or has a
 name of its own if an address is configured for that name.
-
-Also looks models up in the published list that comes with `genai-prices`. Without the extra
-`models` that list is empty.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -21,12 +15,9 @@ from sapwood.config.providers import PROVIDERS, Provider, Wire
 from sapwood.core.executor import program_executor
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals.refusal import did_you_mean, nearest
+from sapwood.models.catalogue import model_names
 
-if TYPE_CHECKING:
-    from genai_prices.data_snapshot import DataSnapshot
-    from genai_prices.types import ModelInfo
-
-__all__ = ["PROVIDERS", "ModelRoute", "Wire", "find_model", "model_names", "resolve"]
+__all__ = ["PROVIDERS", "ModelRoute", "Wire", "resolve"]
 
 _SIMILAR = 0.6
 """Names of models are short: those that share half of their letters mean other models."""
@@ -131,31 +122,3 @@ def _unknown_model(name: str, urls: Mapping[str, str]) -> Failure:
         did_you_mean(close) or f" Write provider:model; the providers are {', '.join(providers)}."
     )
     return Failure("no_model", f"There is no model '{name}'.{hint}")
-
-
-@lru_cache(maxsize=256)
-def find_model(catalogue: str, model: str) -> "ModelInfo | None":
-    """The entry of a model in a provider's catalogue, or None."""
-    snapshot = _snapshot()
-    if snapshot is None or not catalogue:
-        return None
-    with suppress(LookupError):
-        return snapshot.find_provider_model(model, None, catalogue, None)[1]
-    return None
-
-
-def model_names(catalogue: str) -> Iterator[str]:
-    """The models in a provider's catalogue, without those of other makers that it serves."""
-    snapshot = _snapshot()
-    for provider in snapshot.providers if snapshot else ():
-        if provider.id == catalogue:
-            foreign = "claude" if catalogue == "google" else "\0"
-            yield from (each.id for each in provider.models if not each.id.startswith(foreign))
-
-
-def _snapshot() -> "DataSnapshot | None":
-    try:
-        from genai_prices.data_snapshot import get_snapshot
-    except ImportError:
-        return None
-    return get_snapshot()

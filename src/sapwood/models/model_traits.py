@@ -119,6 +119,7 @@ _GEMINI = (
     (r"gemini-2\.5", GeminiTraits(least_budget=0)),
     (r"gemini-[12]|gemini-pro|gemma", GeminiTraits()),
     (r"gemini-3-pro", GeminiTraits(("low", "high"), combines=True)),
+    (r"gemini-3\.1-pro", GeminiTraits(("low", "medium", "high"), combines=True)),
     (r"gemini-3(\.[0156])?-", GeminiTraits(("minimal", "low", "medium", "high"), combines=True)),
 )
 _NEW_GEMINI = GeminiTraits(("low", "medium", "high"), combines=True)

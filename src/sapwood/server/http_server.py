@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from sapwood.app.connection import Connection
-from sapwood.app.engines import import_in_thread
 from sapwood.app.server_tables import counts_of, tokens_of
 from sapwood.app.worker_wakes import WorkerWakes
 from sapwood.config.config_file import Config
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LAST_SECONDS", "open_listener", "serve"]
 
-_PRICES = ("genai_prices.data_snapshot", "genai_prices.data")
-"""What the first page would import, which takes long."""
 _log = logging.getLogger("sapwood.server")
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -96,7 +93,6 @@ async def serve(
         spaces.get(config.space).agents.start()
         serving = asyncio.ensure_future(server.serve(sockets=[listener]))
         on_ready(f"http://{shown}:{bound}", identities.one_time_token)
-        loading = asyncio.ensure_future(import_in_thread(*_PRICES))
         stopping = asyncio.ensure_future(stopped())
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
@@ -105,7 +101,7 @@ async def serve(
             on_drain(drain)
             await asyncio.wait({serving}, timeout=drain)
         server.should_exit = True
-        await asyncio.wait({serving, loading})
+        await asyncio.wait({serving})
         serving.result()
 
 

@@ -112,7 +112,7 @@ def is_own_thinking(part: Thinking, route: ModelRoute) -> bool:
 
 
 def arguments_object(args: str) -> Raw:
-    """The arguments as an object, which every provider accepts, even if they are not valid JSON.
+    r"""The arguments as an object, which every provider accepts, even if they are not valid JSON.
 
     >>> bytes(arguments_object('{"city": "Oslo"}')), bytes(arguments_object('{"city": "Os'))
     (b'{"city": "Oslo"}', b'{"INVALID_JSON":"{\\"city\\": \\"Os"}')
