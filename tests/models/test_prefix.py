@@ -49,6 +49,9 @@ async def test_every_request_extends_the_one_before_it(server: ScriptedModel, mo
     assert len(relay.bodies) == 2 * TURNS
     hits = [extends(earlier, later) for earlier, later in pairwise(relay.bodies)]
     assert hits == [True] * (2 * TURNS - 1)
+    for earlier, later in pairwise(relay.bodies):
+        assert earlier.endswith(b"]}")
+        assert later.startswith(earlier[:-2])
 
 
 @every_wire

@@ -88,6 +88,12 @@ def _unreachable(error: httpx2.TransportError, route: ModelRoute) -> Failure:
             return Failure("no_network", f"{host} does not answer. Try again.", again=True)
         case httpx2.ReadError() | httpx2.RemoteProtocolError():
             return Failure("cut", f"The connection to {host} broke. Try again.", again=True)
+        case httpx2.LocalProtocolError() | httpx2.UnsupportedProtocol():
+            sentence = (
+                f"This request cannot be sent to {host}. Check the address and the API key: "
+                "a key has no spaces or line breaks."
+            )
+            return Failure("refused", sentence)
         case _:
             sentence = f"{host} cannot be reached. Check the network, then try again."
             return Failure("no_network", sentence, again=True)

@@ -189,6 +189,9 @@ class _ThinkTags:
         if self._state == "text":
             return [("text", text)] if text else []
         self._held += text
+        if self._state == "gap":
+            self._held = self._held.lstrip()
+            return self._rest() if self._held else []
         if self._state == "start":
             begun = self._held.lstrip()
             if begun and not (begun.startswith(_OPEN) or _OPEN.startswith(begun)):
@@ -198,8 +201,8 @@ class _ThinkTags:
             self._state, self._held = "thinking", begun.removeprefix(_OPEN)
         thought, closed, after = self._held.partition(_CLOSE)
         if closed:
-            self._held = after.lstrip()
-            return [*_piece("thinking", thought), *self._rest()]
+            self._state, self._held = "gap", ""
+            return [*_piece("thinking", thought), *self.feed(after)]
         certain = len(self._held) - _held_back(self._held)
         thought, self._held = self._held[:certain], self._held[certain:]
         return _piece("thinking", thought)

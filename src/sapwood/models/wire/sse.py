@@ -45,20 +45,20 @@ class EventReader:
         self._line: list[bytes] = []
         self._line_size = 0
         self._after_cr = False
+        self._is_first = True
         self._name = ""
         self._data: list[bytes] = []
 
     def feed(self, piece: bytes) -> list[ServerEvent]:
         """The events that end in this piece. Raises `ReplyTooLarge`."""
-        is_first = not self._size
         self._size += len(piece)
         if self._size > self._max_reply:
             raise ReplyTooLarge(f"it has more than {self._max_reply:,} bytes")
         lines = self._split(piece)
         events: list[ServerEvent] = []
         for line in lines:
-            if is_first:
-                line, is_first = line.removeprefix(_BOM), False
+            if self._is_first:
+                line, self._is_first = line.removeprefix(_BOM), False
             if line:
                 self._field(line)
             elif self._data:

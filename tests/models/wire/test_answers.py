@@ -1,0 +1,177 @@
+"""Answers are read alike, however their bytes are cut and whatever unknown stands between them."""
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.model_calls import Delta
+from sapwood.models.model_routes import ModelRoute, resolve
+from sapwood.models.wire.anthropic_answer import MessagesReader
+from sapwood.models.wire.chat_answer import ChatReader
+from sapwood.models.wire.gemini_answer import GeminiReader
+from sapwood.models.wire.responses_answer import ResponsesReader
+from sapwood.models.wire.sse import EventReader, ServerEvent
+from sapwood.models.wire.wire_call import AnswerReader, Reply
+
+FILES = sorted((Path(__file__).parent / "answers").glob("*.sse"))
+DEN = resolve("den:q", {"den": "http://den/v1"})
+READERS: dict[str, tuple[Callable[[ModelRoute], AnswerReader], str]] = {
+    "messages": (MessagesReader, "claude-haiku-5-5"),
+    "responses": (ResponsesReader, "gpt-6.1-sol"),
+    "chat": (ChatReader, "openai-chat:gpt-6.1-terra"),
+    "gemini": (GeminiReader, "gemini-3.8-flash"),
+}
+ENDINGS = {"length": "length", "incomplete": "length", "refusal": "refused"}
+
+
+def reader_for(file: Path) -> AnswerReader:
+    wire, model = READERS[file.stem.partition("-")[0]]
+    return wire(resolve(model))
+
+
+def read(file: Path, pieces: list[bytes]) -> tuple[list[Delta], Reply]:
+    events, reader = EventReader(), reader_for(file)
+    deltas = [
+        delta for piece in pieces for event in events.feed(piece) for delta in reader.feed(event)
+    ]
+    return deltas, reader.reply()
+
+
+def comparable(reply: Reply) -> object:
+    """The reply without ids that were made up."""
+    parts = [(part.name, part.args) if isinstance(part, ToolCall) else part for part in reply.parts]
+    return parts, reply.model, reply.usage, reply.ending, reply.reason
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_an_answer_ends_as_it_did(file: Path) -> None:
+    _, reply = read(file, [file.read_bytes()])
+    assert reply.ending == ENDINGS.get(file.stem.partition("-")[2], "done")
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_deltas_add_up_to_the_answer(file: Path) -> None:
+    deltas, reply = read(file, [file.read_bytes()])
+
+    def said(kind: str) -> str:
+        return "".join(delta.text for delta in deltas if delta.kind == kind)
+
+    assert said("text") == "".join(p.text for p in reply.parts if isinstance(p, Text))
+    assert said("thinking") == "".join(p.text for p in reply.parts if isinstance(p, Thinking))
+    calls = [part for part in reply.parts if isinstance(part, ToolCall)]
+    assert [delta.name for delta in deltas if delta.name] == [call.name for call in calls]
+
+
+@given(st.sampled_from(FILES), st.lists(st.integers(0, 10**6), max_size=8))
+def test_where_the_bytes_are_cut_does_not_matter(file: Path, cuts: list[int]) -> None:
+    raw = file.read_bytes()
+    places = sorted({0, len(raw), *(cut % len(raw) for cut in cuts)})
+    pieces = [raw[a:b] for a, b in pairwise(places)]
+    whole_deltas, whole = read(file, [raw])
+    deltas, reply = read(file, pieces)
+    assert comparable(reply) == comparable(whole)
+    assert deltas == whole_deltas
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_an_answer_that_is_cut_before_its_end_is_not_complete(file: Path) -> None:
+    raw = file.read_bytes().replace(b"\r\n", b"\n")
+    events = raw.rstrip(b"\n").split(b"\n\n")
+    for count in range(len(events) - 3):
+        kept = b"\n\n".join(events[:count]) + b"\n\n"
+        assert read(file, [kept])[1].ending == "cut", count
+
+
+UNKNOWN = (
+    b'event: news\ndata: {"type":"news.today","more":{"deep":[1,{"a":null}]}}\n\n',
+    b': comment\n\ndata: {"type":"content_block_delta","index":99,"delta":{"type":"x","y":1}}\n\n',
+    b'data: {"type":"content_block_start","index":77,"content_block":{"type":"new","z":[]}}\n\n',
+    b'data: {"type":"response.new.delta","delta":{"a":1},"item":{"type":"new","id":null}}\n\n',
+)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("unknown", UNKNOWN)
+def test_unknown_events_change_nothing(file: Path, unknown: bytes) -> None:
+    raw = file.read_bytes().replace(b"\r\n", b"\n")
+    events = [each for each in raw.split(b"\n\n") if each]
+    mixed = unknown.join(each + b"\n\n" for each in events)
+    whole_deltas, whole = read(file, [raw])
+    deltas, reply = read(file, [mixed])
+    assert comparable(reply) == comparable(whole)
+    assert deltas == whole_deltas
+
+
+# Chat servers
+
+
+def chat(*contents: str) -> tuple[list[Delta], Reply]:
+    reader = ChatReader(DEN)
+    deltas: list[Delta] = []
+    for content in contents:
+        chunk = {"choices": [{"delta": {"content": content}}]}
+        deltas += reader.feed(ServerEvent("", json.dumps(chunk).encode()))
+    deltas += reader.feed(ServerEvent("", b'{"choices":[{"delta":{},"finish_reason":"stop"}]}'))
+    return deltas, reader.reply()
+
+
+@given(st.lists(st.integers(1, 40), max_size=6))
+def test_thinking_between_tags_is_no_text(cuts: list[int]) -> None:
+    text = "\n<think>\nOslo is </north.</think>\n\nIt is < cold."
+    places = sorted({0, len(text), *(cut % len(text) for cut in cuts)})
+    pieces = [text[a:b] for a, b in pairwise(places)]
+    _, reply = chat(*pieces)
+    assert reply.parts == [Thinking("\nOslo is </north.", "den"), Text("It is < cold.")]
+
+
+@pytest.mark.parametrize("text", ["<thing> is", "<", "a <think>b</think>", "  x"])
+def test_a_text_that_only_looks_like_thinking_is_text(text: str) -> None:
+    deltas, reply = chat(*text)
+    assert reply.parts == [Text(text)]
+    assert "".join(delta.text for delta in deltas if delta.kind == "text") in (text, "")
+
+
+def test_calls_without_an_index_or_with_one_index_are_told_apart() -> None:
+    reader = ChatReader(DEN)
+    for piece in (
+        b'{"id":"a","function":{"name":"f","arguments":"{}"}}',
+        b'{"id":"b","function":{"name":"g","arguments":"{\\"x\\""}}',
+        b'{"function":{"arguments":":1}"}}',
+    ):
+        reader.feed(ServerEvent("", b'{"choices":[{"delta":{"tool_calls":[%b]}}]}' % piece))
+    assert reader.reply().parts == [ToolCall("a", "f", "{}"), ToolCall("b", "g", '{"x":1}')]
+    reader = ChatReader(DEN)
+    for name in (b"f", b"g"):
+        call = b'{"index":0,"id":"%b","function":{"name":"%b","arguments":"{}"}}' % (name, name)
+        reader.feed(ServerEvent("", b'{"choices":[{"delta":{"tool_calls":[%b]}}]}' % call))
+    assert reader.reply().parts == [ToolCall("f", "f", "{}"), ToolCall("g", "g", "{}")]
+
+
+def test_google_signs_the_part_that_follows_a_thought() -> None:
+    reader = GeminiReader(resolve("gemini-3.8-flash"))
+    parts = (
+        b'{"functionCall":{"id":"1","name":"f","args":{"a":1.0}},"thoughtSignature":"c2ln"}',
+        b'{"text":"Yes"}',
+        b'{"text":"","thoughtSignature":"ZW5k"}',
+    )
+    for part in parts:
+        reader.feed(ServerEvent("", b'{"candidates":[{"content":{"parts":[%b]}}]}' % part))
+    assert reader.reply().parts == [
+        Thinking("", "google", "c2ln"),
+        ToolCall("1", "f", '{"a":1.0}'),
+        Thinking("", "google", "ZW5k"),
+        Text("Yes"),
+    ]
+
+
+def test_google_blocks_a_prompt_without_an_answer() -> None:
+    reader = GeminiReader(resolve("gemini-3.8-flash"))
+    reader.feed(ServerEvent("", b'{"promptFeedback":{"blockReason":"SAFETY"}}'))
+    reply = reader.reply()
+    assert (reply.ending, reply.reason, reply.parts) == ("refused", "SAFETY", [])
