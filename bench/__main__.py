@@ -12,6 +12,7 @@ NAMES: tuple[str, ...] = (
     "fork",
     "subscribe",
     "first_token",
+    "door",
     "prefix",
     "stream",
     "runtime",
