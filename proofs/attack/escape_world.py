@@ -23,9 +23,10 @@ _LOCAL = ("-c", "protocol.file.allow=always")
 class Escape:
     """Commands of a model that try to leave the sandbox, one call of `shell` each.
 
-    `prepare` changes the world before. `watched` are paths of the home that must stay as they are or be missing.
-    In commands, {home}, {marker} and {config} stand for the home, for the file whose existence
-    proves that something ran outside, and for a command that prints settings of git that make it.
+    `prepare` changes the world before. `watched` are paths of the home that must stay as they are,
+    or missing. In commands, {home}, {marker} and {config} stand for the home, for the file whose
+    existence proves that something ran outside, and for a command that prints settings of git that
+    make it.
     With `as_other` it is also tried as another user.
     """
 
