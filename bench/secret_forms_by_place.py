@@ -91,12 +91,12 @@ _LINES = (
     "password =|n|    «{P}»",
     "password=\\|n|    «{P}»",
     "DB_PASSWORD=\\|n|«{P}»",
-    "[\"password\",|n| \"«{P}»\"]",
+    '["password",|n| "«{P}»"]',
     "Password:|n|«{P}»",
     "Your new API key:|n||n|    «{A40}»",
     "stringData:|n|  password: «{P}»",
     "data:|n|  password: «⟨base64:{P}{A12}⟩»",
-    'secret = <<EOT|n|«{A40}»|n|EOT',
+    "secret = <<EOT|n|«{A40}»|n|EOT",
     "- DB_PASSWORD|n|- «{P}»",
     "| password | «{P}» |",
     "| API key | `«{A40}»` |",
@@ -167,7 +167,7 @@ _CODE = (
     "docker build --build-arg NPM_TOKEN=«{A36}» .",
     "sa.connect(password=b'«{P}»')",
     'Password: []byte("«{P}»"),',
-    "val password by lazy { \"«{P}»\" }",
+    'val password by lazy { "«{P}»" }',
 )
 _TOKENS = (
     "ops_{A10}«{B80}»",

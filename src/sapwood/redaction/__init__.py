@@ -2,8 +2,8 @@
 
 A secret becomes `[secret: github-token …9xQ2]`. The same text always gives the same masks, and the
 secret cannot be recovered from its mask. The rules find tokens of a known form, values after a name
-such as `password`, secrets by their place, and values that the caller passes as known; also behind
-escapes and colours. They do not find other secrets, nor a token that is broken over several lines.
+such as `password`, secrets by their place, in base64, hex, commands and sentences, and values that
+the caller passes as known; also behind escapes and colours. They do not find other secrets.
 
 The time grows with the length of the text only. A long text is searched in pieces, so that another
 thread never waits long.

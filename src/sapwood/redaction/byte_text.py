@@ -4,7 +4,9 @@ Python stores a text in the width of its widest character, so a single arrow mak
 slow to search. The finders look for ASCII only, and ASCII characters are the same in this form.
 """
 
+import string
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -22,6 +24,11 @@ class Span(Struct, frozen=True, order=True, gc=False):
     kind: str
 
 
+_WORD_CHARACTERS = string.ascii_letters + string.digits + "_-"
+_WORD_SHAPE = bytes(ord("w") if chr(char) in _WORD_CHARACTERS else 32 for char in range(256))
+_LONG_WORD = b"w" * 16
+
+
 class Searched:
     """A text with one character a byte (`text`), as bytes (`data`), in lower case (`lower`).
 
@@ -33,6 +40,19 @@ class Searched:
         self.stop = len(text) if stop is None else stop
         self.data = text.encode("latin-1")
         self.lower = self.data.lower().decode("latin-1")
+
+    @cached_property
+    def long_words(self) -> list[tuple[int, int]]:
+        """The start and end of each word of sixteen characters or more."""
+        shape = self.data.translate(_WORD_SHAPE)
+        found: list[tuple[int, int]] = []
+        start = shape.find(_LONG_WORD)
+        while start >= 0:
+            end = shape.find(b" ", start)
+            end = end if end >= 0 else len(shape)
+            found.append((start, end))
+            start = shape.find(_LONG_WORD, end)
+        return found
 
 
 class ByteText:

@@ -20,11 +20,16 @@ _URL_LOGIN = re.compile(
     r"""|(?P<token>[^\s/:@"'<>`]{16,255}))@[\w\[]""",
     re.ASCII,
 )
+_SPACED_LOGIN = re.compile(
+    r"""://[^\s/:@"'<>`]{0,128}:(?P<password>[^\s/@"'<>`]{2,100}[ ][^/@"'<>`\n]{1,100})@[\w\[]"""
+)
+_QUOTED_SCHEME = re.compile(r"""["'`][A-Za-z][\w+.-]{1,20}$""", re.ASCII)
 _COOKIES = re.compile(
     r"""cookies?2?\\{0,3}["']?(?:[ \t]{0,4}[:=]|[ \t])[ \t]{0,4}[brfu]{0,2}\\{0,3}["'`]?"""
     r"""(?=[\w.%-]{1,64}=[^\s;]{6})""",
     re.ASCII,
 )
+_COOKIE_OPTION = re.compile(r""" -\w{0,4}b[ ]?["']?(?=[\w.%-]{1,64}=[^\s;]{6})""", re.ASCII)
 _COOKIE_VALUE = re.compile(r"""[\w.%-]{1,64}=([^\s;"'`\\]{6,4096}+)""", re.ASCII)
 _COOKIE_END = re.compile(r"""[\n"'`]""")
 _COOKIES_LENGTH = 8_192
@@ -33,11 +38,6 @@ _USER_OPTION = re.compile(
     r"""-u(?:ser)?[ =]{0,2}["']?[^\s:"'/=]{1,64}:(?P<value>[^\s"'`:/]{3,128})""", re.ASCII
 )
 _WEB_PROGRAMS = ("curl ", "wget ", "http ", "https ", "xh ")
-_SHORT_OPTION = re.compile(r"""[ ]-p[ =]?["']?(?P<value>[^\s"'`-][^\s"'`]{3,127})""", re.ASCII)
-_PASSWORD_PROGRAMS = (
-    *("mysql", "mariadb", "sshpass", "az login", "redis-cli", "docker login", "podman login"),
-    *("helm registry", "htpasswd"),
-)
 _LONG_CONTEXT = 300
 _LINES = (
     # Lines of /etc/shadow and .htpasswd: the hash of a password after its scheme.
@@ -61,11 +61,13 @@ _LINES = (
         "SCRAM-SHA-",
         re.compile(r"SCRAM-SHA-\d{1,3}\$\d{1,8}:([A-Za-z0-9+/=$:]{40,256})", re.ASCII),
     ),
-    (_HASH, ":", re.compile(r":\d{3,6}:([0-9a-fA-F]{32}:[0-9a-fA-F]{32}):", re.ASCII)),
+    (_HASH, ":::", re.compile(r":\d{3,6}:([0-9a-fA-F]{32}:[0-9a-fA-F]{32}):", re.ASCII)),
     # A line of .pgpass: host, port, database, user, password.
     (_PASSWORD, "private-key", re.compile(r"private-key[ \t]{1,4}([A-Za-z0-9+/]{43}=)")),
     (_PASSWORD, "login", re.compile(r"(?:wandb|netlify|snyk) login ([0-9a-f-]{32,64})\b")),
-    (_PASSWORD, ":", re.compile(r":(?:5432|\*):[^\s:]{1,63}:[^\s:]{1,63}:([^\s:\"']{6,128})")),
+    (_PASSWORD, ":5432:", re.compile(r":5432:[^\s:]{1,63}:[^\s:]{1,63}:([^\s:\"']{6,128})")),
+    (_PASSWORD, ":*:", re.compile(r":\*:[^\s:]{1,63}:[^\s:]{1,63}:([^\s:\"']{6,128})")),
+    (_PASSWORD, "@tcp(", re.compile(r"(?<![\w/:])[\w.-]{1,64}:([^\s:@/]{4,64})@tcp\(", re.ASCII)),
     (
         _PASSWORD,
         "auth=(",
@@ -81,9 +83,7 @@ def find_placed_secrets(searched: Searched) -> Iterator[Span]:
     text, lower = searched.text, searched.lower
     yield from _url_logins(text)
     yield from _cookies(text, lower)
-    yield from _options(text, _USER_OPTION, _WEB_PROGRAMS)
-    if " -p" in text:
-        yield from _options(text, _SHORT_OPTION, _PASSWORD_PROGRAMS)
+    yield from _user_options(text)
     for kind, anchor, line in _LINES:
         if anchor in text:
             yield from (Span(*m.span(1), kind) for m in line.finditer(text) if _is_real(m[1]))
@@ -97,6 +97,9 @@ def _is_real(value: str) -> bool:
 
 def _url_logins(text: str) -> Iterator[Span]:
     """Yields the password of URLs such as `postgres://me:PASSWORD@host` and `https://TOKEN@host`."""
+    for match in _SPACED_LOGIN.finditer(text):
+        if _QUOTED_SCHEME.search(text[max(0, match.start() - 22) : match.start()]):
+            yield Span(*match.span("password"), URL_PASSWORD)
     for match in _URL_LOGIN.finditer(text):
         if match["token"] is not None:
             if looks_random(match["token"]):
@@ -109,8 +112,16 @@ def _url_logins(text: str) -> Iterator[Span]:
 
 def _cookies(text: str, lower: str) -> Iterator[Span]:
     """Yields the values of the cookies of a header or an option."""
+    if "cookie" in lower:
+        yield from _cookie_values(text, _COOKIES.finditer(lower))
+    if "curl " in text:
+        options = (m for m in _COOKIE_OPTION.finditer(text) if _is_web(text, m.start()))
+        yield from _cookie_values(text, options)
+
+
+def _cookie_values(text: str, found: Iterator[re.Match[str]]) -> Iterator[Span]:
     done = 0
-    for match in _COOKIES.finditer(lower):
+    for match in found:
         if match.start() < done:
             continue
         stop = _COOKIE_END.search(text, match.end(), match.end() + _COOKIES_LENGTH)
@@ -124,25 +135,17 @@ def _is_cookie_secret(value: str) -> bool:
     return not _COOKIE_PLAIN.match(value) and (looks_random(value) or looks_typed(value))
 
 
-def _options(text: str, option: re.Pattern[str], programs: tuple[str, ...]) -> Iterator[Span]:
-    """Yields passwords such as in `curl -u me:PASSWORD` and `mysql -pPASSWORD`."""
-    present: list[str] | None = None
-    for match in option.finditer(text):
-        if present is None:
-            present = [program for program in programs if program in text]
-            if not present and option is _SHORT_OPTION:
-                return
-        start, end = match.span("value")
-        value = text[start:end]
-        if (option is _USER_OPTION and looks_typed(value)) or (
-            not value.isdigit()
-            and not is_placeholder(value)
-            and _is_after(present, text, match.start())
+def _user_options(text: str) -> Iterator[Span]:
+    """Yields passwords such as in `curl -u me:PASSWORD`."""
+    for match in _USER_OPTION.finditer(text):
+        value = match["value"]
+        if looks_typed(value) or (
+            not value.isdigit() and not is_placeholder(value) and _is_web(text, match.start())
         ):
-            yield Span(start, end, _PASSWORD)
+            yield Span(*match.span("value"), _PASSWORD)
 
 
-def _is_after(programs: list[str], text: str, position: int) -> bool:
-    """Whether one of the programs is named before the position, in the same line."""
+def _is_web(text: str, position: int) -> bool:
+    """Whether a program for the web is named before the position, in the same line."""
     before = text[max(0, position - _LONG_CONTEXT) : position + 1].rpartition("\n")[2]
-    return any(map(before.__contains__, programs))
+    return any(map(before.__contains__, _WEB_PROGRAMS))

@@ -14,16 +14,28 @@ from sapwood.redaction.byte_text import Span
 
 __all__ = ["DecodedText", "decoded_texts"]
 
+_WITHOUT_WIDTH = frozenset({0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF})
+"""Characters that are not seen: a soft hyphen, spaces and joiners, the mark of byte order."""
+
+
+def _bytes_of(character: int) -> str:
+    return chr(character).encode().decode("latin-1")
+
+
 _FORMS = {
     "\x1b": r"\x1b(?:\[[0-9;:?]{0,32}[A-Za-z]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\))",
     "\\": r"\\(?:\\{0,15}(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[nrtbf\"'/]|(?:e|033)\[[0-9;]{0,16}m)"
     r"|\\++)",
     "%": r"%[0-9A-Fa-f]{2}",
     "&": r"&(?:quot|apos|amp|lt|gt|#\d{1,5}|#x[0-9a-fA-F]{1,4});",
+    # Characters without width, as the bytes that they are in UTF-8.
+    **{sign: sign for sign in map(_bytes_of, sorted(_WITHOUT_WIDTH))},
 }
 """Each sort of escape by the sign that it begins with."""
 _ESCAPE = re.compile(f"({'|'.join(_FORMS.values())})")
 _ESCAPES = [(sign, re.compile(form)) for sign, form in _FORMS.items()]
+_LEFT_OUT = "\x1b\xe2\xef\xc2"
+"""First characters of escapes that stand for nothing: colours, and characters without width."""
 _LEVELS = 2
 """How often escapes are undone. Several backslashes, as in JSON inside JSON, count as one."""
 _BLOCK = 256
@@ -122,7 +134,7 @@ def _blocks_with_escapes(text: str) -> list[tuple[int, int]]:
 
 def _decoded(escape: str) -> str:
     """Returns the character that an escape stands for; '' for a colour or a move of the cursor."""
-    if escape[0] == "\x1b":
+    if escape[0] in _LEFT_OUT:
         return ""
     if escape[0] == "%":
         return _character(escape[1:], 16)
@@ -143,4 +155,6 @@ def _after_backslashes(rest: str) -> str:
 
 def _character(digits: str, base: int) -> str:
     number = int(digits, base)
+    if number in _WITHOUT_WIDTH:
+        return ""
     return chr(number) if number < 0x80 else "\x80"

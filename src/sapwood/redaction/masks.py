@@ -9,6 +9,7 @@ from sapwood.redaction import Secret
 from sapwood.redaction.assignments import ASSIGNED_KINDS
 from sapwood.redaction.byte_text import ByteText, Span
 from sapwood.redaction.credential_places import PLACE_KINDS, URL_PASSWORD
+from sapwood.redaction.encoded_words import ENCODED_SECRET
 from sapwood.redaction.known_values import KNOWN_KEY, forms_of_known_values
 from sapwood.redaction.private_keys import PRIVATE_KEY
 from sapwood.redaction.secret_search import find_spans
@@ -18,7 +19,9 @@ __all__ = ["find_masks", "find_secrets", "mask_secrets"]
 
 _VAGUE_KINDS = frozenset({*ASSIGNED_KINDS, URL_PASSWORD})
 """Kinds that say where a secret was found, not what it is; any other kind is preferred."""
-_KINDS = "|".join(sorted({*_VAGUE_KINDS, *PLACE_KINDS, *TOKEN_KINDS, KNOWN_KEY, PRIVATE_KEY}))
+_KINDS = "|".join(
+    sorted({*_VAGUE_KINDS, *PLACE_KINDS, *TOKEN_KINDS, KNOWN_KEY, PRIVATE_KEY, ENCODED_SECRET})
+)
 _TAIL = re.compile(r"[\w=+/.~-]{4}", re.ASCII)
 _MOST_ROUNDS = 8
 _TAIL_MIN_LENGTH = 20

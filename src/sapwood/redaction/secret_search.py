@@ -5,14 +5,18 @@ thread. The pieces overlap: a secret that begins in one piece may end in the nex
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sapwood.redaction.assignments import find_assigned_values
+from sapwood.redaction.broken_tokens import find_broken_tokens
 from sapwood.redaction.byte_text import Searched, Span
+from sapwood.redaction.command_lines import find_command_secrets, find_key_pairs
 from sapwood.redaction.credential_places import find_placed_secrets
+from sapwood.redaction.encoded_words import ENCODED_SECRET, encoded_words
 from sapwood.redaction.escapes import decoded_texts
 from sapwood.redaction.known_values import find_known_values
 from sapwood.redaction.private_keys import find_private_keys
+from sapwood.redaction.stated_secrets import find_stated_secrets
 from sapwood.redaction.token_search import find_tokens
 
 __all__ = ["find_spans"]
@@ -34,7 +38,9 @@ def find_spans(text: str, known: Sequence[str]) -> list[Span]:
     """Returns the span of every secret, unordered. The text has one character a byte."""
     if len(text) <= _PIECE + _AFTER:
         if _ONE_WORD.fullmatch(text):
-            return [*find_tokens(Searched(text)), *find_known_values(text, known)]
+            word = Searched(text)
+            encoded = _encoded_secrets(word, known)
+            return [*find_tokens(word), *encoded, *find_known_values(text, known)]
         return _search(text, known)
     after = _after(text, known)
     found: list[Span] = []
@@ -62,21 +68,38 @@ def _word_end(text: str, end: int) -> int:
 
 
 def _search(text: str, known: Sequence[str], stop: int | None = None) -> list[Span]:
-    found = _search_once(text, known, stop)
+    found = _search_both(Searched(text, stop), known)
     for decoded in decoded_texts(text):
-        for span in _search_once(decoded.text, known):
+        for span in _search_both(Searched(decoded.text), known):
             original = decoded.original_span(span)
             if original is not None and original.start < original.end:
                 found.append(original)
     return found
 
 
-def _search_once(text: str, known: Sequence[str], stop: int | None = None) -> list[Span]:
-    searched = Searched(text, stop)
+def _search_both(searched: Searched, known: Sequence[str]) -> list[Span]:
+    """Searches a text as it is, and the words in it that are encoded."""
+    return [*_search_once(searched, known), *_encoded_secrets(searched, known)]
+
+
+def _encoded_secrets(searched: Searched, known: Sequence[str]) -> Iterator[Span]:
+    """Yields words that have a secret when they are decoded."""
+    for start, end, plain in encoded_words(searched):
+        if _search_once(Searched(plain), known):
+            yield Span(start, end, ENCODED_SECRET)
+
+
+def _search_once(searched: Searched, known: Sequence[str]) -> list[Span]:
+    text = searched.text
+    tokens = list(find_tokens(searched))
     return [
-        *find_tokens(searched),
+        *tokens,
+        *find_key_pairs(text, tokens),
         *find_private_keys(text),
         *find_placed_secrets(searched),
+        *find_command_secrets(text),
+        *find_stated_secrets(searched),
+        *find_broken_tokens(searched),
         *find_assigned_values(searched),
         *find_known_values(text, known),
     ]

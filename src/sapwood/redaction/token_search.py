@@ -1,7 +1,6 @@
 """Finds tokens of a known form, in a time that grows with the length of the text only."""
 
 import re
-import string
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -10,7 +9,7 @@ from sapwood.redaction.byte_text import Searched, Span
 from sapwood.redaction.token_forms import FORMS, VAGUE_FORMS
 from sapwood.redaction.value_shapes import looks_random
 
-__all__ = ["TOKEN_KINDS", "find_tokens"]
+__all__ = ["TOKEN_KINDS", "find_tokens", "kind_of_token", "token_length"]
 
 _Form = tuple[str, str, str]
 
@@ -63,7 +62,6 @@ def _token() -> re.Pattern[str]:
 
 _PREFIX_LENGTH = 24
 """At least the length of the longest prefix before a long word."""
-_LONG_WORD = 16
 _STEP = 16_384
 _LONGEST_START = 256
 """At least the characters by which a token is recognised; it may be longer."""
@@ -71,8 +69,6 @@ _SAMPLE = 128
 """Characters of a token that are judged."""
 _DENSE = 0.2
 """The share of long words from which the whole text is searched in one go."""
-_WORD_CHARACTERS = string.ascii_letters + string.digits + "_-"
-_WORD_SHAPE = bytes(ord("w") if chr(char) in _WORD_CHARACTERS else 32 for char in range(256))
 
 # Tokens with a fixed text in the middle: a pattern that begins with this text, and one for the
 # characters before it. A pattern that begins with a plain text is searched for fast.
@@ -141,7 +137,7 @@ _PARTS_OF_ENCRYPTED = 4
 def find_tokens(searched: Searched) -> Iterator[Span]:
     """Yields every token. A text without long words is skipped before any pattern search."""
     text = searched.text
-    words = list(_long_words(searched.data))
+    words = [(max(0, start - _PREFIX_LENGTH), end) for start, end in searched.long_words]
     if not words:
         return
     around = " ".join([text[start:end] for start, end in words])
@@ -158,15 +154,15 @@ def find_tokens(searched: Searched) -> Iterator[Span]:
                 yield from (Span(*match.span(), kind) for match in webhook.finditer(text))
 
 
-def _long_words(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yields the start and end of each long word, with a few characters before it."""
-    shape = data.translate(_WORD_SHAPE)
-    start = shape.find(b"w" * _LONG_WORD)
-    while start >= 0:
-        end = shape.find(b" ", start)
-        end = end if end >= 0 else len(shape)
-        yield max(0, start - _PREFIX_LENGTH), end
-        start = shape.find(b"w" * _LONG_WORD, end)
+def token_length(text: str) -> int:
+    """The length of the token that a text begins with; 0 if it begins with none."""
+    token = _token().match(text)
+    return token.end() if token else 0
+
+
+def kind_of_token(text: str) -> str:
+    """The kind of the token that a text begins with."""
+    return _KINDS[_prefix(text, 0)]
 
 
 def _prefixed(text: str, words: list[tuple[int, int]] | None) -> Iterator[Span]:

@@ -4,12 +4,12 @@ import re
 from functools import cache
 from math import ceil
 
-__all__ = ["is_placeholder", "looks_random", "looks_typed"]
+__all__ = ["is_placeholder", "looks_chosen", "looks_random", "looks_typed"]
 
 # The searched text has one character a byte, so an ellipsis is written as its three bytes.
 _PLACEHOLDER_PARTS = re.compile(
     r"example|change.?me|your[_-]|placeholder|redacted|dummy|xxxx|\*\*\*|\.\.\.|\xe2\x80\xa6|"
-    r"\[secret: |\$\{|#\{|\{\{|%[(sdvr]|process\.env|environ|getenv"
+    r"\[secret: |\$\{|#\{|\{\{|%\(|%[sdvr](?![a-z0-9])|process\.env|environ|getenv"
 )
 """Every alternative begins with a plain character, so `re` skips all others fast."""
 _PLACEHOLDER_STARTS = ("$", "%", "<", "{", "env.", "env:")
@@ -24,7 +24,13 @@ _LETTER_AND_DIGIT = (
     r"(?=[^0-9A-Za-z]*+(?:[0-9][^A-Za-z]*+[A-Za-z]|[A-Za-z][^0-9]*+[0-9]))"
 )
 _LETTER_OR_DIGIT = re.compile(rf"(?!{_PATH_OR_URL})[^0-9A-Za-z]*+[0-9A-Za-z]")
-_NAME = re.compile(r"[A-Za-z_]++(?:[.:-]++[A-Za-z_]++)*")
+_NAME = re.compile(r"[:@]?[A-Za-z_]++(?:[.:-]++[A-Za-z_]++)*[:;.,]?")
+"""A name, also as a parameter of SQL (`:password`) or at the end of a line of code."""
+_CHOSEN = re.compile(
+    r"(?=[^0-9]*+[0-9])(?=[^A-Za-z]*+[A-Za-z])"
+    r"(?:(?=[^A-Z]*+[A-Z])(?=[^a-z]*+[a-z])|(?=[^!@#$%^&*_?+~]*+[!@#$%^&*_?+~]))"
+)
+_ALGORITHM = re.compile(r"sha-?\d|base-?\d\d|utf-?\d|md5|argon2|pbkdf2|oauth|rfc\d|v\d", re.I)
 _RANDOM_LENGTH = 12
 _RANDOM_CHARACTERS = 8
 """Different characters. Random texts of twelve characters or more have more, most words less."""
@@ -71,4 +77,16 @@ def looks_typed(value: str) -> bool:
         and not value.lstrip("-").isdigit()
         and _LETTER_OR_DIGIT.match(value) is not None
         and not is_placeholder(value)
+    )
+
+
+def looks_chosen(value: str) -> bool:
+    """Whether the value looks like a password even in a sentence: a digit, and letters of both
+    cases or a sign, and no name of an algorithm.
+    """
+    return (
+        looks_typed(value)
+        and _CHOSEN.match(value) is not None
+        and _ALGORITHM.match(value) is None
+        and "/" not in value
     )

@@ -1,0 +1,155 @@
+"""Finds secrets that are stated: in a sentence, in a cell of a table, or on the line after a name.
+
+Sentences speak of passwords all the time, so a value must look like one: with a digit, and letters
+of both cases or a sign. A value after the name of another secret must look random.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from sapwood.redaction.byte_text import Searched, Span
+from sapwood.redaction.value_shapes import looks_chosen, looks_random, looks_typed
+
+__all__ = ["find_stated_secrets"]
+
+_PASSWORD = "password"
+_LINE_START = r"[ \t]{0,32}(?:\d{1,7}(?:\t|:[ ]?))?[ \t]{0,32}"
+_VERB = r"(?:is|was|are|ist|lautet|es|est|to|from|now|=|->|:)"
+_SENTENCE = (
+    rf"(?:(?:[ ][\w'(!),-]{{1,20}}+){{0,7}}?:?[ ]{_VERB}[ ](?:now[ ]|set[ ]to[ ])?|[ ]?:?\*\*:?[ ]"
+    r"|(?:[ ][\w'(!),-]{1,20}+){1,4}:[ ]|[ *`\w]{0,16}+\|[ ]{0,8})"
+)
+"""Between a name and its value: some words and a verb or a colon, or the border of two cells."""
+_NEXT_LINE = (
+    r"""\\{0,3}["'`]?\]?[ \t]{0,4}(?P<sign>:=|=>|=|:|,|(?=\r?\n[ \t]{0,16}-[ ]))[ \t]{0,4}"""
+    rf"""(?:[>|][+-]?|\\|<<[-~]?\w{{1,16}})?[ \t]{{0,4}}\r?\n{_LINE_START}"""
+    rf"""(?:\r?\n{_LINE_START})?(?P<dash>-[ ])?(?P<quote>\\{{0,3}}["'`]?)"""
+)
+"""Between a name and a value on one of the next two lines."""
+_ELEMENT = rf">[ \t]{{0,8}}\r?\n{_LINE_START}"
+_ALONE = r"""(?=\\{0,3}["'`]?[,;]?[ ]{0,8}(?:[\t\r\n\]}<]|$))"""
+_VALUE = (
+    rf"""(?:{_SENTENCE}["'`]?(?P<stated>[^\s\\"'`<>|]{{7,128}})"""
+    rf"""|{_NEXT_LINE}(?P<next>[^\s"'`<>|,;(){{}}\\]{{7,128}}){_ALONE}"""
+    rf"""|{_ELEMENT}(?P<element>[^\s\\<>]{{7,128}})[ \t]{{0,8}}\r?\n)"""
+)
+_NAMES = tuple(
+    (anchor, re.compile(anchor + rest + _VALUE, re.ASCII))
+    for anchor, rest in (("passw", "(?:ord|d|ort)"), ("passphrase", ""), ("pw", "(?<![a-z0-9]pw)"))
+)
+_FOREIGN = tuple(
+    (
+        name,
+        re.compile(rf"""{name}(?:[ ]?:[ ]|{_SENTENCE})["'`]?(?P<stated>[^\s\\"'`]{{7,128}})"""),
+    )
+    for name in ("kennwort", "senha", "contrase\xc3\xb1a", "mot de passe")
+)
+_NAMED_BEFORE = re.compile(
+    r"(?:token|secret|(?:api|access|secret|private|signing|encryption|master|license)[ _-]?key)"
+    rf"(?:{_SENTENCE}|{_NEXT_LINE})[\"'`]?$|(?:use|using|with)[ ](?:the[ ])?(?:token|api key)[ ]$",
+    re.ASCII,
+)
+_REST_OF_TOKEN = re.compile(r"[\w+/=.~-]*+", re.ASCII)
+_NAMED_LENGTH = 100
+_SAMPLE = 64
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+_AS_PASSWORD = (re.compile("as the password"), re.compile("as password"))
+_BEFORE_AS = re.compile(r"""["'`]?([^\s"'`]{7,128})["'`]?[ ]$""", re.ASCII)
+_WITH = re.compile(r"""password[ ]["'`]?(?P<stated>[^\s\\"'`<>|]{7,128})""", re.ASCII)
+_WITH_BEFORE = ("with the ", "with ", "using ", "using the ", "use the ")
+_LOGINS = tuple(
+    (
+        anchor,
+        re.compile(
+            rf"""{anchor}s?(?:(?:[ ]?[:=][ ]?[\w.@+-]{{1,64}})?[ ]?[/:][ ]?"""
+            r"""(?P<stated>[^\s\\"'`/:@()\[\]]{7,128})"""
+            r"""|\([^"'\n()]{0,24}["'][^"'\n]{1,64}["'],[ ]?["']"""
+            r"""(?P<called>[^\s\\"']{6,128})["'])""",
+            re.ASCII,
+        ),
+    )
+    for anchor in ("login", "credential", "creds", "auth", "admin", "root")
+)
+_DIGIT = re.compile("[0-9]")
+_PROTOCOLS = (
+    (
+        "PASS ",
+        re.compile(r"USER[ ]\S{1,64}\r?\n(?:[^\n]{0,128}\n)?PASS[ ](?P<stated>[^\s\\]{4,128})"),
+    ),
+    (" LOGIN ", re.compile(r"\w{1,8}[ ]LOGIN[ ]\S{1,64}[ ](?P<stated>[^\s\\]{6,128})")),
+    (
+        "AUTH ",
+        re.compile(r"AUTH[ ](?:PLAIN[ ]|LOGIN[ ])?(?P<stated>[\w+/=-]{12,256})", re.ASCII),
+    ),
+)
+
+
+def find_stated_secrets(searched: Searched) -> Iterator[Span]:
+    """Yields every stated secret. A text without a digit has none."""
+    text, lower = searched.text, searched.lower
+    if not _DIGIT.search(text):
+        return
+    for anchor, name in _NAMES:
+        if anchor in lower:
+            yield from _passwords(text, name.finditer(lower))
+    for anchor, name in (*_FOREIGN, *_LOGINS):
+        if anchor in lower:
+            yield from _chosen(text, name.finditer(lower))
+    for anchor, protocol in _PROTOCOLS:
+        if anchor in text:
+            yield from _chosen(text, protocol.finditer(text))
+    if "password" in lower:
+        yield from _around_password(text, lower)
+    yield from _random_words(searched)
+
+
+def _passwords(text: str, found: Iterable[re.Match[str]]) -> Iterator[Span]:
+    for match in found:
+        group = match.lastgroup or ""
+        if group == "stated":
+            yield from _chosen(text, (match,))
+            continue
+        start, end = match.span(group)
+        value = text[start:end]
+        if looks_typed(value) and (group == "element" or _is_alone(match, value)):
+            yield Span(start, end, _PASSWORD)
+
+
+def _is_alone(match: re.Match[str], value: str) -> bool:
+    """Whether the line is a value: not an expression of code, and not another entry of a list."""
+    if match["dash"]:
+        return looks_chosen(value)
+    is_code = match["sign"] in ("=", ":=", ",") and not match["quote"]
+    return not (is_code and _IDENTIFIER.fullmatch(value)) and not value.endswith(":")
+
+
+def _chosen(text: str, found: Iterable[re.Match[str]]) -> Iterator[Span]:
+    for match in found:
+        start, end = match.span(match.lastgroup or 0)
+        value = text[start:end].rstrip(".,;:!?)*")
+        if looks_chosen(value) or looks_random(value):
+            yield Span(start, start + len(value), _PASSWORD)
+
+
+def _around_password(text: str, lower: str) -> Iterator[Span]:
+    """Yields `use X as the password` and `with the password X`."""
+    for phrase in _AS_PASSWORD:
+        for match in phrase.finditer(lower):
+            first = max(0, match.start() - _NAMED_LENGTH)
+            before = _BEFORE_AS.search(text[first : match.start()])
+            if before and looks_chosen(before[1]):
+                yield Span(first + before.start(1), first + before.end(1), _PASSWORD)
+    for match in _WITH.finditer(lower):
+        if lower.endswith(_WITH_BEFORE, 0, match.start()):
+            yield from _chosen(text, (match,))
+
+
+def _random_words(searched: Searched) -> Iterator[Span]:
+    """Yields long words that look random after a sentence such as `the token is`."""
+    text, lower = searched.text, searched.lower
+    for start, end in searched.long_words:
+        if looks_random(text[start : min(end, start + _SAMPLE)]):
+            before = lower[max(0, start - _NAMED_LENGTH) : start]
+            if _NAMED_BEFORE.search(before):
+                rest = _REST_OF_TOKEN.match(text, end)
+                yield Span(start, rest.end() if rest else end, "credential")
