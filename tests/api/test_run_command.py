@@ -52,7 +52,7 @@ async def test_other_agents_are_named_as_a_person_would(wood: Sapwood, agent: Ag
 async def test_what_is_only_shown_is_answered_too(agent: Agent) -> None:
     [outcome] = await agent.run_command("/help mark")
     assert isinstance(outcome.answer, HelpShown)
-    assert outcome.message.endswith("Name this place, to come back to or to fork from")
+    assert outcome.message.endswith("Bookmark this point to rewind to or fork from")
 
 
 async def test_two_slashes_send_a_line_as_it_is(agent: Agent) -> None:

@@ -201,7 +201,7 @@ def test_a_misspelt_rule_is_refused_where_it_is_given(sapwood: Sapwooder) -> Non
 def test_a_rule_that_is_none_is_refused(sapwood: Sapwooder, model: ScriptedModel) -> None:
     ran = sapwood("run", "-p", "Hello!", "--allow", "sudo make me (")
     assert ran.code == 2
-    assert "is no rule" in ran.err
+    assert "is not a valid rule" in ran.err
 
 
 def test_without_a_key_nothing_is_recorded(

@@ -26,7 +26,7 @@ def test_files_are_sent_with_the_first_prompt(sapwood: Sapwooder, model: Scripte
     assert "none.png cannot be read" in missing.err
     assert "empty.png is empty" in sapwood("run", "-p", "This?", "--file", "empty.png").err
     bare = sapwood("run", "-p", "/mark A", "--file", "dot.gif")
-    assert "Files need a prompt that has them" in bare.err
+    assert "--file needs a prompt" in bare.err
 
 
 def test_a_pipe_is_read_beside_the_prompt(sapwood: Sapwooder, model: ScriptedModel) -> None:

@@ -305,7 +305,7 @@ def test_rules_read_paths_lists_and_words() -> None:
 
 @pytest.mark.parametrize("text", ["", "groups -> x: read", "a=b -> x", "a=b -> x: everything"])
 def test_what_is_no_rule_is_refused(text: str) -> None:
-    with pytest.raises(SapwoodError, match="is no rule"):
+    with pytest.raises(SapwoodError, match="is not a valid"):
         parse_rule(text)
 
 

@@ -383,7 +383,7 @@ def test_tools_of_servers_are_named_with_stars() -> None:
     "line", ["", "allow", "permit shell", "allow shell(", "allow (x)", "shell"]
 )
 def test_what_is_no_rule_is_told(line: str) -> None:
-    with pytest.raises(RuleError, match="is no rule"):
+    with pytest.raises(RuleError, match="is not a valid"):
         parse_rules([line])
 
 

@@ -52,14 +52,14 @@ SECTIONS: dict[str, dict[str, str]] = {
         "rewind": "Take a session back to a mark or a turn",
         "edit": "Go back to before a turn, and print its prompt",
         "undo": "Undo the last command on a session",
-        "redo": "Take the last undo back",
-        "mark": "Name the present place of a session",
+        "redo": "Redo the last undone command",
+        "mark": "Bookmark the current point in a session",
     },
-    "Life of data": {
+    "Data retention": {
         "backup": "Write the whole database into a file",
-        "retain": "Erase or archive conversations that were idle for some days",
+        "retain": "Delete or archive conversations idle for N days",
         "restore": "Bring an archived conversation back from object storage",
-        "erase": "Erase conversations for ever, with all their descendants",
+        "erase": "Permanently delete conversations and everything forked from them",
         "hold": "Forbid the erasure of a conversation, an owner or a space",
         "keys": "List encrypted spaces, make a master key, or change it",
     },
@@ -196,8 +196,8 @@ class _Root(Commands):
     help="Talk with claude-code, codex or this model.",
 )
 @click.option("--inline", is_flag=True, help="Print below the prompt, into your own scrollback.")
-@click.option("--print", "prints", is_flag=True, help="Print the conversation on leaving.")
-@click.option("--version", is_flag=True, help="Show the version and leave.")
+@click.option("--print", "prints", is_flag=True, help="Print the conversation on exit.")
+@click.option("--version", is_flag=True, help="Show the version and exit.")
 @click.pass_context
 def root(context: click.Context, model: str, inline: bool, prints: bool, version: bool) -> None:
     """Conversations with agents: everything is kept, you decide what the model sees.

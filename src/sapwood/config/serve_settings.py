@@ -78,7 +78,7 @@ def parse_rule(text: str) -> AccessRule:
     scopes = set(re.split(r"[,\s]+", found[4])) if found else set[str]()
     if found is None or not scopes <= set(SCOPES):
         raise SapwoodError(
-            f"'{text}' is no rule for people of an issuer. Write: CLAIM=VALUE -> SPACE: SCOPE, "
+            f"'{text}' is not a valid access rule. Write: CLAIM=VALUE -> SPACE: SCOPE, "
             f"SCOPE. The scopes are {', '.join(SCOPES)}."
         )
     return AccessRule(

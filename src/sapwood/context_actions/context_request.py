@@ -46,7 +46,7 @@ class ContextRequest(Struct, frozen=True, forbid_unknown_fields=True):
     all: Annotated[bool, Meta(description="Every chapter of the session, one archive each")] = False
     note: Annotated[
         Literal["", "goal", "decision", "question", "answer"],
-        Meta(description="What the text declares; without it, the notes in force are listed"),
+        Meta(description="What the text declares; without it, the active notes are listed"),
     ] = ""
     text: Annotated[str, Meta(description="What holds, readable alone, in one sentence")] = ""
     replaces: Annotated[
@@ -158,7 +158,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "note",
-        "Declare a goal, a decision, a question or an answer, or list the notes in force",
+        "Declare a goal, a decision, a question or an answer, or list the active notes",
         ("note", "text", "replaces"),
         bare="text",
         first="note",

@@ -95,7 +95,7 @@ class SessionCommands:
         """Makes a child that goes on in a new session of the same program."""
         words = arguments.split()
         if len(words) > 1:
-            raise SapwoodError("One mark, please: sapwood fork --session ID [MARK]")
+            raise SapwoodError("Give at most one mark: sapwood fork --session ID [MARK]")
         assert state.session is not None
         program = state.session.session.program
         await self._changes.prepare(agent, changes=False)

@@ -141,7 +141,7 @@ class Outcome(Struct, frozen=True):
     ...     for outcome in wood.start("demo").run_command("/mark START\\n/help mark"):
     ...         print(outcome.step.command.name, outcome.message)
     mark Marked 'START'.
-    help /mark [NAME]               Name this place, to come back to or to fork from
+    help /mark [NAME]               Bookmark this point to rewind to or fork from
     """
 
     step: TextStep | CommandStep

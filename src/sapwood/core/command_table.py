@@ -232,7 +232,7 @@ TABLE = CommandTable(
     (
         SlashCommand(
             "mark",
-            "Name this place, to come back to or to fork from",
+            "Bookmark this point to rewind to or fork from",
             (Argument("NAME", ("name",)),),
             "both",
             decides=(SetMark,),
@@ -272,7 +272,7 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "redo",
-            "Take the last undo back",
+            "Redo the last undone command",
             while_open=False,
             decides=(Redo,),
             on_session="changes",
@@ -358,7 +358,7 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "start",
-            "Start another conversation beside this one",
+            "Start a second conversation",
             (_WORKTREE,),
             without_agent="refused",
         ),
@@ -366,7 +366,7 @@ TABLE = CommandTable(
         SlashCommand(
             "switch", "Go to another agent", (_AGENT,), without_agent="answers", scope="read"
         ),
-        SlashCommand("archive", "Put this agent to rest", while_open=False, decides=(Archive,)),
+        SlashCommand("archive", "Archive this agent", while_open=False, decides=(Archive,)),
         SlashCommand(
             "unarchive", "Make this archived conversation running again", decides=(Unarchive,)
         ),

@@ -1,1 +1,1 @@
-"""The life of data: erasure, legal holds, retention, archives in object storage."""
+"""Erasure, legal holds, retention, and archives in object storage."""

@@ -253,7 +253,7 @@ def _public_routes(guards: Guards) -> list[Route]:
         if guards.spaces.draining:
             raise Problem(503, "Draining", "The server is about to stop. Use another one.")
         if not await guards.spaces.health.database_answers():
-            raise Problem(503, "Database away", "The database does not answer.")
+            raise Problem(503, "Database unavailable", "The database does not answer.")
         return json_response({"status": "ready"})
 
     async def sign_in(request: Request) -> Response:

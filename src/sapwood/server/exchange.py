@@ -59,7 +59,7 @@ class Exchange:
         body = await self.body()
         given = body.get("id") or self.request.headers.get("idempotency-key", "")
         if not isinstance(given, str):
-            raise Problem(422, "Not a text", "'id' must be a text.")
+            raise Problem(422, "Invalid type", "'id' must be a string.")
         if not given:
             return None
         if len(given) > _LONGEST_ID:

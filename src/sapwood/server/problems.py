@@ -109,7 +109,7 @@ def problem_of(error: Exception) -> Problem:
         case RefusedError(refusal=refusal):
             return refusal_problem(refusal)
         case LogAway():
-            return Problem(503, "Database away", str(error), headers={"Retry-After": "2"})
+            return Problem(503, "Database unavailable", str(error), headers={"Retry-After": "2"})
         case LogError():
             return Problem(500, "Log error", str(error))
         case Failure():

@@ -60,7 +60,7 @@ def command(
     again: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """Erase conversations for ever, with all their descendants.
+    """Permanently delete conversations and everything forked from them.
 
     Shows what would go and asks for a confirmation. After it no command, search, tail, snapshot,
     checkpoint or dump of the database has it. Mail that the conversations sent is replaced by

@@ -25,7 +25,7 @@ __all__ = ["command", "open_screen"]
     help="Talk with claude-code, codex or this model.",
 )
 @click.option("--inline", is_flag=True, help="Print below the prompt, into your own scrollback.")
-@click.option("--print", "prints", is_flag=True, help="Print the conversation on leaving.")
+@click.option("--print", "prints", is_flag=True, help="Print the conversation on exit.")
 @click.pass_obj
 def command(
     invocation: Invocation, agent: str | None, model: str, inline: bool, prints: bool

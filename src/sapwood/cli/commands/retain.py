@@ -40,7 +40,7 @@ def command(
     archive: str,
     by: str,
 ) -> None:
-    """Erase or archive conversations that were idle for some days.
+    """Delete or archive conversations idle for N days.
 
     Without --erase or --archive, only lists them. A conversation with an open turn is not idle, and
     one under a legal hold is left as it is. Workers do the same by rules in the configuration.

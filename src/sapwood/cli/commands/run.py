@@ -69,7 +69,9 @@ __all__ = ["command"]
 @click.option(
     "--cap", type=WholeNumber(0), metavar="TOKENS", help="Limit of the history that the model sees."
 )
-@click.option("--allow", multiple=True, metavar="RULE", help="Allow tools this; repeatable.")
+@click.option(
+    "--allow", multiple=True, metavar="RULE", help="Permission rule to allow; repeatable."
+)
 @click.option(
     "--permission-mode",
     type=click.Choice(["ask", "accept-edits", "read-only", "all"]),
@@ -154,7 +156,7 @@ def _with_files(script: "Script | None", names: tuple[str, ...]) -> "Script":
 
     found = with_files(script or (), tuple(read_file(name) for name in names))
     if found is None:
-        raise click.UsageError("Files need a prompt that has them. Give one with -p.")
+        raise click.UsageError("--file needs a prompt. Add one with -p.")
     return found
 
 

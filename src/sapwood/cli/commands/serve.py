@@ -49,7 +49,7 @@ __all__ = ["command"]
     "oidc_rules",
     multiple=True,
     metavar="RULE",
-    help="Who of the issuer may do what where; repeatable: CLAIM=VALUE -> SPACE: SCOPE, SCOPE.",
+    help="Access rule, repeatable: CLAIM=VALUE -> SPACE: SCOPE, SCOPE.",
 )
 @click.option(
     "--reader-database",

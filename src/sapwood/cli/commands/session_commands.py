@@ -42,12 +42,12 @@ _HELP = {
         ("undo", "undo --session 4cfa19"),
     ),
     "redo": (
-        "Take the last undo back.",
+        "Redo the last undone command.",
         "The session is again as before the undo.",
         ("redo", "redo --session 4cfa19"),
     ),
     "mark": (
-        "Name the present place of a session.",
+        "Bookmark the current point in a session.",
         "sapwood rewind NAME comes back to it, and sapwood fork --session ID NAME forks there. The "
         "session may be open.",
         ("mark START", "mark START --session 4cfa19"),
@@ -73,8 +73,8 @@ _ARGUMENTS = {
 }
 _ABOUT = (
     "The session is one of Claude Code or Codex: the newest of this folder, unless --session names "
-    "one. It must not be open in its program. Its id, its file and its own list of sessions stay; "
-    "rows are only ever appended, and sapwood undo takes the change back."
+    "one. Close the session in Claude Code or Codex first. Sapwood only appends to the transcript; "
+    "the session keeps its id and stays in `/resume`, and sapwood undo takes the change back."
 )
 
 
@@ -90,7 +90,7 @@ def session_options() -> list[click.Parameter]:
         click.Option(
             ["--later"],
             is_flag=True,
-            help="Also if the session is open: it follows when it is closed.",
+            help="If the session is open, apply the change when it closes.",
         ),
         click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
     ]

@@ -70,7 +70,7 @@ async def fork(call: Call) -> Forked:
     words, model = _split_model(call, before.split())
     marks, branch = _split_worktree(call, words)
     if len(marks) > 1:
-        raise call.misused("One mark, please; a goal comes after --.")
+        raise call.misused("Give at most one mark; a goal comes after --.")
     mark = marks[0] if marks else None
     goal = "\n\n".join(text for text in (call.goal, typed) if text)
     delegated = bool(call.goal)

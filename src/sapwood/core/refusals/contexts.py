@@ -178,7 +178,7 @@ class TooManyNotes(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"There are {self.limit} notes in force, which is the limit. "
+            f"There are {self.limit} active notes, which is the limit. "
             "Type: sapwood context note decision TEXT --replaces ID."
         )
 

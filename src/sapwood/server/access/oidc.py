@@ -47,9 +47,7 @@ class IssuerTokens:
         leeway: float = _LEEWAY,
     ) -> None:
         if not config.oidc_audience:
-            raise SapwoodError(
-                "Say for whom the tokens of the issuer must be made out: --oidc-audience NAME"
-            )
+            raise SapwoodError("Set the expected audience: --oidc-audience NAME")
         self.keys = keys or IssuerKeys(config.oidc_issuer)
         self._audience = config.oidc_audience
         self._name = config.oidc_name

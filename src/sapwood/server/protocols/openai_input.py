@@ -144,7 +144,7 @@ def _effort(value: object) -> Effort:
     for known in get_args(Effort):
         if value == known:
             return known
-    raise bad_request("reasoning.effort", f"'{value}' is no effort.")
+    raise bad_request("reasoning.effort", f"'{value}' is not a valid effort.")
 
 
 def read_input(given: str | Sequence[Mapping[str, object]]) -> ResponseInput:
@@ -292,5 +292,5 @@ def _tool(fields: _Fields) -> CallerTool:
 def _string(fields: Mapping[str, object], name: str, place: str) -> str:
     value = fields.get(name)
     if not isinstance(value, str):
-        raise bad_request(f"{place}.{name}", f"'{place}.{name}' must be a text.")
+        raise bad_request(f"{place}.{name}", f"'{place}.{name}' must be a string.")
     return value

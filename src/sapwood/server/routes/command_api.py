@@ -85,7 +85,7 @@ async def submit(call: Exchange) -> Response:
     if body.get("files"):
         script = with_files(script, await named_files(call, agent, body["files"]))
         if script is None:
-            raise Problem(422, "No prompt", "Files need a prompt that has them.")
+            raise Problem(422, "No prompt", "'files' needs a prompt.")
     for step in script:
         call.principal.require(step.scope if isinstance(step, CommandStep) else "write")
     given = await call.command_id()
@@ -212,7 +212,7 @@ async def answer_question(
 def _text(body: dict[str, object], name: str) -> str:
     value = body.get(name, "")
     if not isinstance(value, str):
-        raise Problem(422, "Not a text", f"'{name}' must be a text.")
+        raise Problem(422, "Invalid type", f"'{name}' must be a string.")
     return value
 
 

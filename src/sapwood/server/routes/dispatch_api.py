@@ -155,7 +155,7 @@ def _actor(call: Exchange, command: Command, role: object) -> Actor:
 def _optional_text(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    raise Problem(422, "Not a text", "'holder', 'call' and 'request' must be texts.")
+    raise Problem(422, "Invalid type", "'holder', 'call' and 'request' must be strings.")
 
 
 def dispatch_endpoints() -> tuple[Endpoint, ...]:

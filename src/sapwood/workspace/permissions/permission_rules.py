@@ -73,8 +73,8 @@ class RuleError(SapwoodError):
 
     def __init__(self, line: str, problem: str = "") -> None:
         super().__init__(
-            f"'{line}' is no rule. {problem}Write allow, ask or deny, then a tool, then optionally "
-            "a pattern in brackets: allow shell(git *)"
+            f"'{line}' is not a valid rule. {problem}Write allow, ask or deny, then a tool, then "
+            "optionally a pattern in brackets: allow shell(git *)"
         )
 
 
