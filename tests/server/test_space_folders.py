@@ -353,3 +353,17 @@ def test_a_folder_that_becomes_a_link_while_a_file_is_opened_is_not_followed(pla
     (place / "acme/sub").symlink_to(place / "bolt")
     with pytest.raises(NotADirectoryError), open_file(seen):
         pass
+
+
+@pytest.mark.parametrize("need", ["network", "protected", "outside"])
+async def test_a_command_of_a_tenant_cannot_leave_its_sandbox_by_what_it_needs(
+    connection: Connection, place: Path, need: str
+) -> None:
+    config = Config(folders={"acme": str(place / "acme")}, permissions=("allow shell",))
+    toolbox = toolbox_for(config, space_folder(config, "acme", own=False))
+    arguments = json.encode({"command": "touch ran", "needs": [need]}).decode()
+    workspace = Workspace(str(place / "acme"))
+    use = ToolUse(AgentId("a"), workspace, ToolCall("c1", "shell", arguments), "all")
+    done = await toolbox.run(use)
+    assert done.error
+    assert not (place / "acme/ran").exists()
