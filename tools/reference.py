@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FunctionType
-from typing import Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import click
 from msgspec import Struct, structs
@@ -309,6 +309,8 @@ def _parts(annotation: Any) -> Iterator[type[Struct]]:
 def _type(annotation: Any) -> str:
     if isinstance(annotation, str):
         return annotation
+    if get_origin(annotation) is Annotated:
+        return _type(get_args(annotation)[0])
     plain = inspect.isclass(annotation) and not get_args(annotation)
     name = annotation.__name__ if plain else str(annotation).replace(str(Event), "Event")
     name = _OPTIONAL.sub(r"\1 | None", _MODULES.sub("", name))
