@@ -143,7 +143,7 @@ PROGRAM_FILES: Mapping[str, str] = {
 def why_private(path: str) -> str:
     """The program that keeps secrets in this file; '' if none is known.
 
-    >>> why_private("/home/ada/.config/gcloud/access_tokens.db")
+    >>> why_private("/srv/ada/.config/gcloud/access_tokens.db")
     'Google Cloud'
     >>> why_private("src/environment.py"), why_private(".env.example")
     ('', '')
