@@ -245,13 +245,15 @@ class _Story:
 
 def _request_words(body: dict[str, Any]) -> list[str]:
     """The first word of each part of a request, without what the program announces itself."""
-    messages = body.get("messages") or body.get("input") or []
+    messages: list[dict[str, Any]] = body.get("messages") or body.get("input") or []
     found: list[str] = []
     for message in messages:
         if message.get("type") == "reasoning":
             continue  # it is encrypted
-        content = message.get("content")
-        parts = content if isinstance(content, list) else [content if content else message]
+        content: Any = message.get("content")
+        parts: list[Any] = (
+            content if isinstance(content, list) else [content if content else message]
+        )
         own = message.get("role") in ("system", "developer")
         texts = [_text(part) for part in parts]
         texts = [text for text in texts if _QUEUED in text or not (own or _is_reminder(text))]
