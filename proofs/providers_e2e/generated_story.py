@@ -251,9 +251,8 @@ def _request_words(body: dict[str, Any]) -> list[str]:
         if message.get("type") == "reasoning":
             continue  # it is encrypted
         content: Any = message.get("content")
-        parts: list[Any] = (
-            content if isinstance(content, list) else [content if content else message]
-        )
+        listed = cast("list[Any]", content) if isinstance(content, list) else None
+        parts = listed or [content or message]
         own = message.get("role") in ("system", "developer")
         texts = [_text(part) for part in parts]
         texts = [text for text in texts if _QUEUED in text or not (own or _is_reminder(text))]
