@@ -149,7 +149,7 @@ def _raw_model(piece: bytes, size: int) -> Generator[str]:
             except OSError:
                 pass
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
