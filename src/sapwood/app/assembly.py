@@ -74,7 +74,7 @@ def assemble(
     root: AgentId | None = None,
     engine: Engine | None = None,
     approve: "AskPermission | None" = None,
-    ask_seconds: float = 0.0,
+    ask_seconds: float | None = None,
     models: Models | None = None,
     tracing: Tracing | None = None,
 ) -> AgentRunner:
@@ -83,9 +83,9 @@ def assemble(
     `allow` are permission rules such as `shell(git *)` for the agent `root` and its descendants
     only, because this process may also drive agents of other users. A configured 'deny' overrides
     them. `engine` replaces the configured engine. `approve` asks the user about calls that no rule
-    decides. Without it, such a question waits for `ask_seconds` for an answer from a screen of
-    another process; then the call is denied. `models` and `tracing` are shared with other runners,
-    and the caller closes them.
+    decides. Without it, such a question is put into the log, and the turn is parked for at most
+    `ask_seconds` until somebody answers; 0 is no limit, and with None the call is denied at once.
+    `models` and `tracing` are shared with other runners, and the caller closes them.
     """
     if connection.server is not None:
         from sapwood.app.remote_runner import RemoteRunner
@@ -94,7 +94,7 @@ def assemble(
     own = models is None
     models = models or Models(keys, urls=config.base_urls)
     grants = _grants(connection, allow, root)
-    if approve is None and ask_seconds:
+    if approve is None and ask_seconds is not None:
         from sapwood.app.permission_questions import PermissionQuestions
 
         approve = PermissionQuestions(connection, seconds=ask_seconds).ask

@@ -27,8 +27,6 @@ from sapwood.runtime.dispatch import Done
 __all__ = ["ServedAgents"]
 
 _log = logging.getLogger("sapwood.server")
-_ASK_SECONDS = 86_400.0
-"""How long a tool call waits for an answer from the page, in seconds."""
 
 
 class ServedAgents:
@@ -74,7 +72,7 @@ class ServedAgents:
                 self.config,
                 self._keys,
                 engine=self._engine,
-                ask_seconds=_ASK_SECONDS,
+                ask_seconds=self.config.ask_seconds,
             )
         return self._runner
 

@@ -18,7 +18,7 @@ T = TypeVar("T")
 _OVER_SERVER = frozenset(
     {
         *("open", "run", "do", "send", "agents", "show", "log", "search", "replay", "diff"),
-        *("export", "fork", "compact", "interrupt", "kill"),
+        *("answer", "export", "fork", "compact", "interrupt", "kill"),
     }
 )
 """The commands that can be used with a server of another machine."""

@@ -28,6 +28,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "open": "Open a conversation on the full screen",
         "run": "Ask a model, or run a script of commands and text",
         "do": "Run slash commands on an agent, such as /mark X",
+        "answer": "List the tool calls that wait for approval, or answer one",
         "send": "Send mail to an agent",
     },
     "Inspect": {

@@ -383,9 +383,10 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     ask_seconds: Annotated[
         Natural,
         explained(
-            "How long a worker waits for a person who approves a tool call. 0 denies at once."
+            "After how many seconds a tool call that nobody approves is denied. 0 means that it "
+            "waits until somebody answers."
         ),
-    ] = 60
+    ] = 0
     telemetry: TelemetryConfig = TelemetryConfig()
     encryption: EncryptionConfig = EncryptionConfig()
     serve: ServeConfig = ServeConfig()

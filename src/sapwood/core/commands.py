@@ -345,13 +345,19 @@ class StartTool(_InTurn, frozen=True):
 
 
 class AskQuestion(_InTurn, frozen=True):
-    """Ask whoever watches the agent whether a tool call may run."""
+    """Ask whoever watches the agent whether a tool call may run.
+
+    With `of_call`, the call has had no effect so far, and starts again after the answer. Without
+    an answer it is denied at the moment `until`; 0 is no limit.
+    """
 
     question: str
     tool: str
     subject: str
     shown: str
     hash: str
+    of_call: str = ""
+    until: int = 0
 
 
 class AnswerQuestion(_Command, frozen=True):

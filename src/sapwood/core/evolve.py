@@ -142,7 +142,7 @@ def _applied(state: State, recorded: Recorded) -> State:
         case events.QuestionAsked():
             return _asked(state, recorded, event)
         case events.QuestionAnswered():
-            return _answered(state, event)
+            return _answered(state, recorded, event)
         case events.ToolStarted():
             return _tool_started(state, event)
         case events.ToolFinished():
@@ -357,14 +357,29 @@ def _replied(state: State, event: events.ReplyAdded) -> State:
 
 
 def _asked(state: State, recorded: Recorded, event: events.QuestionAsked) -> State:
-    open_ = state.open.questions if state.open else ()
-    question = OpenQuestion(event.question, event.hash, recorded.version)
-    return _open(state, questions=(*open_, question))
+    turn = state.open
+    if turn is None:
+        return state
+    call = event.call
+    question = OpenQuestion(event.question, event.hash, recorded.version, call, event.until)
+    others = tuple([each for each in turn.questions if not call or each.call != call])
+    started = tuple([each for each in turn.started if each != call])
+    return _open(state, questions=(*others, question), started=started)
 
 
-def _answered(state: State, event: events.QuestionAnswered) -> State:
-    open_ = state.open.questions if state.open else ()
-    return _open(state, questions=tuple(q for q in open_ if q.question != event.question))
+def _answered(state: State, recorded: Recorded, event: events.QuestionAnswered) -> State:
+    turn = state.open
+    if turn is None:
+        return state
+    now = [each for each in turn.questions if each.question == event.question and each.call]
+    return _open(
+        state,
+        questions=tuple([each for each in turn.questions if each.question != event.question]),
+        answered=(
+            *turn.answered,
+            *(structs.replace(each, answered=recorded.version) for each in now),
+        ),
+    )
 
 
 def _tool_started(state: State, event: events.ToolStarted) -> State:
@@ -379,9 +394,14 @@ def _finished(state: State, event: events.ToolFinished) -> State:
     return _open(
         state,
         calls=(left := tuple([call for call in turn.calls if call != event.call])),
-        questions=turn.questions if left else (),
+        questions=_of_other_calls(turn.questions, event.call) if left else (),
+        answered=_of_other_calls(turn.answered, event.call),
         started=tuple([call for call in turn.started if call != event.call]),
     )
+
+
+def _of_other_calls(questions: tuple[OpenQuestion, ...], call: str) -> tuple[OpenQuestion, ...]:
+    return tuple([each for each in questions if each.call != call])
 
 
 def _marked(state: State, recorded: Recorded, event: events.MarkSet) -> State:

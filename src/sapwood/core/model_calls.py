@@ -14,6 +14,7 @@ from sapwood.core.settings import PermissionMode, Workspace
 
 __all__ = [
     "Answer",
+    "AnswerAwaited",
     "Delta",
     "Effect",
     "Failure",
@@ -62,6 +63,17 @@ class ToolOutcome(Struct, frozen=True):
     reached: BudgetReached | None = None
     blocked: str = ""
     diff: str = ""
+
+
+class AnswerAwaited(Exception):
+    """A tool call had no effect yet, because it needs the answer of a person, which the log awaits.
+
+    The call is run again when the answer wakes the agent, or after `delay` seconds.
+    """
+
+    def __init__(self, delay: float | None = None) -> None:
+        super().__init__("the call waits for the answer of a person")
+        self.delay = delay
 
 
 class Delta(Struct, frozen=True, gc=False):

@@ -92,12 +92,20 @@ JUDGED_LENGTH = 400
 Status = Literal["none", "running", "archived", "killed"]
 
 
-class OpenQuestion(Struct, frozen=True):
-    """A question that nobody has answered: its id, its hash and the version of its event."""
+class OpenQuestion(Struct, frozen=True, omit_defaults=True):
+    """A question of a call that has no result: its id, its hash and the version of its event.
+
+    `call` is the tool call that starts again after the answer; '' if only the process that asked
+    can continue. `until` is when the call is denied without an answer; 0 is no limit. `answered` is
+    the version of the answer; 0 while nobody has answered.
+    """
 
     question: str
     hash: str
     asked: int
+    call: str = ""
+    until: int = 0
+    answered: int = 0
 
 
 class OpenTurn(Struct, frozen=True, omit_defaults=True):
@@ -105,10 +113,10 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
 
     `calls` have no result yet; `started` are those of them that may have had effects. `asked` is
     the version of the last model call if it has no reply yet, `called` its model, and `estimate`
-    its raw token count. `native`: the rows of the turn in another program's transcript are known.
-    `lease`: a program runs the turn itself.
-    `params` are parameters of this turn alone. `trace` is the trace of whoever gave
-    the prompt.
+    its raw token count. `questions` wait for an answer, and `answered` are those that have one, of
+    calls without a result. `native`: the rows of the turn in another program's transcript are
+    known. `lease`: a program runs the turn itself. `params` are parameters of this turn alone.
+    `trace` is the trace of whoever gave the prompt.
     """
 
     first: int
@@ -120,6 +128,7 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     called: str = ""
     deferred: ClearDeferred | None = None
     questions: tuple[OpenQuestion, ...] = ()
+    answered: tuple[OpenQuestion, ...] = ()
     native: bool = False
     lease: Lease | None = None
     params: TurnParams | None = None

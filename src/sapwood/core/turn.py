@@ -315,6 +315,8 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 calls.update([part.id for part in event.parts if type(part) is ToolCall])
             case ToolStarted() as event:
                 started.add(event.call)
+            case kinds.QuestionAsked() as event:
+                started.discard(event.call)  # it has had no effect, and starts again
             case ToolFinished() as event if event.call in calls or event.call in turn.call_ids:
                 items.append(
                     Result(
@@ -334,7 +336,6 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 return _ended(turn, items, started, recorded, "failed", event.size, event.error)
             case (
                 kinds.ModelCalled()
-                | kinds.QuestionAsked()
                 | kinds.QuestionAnswered()
                 | kinds.ToolFinished()
                 | kinds.TurnStarted()

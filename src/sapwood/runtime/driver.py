@@ -123,7 +123,7 @@ class Driver:
 
         Returns after how many seconds to drive again if a tool call has to wait, or if a program
         that runs the turn itself has a lease; else None. Also returns None if another worker drives
-        the same turn.
+        the same turn, or if the turn waits for the answer of a person, which wakes the agent.
         """
         opened = await self._dispatcher.open(agent)
         turn = opened.live.open
@@ -196,7 +196,7 @@ class Driver:
                         return None  # the results wake the agent
                     parked = await self._tools.run(opened, turn, params)
                     if parked is not None:
-                        return parked
+                        return parked.delay
                 elif turn.is_answered or restarts_turn(opened.state):
                     await self._end(opened, turn)
                 else:

@@ -17,7 +17,7 @@ from typing import Any, Literal, NewType, TypeVar, Union, cast, get_args, get_or
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, structs
 
-from sapwood.core.commands import Command, CommandMeta
+from sapwood.core.commands import AskQuestion, Command, CommandMeta
 from sapwood.core.content import Text, Thinking, Usage
 from sapwood.core.events import Actor
 from sapwood.core.file_part import LARGEST_FILE, File, is_base64
@@ -177,7 +177,7 @@ def _field(kind: type, name: str, hint: Any) -> _Convert:
         return lambda value, _: _media_type(value)
     if kind is Usage:
         return lambda value, _: as_integer(value, least=0)
-    if (kind is CommandMeta and name == "at") or (kind is Lease and name == "until"):
+    if (kind is CommandMeta and name == "at") or (kind in (Lease, AskQuestion) and name == "until"):
         return lambda value, _: as_moment(value)
     if hint is str and kind in _EXACT_CLASSES:
         return lambda value, _: as_identifier(value)

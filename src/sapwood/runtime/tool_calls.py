@@ -20,7 +20,7 @@ from sapwood.core.content import ReplyPart, ToolCall
 from sapwood.core.errors import LogAway, LogError
 from sapwood.core.events import SYSTEM, Actor
 from sapwood.core.executor import program_executor
-from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
+from sapwood.core.model_calls import AnswerAwaited, Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import (
     AskedAgain,
     BudgetReached,
@@ -33,7 +33,7 @@ from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.turn_params import TurnParams
 from sapwood.runtime.checkpoints import Checkpoints, TurnFiles
-from sapwood.runtime.clock_and_ids import command_meta
+from sapwood.runtime.clock_and_ids import command_meta, now
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.exact_arguments import ExactArguments
 from sapwood.runtime.open_agent import OpenAgent
@@ -107,9 +107,14 @@ class Toolbox(Protocol):
 
 
 class Parked(Struct, frozen=True):
-    """The call has to wait: run it again after `delay` seconds, or when the agent is woken."""
+    """The call has to wait: run it again after `delay` seconds, or when the agent is woken.
 
-    delay: float
+    Without `delay` it waits until the agent is woken. With `for_answer` it waits for a person, and
+    so do the calls after it.
+    """
+
+    delay: float | None
+    for_answer: bool = False
 
 
 class CommandTool(Protocol):
@@ -219,12 +224,12 @@ class ToolCalls:
         calls = turn.open_calls
         return all(call.name in names and not _is_unfinished(turn, call) for call in calls)
 
-    async def run(self, opened: OpenAgent, turn: Turn, params: TurnParams) -> float | None:
+    async def run(self, opened: OpenAgent, turn: Turn, params: TurnParams) -> Parked | None:
         """Runs the calls that have no result: together if none has effects, else in order.
 
         A call of a tool that is not offered is not run, nor is one that the caller runs.
 
-        Returns after how many seconds to run again if a call has to wait, else None.
+        Returns when to run again if a call has to wait, else None.
         """
         only, callers = params.tools, params.caller_names
         calls: list[ToolCall] = []
@@ -237,11 +242,23 @@ class ToolCalls:
             else:
                 calls.append(call)
         if all(self._is_harmless(opened.state, call) for call in calls):
-            parked = await asyncio.gather(*(self._run_tool(opened, turn, c) for c in calls))
+            ran = await asyncio.gather(*(self._run_tool(opened, turn, c) for c in calls))
         else:
-            parked = [await self._run_tool(opened, turn, call) for call in calls]
-        delays = [each for each in parked if each is not None]
-        return min(delays) if delays else None
+            ran = await self._run_in_order(opened, turn, calls)
+        parked = [each for each in ran if each is not None]
+        delays = [each.delay for each in parked if each.delay is not None]
+        return Parked(min(delays, default=None)) if parked else None
+
+    async def _run_in_order(
+        self, opened: OpenAgent, turn: Turn, calls: Sequence[ToolCall]
+    ) -> list[Parked | None]:
+        ran: list[Parked | None] = []
+        for call in calls:
+            parked = await self._run_tool(opened, turn, call)
+            ran.append(parked)
+            if parked is not None and parked.for_answer:
+                break
+        return ran
 
     def _is_harmless(self, state: State, call: ToolCall) -> bool:
         if self._is_command(call):
@@ -252,9 +269,11 @@ class ToolCalls:
             self._defect(call, error)
             return False
 
-    async def _run_tool(self, opened: OpenAgent, turn: Turn, call: ToolCall) -> float | None:
+    async def _run_tool(self, opened: OpenAgent, turn: Turn, call: ToolCall) -> Parked | None:
         agent = opened.state.agent
         started = call.id in turn.started
+        if (parked := _waits_for_answer(opened.state, call)) is not None:
+            return parked
         if _is_unfinished(turn, call):
             outcome = ToolOutcome(_UNFINISHED, error=True)
         elif self._is_command(call):
@@ -262,8 +281,6 @@ class ToolCalls:
                 await dispatch_in_turn(self._dispatcher, StartTool(agent, call.id, turn=turn.first))
             state = (await self._dispatcher.open(agent)).state
             outcome = await self._run_slash(state, call)
-            if isinstance(outcome, Parked):
-                return outcome.delay
         elif self._is_harmless(opened.state, call):
             outcome = await self._run_own(opened, turn, call)
         elif started:
@@ -272,6 +289,8 @@ class ToolCalls:
             outcome = await self._run_own(await self._dispatcher.open(agent), turn, call)
         else:
             return None
+        if isinstance(outcome, Parked):
+            return outcome
         await self._finish(turn, call, outcome)
         if outcome.reached is not None:
             raise OverBudget(outcome.reached)
@@ -319,7 +338,7 @@ class ToolCalls:
             ended(masked)
             return masked
 
-    async def _run_own(self, opened: OpenAgent, turn: Turn, call: ToolCall) -> ToolOutcome:
+    async def _run_own(self, opened: OpenAgent, turn: Turn, call: ToolCall) -> ToolOutcome | Parked:
         exact = self._exact_args.call(turn.agent, turn.first, call)
         if exact is None:
             return ToolOutcome(_SECRET_LOST, error=True)
@@ -327,6 +346,8 @@ class ToolCalls:
             try:
                 use = structs.replace(_use(opened.state, exact), is_saved=_is_saved(opened, turn))
                 masked = await self._masked(await self._toolbox.run(use))
+            except AnswerAwaited as waits:
+                return Parked(waits.delay, for_answer=True)
             except (LogError, TurnLost):
                 raise
             except Exception as error:
@@ -370,6 +391,16 @@ def _is_saved(opened: OpenAgent, turn: Turn) -> bool:
     """Whether the files of the workspace were saved in this turn, before a call changed them."""
     files = opened.state.files
     return files is not None and bool(files.tree) and files.version > turn.first
+
+
+def _waits_for_answer(state: State, call: ToolCall) -> Parked | None:
+    """How long a call waits for the answer of a person; None if it waits for none, or too long."""
+    questions = state.open.questions if state.open else ()
+    asked = next((each for each in questions if each.call == call.id), None)
+    if asked is None:
+        return None
+    left = (asked.until - now()) / 1_000_000 if asked.until else None
+    return None if left is not None and left <= 0 else Parked(left, for_answer=True)
 
 
 def _use(state: State, call: ToolCall) -> ToolUse:

@@ -3,6 +3,7 @@
 from sapwood.core.events import (
     AgentKilled,
     MailReceived,
+    QuestionAnswered,
     ToolFinished,
     TurnCompleted,
     TurnFailed,
@@ -14,14 +15,16 @@ from sapwood.core.log_values import Append
 
 __all__ = ["woken_by"]
 
+_GIVES_WORK = (TurnStarted, MailReceived, QuestionAnswered)
 _ENDS = (TurnCompleted, TurnFailed, TurnInterrupted, AgentKilled)
 
 
 def woken_by(append: Append) -> set[AgentId]:
     """Returns the agents that have to be driven after these events.
 
-    An agent that got a prompt, an agent with an open turn that got mail or the result of a tool
-    that whoever gave the prompt runs, and the parent of an agent whose turn ended.
+    An agent that got a prompt, an agent with an open turn that got mail, an answer to a question or
+    the result of a tool that whoever gave the prompt runs, and the parent of an agent whose turn
+    ended.
     """
     woken: set[AgentId] = set()
     for recorded in append.events:
@@ -31,7 +34,7 @@ def woken_by(append: Append) -> set[AgentId]:
         if isinstance(event, ToolFinished):
             if recorded.actor.role == "human" and append.facts.working:
                 woken.add(append.agent)
-        elif isinstance(event, TurnStarted | MailReceived) and append.facts.working:
+        elif isinstance(event, _GIVES_WORK) and append.facts.working:
             woken.add(append.agent)
         elif isinstance(event, _ENDS) and append.facts.parent is not None:
             woken.add(append.facts.parent)

@@ -17,8 +17,8 @@ from sapwood.app.engines import LazyEngine
 from sapwood.app.permission_questions import (
     PermissionQuestions,
     PostedQuestion,
-    posted_question,
     send_answer,
+    waiting_questions,
 )
 from sapwood.app.streamed_words import words_so_far
 from sapwood.config.config_file import Config
@@ -28,7 +28,6 @@ from sapwood.conversation.service import ConversationService, Outcome
 from sapwood.conversation.session import ConversationSession
 from sapwood.core.command_table import SlashCommand
 from sapwood.core.errors import SapwoodError
-from sapwood.core.events import QuestionAsked
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta, Failure
 from sapwood.core.refusals import Refusal
@@ -147,19 +146,10 @@ class ConversationController:
 
     async def waiting_questions(self) -> list[PostedQuestion]:
         """The questions of the shown agent that nobody has answered and no page here shows."""
-        state = await self.state()
-        found: list[PostedQuestion] = []
-        if state is None or state.open is None:
-            return found
-        for each in state.open.questions:
-            [recorded] = await self.connection.log.read(
-                self.connection.space, state.agent, each.asked, each.asked
-            )
-            is_here = each.question in self.questions.asked_here
-            if not is_here and isinstance(recorded.event, QuestionAsked):
-                posted = posted_question(recorded.event)
-                found += [posted] if posted else []
-        return found
+        if self.agent is None:
+            return []
+        waiting = await waiting_questions(self.connection, self.agent)
+        return [posted for posted in waiting if posted.id not in self.questions.asked_here]
 
     async def answer(self, posted: PostedQuestion) -> None:
         """Asks the person about a call that another process runs, and sends the answer there."""

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
+from sapwood.core.model_calls import AnswerAwaited, Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import nearest
 from sapwood.workspace.permissions.permission_decision import OtherAction
 from sapwood.workspace.permissions.permission_gate import AskPermission, PermissionGate
@@ -138,6 +138,8 @@ class FunctionToolbox:
             arguments = read_arguments(name, use.call.args, found.signature.arguments)
             await self._allow(found, use)
             return ToolOutcome(_result_text(await self._call(found, arguments, use)))
+        except AnswerAwaited:
+            raise
         except ToolBlocked as blocked:
             return ToolOutcome(str(blocked), error=True, blocked=blocked.remedy)
         except ToolError as error:
@@ -152,7 +154,8 @@ class FunctionToolbox:
     async def _allow(self, found: FunctionTool, use: ToolUse) -> None:
         workspace = use.workspace.worktree or use.workspace.folder
         action = OtherAction(found.name, found.reads)
-        await self._gate.require(action, AgentId(use.agent), workspace, use.call.args, use.mode)
+        agent, call = AgentId(use.agent), use.call
+        await self._gate.require(action, agent, workspace, call.args, use.mode, call.id)
 
     async def _call(self, found: FunctionTool, arguments: Struct, use: ToolUse) -> object:
         given = {

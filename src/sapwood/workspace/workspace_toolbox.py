@@ -14,7 +14,7 @@ from sapwood.workspace.confinement import Confinement, Need
 from sapwood.workspace.control_characters import require_visible
 from sapwood.workspace.file_walk import ShouldStop
 from sapwood.workspace.permissions.guarded_paths import PathGuards
-from sapwood.workspace.permissions.permission_decision import FileAction, ShellAction
+from sapwood.workspace.permissions.permission_decision import FileAction, ShellAction, ToolAction
 from sapwood.workspace.permissions.permission_gate import (
     AskPermission,
     Grants,
@@ -224,7 +224,7 @@ class WorkspaceToolbox:
         change = await asyncio.to_thread(sandbox.change, call.root) if sandbox else ""
         plain = ShellAction("shell", wanted.command, place.shown, astray)
         action = self._with_needs(plain, call, wanted.needs, sandbox, change)
-        await self._gate.require(action, call.use.agent, call.root, mode=call.use.mode)
+        await self._require(action, call)
         if sandbox and change:
             await asyncio.to_thread(sandbox.accept, call.root)
         used = None if "outside" in wanted.needs else sandbox
@@ -244,7 +244,7 @@ class WorkspaceToolbox:
         if problem := await asyncio.to_thread(sandbox_problem):
             raise ToolError(f"shell needs a sandbox here, and there is none: {problem}.")
         action = ShellAction("shell", wanted.command, place.shown)
-        await self._gate.require(action, call.use.agent, call.root, mode=call.use.mode)
+        await self._require(action, call)
         result = await run_shell(wanted.command, place, wanted.timeout, self._environment, sandbox)
         return ToolOutcome(result.text, error=result.failed)
 
@@ -297,8 +297,13 @@ class WorkspaceToolbox:
         decision = self._gate.decision(action, call.root, call.granted, call.use.mode)
         if preview and decision.verdict == "ask":
             shown = await asyncio.to_thread(preview, place)
-        await self._gate.require(action, call.use.agent, call.root, shown, call.use.mode)
+        await self._require(action, call, shown)
         return place
+
+    async def _require(self, action: ToolAction, call: _Call, shown: str = "") -> None:
+        """Asks where the rules want a question. Raises `ToolError` if the action is not allowed."""
+        use = call.use
+        await self._gate.require(action, use.agent, call.root, shown, use.mode, use.call.id)
 
     def _file_action(self, tool: str, place: Place) -> FileAction:
         if tool not in _READING:

@@ -176,6 +176,9 @@ EXAMPLES: tuple[Event, ...] = (
     ReplyStreamed((Thinking("A tale."), Text("Once "), ToolCall("", "write", ""))),
     ReplyLost((Text("Once "),), "gpt-5", 1_200, 7),
     QuestionAsked("q1", "shell", "make", '{"tool":"shell"}', "ab12"),
+    QuestionAsked(
+        "q1", "shell", "make", '{"tool":"shell"}', "ab12", "call-1", 1_700_000_000_000_000
+    ),
     QuestionAnswered("q1", True, '{"type":"once"}'),
     ToolStarted("call-1"),
     ToolFinished("call-1", ""),

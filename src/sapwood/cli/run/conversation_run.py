@@ -64,7 +64,8 @@ async def run_conversation(
     agent = await choose_agent(connection, config, keys, options)
     before = await _spent(connection, agent)
     approval = _approval(agent)
-    asked = PermissionQuestions(connection, approval.ask).ask if approval else None
+    questions = PermissionQuestions(connection, approval.ask) if approval else None
+    asked = questions.ask if questions else None
     runner = assemble(connection, config, keys, allow=options.allow, root=agent, approve=asked)
     service = conversation_service(
         connection,
@@ -74,7 +75,8 @@ async def run_conversation(
         allow=options.allow,
         assume=runner.assume,
     )
-    player = ModelScriptPlayer(runner, agent, service, output, stop, approval)
+    asked_here = questions.asked_here if questions else frozenset[str]()
+    player = ModelScriptPlayer(runner, agent, service, output, stop, approval, asked_here)
     try:
         await runner.start()
         if options.seconds is not None:

@@ -1,11 +1,16 @@
 """Runs scripts with prompts: waits for the turn of each prompt, and stops it on request."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Set
 from contextlib import aclosing, suppress
 
 from sapwood.app.agent_runner import AgentOutput, AgentRunner
-from sapwood.app.permission_questions import posted_question, send_answer
+from sapwood.app.permission_questions import (
+    PostedQuestion,
+    posted_question,
+    send_answer,
+    waiting_questions,
+)
 from sapwood.app.prompt_end import PromptEnd, PromptProgress
 from sapwood.cli.error_messages import exit_code_for
 from sapwood.cli.exit_codes import Exit
@@ -44,6 +49,7 @@ class ModelScriptPlayer(ScriptPlayer):
         output: RunOutput,
         stop: StopRequest,
         approval: TerminalApproval | None = None,
+        asked_here: Set[str] = frozenset(),
     ) -> None:
         super().__init__(service, agent, output)
         self.connection = runner.connection
@@ -51,6 +57,7 @@ class ModelScriptPlayer(ScriptPlayer):
         self._runner = runner
         self._stop = stop
         self._approval = approval
+        self._asked_here = asked_here
 
     async def prompt(self, step: TextStep) -> StepResult:
         """Starts a turn with this prompt and prints it until it ends. Raises `RefusedError`."""
@@ -86,6 +93,10 @@ class ModelScriptPlayer(ScriptPlayer):
     async def resume(self) -> StepResult:
         """Continues the open turn and prints it until it ends."""
         version = (await self.connection.dispatcher.open(self.agent)).state.version
+        for posted in await waiting_questions(self.connection, self.agent):
+            if self._approval is None:
+                return self._waits_for_answer(posted)
+            await self._answer_question(posted, self._approval)
         await self._runner.wake(self.agent)
         return await self._print_turn(version)
 
@@ -101,6 +112,9 @@ class ModelScriptPlayer(ScriptPlayer):
                 self.output.note(f"Waiting for {', '.join(working)}.")
                 announced = working
                 waited |= dict.fromkeys(working)
+            for agent in working if self._approval is None else ():
+                for posted in await waiting_questions(self.connection, agent):
+                    return self._waits_for_answer(posted)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), _POLL_SECONDS)
                 await self._interrupt_all()
@@ -142,23 +156,31 @@ class ModelScriptPlayer(ScriptPlayer):
                     self.output.event(recorded)
                     if self._approval is not None:
                         self._approval.note_printed(recorded)
-                    if isinstance(recorded.event, QuestionAsked):
-                        await self._answer_question(recorded.event)
+                    posted = _posted(recorded)
+                    if posted is not None and self._approval is None:
+                        return self._waits_for_answer(posted)
+                    if posted is not None and self._approval is not None:
+                        await self._answer_question(posted, self._approval)
                 case _:
                     pass
             if (end := await progress.end_after(each.what)) is not None:
                 return self._result_of(end)
         raise AssertionError("following a log never ends")
 
-    async def _answer_question(self, asked: QuestionAsked) -> None:
-        """Asks the person about a tool call of a server. The runner asks about those of here."""
-        posted = posted_question(asked)
-        if self.connection.server is None or posted is None:
+    def _waits_for_answer(self, posted: PostedQuestion) -> StepResult:
+        """Ends the run: another process asks for approval, and a script has nobody to ask."""
+        waits = (
+            f"{posted.question.tool} waits for approval, and the turn with it. To answer, type: "
+            f"sapwood answer {posted.id} yes. "
+            f"To see the rest of the turn, type: sapwood run --agent {self.agent}"
+        )
+        return StepResult(Exit.BLOCKED, waits)
+
+    async def _answer_question(self, posted: PostedQuestion, approval: TerminalApproval) -> None:
+        """Asks the person about a call of another process. The runner asks about those of here."""
+        if posted.id in self._asked_here:
             return
-        if self._approval is None:
-            self.output.note(f"{asked.tool} waits for approval. Answer on the page or a screen.")
-            return
-        answer = await self._approval.ask(posted.question)
+        answer = await approval.ask(posted.question)
         if refused := await send_answer(self.connection, posted, answer):
             self.output.note(refused.sentence)
 
@@ -207,3 +229,9 @@ class ModelScriptPlayer(ScriptPlayer):
         code = self._stop.code or Exit.INTERRUPTED
         cause = "Interrupted" if code is Exit.INTERRUPTED else "The time limit is over"
         return StepResult(code, f"{cause}. The partial reply is kept in {self.agent}.")
+
+
+def _posted(recorded: Recorded) -> PostedQuestion | None:
+    """The question that an event asks, if it asks one that can be read."""
+    event = recorded.event
+    return posted_question(event) if isinstance(event, QuestionAsked) else None

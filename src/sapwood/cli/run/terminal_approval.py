@@ -31,7 +31,7 @@ from sapwood.workspace.permissions.permission_gate import (
     PermissionQuestion,
 )
 
-__all__ = ["TerminalApproval", "can_ask"]
+__all__ = ["TerminalApproval", "can_ask", "question_lines"]
 
 _BAR = "│ "
 _CONTINUED = "↪ "
@@ -80,8 +80,10 @@ class TerminalApproval:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._printed.wait(), _PRINTED_SECONDS)
                 self._printed.clear()
-            for line in _question_lines(question, self._agent):
+            for line in question_lines(question, self._agent):
                 self._write(f"{line}\n")
+            for choice in answer_choices(question):
+                self._write(f"  {choice.key}  {choice.words}\n")
             try:
                 return await self._answer(answer_choices(question))
             except asyncio.CancelledError:
@@ -126,8 +128,11 @@ class TerminalApproval:
         return data.decode(errors="replace") if data else None
 
 
-def _question_lines(question: PermissionQuestion, shown: AgentId) -> Iterator[str]:
-    """The lines of a question: who wants what and where, all that would be done, the answers."""
+def question_lines(question: PermissionQuestion, shown: AgentId | None = None) -> Iterator[str]:
+    """The lines of a question: who wants what and where, and all that would be done.
+
+    Names the agent, unless it is the one that is `shown`.
+    """
     name = "" if question.agent == shown else str(question.agent)
     yield ""
     yield _one_row(request_sentence(question, name))
@@ -137,8 +142,6 @@ def _question_lines(question: PermissionQuestion, shown: AgentId) -> Iterator[st
         yield _one_row(question.why)
     for line in approval_lines(question):
         yield from _rows(line, columns())
-    for choice in answer_choices(question):
-        yield f"  {choice.key}  {choice.words}"
 
 
 def _one_row(text: str) -> str:

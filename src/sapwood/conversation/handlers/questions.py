@@ -20,16 +20,22 @@ __all__ = ["answer"]
 
 
 async def answer(call: Call) -> Changed:
-    """Answers the oldest question that waits. Without an argument, shows it."""
+    """Answers the oldest question that waits, or the one whose id comes first.
+
+    Without an answer, shows the question.
+    """
     state = (await call.opened()).state
     waiting = state.open.questions if state.open else ()
     if not waiting:
         raise RefusedError(NoQuestion())
-    first = waiting[0]
+    word, reason = call.first_and_rest
+    first = next((each for each in waiting if each.question == word), None)
+    if first is not None:
+        word, _, reason = reason.partition(" ")
+    first = first or waiting[0]
     [recorded] = await call.space.log.read(call.space.space, call.agent, first.asked, first.asked)
     assert isinstance(recorded.event, QuestionAsked)
     question = msgspec.json.decode(recorded.event.shown, type=PermissionQuestion)
-    word, reason = call.first_and_rest
     given = _answer(word, reason, question)
     if given is None:
         raise call.misused(

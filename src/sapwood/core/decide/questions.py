@@ -14,7 +14,15 @@ def ask_question(inputs: DecisionInput, command: AskQuestion, meta: CommandMeta)
     require_turn(inputs.state, command.turn)
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(
-        QuestionAsked(command.question, command.tool, command.subject, command.shown, command.hash)
+        QuestionAsked(
+            command.question,
+            command.tool,
+            command.subject,
+            command.shown,
+            command.hash,
+            command.of_call,
+            command.until,
+        )
     )
     return draft.accepted()
 

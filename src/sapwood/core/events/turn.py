@@ -160,11 +160,14 @@ class ToolFinished(Struct, frozen=True, omit_defaults=True, gc=False):
     files: tuple[File, ...] = ()
 
 
-class QuestionAsked(Struct, frozen=True, gc=False):
+class QuestionAsked(Struct, frozen=True, omit_defaults=True, gc=False):
     """A tool call needs the permission of a person and waits. Every screen can answer.
 
     `question` is its id, and `subject` a command line or a path. `shown` is the whole question as
-    JSON, with secrets masked; `hash` is that of the question without masks.
+    JSON, with secrets masked; `hash` is that of the question without masks. `call` is the tool
+    call: it has had no effect so far, and starts again after the answer; '' if only the process
+    that asked can continue. A later question of the same call replaces this one. Without an answer,
+    the call is denied at the moment `until`; 0 is no limit.
     """
 
     kind: ClassVar = "question.asked"
@@ -174,6 +177,8 @@ class QuestionAsked(Struct, frozen=True, gc=False):
     subject: str
     shown: str
     hash: str
+    call: str = ""
+    until: int = 0
 
 
 class QuestionAnswered(Struct, frozen=True, omit_defaults=True, gc=False):

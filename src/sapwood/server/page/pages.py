@@ -3,6 +3,7 @@
 from msgspec import structs
 from starlette.responses import HTMLResponse, Response
 
+from sapwood.app.permission_questions import waiting_questions
 from sapwood.conversation.answers import ContextShown
 from sapwood.conversation.context_breakdown import ContextBreakdown
 from sapwood.conversation.cut_preview import cut_plan
@@ -26,7 +27,6 @@ from sapwood.server.page.row_html import RenderedRow, row_html
 from sapwood.server.page.side_html import budget_html, chapters_html, notes_html, warnings_html
 from sapwood.server.page.turn_tree_html import tree_html
 from sapwood.server.problems import refusal_problem
-from sapwood.server.routes.command_api import waiting_questions
 
 __all__ = ["page_endpoints"]
 
@@ -144,7 +144,7 @@ async def calls_piece(call: Exchange) -> Response:
 async def question_piece(call: Exchange) -> Response:
     """The oldest tool call that waits for approval; nothing if there is none."""
     agent = await call.agent()
-    waiting = await waiting_questions(call, agent)
+    waiting = await waiting_questions(call.space.connection, agent)
     if not waiting:
         return Response(status_code=204)
     state = await _state(call, agent)

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from starlette.responses import Response, StreamingResponse
 
-from sapwood.app.permission_questions import PostedQuestion
+from sapwood.app.permission_questions import PostedQuestion, waiting_questions
 from sapwood.app.prompt_end import DriveFailure, PromptProgress
 from sapwood.conversation.turn_lookup import agent_at
 from sapwood.core.commands import AddPin
@@ -36,7 +36,7 @@ from sapwood.server.protocols.caller_calls import (
     waiting_calls,
 )
 from sapwood.server.protocols.openai_prompt import start_conversation
-from sapwood.server.routes.command_api import answer_question, waiting_questions
+from sapwood.server.routes.command_api import answer_question
 
 __all__ = ["ag_ui_endpoints"]
 
@@ -238,7 +238,7 @@ async def _pin(
 async def _answer(call: Exchange, agent: AgentId, entry: _Resume) -> None:
     """Answers a tool call that waits for approval; one that was answered elsewhere is left."""
     call.principal.require("approve")
-    asked = {each.id: each for each in await waiting_questions(call, agent)}
+    asked = {each.id: each for each in await waiting_questions(call.space.connection, agent)}
     posted = asked.get(entry.interrupt_id)
     if posted is not None:
         payload: Mapping[str, object] = entry.payload or {}
@@ -291,7 +291,7 @@ async def _events(
             if not isinstance(what, DriveFailure) and (events := stream.add(what)):
                 yield events
             if isinstance(getattr(what, "event", None), QuestionAsked) and (
-                questions := await waiting_questions(call, agent)
+                questions := await waiting_questions(call.space.connection, agent)
             ):
                 yield stream.interrupted([_interrupt(each) for each in questions])
                 return

@@ -7,12 +7,11 @@ conversation, route or content the id is refused.
 import msgspec
 from starlette.responses import Response
 
-from sapwood.app.permission_questions import PostedQuestion, posted_question, send_answer
+from sapwood.app.permission_questions import PostedQuestion, send_answer, waiting_questions
 from sapwood.conversation.answers import Changed
 from sapwood.conversation.call import Person, typed_request
 from sapwood.conversation.script import CommandStep, TextStep, chunks, parse, with_files
 from sapwood.core.command_table import TABLE, SlashCommand
-from sapwood.core.events import QuestionAsked
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.refusals import Refusal
 from sapwood.core.turn_params import TurnParams
@@ -22,7 +21,7 @@ from sapwood.server.problems import Problem, refusal_problem
 from sapwood.server.routes.file_api import named_files, prompt_parts
 from sapwood.workspace.permissions.permission_gate import Deny
 
-__all__ = ["answer_question", "changing_endpoints", "waiting_questions"]
+__all__ = ["answer_question", "changing_endpoints"]
 
 _FILES = "ids of uploaded files, a list"
 
@@ -154,22 +153,9 @@ async def interrupt(call: Exchange) -> Response:
     return json_response({"message": done.message, "events": done.events})
 
 
-async def waiting_questions(call: Exchange, agent: AgentId) -> list[PostedQuestion]:
-    """The tool calls of an agent that wait for approval, oldest first."""
-    connection = call.space.connection
-    state = (await connection.dispatcher.open(agent)).state
-    found: list[PostedQuestion] = []
-    for each in state.open.questions if state.open else ():
-        [recorded] = await connection.log.read(connection.space, agent, each.asked, each.asked)
-        if isinstance(recorded.event, QuestionAsked):
-            posted = posted_question(recorded.event)
-            found += [posted] if posted else []
-    return found
-
-
 async def list_permissions(call: Exchange) -> Response:
     """The tool calls that wait for approval, with the exact text and its hash."""
-    found = await waiting_questions(call, await call.agent())
+    found = await waiting_questions(call.space.connection, await call.agent())
     return json_response({"questions": found})
 
 
@@ -178,7 +164,8 @@ async def answer_permission(call: Exchange) -> Response:
     agent = await call.agent()
     body = await call.body()
     asked = call.request.path_params["question"]
-    posted = next((q for q in await waiting_questions(call, agent) if q.id == asked), None)
+    waiting = await waiting_questions(call.space.connection, agent)
+    posted = next((each for each in waiting if each.id == asked), None)
     if posted is None:
         raise Problem(409, "No question", "This question was answered already, or its turn ended.")
     allows = await answer_question(

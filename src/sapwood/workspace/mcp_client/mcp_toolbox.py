@@ -126,7 +126,8 @@ class McpToolbox:
             arguments = _arguments(use)
             action = OtherAction(use.call.name, tool.reads)
             workspace = use.workspace.worktree or use.workspace.folder
-            await self._gate.require(action, use.agent, workspace, use.call.args, use.mode)
+            shown, call = use.call.args, use.call.id
+            await self._gate.require(action, use.agent, workspace, shown, use.mode, call)
             return await self._call(tool, arguments)
         except ToolBlocked as blocked:
             return ToolOutcome(str(blocked), error=True, blocked=blocked.remedy)

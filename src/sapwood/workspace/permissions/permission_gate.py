@@ -68,7 +68,8 @@ class PermissionQuestion(Struct, frozen=True):
     `preview` shows what would be done: a command line, or the lines of a file that change. `folder`
     is where a command would run, in the workspace; empty for its top. `always` are the rules that
     the answer `AllowAlways` adds, if there are such. `offers` are the ways to allow it, the
-    narrowest first.
+    narrowest first. `call` is the tool call, which can start again after the answer; '' if it
+    cannot. `held`: only the process that asks has the exact text of the call, because of a secret.
     """
 
     agent: AgentId
@@ -80,6 +81,8 @@ class PermissionQuestion(Struct, frozen=True):
     always: PermissionRules = ()
     folder: str = ""
     offers: tuple[PermissionOffer, ...] = ()
+    call: str = ""
+    held: bool = False
 
 
 class AllowOnce(Struct, frozen=True, tag="once"):
@@ -183,11 +186,13 @@ class PermissionGate:
         workspace: str,
         preview: str = "",
         mode: PermissionMode = "ask",
+        call: str = "",
     ) -> None:
         """Returns if the action is allowed, if needed after a question.
 
-        Raises `ToolBlocked` if rules or the mode do not allow it, or if nobody can be asked, and
-        `ToolError` if the person says no.
+        `call` is the tool call, if it can start again after the answer. Raises `ToolBlocked` if
+        rules or the mode do not allow it, or if nobody can be asked, `ToolError` if the person says
+        no, and `AnswerAwaited` if the answer may take long.
         """
         granted = await self.granted_to(agent)
         decision = self.decision(action, workspace, granted, mode)
@@ -201,7 +206,7 @@ class PermissionGate:
         async with lock:  # one question at a time, because its answer may settle the next one
             decision = self.decision(action, workspace, granted, mode)
             if decision.verdict != "allow":
-                await self._ask(action, agent, workspace, preview, decision)
+                await self._ask(action, agent, workspace, preview, decision, call)
 
     async def _ask(
         self,
@@ -210,6 +215,7 @@ class PermissionGate:
         workspace: str,
         preview: str,
         decision: PermissionDecision,
+        call: str,
     ) -> None:
         assert self._approve is not None
         subject = _subject(action)
@@ -223,6 +229,7 @@ class PermissionGate:
             decision.remedy,
             _folder(action),
             _offers(action, decision, workspace),
+            call,
         )
         question = await asyncio.to_thread(_masked, question, action, self._secrets)
         try:
@@ -259,7 +266,13 @@ def _masked(
         return question
     why = f"{question.why} Secrets are masked in this question; the tool gets the exact text."
     return structs.replace(
-        question, subject=subject, preview=preview, why=why, always=(), offers=question.offers[:1]
+        question,
+        subject=subject,
+        preview=preview,
+        why=why,
+        always=(),
+        offers=question.offers[:1],
+        held=True,
     )
 
 

@@ -1,0 +1,94 @@
+"""`sapwood answer`: lists the tool calls that wait for approval, and answers them."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from sapwood.cli.command import command as subcommand
+from sapwood.cli.exit_codes import Exit
+from sapwood.cli.invocation import Invocation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sapwood.app.permission_questions import PostedQuestion
+
+__all__ = ["command"]
+
+_ANSWERS = click.Choice(["yes", "always", "no"])
+
+
+@subcommand(
+    examples=[
+        "sapwood answer",
+        "sapwood answer 5f1c yes",
+        "sapwood answer 5f1c always",
+        'sapwood answer 5f1c no "use the test database"',
+    ]
+)
+@click.argument("question", required=False)
+@click.argument("answer", type=_ANSWERS, required=False)
+@click.argument("reason", required=False, default="")
+@click.pass_obj
+def command(invocation: Invocation, question: str | None, answer: str | None, reason: str) -> Exit:
+    """List the tool calls that wait for approval, or answer one.
+
+    QUESTION is the id that the list shows, or its beginning. The answer is yes for this call,
+    always for this call and later ones like it, or no with a REASON for the model. A question waits
+    until somebody answers it, here, on a screen or on the page, unless ask_seconds is set. A
+    worker, a server, or the next screen that opens the conversation continues the turn.
+    """
+    return invocation.run(lambda: _answer(invocation, question, answer, reason))
+
+
+async def _answer(
+    invocation: Invocation, question: str | None, answer: str | None, reason: str
+) -> Exit:
+    from sapwood.app.conversation_service import offline_service
+    from sapwood.app.permission_questions import all_waiting_questions
+    from sapwood.cli.run.run_output import TextOutput
+    from sapwood.cli.run.script_player import ScriptPlayer
+    from sapwood.cli.tool_call_origin import is_in_tool_call
+    from sapwood.conversation.script import CommandStep
+    from sapwood.core.command_table import TABLE
+
+    async with invocation.connected_for_commands() as connection:
+        waiting = await all_waiting_questions(connection)
+        if question is None or answer is None:
+            found = waiting if question is None else [_chosen(waiting, question)]
+            for line in _lines(found):
+                click.echo(line)
+            return Exit.OK
+        posted = _chosen(waiting, question)
+        service = offline_service(connection, invocation.config)
+        by_model = is_in_tool_call()
+        output = TextOutput(notes=False)
+        player = ScriptPlayer(service, posted.question.agent, output, by_model=by_model)
+        step = CommandStep(TABLE["answer"], f"{posted.id} {answer} {reason}".rstrip())
+        return (await player.play((step,))).exit
+
+
+def _chosen(waiting: "list[PostedQuestion]", typed: str) -> "PostedQuestion":
+    """The one question whose id starts like this. Raises `SapwoodError`."""
+    from sapwood.core.errors import RefusedError, SapwoodError
+    from sapwood.core.refusals import NoQuestion
+
+    found = [posted for posted in waiting if posted.id.startswith(typed)]
+    if not found:
+        raise RefusedError(NoQuestion())
+    if len(found) > 1:
+        raise SapwoodError(
+            f"{len(found)} questions start with '{typed}'. Give more of the id: "
+            f"{', '.join(posted.id for posted in found)}."
+        )
+    return found[0]
+
+
+def _lines(waiting: "list[PostedQuestion]") -> "Iterator[str]":
+    from sapwood.cli.run.terminal_approval import question_lines
+
+    if not waiting:
+        yield "No tool call waits for approval."
+    for posted in waiting:
+        yield from question_lines(posted.question)
+        yield f"To answer, type: sapwood answer {posted.id} yes (or always, or no)"

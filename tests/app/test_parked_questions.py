@@ -1,0 +1,203 @@
+"""A turn that asks a person is parked: any process continues it after the answer, however late."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+
+from sapwood.api import Agent, Sapwood
+from sapwood.app.agent_runner import AgentRunner
+from sapwood.app.connection import Connection, connect
+from sapwood.app.permission_questions import (
+    PermissionQuestions,
+    PostedQuestion,
+    all_waiting_questions,
+    send_answer,
+)
+from sapwood.core.content import ToolCall
+from sapwood.core.events import QuestionAsked, ToolFinished, ToolStarted
+from sapwood.core.view import Request
+from sapwood.engine import LocalEngine
+from sapwood.runtime import tool_calls
+from sapwood.runtime.clock_and_ids import now
+from sapwood.testing import PlannedModel
+from sapwood.workspace.permissions.permission_gate import AllowOnce, Deny
+from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
+
+WRITE = ToolCall("c1", "write_file", '{"path": "out.txt", "content": "done"}')
+SECOND = ToolCall("c2", "write_file", '{"path": "two.txt", "content": "done"}')
+DAYS = 30 * 86_400_000_000
+
+
+def _plan(*calls: ToolCall) -> Callable[[Request, str], list[ToolCall] | str]:
+    return lambda request, heard: list(calls) if heard == "Write it." else f"Heard: {heard}"
+
+
+class Process(Struct):
+    """A process that drives agents and has no screen."""
+
+    connection: Connection
+    runner: AgentRunner
+    engine: LocalEngine
+    model: PlannedModel
+
+
+@asynccontextmanager
+async def process(
+    folder: Path, *calls: ToolCall, seconds: float = 0.0, clock: Callable[[], int] = now
+) -> AsyncGenerator[Process]:
+    connection = await connect(folder / "a.db")
+    asking = PermissionQuestions(connection, seconds=seconds, clock=clock)
+    model, engine = PlannedModel(_plan(*(calls or (WRITE,)))), LocalEngine()
+    runner = AgentRunner(connection, engine, model, WorkspaceToolbox(approve=asking.ask))
+    try:
+        await runner.start()
+        async with asyncio.timeout(60):
+            yield Process(connection, runner, engine, model)
+    finally:
+        await runner.close()
+        await connection.close()
+
+
+async def _asked(at: Process, folder: Path) -> Agent:
+    """An agent of this process whose turn waits for an answer."""
+    agent = await Sapwood(at.connection).start("demo", model="m", folder=str(folder))
+    await agent.run_command("Write it.")
+    await _until(agent, QuestionAsked)
+    await _driven(at)
+    return agent
+
+
+async def _until(agent: Agent, kind: type[object], after: int = 0) -> None:
+    async for recorded in agent.follow(after):
+        if isinstance(recorded.event, kind):
+            return
+
+
+async def _driven(at: Process) -> None:
+    """Waits until the process drives nothing."""
+    while tasks := at.engine._tasks:  # pyright: ignore[reportPrivateUsage] # that nothing is held
+        await asyncio.wait(tasks)
+
+
+async def _answered_elsewhere(folder: Path, answer: AllowOnce | Deny) -> PostedQuestion:
+    """Answers the one question from a process that drives nothing."""
+    connection = await connect(folder / "a.db")
+    try:
+        [posted] = await all_waiting_questions(connection)
+        assert await send_answer(connection, posted, answer) is None
+        return posted
+    finally:
+        await connection.close()
+
+
+async def _continued(folder: Path, name: str = "demo") -> tuple[list[object], PlannedModel]:
+    """Continues the turn in a new process; returns its events and the model."""
+    async with process(folder) as at:
+        agent = await Sapwood(at.connection).find(name)
+        await at.runner.wake(agent.id)
+        async for recorded in agent.follow():
+            if recorded.kind in ("turn.completed", "turn.failed"):
+                break
+        return [recorded.event for recorded in await agent.events()], at.model
+
+
+async def test_a_turn_that_waits_for_an_answer_holds_nothing(tmp_path: Path) -> None:
+    async with process(tmp_path) as at:
+        agent = await _asked(at, tmp_path)
+        state = await agent.state()
+        assert state.open is not None
+        assert state.open.started == ()
+        await at.runner.wake(agent.id)
+        before = state.version
+        await _driven(at)
+        assert (await agent.state()).version == before, "a wake without an answer changes nothing"
+
+
+async def test_a_process_that_is_gone_is_continued_by_another_after_the_answer(
+    tmp_path: Path,
+) -> None:
+    async with process(tmp_path) as at:
+        await _asked(at, tmp_path)
+    await _answered_elsewhere(tmp_path, AllowOnce())
+    assert not (tmp_path / "out.txt").exists()
+    events, _ = await _continued(tmp_path)
+    assert (tmp_path / "out.txt").read_text() == "done"
+    [result] = [each for each in events if isinstance(each, ToolFinished)]
+    assert not result.error
+    assert sum(isinstance(each, QuestionAsked) for each in events) == 1
+
+
+async def test_a_denial_after_the_process_is_gone_reaches_the_model_as_one(tmp_path: Path) -> None:
+    async with process(tmp_path) as at:
+        await _asked(at, tmp_path)
+    await _answered_elsewhere(tmp_path, Deny("not there"))
+    events, model = await _continued(tmp_path)
+    [result] = [each for each in events if isinstance(each, ToolFinished)]
+    assert result.content == "write_file did not run. The user said no: not there"
+    assert any("The user said no" in text for text in model.requests[-1].texts())
+    assert not (tmp_path / "out.txt").exists()
+
+
+async def test_a_question_has_no_limit_by_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with process(tmp_path) as at:
+        agent = await _asked(at, tmp_path)
+        monkeypatch.setattr(tool_calls, "now", lambda: now() + DAYS)
+        await at.runner.wake(agent.id)
+        await _driven(at)
+        assert len(await all_waiting_questions(at.connection)) == 1
+        await _answered_elsewhere(tmp_path, AllowOnce())
+        await at.runner.wake(agent.id)
+        await _until(agent, ToolFinished)
+        assert (tmp_path / "out.txt").read_text() == "done"
+
+
+async def test_a_limit_is_a_setting_and_denies_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = 0
+    async with process(tmp_path, seconds=3_600, clock=lambda: now() + late) as at:
+        agent = await _asked(at, tmp_path)
+        late = DAYS
+        monkeypatch.setattr(tool_calls, "now", lambda: now() + late)
+        await at.runner.wake(agent.id)
+        await _until(agent, ToolFinished)
+        [result] = [e.event for e in await agent.events() if isinstance(e.event, ToolFinished)]
+        assert "nobody is present" in result.content
+        assert result.blocked
+
+
+async def test_an_answer_is_used_only_for_what_was_shown(tmp_path: Path) -> None:
+    """The file changed after the question, so the change that was shown is not what would run."""
+    async with process(tmp_path) as at:
+        await _asked(at, tmp_path)
+    (tmp_path / "out.txt").write_text("somebody else's")
+    await _answered_elsewhere(tmp_path, AllowOnce())
+    async with process(tmp_path) as at:
+        agent = await Sapwood(at.connection).find("demo")
+        await at.runner.wake(agent.id)
+        after = (await agent.state()).version
+        await _until(agent, QuestionAsked, after)
+        assert (tmp_path / "out.txt").read_text() == "somebody else's"
+
+
+async def test_a_call_that_started_after_the_answer_is_not_run_twice(tmp_path: Path) -> None:
+    async with process(tmp_path) as at:
+        agent = await _asked(at, tmp_path)
+        await _answered_elsewhere(tmp_path, AllowOnce())
+        await at.runner.wake(agent.id)
+        await _until(agent, ToolFinished)
+        kinds = [type(each.event) for each in await agent.events()]
+        assert kinds.count(ToolStarted) == 2, "before the question and after the answer"
+
+
+async def test_calls_after_a_question_wait_for_its_answer(tmp_path: Path) -> None:
+    async with process(tmp_path, WRITE, SECOND) as at:
+        await _asked(at, tmp_path)
+        [posted] = await all_waiting_questions(at.connection)
+        assert posted.question.subject == "out.txt"
