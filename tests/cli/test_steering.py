@@ -34,6 +34,13 @@ def test_text_without_a_model_is_sent_elsewhere(sapwood: Sapwooder, demo: str) -
     assert "sapwood run --agent" in ran.err
 
 
+def test_a_styled_answer_is_plain_text_in_a_pipe(sapwood: Sapwooder, demo: str) -> None:
+    shown = sapwood("do", demo, "/recall herons").out
+    assert "Where do herons nest?" in shown
+    assert "␛" not in shown
+    assert "\x1b" not in shown
+
+
 def test_a_mistyped_command_is_refused_with_the_nearest(sapwood: Sapwooder, demo: str) -> None:
     ran = sapwood("do", demo, "/mrak X")
     assert ran.code == 1

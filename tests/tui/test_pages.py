@@ -128,6 +128,26 @@ async def test_a_difference_and_a_rewind_say_what_would_change() -> None:
     await connection.close()
 
 
+async def test_a_filter_that_nothing_matches_hides_the_undo_too_and_enter_does_nothing() -> None:
+    connection = await connect(":memory:")
+    agent = await Sapwood(connection).start("herons")
+    await agent.record("Where do herons nest?", "In trees.")
+    await agent.record("And storks?", "On roofs.")
+    await agent.run_command("/clear 1")
+    async with on_stage(agent.id, connection=connection) as stage:
+        await stage.pilot.press("f3")
+        await stage.sees("undo the last context command")
+        before = (await agent.state()).version
+        await stage.pilot.press(*"nowhere", "enter")
+        await stage.sees("nothing like this")
+        assert "undo the last" not in stage.screen()
+        await stage.pilot.press("enter")
+        await stage.pilot.pause()
+        assert (await agent.state()).version == before
+        assert "nothing like this" in stage.screen()
+    await connection.close()
+
+
 @pytest.mark.filterwarnings("ignore:The model .* is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
 async def test_an_imported_conversation_is_read_marked_and_forked_from(path: Path) -> None:

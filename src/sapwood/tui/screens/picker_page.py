@@ -46,6 +46,9 @@ class PickerPage(ModalPage[str]):
         Binding("pagedown", "scroll(1)", "Preview down", show=False, priority=True),
     ]
 
+    _listed: str | None = None
+    """What was typed into the filter when the list was filled."""
+
     async def items(self, typed: str) -> Sequence[PickerItem]:
         """The lines of the list that match the filter."""
         raise NotImplementedError
@@ -93,6 +96,7 @@ class PickerPage(ModalPage[str]):
     async def fill(self, typed: str) -> None:
         """Fills the list with the lines that match the filter."""
         found = await self.items(typed)
+        self._listed = typed
         if not self.query("#list"):  # the page was closed in the meantime
             return
         options = self.query_one(OptionList)
@@ -115,7 +119,10 @@ class PickerPage(ModalPage[str]):
             static.update(shown)
 
     @on(Input.Submitted, "#filter")
-    def _submitted(self) -> None:
+    async def _submitted(self, event: Input.Submitted) -> None:
+        if self._listed != event.value:  # the list may still be that of what was typed before
+            self.workers.cancel_group(self, LIST)  # pyright: ignore[reportUnknownMemberType]
+            await self.fill(event.value)
         self.pick(self.highlighted)
 
     @on(OptionList.OptionSelected)

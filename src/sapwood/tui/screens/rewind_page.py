@@ -18,6 +18,7 @@ from sapwood.tui.screens.picker_page import PickerItem, PickerPage, prompt_line
 __all__ = ["RewindPage"]
 
 _SHOWN = 40
+_UNDO = "undo the last context command"
 
 
 class RewindPage(PickerPage):
@@ -25,7 +26,7 @@ class RewindPage(PickerPage):
 
     HEADING: ClassVar = "Rewind"
     FOOT: ClassVar = "enter goes back · nothing is lost: /undo · esc closes"
-    NOTHING: ClassVar = "There is nothing to go back to yet."
+    NOTHING: ClassVar = "There is nothing like this to go back to."
 
     def __init__(
         self, connection: Connection, agent: AgentId, command: str = "", *, marks: bool = True
@@ -48,7 +49,7 @@ class RewindPage(PickerPage):
         return [
             PickerItem(place.line, _line(place))
             for place in self._places.values()
-            if words in f"{place.mark} {place.prompt}".casefold() or not (place.mark or place.turn)
+            if words in _words(place).casefold()
         ]
 
     async def preview(self, id: str) -> Content:
@@ -86,11 +87,16 @@ def _part(
     return [*lines, Content("")]
 
 
+def _words(place: RewindPlace) -> str:
+    """What the filter looks for in a line."""
+    return f"{place.mark} {place.prompt}" if place.version or place.turn is not None else _UNDO
+
+
 def _line(place: RewindPlace) -> Content:
     if place.turn is not None:
         return Content.assemble(("  before ", "$faint"), cut(place.prompt, 60) or "(wake-up)")
     if not place.version:
-        return Content.assemble(("↶ ", "$accent"), "undo the last context command")
+        return Content.assemble(("↶ ", "$accent"), _UNDO)
     return Content.assemble(
         ("◆ ", "$mark"),
         (cut(place.mark, 40), "bold"),
