@@ -63,8 +63,14 @@ def test_output_of_tests_that_passed_or_ran_again_is_prunable() -> None:
 
 def test_a_large_result_of_an_older_turn_is_prunable() -> None:
     large = asked("List.", ran("find .", "a/b/c.py\n" * 2_000))
-    assert advice(session(large)).items == ()
-    assert reasons(advice(session(large, *LATER))) == [("large result", "find .")]
+    other = asked("Look around. " + "Much is said here. " * 3_000)
+    assert advice(session(other, large)).items == ()
+    assert reasons(advice(session(other, large, *LATER))) == [("large result", "find .")]
+
+
+def test_a_result_that_is_most_of_the_session_is_named_in_the_newest_turn_too() -> None:
+    large = asked("List.", ran("find .", "a/b/c.py\n" * 2_000))
+    assert reasons(advice(session(large))) == [("large result", "find .")]
 
 
 def test_a_topic_in_the_background_frees_its_turns_and_nothing_twice() -> None:

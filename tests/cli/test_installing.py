@@ -130,3 +130,10 @@ def program(home: Path, name: str, does: str) -> Path:
     (folder / name).write_text(f"#!/bin/sh\n{does}\n")
     (folder / name).chmod(0o755)
     return folder
+
+
+def test_without_a_terminal_installing_says_what_to_give(sapwood: Sapwooder, home: Path) -> None:
+    ran = sapwood("install", "codex", stdin="")
+    assert ran.code != 0
+    assert "--yes" in ran.err
+    assert "Nothing was changed" in ran.err

@@ -6,7 +6,7 @@ from sapwood.conversation.answers import Changed, ContextShown
 from sapwood.conversation.call import Caller, ModelCall
 from sapwood.conversation.script import CommandStep
 from sapwood.core.command_table import TABLE
-from sapwood.core.commands import Clear, Fork, KeepLast, Load, Redo, StartTurn, Undo
+from sapwood.core.commands import Clear, Fork, KeepLast, Load, Redo, Rename, StartTurn, Undo
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.events import ContextLoaded
 from sapwood.core.ids import AgentId, EventRef
@@ -158,3 +158,11 @@ async def test_the_context_counts_it_and_the_timeline_shows_it(desk: Desk) -> No
         timeline.add(recorded)
     assert timeline.rows[-1].kind == "event"
     assert timeline.context == (await desk.dispatcher.open(AGENT)).state.context
+
+
+async def test_a_person_may_name_the_conversation_of_a_place(desk: Desk) -> None:
+    await desk.do(Rename(AGENT, "herons"))
+    done = await loads(desk, "herons:2")
+    assert isinstance(done, Changed)
+    state = (await open_agent(desk.log, desk.space, AGENT)).state
+    assert [each.version for each in state.context.loaded] == [2]

@@ -1,5 +1,6 @@
 """A person's session: what starts a conversation, what is queued, and what waits for a turn."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -14,9 +15,10 @@ from sapwood.conversation.answers import (
 )
 from sapwood.conversation.service import Outcome
 from sapwood.conversation.session import ConversationSession
-from sapwood.core.commands import AddReply, CompleteTurn
+from sapwood.core.commands import AddReply, CompleteTurn, InterruptTurn
 from sapwood.core.content import Text
 from sapwood.core.errors import RefusedError
+from sapwood.core.events import TurnStarted
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import NoConversation, Refusal, UnknownMark
 from tests.conversation.spaces import service_of
@@ -39,6 +41,12 @@ async def session(desk: Desk) -> ConversationSession:
 def empty(desk: Desk) -> ConversationSession:
     """A session before the first message."""
     return ConversationSession(service_of(desk), "here")
+
+
+async def prompts(desk: Desk) -> list[str]:
+    """The texts that opened turns."""
+    found = [each.event for each in await desk.log.read(desk.space, AGENT)]
+    return [part.text for event in found if isinstance(event, TurnStarted) for part in event.prompt]
 
 
 async def ends_turn(desk: Desk) -> None:
@@ -74,11 +82,62 @@ async def test_text_is_queued_while_a_turn_is_open_and_sent_when_it_ends(
 ) -> None:
     assert await kinds(session.submit("one")) == [Prompted]
     assert await kinds(session.submit("two")) == []
-    assert list(session.queue) == ["two"]
+    assert [each.text for each in await session.queue()] == ["two"]
     assert await kinds(session.turn_ended()) == []
     await ends_turn(desk)
     assert await kinds(session.turn_ended()) == [Prompted]
-    assert not session.queue
+    assert not await session.queue()
+
+
+async def test_the_queue_outlives_the_process_that_showed_it(
+    desk: Desk, session: ConversationSession
+) -> None:
+    await kinds(session.submit("one"))
+    await kinds(session.submit("two"))
+    await ends_turn(desk)
+    other = ConversationSession(service_of(Desk(desk.log)), "here", AGENT)
+    assert [each.text for each in await other.queue()] == ["two"]
+    assert await kinds(other.submit("")) == [Prompted]
+    assert await prompts(desk) == ["one", "two"]
+
+
+async def test_two_screens_that_send_the_queue_open_one_turn(
+    desk: Desk, session: ConversationSession
+) -> None:
+    await kinds(session.submit("one"))
+    await kinds(session.submit("two"))
+    await ends_turn(desk)
+    other = ConversationSession(service_of(Desk(desk.log)), "here", AGENT)
+    await asyncio.gather(kinds(session.turn_ended()), kinds(other.turn_ended()))
+    assert await prompts(desk) == ["one", "two"]
+    assert not await session.queue()
+
+
+async def test_a_process_that_dies_before_it_removes_a_sent_text_sends_it_once(
+    desk: Desk, session: ConversationSession
+) -> None:
+    await kinds(session.submit("one"))
+    await kinds(session.submit("two"))
+    await ends_turn(desk)
+    [queued] = await session.queue()
+    await session.service.prompt(AGENT, "two", command_id=queued.entry)  # and then it dies
+    await ends_turn(desk)
+    other = ConversationSession(service_of(Desk(desk.log)), "here", AGENT)
+    await kinds(other.turn_ended())
+    assert await prompts(desk) == ["one", "two"]
+    assert not await other.queue()
+
+
+async def test_the_newest_queued_text_can_be_taken_back(
+    desk: Desk, session: ConversationSession
+) -> None:
+    await kinds(session.submit("one"))
+    await kinds(session.submit("two"))
+    await kinds(session.submit("three"))
+    assert await session.take_back() == "three"
+    assert [each.text for each in await session.queue()] == ["two"]
+    await session.take_back()
+    assert await session.take_back() == ""
 
 
 async def test_commands_are_carried_out_while_a_turn_is_open(session: ConversationSession) -> None:
@@ -93,7 +152,7 @@ async def test_the_rest_of_a_script_waits_for_its_prompt(
     await kinds(session.submit("two"))
     await ends_turn(desk)
     assert await kinds(session.turn_ended()) == [Changed, Prompted]
-    assert not session.queue
+    assert not await session.queue()
 
 
 async def test_after_an_interrupt_the_queue_waits_until_it_is_sent(
@@ -101,11 +160,10 @@ async def test_after_an_interrupt_the_queue_waits_until_it_is_sent(
 ) -> None:
     await kinds(session.submit("one\n/mark B"))
     await kinds(session.submit("two"))
-    session.pause()
-    await ends_turn(desk)
+    session.drop_rest()
+    await desk.do(InterruptTurn(AGENT))
     assert await kinds(session.turn_ended()) == []
     assert await kinds(session.submit("")) == [Prompted]
-    assert not session.paused
     assert [mark.name for mark in (await desk.dispatcher.open(AGENT)).state.marks] == []
 
 

@@ -203,7 +203,7 @@ async def test_a_dead_agent_is_told_what_to_do(desk: Desk) -> None:
     await desk.do(Kill(AGENT))
     (outcome,) = await sends(desk, "hello")
     assert isinstance(outcome.answer, Refusal)
-    assert "fork it to continue" in outcome.answer.sentence
+    assert "fork it" in outcome.answer.sentence
 
 
 async def test_nothing_is_carried_out_for_nothing(desk: Desk) -> None:

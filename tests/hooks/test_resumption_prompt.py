@@ -97,7 +97,7 @@ def test_a_request_that_came_after_the_preparation_is_the_last_one(caller: HookC
 def test_an_answered_request_is_said_to_be_answered(caller: HookCaller) -> None:
     talk = caller.transcript().ask("Fix the heron module.").say("Done.")
     prompt = context(caller.call("session-start", talk, source="compact"))
-    assert "- Last request and answered, word for word:" in prompt
+    assert "- Last request (answered), word for word:" in prompt
 
 
 def test_nothing_is_told_twice(caller: HookCaller) -> None:

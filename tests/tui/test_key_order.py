@@ -175,7 +175,7 @@ async def test_several_enters_send_each_message_once(screen: Screen) -> None:
 async def test_messages_are_queued_in_the_order_in_which_they_were_sent(screen: Screen) -> None:
     await screen.burst(f"[[sleep: 60]]{ENTER}two{ENTER}three{ENTER}")
     assert (await screen.prompts())[-1] == "[[sleep: 60]]"
-    assert [*screen.app.controller.session.queue] == ["two", "three"]
+    assert [each.text for each in await screen.app.controller.session.queue()] == ["two", "three"]
     await screen.burst(ESCAPE)
 
 

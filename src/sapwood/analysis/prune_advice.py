@@ -57,7 +57,7 @@ def advise_pruning(
     lower case.
     """
     results = list(results_in_view(session, counter))
-    reasons = _reasons(results, _newest(session))
+    reasons = _reasons(results, _newest(session), _size_in_view(session, counter) // 2)
     items = [
         Prunable(reason, result.subject, (result.turn,), result.tokens, counter.exact)
         for result, reason in zip(results, reasons, strict=True)
@@ -73,31 +73,42 @@ def advise_pruning(
     return PruneAdvice(tuple(items), sum(item.tokens for item in items), counter.exact)
 
 
+def _size_in_view(session: Session, counter: Counter) -> int:
+    numbers = [session.numbers[index] for index in session.indexes_in_view]
+    return sum(size_of(turn, counter).tokens for turn in session.numbered(*numbers))
+
+
 def _newest(session: Session) -> set[int]:
     numbers = session.numbers
     return {numbers[index] for index in session.indexes_in_view[-_NEWEST_TURNS:]}
 
 
-def _reasons(results: Sequence[ResultInView], newest: set[int]) -> list[PruneReason | None]:
-    """Returns the reason to prune each result, or None; later results decide first."""
+def _reasons(
+    results: Sequence[ResultInView], newest: set[int], half: int
+) -> list[PruneReason | None]:
+    """Returns the reason to prune each result, or None; later results decide first.
+
+    `half` is half of what is in view: a result larger than that is named in the newest turns too.
+    """
     repeated: set[tuple[str, str]] = set()
     reasons: list[PruneReason | None] = []
     for result in reversed(results):
         key = (result.kind, result.subject)
-        reasons.append(_reason(result, key in repeated, newest))
+        recent = result.turn in newest and result.tokens <= half
+        reasons.append(_reason(result, key in repeated, recent))
         repeated.add(key)
         if result.kind == "written":
             repeated.add(("read", result.subject))
     return reasons[::-1]
 
 
-def _reason(result: ResultInView, is_repeated: bool, newest: set[int]) -> PruneReason | None:
+def _reason(result: ResultInView, is_repeated: bool, is_recent: bool) -> PruneReason | None:
     if result.kind == "read" and is_repeated:
         return "superseded read"
     is_verbose = result.kind == "test" and result.tokens >= _VERBOSE
     if is_verbose and (is_repeated or not result.failed):
         return "test output"
-    if result.tokens >= _LARGE and result.turn not in newest:
+    if result.tokens >= _LARGE and not is_recent:
         return "large result"
     return None
 

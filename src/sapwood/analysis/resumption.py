@@ -134,7 +134,7 @@ def _session_lines(
     if ledger.last_request.strip() and not to_subagent:
         words = _cut_in_middle(ledger.last_request.strip(), counter, int(budget * _REQUEST_SHARE))
         said = _one_line(ledger.last_request, _SENTENCE)
-        answered = " and answered" if _is_answered(session) else ""
+        answered = " (answered)" if _is_answered(session) else ""
         text = f"- Last request{answered}, word for word:\n{_quoted(words)}"
         yield _Line(0, "Current Focus", text, said=said, always=True)
     yield from _failing(ledger)

@@ -14,6 +14,7 @@ __all__ = [
     "INPUT_LIMIT",
     "Progress",
     "columns",
+    "confirmed",
     "file_text",
     "given_text",
     "piped_text",
@@ -26,6 +27,23 @@ INPUT_LIMIT = 1_000_000
 _NARROWEST = 24
 _BAR_WIDTH = 24
 _REDRAW_SECONDS = 0.1
+
+
+def confirmed(question: str) -> bool:
+    """Asks a question whose answer is yes by default.
+
+    Raises `SapwoodError` if nobody can answer.
+    """
+    from sapwood.core.errors import SapwoodError
+
+    try:
+        return click.confirm(question, default=True)
+    except click.Abort:
+        if sys.stdin is not None and sys.stdin.isatty():
+            raise  # ctrl+c
+        raise SapwoodError(
+            "Nothing was changed: there is no terminal to ask on. To agree beforehand, give --yes."
+        ) from None
 
 
 def columns() -> int:

@@ -50,6 +50,11 @@ def shell_message(refusal: Refusal) -> str:
                 f"{command} is not possible while a turn is open. Wait until it ends, continue it "
                 f"with 'sapwood run --agent {name}', or stop it with 'sapwood interrupt {name}'."
             )
+        case NotRunning(agent, "archived"):
+            return (
+                f"Agent '{agent}' is archived. Its log can be read. To continue it, type: "
+                f"sapwood do {agent} /unarchive; to continue a copy: sapwood fork {agent}"
+            )
         case NotRunning(agent, status):
             return (
                 f"Agent '{agent}' is {status}. Its log can be read; "

@@ -57,7 +57,7 @@ from sapwood.core.errors import RefusedError
 from sapwood.core.events import HUMAN, Actor, InstructionText, ModelCalled, Pin, Recorded
 from sapwood.core.executor import PROGRAMS, program_executor
 from sapwood.core.ids import AgentId
-from sapwood.core.log_values import Order
+from sapwood.core.log_values import DECLARATIONS, Order
 from sapwood.core.refusals import (
     BadArguments,
     BadSetting,
@@ -455,7 +455,7 @@ class ConversationService:
             label=label,
             order=order,
         )
-        return AgentTree(tuple(found))
+        return AgentTree(tuple([each for each in found if each.source not in DECLARATIONS]))
 
     async def step(
         self,

@@ -1,7 +1,7 @@
 """A person's session: the current agent, and what waits for the end of its turn.
 
-Prompts that come while a turn is open are queued. The steps after a prompt wait until its turn has
-ended, so that a script runs in the order in which it was written.
+Prompts that come while a turn is open are queued in the log. The steps after a prompt wait until
+its turn has ended, so that a script runs in the order in which it was written.
 """
 
 import asyncio
@@ -12,9 +12,12 @@ from sapwood.conversation.answers import ConversationStarted
 from sapwood.conversation.prompt_files import with_named_files
 from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, has_prompt, parse
 from sapwood.conversation.service import ConversationService, Outcome
+from sapwood.core.commands import QueuePrompt, UnqueuePrompt
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, title_of
 from sapwood.core.refusals import NoConversation, Refusal
+from sapwood.core.state import QueuedPrompt
+from sapwood.runtime.clock_and_ids import command_meta, new_nonce
 
 __all__ = ["ConversationSession"]
 
@@ -22,8 +25,9 @@ __all__ = ["ConversationSession"]
 class ConversationSession:
     """Carries out what a person sends, one conversation at a time.
 
-    `queue` holds submissions that wait for the end of the turn. `paused` is true after an
-    interrupt with a full queue: nothing more is sent until the person asks for it.
+    Submissions that come while a turn is open wait in the agent's log, so that every screen shows
+    them and sends them, also after a crash. After an interrupt nothing is sent until the person
+    asks for it.
     """
 
     def __init__(
@@ -32,8 +36,6 @@ class ConversationSession:
         self.service = service
         self.folder = folder
         self.agent = agent
-        self.queue: deque[str] = deque()
-        self.paused = False
         self._rest: deque[Script] = deque()
 
     async def is_working(self) -> bool:
@@ -59,7 +61,7 @@ class ConversationSession:
             async for outcome in self.send_next():
                 yield outcome
         elif has_prompt(script) and (self._rest or await self.is_working()):
-            self.queue.append(text)
+            await self._queue(text)
         else:
             async for outcome in self._play(list(chunks(script))):
                 yield outcome
@@ -70,8 +72,8 @@ class ConversationSession:
             yield outcome
 
     async def turn_ended(self) -> AsyncGenerator[Outcome]:
-        """Sends what waited, unless the session is paused."""
-        if not self.paused:
+        """Sends what waited, unless the turn was interrupted."""
+        if not await self._was_interrupted():
             async for outcome in self.send_next():
                 yield outcome
 
@@ -79,24 +81,75 @@ class ConversationSession:
         """Sends what waited, once no turn is open: first the rest of a script, then the queue."""
         if await self.is_working():
             return
-        self.paused = False
         rest, self._rest = list(self._rest), deque()
         async for outcome in self._play(rest):
             yield outcome
             if isinstance(outcome.answer, Refusal):
                 return
-        if self.queue and not self._rest and not await self.is_working():
-            async for outcome in self.submit(self.queue.popleft()):
+        queue = await self.queue()
+        if queue and not self._rest and not await self.is_working():
+            async for outcome in self._send_queued(queue[0]):
                 yield outcome
 
-    def pause(self) -> None:
-        """Keeps what is queued back, and drops what was left of a script."""
-        self.paused = bool(self.queue)
-        self._rest.clear()
+    async def queue(self) -> tuple[QueuedPrompt, ...]:
+        """The texts that wait for the end of the turn, in the order in which they are sent."""
+        if self.agent is None:
+            return ()
+        return (await self.service.services.space.dispatcher.open(self.agent)).state.queue
+
+    async def take_back(self) -> str:
+        """Takes the newest text out of the queue and returns it; '' if there is none."""
+        for newest in reversed(await self.queue()):
+            if await self._unqueue(newest):
+                return newest.text
+        return ""
 
     def drop_rest(self) -> None:
         """Drops what was left of a script."""
         self._rest.clear()
+
+    async def _queue(self, text: str) -> None:
+        """Puts a submission into the queue. Raises `RefusedError`."""
+        assert self.agent is not None
+        command = QueuePrompt(self.agent, new_nonce(), text)
+        done = await self.service.services.space.dispatcher.dispatch(command, command_meta())
+        if isinstance(done, Refusal):
+            raise RefusedError(done)
+
+    async def _unqueue(self, queued: QueuedPrompt) -> bool:
+        """Takes a text out of the queue; returns false if another screen did."""
+        assert self.agent is not None
+        command = UnqueuePrompt(self.agent, queued.entry)
+        done = await self.service.services.space.dispatcher.dispatch(command, command_meta())
+        return not isinstance(done, Refusal)
+
+    async def _send_queued(self, queued: QueuedPrompt) -> AsyncGenerator[Outcome]:
+        """Sends a queued text once, whatever other screens do.
+
+        A prompt alone opens its turn by a command with the id of the entry: if two screens send it,
+        or a process dies before the entry is removed, it opens one turn. A script with commands is
+        removed first.
+        """
+        script = parse(queued.text)
+        if isinstance(script, Refusal) or self.agent is None:  # a later version wrote it
+            await self._unqueue(queued)
+        elif len(script) == 1 and isinstance(script[0], TextStep):
+            agent = self.agent
+            script = await asyncio.to_thread(with_named_files, script)
+            answer = await self.service.prompt(agent, script[0].parts, command_id=queued.entry)
+            if not isinstance(answer, Refusal):
+                await self._unqueue(queued)
+            yield Outcome(script[0], answer, agent)
+        elif await self._unqueue(queued):
+            async for outcome in self.submit(queued.text):
+                yield outcome
+
+    async def _was_interrupted(self) -> bool:
+        """Whether the last turn of the agent was interrupted."""
+        if self.agent is None:
+            return False
+        opened = await self.service.services.space.dispatcher.open(self.agent)
+        return any(turn.status == "interrupted" for turn in opened.live.turns[-1:])
 
     async def _play(self, script: list[Script]) -> AsyncGenerator[Outcome]:
         for number, chunk in enumerate(script):

@@ -67,6 +67,7 @@ __all__ = [
     "MakeCheckpoint",
     "MaskResults",
     "MissCheckpoint",
+    "QueuePrompt",
     "ReadMail",
     "RecordAssumed",
     "RecordDifference",
@@ -89,6 +90,7 @@ __all__ = [
     "Unarchive",
     "Undo",
     "Unfocus",
+    "UnqueuePrompt",
 ]
 
 
@@ -228,6 +230,19 @@ class Fork(_Command, frozen=True):
     workspace: Workspace | None = None
     change: SettingsChange | None = None
     continues: bool = False
+
+
+class QueuePrompt(_Command, frozen=True):
+    """Keep a text until the open turn has ended. `entry` is a new id."""
+
+    entry: str
+    text: str
+
+
+class UnqueuePrompt(_Command, frozen=True):
+    """Take a text out of the queue, because it was sent or a person changes it."""
+
+    entry: str
 
 
 class Archive(_Command, frozen=True):
@@ -616,6 +631,8 @@ Command = (
     | AddPin
     | Load
     | RemovePin
+    | QueuePrompt
+    | UnqueuePrompt
     | Focus
     | Unfocus
     | DeclareNote

@@ -40,6 +40,7 @@ from sapwood.core.state import (
     Letter,
     OpenQuestion,
     OpenTurn,
+    QueuedPrompt,
     Reverting,
     State,
 )
@@ -102,6 +103,11 @@ def _applied(state: State, recorded: Recorded) -> State:
         case events.PinRemoved():
             left = tuple(pin for pin in state.pins if pin.name != event.name)
             return structs.replace(state, pins=left)
+        case events.PromptQueued(entry, text):
+            return structs.replace(state, queue=(*state.queue, QueuedPrompt(entry, text)))
+        case events.PromptUnqueued(entry):
+            rest = tuple([each for each in state.queue if each.entry != entry])
+            return structs.replace(state, queue=rest)
         case events.InstructionsRead():
             head = state.context.head
             return structs.replace(state, instructions=event.texts, instructions_head=head)

@@ -16,6 +16,7 @@ from sapwood.core.tags import Tags
 from sapwood.core.token_count import Count
 
 __all__ = [
+    "DECLARATIONS",
     "AgentSummary",
     "Append",
     "AvailabilityListener",
@@ -41,6 +42,13 @@ AvailabilityListener = Callable[[str], None]
 """Called with the reason when a database does not answer, and with "" when it answers again."""
 
 
+DECLARATIONS = frozenset({"project", "session"})
+"""The sources of agents that hold what was declared for a project or a session.
+
+They have no conversation, and lists leave them out.
+"""
+
+
 class AgentSummary(Struct, frozen=True, omit_defaults=True):
     """What lists show of an agent without opening it. Updated at every commit.
 
@@ -48,8 +56,9 @@ class AgentSummary(Struct, frozen=True, omit_defaults=True):
     them, and leave `tags` the last field.
     `tokens` is the size of the live history, and `exact` whether it was counted or estimated.
     `working`: a turn is open, so the agent has work to do. `asking`: its tool call waits for
-    approval. `source` and `session` are the program of an imported agent and its id there. `tags`
-    are its owner, labels and metadata; None if none were ever given.
+    approval. `worktree` and `branch` are those of its workspace. `source` and `session` are the
+    program of an imported agent and its id there. `tags` are its owner, labels and metadata; None
+    if none were ever given.
 
     >>> AgentSummary(AgentId("abc123"), version=7, name="demo", unread=2).status
     'running'
@@ -71,6 +80,8 @@ class AgentSummary(Struct, frozen=True, omit_defaults=True):
     source: str = ""
     session: str = ""
     asking: bool = False
+    worktree: str = ""
+    branch: str = ""
     tags: Tags | None = None
 
     @property
@@ -261,5 +272,7 @@ def summary_of(state: State, history: Count) -> AgentSummary:
         source=state.origin.source if state.origin else "",
         session=state.origin.session if state.origin else "",
         asking=state.open is not None and bool(state.open.questions) and state.status == "running",
+        worktree=state.workspace.worktree,
+        branch=state.workspace.branch,
         tags=state.tags,
     )

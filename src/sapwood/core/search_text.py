@@ -44,6 +44,8 @@ def text_of(event: Event) -> str:
             return event.text
         case events.ContextRewound():
             return event.note
+        case events.PromptQueued():
+            return event.text
         case events.MailSent() | events.MailReceived():
             return event.text
         case events.PinAdded():
@@ -76,6 +78,7 @@ def text_of(event: Event) -> str:
             | events.TurnLeased()
             | events.ModelCalled()
             | events.QuestionAsked()
+            | events.PromptUnqueued()
             | events.QuestionAnswered()
             | events.ReplyStreamed()
             | events.ToolStarted()

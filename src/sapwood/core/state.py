@@ -38,6 +38,7 @@ __all__ = [
     "MARKS_KEPT",
     "NOTES_LIMIT",
     "PINS_LIMIT",
+    "QUEUE_LIMIT",
     "UNDO_DEPTH",
     "WAITING_LIMIT",
     "WINDOW_STEPS",
@@ -48,6 +49,7 @@ __all__ = [
     "Letter",
     "OpenQuestion",
     "OpenTurn",
+    "QueuedPrompt",
     "Reverting",
     "State",
     "Status",
@@ -61,6 +63,9 @@ WINDOW_STEPS = 8
 
 MARKS_KEPT = 256
 """The most marks of an agent; one more drops the oldest."""
+
+QUEUE_LIMIT = 64
+"""The most texts in the queue of an agent; one more is refused."""
 
 PINS_LIMIT = 64
 """The most pins of an agent; one more is refused."""
@@ -133,6 +138,13 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     lease: Lease | None = None
     params: TurnParams | None = None
     trace: str = ""
+
+
+class QueuedPrompt(Struct, frozen=True):
+    """A text that waits for the end of the open turn, and its id."""
+
+    entry: str
+    text: str
 
 
 class Letter(Struct, frozen=True, omit_defaults=True):
@@ -208,7 +220,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     `instructions` stand before the user's own system prompt; `instructions_head` is `head` at the
     last start of a turn: until it moves, they stay. `tags` are the owner, labels and metadata; None
     if none were ever given. `erased` are the agents of the newest erasures that reached this log:
-    mail of theirs that a running tool still has is not stored again.
+    mail of theirs that a running tool still has is not stored again. `queue` are the texts that
+    people sent while a turn was open, in the order in which they are to be sent.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
@@ -255,6 +268,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     instructions_head: TurnRef | None = None
     tags: Tags | None = None
     erased: tuple[AgentId, ...] = ()
+    queue: tuple[QueuedPrompt, ...] = ()
 
     def ratio(self, model: str = "") -> Calibration:
         """The calibration of token estimates for a model, from the usage that it reported."""

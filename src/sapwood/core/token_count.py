@@ -4,7 +4,16 @@ from typing import Protocol
 
 from msgspec import Struct
 
-__all__ = ["ESTIMATORS", "ZERO", "Calibration", "Count", "Counter", "is_exact", "show"]
+__all__ = [
+    "ESTIMATORS",
+    "ZERO",
+    "Calibration",
+    "Count",
+    "Counter",
+    "is_exact",
+    "show",
+    "show_tokens",
+]
 
 
 class Count(Struct, frozen=True):
@@ -58,6 +67,15 @@ def show(count: Count) -> str:
     '~77k'
     """
     return ("" if count.exact else "~") + _digits(count.tokens)
+
+
+def show_tokens(count: Count) -> str:
+    """The count with its unit.
+
+    >>> [show_tokens(Count(n, exact=True)) for n in (1, 950, 77_123)]
+    ['1 token', '950 tokens', '77k tokens']
+    """
+    return f"{show(count)} {'token' if count.tokens == 1 else 'tokens'}"
 
 
 def _digits(number: int) -> str:

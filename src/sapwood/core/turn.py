@@ -351,6 +351,8 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 | kinds.SettingsChanged()
                 | kinds.PinAdded()
                 | kinds.PinRemoved()
+                | kinds.PromptQueued()
+                | kinds.PromptUnqueued()
                 | kinds.FileAdded()
                 | kinds.InstructionsRead()
                 | kinds.Focused()

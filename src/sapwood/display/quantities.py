@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from sapwood.core.budget import Budget
 from sapwood.core.content import Usage
-from sapwood.core.token_count import Count, show
+from sapwood.core.token_count import Count, show, show_tokens
 
 __all__ = [
     "ago",
@@ -38,7 +38,7 @@ def edge_text(budget: Budget) -> str:
     'history 62k of 100k cap · 62 %'
     """
     if budget.share is None:
-        return f"{show(budget.total)} tokens"
+        return show_tokens(budget.total)
     share = f"{budget.share:.0%}".replace("%", " %")
     limit = show(Count(budget.limit, exact=True))
     if budget.edge == "cap":

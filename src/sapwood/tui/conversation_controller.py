@@ -215,10 +215,10 @@ class ConversationController:
             await self.running.wake(self.agent)
 
     async def interrupt(self) -> bool:
-        """Interrupts the open turn and pauses the queue; returns false if no turn is open."""
+        """Interrupts the open turn; returns false if no turn is open. The queue then waits."""
         if self.agent is None or not await self.session.is_working():
             return False
-        self.session.pause()
+        self.session.drop_rest()
         await self.running.interrupt(self.agent, "by the user")
         return True
 

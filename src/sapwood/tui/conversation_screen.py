@@ -116,6 +116,8 @@ class ConversationScreen(ConversationView):
         elif self.composer.text in ("", text):
             self._refused_text = text
             self.composer.put(text)
+            if text.startswith("/"):  # what is typed next replaces a command, and is not added
+                self.composer.select_all()
         await self._refresh_surroundings()
 
     @work(group=_SLOW)
@@ -189,10 +191,10 @@ class ConversationScreen(ConversationView):
         self.query_one(CompletionPopup).offer([])
 
     @on(Composer.Recalled)
-    def _recalled(self) -> None:
-        if self.controller.session.queue:
-            self.composer.put(self.controller.session.queue.pop())
-            self._show_queue()
+    async def _recalled(self) -> None:
+        if text := await self.controller.session.take_back():
+            self.composer.put(text)
+            await self._refresh_surroundings()
         else:
             self.composer.recall()
 

@@ -367,7 +367,7 @@ class ConversationView(Screen[None]):
         self._since = (self._since or time.monotonic()) if busy else None
         cost = found.state.spent.cost if found.state else 0
         self.query_one(StatusLine).status = Status(found.budget, cost, self._progress())
-        self._show_queue()
+        self._show_queue(found)
         self._show_panels(found)
         self.attention.title(self.controller.folder, working=busy)
 
@@ -395,8 +395,10 @@ class ConversationView(Screen[None]):
         """The activity for the status line, with its duration."""
         if self._since is None:
             return "… reading earlier messages" if self.is_reading else ""
+        if self._is_asking and not self._activity:  # the time is that of the person
+            return "waits for your approval · esc interrupts"
         seconds = int(time.monotonic() - self._since)
-        what = self._activity or ("waiting for approval" if self._is_asking else "working")
+        what = self._activity or "working"
         return f"{_SPINNER[seconds % len(_SPINNER)]} {what} {seconds} s · esc interrupts"
 
     @work(group="chapters", exclusive=True)
@@ -450,10 +452,11 @@ class ConversationView(Screen[None]):
         left = len(rows) - len(first)
         return "\n".join([*first, f"… {left:,} more lines: {key} shows all"])
 
-    def _show_queue(self) -> None:
+    def _show_queue(self, found: Surroundings) -> None:
         queue = self.query_one("#queue", Static)
-        queue.display = bool(self.controller.session.queue)
-        lines = [f"» queued: {one_line(text)}" for text in self.controller.session.queue]
-        if self.controller.session.paused and lines:
+        waiting = found.state.queue if found.state else ()
+        queue.display = bool(waiting)
+        lines = [f"» queued: {one_line(each.text)}" for each in waiting]
+        if lines and not found.is_working:
             lines[-1] += "   (enter sends, ↑ edits)"
         queue.update("\n".join(lines))

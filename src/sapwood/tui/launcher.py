@@ -24,10 +24,9 @@ __all__ = ["ScreenExit", "open_screen", "require_textual", "warnings_shown"]
 
 
 class ScreenExit(Struct, frozen=True):
-    """What is left when the screen closes: the shown agent, and queued messages not sent."""
+    """What is left when the screen closes: the shown agent."""
 
     agent: AgentId | None
-    unsent: tuple[str, ...] = ()
 
 
 def require_textual() -> None:
@@ -93,7 +92,7 @@ async def open_screen(
         await app.controller.close()
     if app.failure is not None:
         raise app.failure
-    return ScreenExit(app.controller.agent, tuple(app.controller.session.queue))
+    return ScreenExit(app.controller.agent)
 
 
 class _WarningHandler(logging.Handler):

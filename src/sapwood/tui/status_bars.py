@@ -10,11 +10,11 @@ from textual.widget import Widget
 from sapwood.config.config_file import Config
 from sapwood.core.budget import Budget
 from sapwood.core.state import State
-from sapwood.core.token_count import Count, show
+from sapwood.core.token_count import Count, show, show_tokens
 from sapwood.display.quantities import edge_text, money
 from sapwood.display.text import one_line
 
-__all__ = ["Status", "StatusLine", "header_line", "welcome_text"]
+__all__ = ["Status", "StatusLine", "budget_bar", "header_line", "welcome_text"]
 
 _BLOCKS = (
     ("system", "$secondary"),
@@ -52,7 +52,7 @@ class StatusLine(Widget):
         if budget is None:
             return doing
         wide = self.size.width >= _WIDE
-        bar = _bar(budget, 12 if status.doing or not wide else 28)
+        bar = budget_bar(budget, 12 if status.doing or not wide else 28)
         line = Content.assemble(doing, bar, " ", _sum(budget))
         cost = Content.styled(f"  {money(status.cost)}" if status.cost else "", "$faint")
         room = self.size.width - line.cell_length - cost.cell_length - 2
@@ -70,21 +70,23 @@ def _blocks(budget: Budget, room: int) -> list[Content]:
     return list(shown.values())
 
 
-def _bar(budget: Budget, width: int) -> Content:
+def budget_bar(budget: Budget, width: int) -> Content:
+    """A bar of so many cells, filled as far as the window is, in the colours of the blocks."""
     whole = max(budget.total.tokens, 1) / min(1.0, budget.share or 1.0)
-    cells = Content("")
+    cells, tokens, filled = Content(""), 0, 0
     for name, colour in _BLOCKS:
-        tokens = _count(budget, name).tokens
-        share = round(width * tokens / whole)
-        cells += Content.styled("█" * (share or (1 if tokens else 0)), colour)
-    free = width - cells.cell_length
-    return cells + Content.styled("░" * free, "$panel-lighten-1")
+        tokens += _count(budget, name).tokens
+        # By the sum up to here: rounding each block on its own would fill cells that are free.
+        upto = round(width * tokens / whole)
+        cells += Content.styled("█" * (upto - filled), colour)
+        filled = upto
+    return cells + Content.styled("░" * (width - filled), "$panel-lighten-1")
 
 
 def _sum(budget: Budget) -> Content:
     colour = ("$foreground", "$warning", "$warning", "$error")[budget.level]
     if budget.share is None:
-        return Content.styled(f"{show(budget.total)} tokens", f"bold {colour}")
+        return Content.styled(show_tokens(budget.total), f"bold {colour}")
     return Content.styled(edge_text(budget), f"bold {colour}")
 
 

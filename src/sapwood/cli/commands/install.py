@@ -23,7 +23,7 @@ def command(agent: str, dry_run: bool, yes: bool) -> None:
     Shows the changes, then asks. Your own settings do not change: Sapwood adds to the files, and
     sapwood uninstall restores every byte. CLAUDE_CONFIG_DIR and CODEX_HOME are respected.
     """
-    from sapwood.cli.console import columns
+    from sapwood.cli.console import columns, confirmed
     from sapwood.display.text import wrapped
     from sapwood.install.agent_program import program_named
     from sapwood.install.file_edits import edit_lines
@@ -40,7 +40,7 @@ def command(agent: str, dry_run: bool, yes: bool) -> None:
         return
     if not plan.edits:
         click.echo(f"Sapwood is connected with {agent} already.")
-    elif yes or click.confirm("Make these changes?", default=True):
+    elif yes or confirmed("Make these changes?"):
         fresh = plan_install(chosen)  # the files may have changed while the question was open
         apply_install(chosen, fresh)
         if fresh.edits != plan.edits:

@@ -74,8 +74,8 @@ async def _print_farewell(connection: "Connection", left: "ScreenExit", prints: 
         from sapwood.cli.output.conversation_printer import print_conversation
 
         await print_conversation(connection, left.agent, columns())
-    for text in left.unsent:
-        click.echo(f"Not sent: {' '.join(text.split())}", err=True)
+    for queued in (await connection.dispatcher.open(left.agent)).state.queue:
+        click.echo(f"Queued, not sent yet: {' '.join(queued.text.split())}", err=True)
     server = f" --server {connection.address}" if connection.server else ""
     click.echo(
         f"Everything is kept. To come back, type: sapwood open {left.agent}{server}", err=True

@@ -19,6 +19,7 @@ def command(agent: str | None, dry_run: bool, yes: bool) -> None:
     Shows the changes, then asks. Restores every byte of the changed files. Archives, the journal
     and imported conversations stay.
     """
+    from sapwood.cli.console import confirmed
     from sapwood.install.agent_program import AGENT_PROGRAMS, AgentProgram, program_named
     from sapwood.install.file_edits import InstallError, edit_lines
     from sapwood.install.installer import apply_uninstall, plan_uninstall
@@ -39,7 +40,7 @@ def command(agent: str | None, dry_run: bool, yes: bool) -> None:
             click.echo()
     if not connected and not problems:
         click.echo(f"Sapwood is not connected with {agent or 'any agent'}.")
-    elif connected and (dry_run or not (yes or click.confirm("Make these changes?", default=True))):
+    elif connected and (dry_run or not (yes or confirmed("Make these changes?"))):
         click.echo("Nothing was changed.")
         connected = []
     for each in connected:

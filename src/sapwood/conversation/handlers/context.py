@@ -1,8 +1,10 @@
 """Handlers of commands that change what the model sees: marks, clears, pins, summaries, reverts."""
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from sapwood.conversation.agent_lookup import find
 from sapwood.conversation.answers import (
     ArgumentNeeded,
     Changed,
@@ -149,7 +151,11 @@ async def load(call: Call) -> Changed:
     place = _PLACE.fullmatch(call.run.args.strip())
     if place is None:
         raise call.misused("A place is AGENT:VERSION, as /recall shows it, or a turn's number.")
-    at = EventRef(AgentId(place["agent"] or call.agent), int(place["version"]))
+    named = AgentId(place["agent"] or call.agent)
+    if place["agent"] and not call.by_model:  # a model names agents by id, and only its own
+        with suppress(RefusedError):  # then there is no such passage
+            named = await find(call.space, place["agent"])
+    at = EventRef(named, int(place["version"]))
     turn = await turn_at(call.space, at)
     if turn is None or (call.by_model and not await _is_own(call, turn)):
         raise RefusedError(NoPassage(str(at)))

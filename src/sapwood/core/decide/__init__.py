@@ -34,6 +34,7 @@ from sapwood.core.commands import (
     MakeCheckpoint,
     MaskResults,
     MissCheckpoint,
+    QueuePrompt,
     ReadMail,
     RecordAssumed,
     RecordDifference,
@@ -57,6 +58,7 @@ from sapwood.core.commands import (
     Unarchive,
     Undo,
     Unfocus,
+    UnqueuePrompt,
 )
 from sapwood.core.decide import agents, contexts, files, questions, sessions, turns
 from sapwood.core.decide.decision import Accepted, Change, Decision, DecisionInput, Refused
@@ -150,6 +152,10 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return agents.add_pin(inputs, command, meta)
         case RemovePin():
             return agents.remove_pin(inputs, command, meta)
+        case QueuePrompt():
+            return agents.queue_prompt(inputs, command, meta)
+        case UnqueuePrompt():
+            return agents.unqueue_prompt(inputs, command, meta)
         case Focus():
             return agents.focus(inputs, command, meta)
         case Unfocus():

@@ -9,6 +9,7 @@ from sapwood.core.commands import (
     DeclareNote,
     Focus,
     Kill,
+    QueuePrompt,
     ReadMail,
     RecordJudgement,
     RemovePin,
@@ -19,6 +20,7 @@ from sapwood.core.commands import (
     TagAgent,
     Unarchive,
     Unfocus,
+    UnqueuePrompt,
 )
 from sapwood.core.content import Note
 from sapwood.core.decide.decision import Accepted, Change, DecisionInput, Draft, Refused
@@ -50,6 +52,8 @@ from sapwood.core.events import (
     Pin,
     PinAdded,
     PinRemoved,
+    PromptQueued,
+    PromptUnqueued,
     SessionJudged,
     SettingsChanged,
     Size,
@@ -61,8 +65,11 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import (
     AgentExists,
     BadSetting,
+    EmptyText,
     NotArchived,
     NotDescendant,
+    NotQueued,
+    QueueFull,
     RootNeedsHuman,
     TooManyNotes,
     TooManyPins,
@@ -79,6 +86,7 @@ from sapwood.core.state import (
     JUDGED_STRETCHES,
     NOTES_LIMIT,
     PINS_LIMIT,
+    QUEUE_LIMIT,
     State,
 )
 from sapwood.core.tags import (
@@ -208,6 +216,28 @@ def add_pin(inputs: DecisionInput, command: AddPin, meta: CommandMeta) -> Accept
     draft.add(PinAdded(pin))
     source = f" from {command.source}" if command.source else ""
     return draft.accepted(f"Pinned '{command.name}'{source}.")
+
+
+def queue_prompt(inputs: DecisionInput, command: QueuePrompt, meta: CommandMeta) -> Accepted:
+    state = inputs.state
+    require_running(state)
+    if not command.text.strip():
+        raise Refused(EmptyText("prompt"))
+    if len(state.queue) >= QUEUE_LIMIT:
+        raise Refused(QueueFull(QUEUE_LIMIT))
+    draft = Draft(state, inputs.live, meta)
+    draft.add(PromptQueued(command.entry, command.text))
+    return draft.accepted("Queued.")
+
+
+def unqueue_prompt(inputs: DecisionInput, command: UnqueuePrompt, meta: CommandMeta) -> Accepted:
+    state = inputs.state
+    require_running(state)
+    if all(each.entry != command.entry for each in state.queue):
+        raise Refused(NotQueued())
+    draft = Draft(state, inputs.live, meta)
+    draft.add(PromptUnqueued(command.entry))
+    return draft.accepted()
 
 
 def remove_pin(inputs: DecisionInput, command: RemovePin, meta: CommandMeta) -> Accepted:

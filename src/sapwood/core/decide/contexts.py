@@ -256,7 +256,7 @@ def undo(inputs: DecisionInput, command: Undo, meta: CommandMeta) -> Accepted:
     else:
         context = _context_before(inputs, step)
     draft = Draft(state, inputs.live, meta)
-    draft.add(ContextUndone(context))
+    draft.add(ContextUndone(context, _named(step)))
     return draft.accepted(f"Undone: {_named(step)}.")
 
 
@@ -267,7 +267,7 @@ def redo(inputs: DecisionInput, command: Redo, meta: CommandMeta) -> Accepted:
         raise Refused(NothingToRedo())
     draft = Draft(state, inputs.live, meta)
     step = state.redo[-1]
-    draft.add(ContextRedone(_context_before(inputs, step)))
+    draft.add(ContextRedone(_context_before(inputs, step), _named(step)))
     return draft.accepted(f"Redone: {_named(step)}.")
 
 

@@ -33,6 +33,8 @@ __all__ = [
     "Pin",
     "PinAdded",
     "PinRemoved",
+    "PromptQueued",
+    "PromptUnqueued",
     "SessionJudged",
     "SettingsChanged",
     "Unfocused",
@@ -180,6 +182,26 @@ class PinRemoved(Struct, frozen=True, gc=False):
     name: str
 
 
+class PromptQueued(Struct, frozen=True, gc=False):
+    """A person sent a text while a turn was open. It waits, and any screen sends it later.
+
+    `entry` is its id, which is also that of the command that opens its turn.
+    """
+
+    kind: ClassVar = "prompt.queued"
+
+    entry: str
+    text: str
+
+
+class PromptUnqueued(Struct, frozen=True, gc=False):
+    """A queued text left the queue: it was sent, or a person took it back to change it."""
+
+    kind: ClassVar = "prompt.unqueued"
+
+    entry: str
+
+
 class FileAdded(Struct, frozen=True, gc=False):
     """A file was uploaded, for prompts that may follow. No request has it before a prompt does."""
 
@@ -281,6 +303,8 @@ AgentEvent = (
     | SettingsChanged
     | PinAdded
     | PinRemoved
+    | PromptQueued
+    | PromptUnqueued
     | FileAdded
     | InstructionsRead
     | Focused

@@ -138,20 +138,28 @@ class ContextReverted(Struct, frozen=True, omit_defaults=True, gc=False):
     marks: tuple[Mark, ...] | None = None
 
 
-class ContextUndone(Struct, frozen=True, gc=False):
-    """The last context command was undone; `context` is the context after it."""
+class ContextUndone(Struct, frozen=True, omit_defaults=True, gc=False):
+    """The last context command was undone; `context` is the context after it.
+
+    `command` is the command that was undone; earlier versions did not record it.
+    """
 
     kind: ClassVar = "context.undone"
 
     context: Context
+    command: str = ""
 
 
-class ContextRedone(Struct, frozen=True, gc=False):
-    """The last undone command was redone; `context` is the context after it."""
+class ContextRedone(Struct, frozen=True, omit_defaults=True, gc=False):
+    """The last undone command was redone; `context` is the context after it.
+
+    `command` is the command that was redone; earlier versions did not record it.
+    """
 
     kind: ClassVar = "context.redone"
 
     context: Context
+    command: str = ""
 
 
 class ResultsMasked(Struct, frozen=True, gc=False):

@@ -83,6 +83,11 @@ class NotRunning(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
+        if self.status == "archived":
+            return (
+                f"Agent '{self.agent}' is archived. Its log can be read. To continue it, type "
+                "/unarchive; to continue a copy, fork it."
+            )
         return f"Agent '{self.agent}' is {self.status}. Its log can be read; fork it to continue."
 
 

@@ -11,7 +11,9 @@ __all__ = [
     "DuplicateCall",
     "NoQuestion",
     "NoTurnOpen",
+    "NotQueued",
     "OtherQuestion",
+    "QueueFull",
     "StaleRequest",
     "TurnEnded",
     "TurnHeld",
@@ -39,6 +41,24 @@ class NoTurnOpen(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return "No turn is open. Start one with a prompt first."
+
+
+class NotQueued(Refusal, frozen=True):
+    """The text is in the queue no more."""
+
+    @property
+    def sentence(self) -> str:
+        return "This text is not in the queue: another screen sent or removed it. Type it again."
+
+
+class QueueFull(Refusal, frozen=True):
+    """The queue has as many texts as it takes."""
+
+    limit: int
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.limit} texts wait in the queue already. Wait for the turn to end."
 
 
 class NoQuestion(Refusal, frozen=True):

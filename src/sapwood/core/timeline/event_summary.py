@@ -56,6 +56,10 @@ def _words(event: Event) -> str:
             return f"{pin.name}{source}: {pin.text}"
         case events.PinRemoved(name):
             return name
+        case events.PromptQueued(_, text):
+            return text
+        case events.PromptUnqueued(entry):
+            return entry
         case events.FileAdded(file):
             return file.text
         case events.InstructionsRead(texts):

@@ -15,7 +15,7 @@ from sapwood.core.events import Event
 from sapwood.core.plural import counted
 from sapwood.core.timeline.event_summary import event_summary
 from sapwood.core.timeline.rows import Banner, Divider, Fold, WayBack
-from sapwood.core.token_count import Count, show
+from sapwood.core.token_count import Count, show, show_tokens
 
 __all__ = [
     "call_arguments",
@@ -69,10 +69,10 @@ def notice(event: Event) -> tuple[str, str]:
             return "↶", f"Files and context as {to.words} · {done.written + done.removed:,} changed"
         case events.ContextLoaded():
             return "❝", f"Loaded turn {_one_line(event_summary(event))}"
-        case events.ContextUndone():
-            return "↶", "Undone"
-        case events.ContextRedone():
-            return "↷", "Redone"
+        case events.ContextUndone(_, command):
+            return "↶", f"Undone: {command}" if command else "Undone"
+        case events.ContextRedone(_, command):
+            return "↷", f"Redone: {command}" if command else "Redone"
         case events.ReplyLost(_, _, tokens):
             size = show(Count(tokens, exact=False))
             return "↻", f"Asked again, may be billed twice ({size} tokens): its process had ended"
@@ -94,6 +94,8 @@ def notice(event: Event) -> tuple[str, str]:
             | events.TurnLeased()
             | events.ModelCalled()
             | events.QuestionAsked()
+            | events.PromptQueued()
+            | events.PromptUnqueued()
             | events.ReplyAdded()
             | events.ReplyStreamed()
             | events.ToolStarted()
@@ -154,8 +156,8 @@ def divider_label(divider: Divider, *, tokens: bool = True, place: str = "") -> 
     "model can't see above · 3 turns clipped · ~1.8k tokens"
     """
     words = f"model can't see above{place} · {counted(divider.turns, 'turn')} clipped"
-    size = show(Count(divider.tokens, divider.exact))
-    return f"{words} · {size} tokens" if tokens else words
+    size = show_tokens(Count(divider.tokens, divider.exact))
+    return f"{words} · {size}" if tokens else words
 
 
 def edge_label(row: Fold | Banner | Divider) -> str:

@@ -217,6 +217,8 @@ class Timeline:
                 | events.TurnLeased()
                 | events.QuestionAsked()
                 | events.QuestionAnswered()
+                | events.PromptQueued()
+                | events.PromptUnqueued()
                 | events.ReplyStreamed()
                 | events.ToolStarted()
                 | events.SummaryDropped()

@@ -10,7 +10,7 @@ from sapwood.conversation.rewind_preview import RewindPlace, preview_rewind, rew
 from sapwood.core.command_table import TABLE
 from sapwood.core.ids import AgentId
 from sapwood.core.plural import counted
-from sapwood.core.token_count import Count, show
+from sapwood.core.token_count import Count, show_tokens
 from sapwood.core.turn import Turn
 from sapwood.display.text import cut
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage, prompt_line
@@ -77,7 +77,7 @@ def _part(
     if not turns:
         return []
     count = counted(len(turns), "turn")
-    head = f"{title}: {count}, {show(size)} tokens"
+    head = f"{title}: {count}, {show_tokens(size)}"
     lines = [Content.styled(head, f"bold {colour}")]
     lines += [
         Content.assemble((f"{sign} ", colour), prompt_line(turn, 90)) for turn in turns[:_SHOWN]

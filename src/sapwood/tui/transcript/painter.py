@@ -30,7 +30,7 @@ from sapwood.core.timeline.row_content import (
 )
 from sapwood.core.timeline.row_labels import call_arguments, divider_label, fold_label
 from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, TimelineRow
-from sapwood.core.token_count import show
+from sapwood.core.token_count import show_tokens
 from sapwood.core.turn import Result
 from sapwood.display.quantities import ago
 from sapwood.display.text import cut, one_line, plain
@@ -130,7 +130,7 @@ class Painter(RowRenderer):
         return self.barred(self.headed(who, place, colour, body, heads), colour, "┃")
 
     def _reply(self, row: Row, reply: ReplyText) -> list[Strip]:
-        tokens = f" · {show(reply.tokens)} tokens" if reply.tokens else ""
+        tokens = f" · {show_tokens(reply.tokens)}" if reply.tokens else ""
         place = f"#{row.version}{tokens}"
         return self._speech(_short(reply.model) if row.heads else "", place, reply.text)
 

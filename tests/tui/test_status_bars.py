@@ -1,0 +1,19 @@
+"""The bar of the status line shows what is used, and no more."""
+
+import pytest
+
+from sapwood.core.budget import Budget
+from sapwood.core.token_count import Count
+from sapwood.tui.status_bars import budget_bar
+
+
+def _count(tokens: int) -> Count:
+    return Count(tokens, exact=True)
+
+
+@pytest.mark.parametrize(("each", "cells"), [(50, 0), (20_000, 1), (250_000, 12)])
+def test_the_bar_is_filled_by_the_sum_and_not_by_the_number_of_blocks(
+    each: int, cells: int
+) -> None:
+    budget = Budget(*(_count(each) for _ in range(4)), _count(0), 1_000_000, 0)
+    assert str(budget_bar(budget, 12)).count("█") == cells
