@@ -1,7 +1,8 @@
 """`python -m tests.engine.another_worker PLACE JOURNAL NAME STORM AGENTS DEAD_AFTER`: a worker.
 
 It drives until it gets SIGTERM. An agent whose name starts with `held` is driven until
-the journal has the note `release`. With a storm it gives work to agents itself, and wakes them.
+the journal has the note `release`; one whose name starts with `blocks` blocks the event loop of the
+worker until then. With a storm it gives work to agents itself, and wakes them.
 """
 
 import asyncio
@@ -10,6 +11,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -97,6 +99,8 @@ def drive_for(journal: DriveJournal, worker: str) -> Callable[[Space, AgentId], 
         try:
             if agent.startswith("held"):
                 await eventually(lambda: journal.noted("release"), within=120)
+            while agent.startswith("blocks") and not journal.noted("release"):
+                time.sleep(0.01)  # noqa: ASYNC251 # as imports do that take long: nothing else runs
             await asyncio.sleep(0)
             how = "done"
         finally:

@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from msgspec import structs
 
 from sapwood.core.ids import AgentId
@@ -12,7 +13,7 @@ from tests.engine.drive_journal import DriveJournal
 from tests.engine.drive_recorder import DriveRecorder
 from tests.engine.eventually import eventually
 
-ADA, HELD = AgentId("ada"), AgentId("held")
+ADA, HELD, BLOCKS = AgentId("ada"), AgentId("held"), AgentId("blocks")
 
 
 async def test_three_processes_never_drive_an_agent_twice_at_once_and_lose_no_wake(
@@ -70,6 +71,27 @@ async def test_a_stopped_worker_loses_its_drives_and_notices_when_it_goes_on(
     await eventually(lambda: len(journal.drives(worker="stopped")) == 2)
     journal.note("release")
     await eventually(lambda: journal.drives(worker="stopped")[1].how == "done")
+    assert journal.clashes() == []
+
+
+@pytest.mark.parametrize("shared", ["sqlite"], indirect=True)
+async def test_a_process_that_is_only_busy_keeps_its_drives(
+    start_worker: StartWorker, open_shared: OpenEngine, journal: DriveJournal
+) -> None:
+    """A screen that imports for seconds does not beat, and may be in the middle of a model call."""
+    engine = open_shared()
+    busy = start_worker("busy")
+    await busy.launched()
+    await engine.wake(SPACE, BLOCKS)
+    await eventually(lambda: journal.drives(worker="busy"))
+    others = [start_worker("second"), start_worker("third")]
+    for other in others:
+        await other.launched()
+    await engine.wake(SPACE, ADA, delay=4 * FAST.dead_after)  # so long the others look on
+    await eventually(lambda: any(drive.agent == ADA for drive in journal.drives()), within=120)
+    journal.note("release")
+    await eventually(lambda: journal.drives(worker="busy")[0].how == "done")
+    assert [drive.worker for drive in journal.drives() if drive.agent == BLOCKS] == ["busy"]
     assert journal.clashes() == []
 
 

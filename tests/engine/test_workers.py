@@ -1,12 +1,18 @@
 """Worker ids, and how dead workers are recognised: rather late than wrongly."""
 
 import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
-from sapwood.engine.dbos.workers import FailureDetector, new_worker_id, process_has_ended
+from sapwood.engine.dbos.workers import (
+    FailureDetector,
+    new_worker_id,
+    process_has_ended,
+    process_is_running,
+)
 
 
 def looks(detector: FailureDetector, *sights: tuple[float, int]) -> list[bool]:
@@ -70,3 +76,32 @@ def test_of_a_worker_elsewhere_nothing_is_known() -> None:
     assert not process_has_ended("-".join([*host, "elsewhere", pid, unique]))
     assert not process_has_ended("-".join([*host, "", pid, unique]))
     assert here
+
+
+def test_a_process_of_this_machine_that_runs_is_slow_and_not_dead() -> None:
+    assert process_is_running(new_worker_id())
+    assert not process_is_running(name_of_another())
+
+
+def test_a_process_number_in_use_again_is_another_process() -> None:
+    name, _, started = new_worker_id().rpartition("s")
+    assert not process_is_running(f"{name}s{int(started) + 1}")
+
+
+def test_a_process_that_is_stopped_may_be_taken_over() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", f"{NAME}; input()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        worker = process.stdout.readline().strip()
+        assert process_is_running(worker)
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+        assert not process_is_running(worker)
+    finally:
+        process.kill()
+        process.communicate()

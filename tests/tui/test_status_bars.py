@@ -15,5 +15,6 @@ def _count(tokens: int) -> Count:
 def test_the_bar_is_filled_by_the_sum_and_not_by_the_number_of_blocks(
     each: int, cells: int
 ) -> None:
-    budget = Budget(*(_count(each) for _ in range(4)), _count(0), 1_000_000, 0)
+    size = _count(each)
+    budget = Budget(size, size, size, size, _count(0), 1_000_000, 0)
     assert str(budget_bar(budget, 12)).count("█") == cells

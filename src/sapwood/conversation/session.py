@@ -135,11 +135,12 @@ class ConversationSession:
             await self._unqueue(queued)
         elif len(script) == 1 and isinstance(script[0], TextStep):
             agent = self.agent
-            script = await asyncio.to_thread(with_named_files, script)
-            answer = await self.service.prompt(agent, script[0].parts, command_id=queued.entry)
+            [step] = await asyncio.to_thread(with_named_files, script)
+            assert isinstance(step, TextStep)
+            answer = await self.service.prompt(agent, step.parts, command_id=queued.entry)
             if not isinstance(answer, Refusal):
                 await self._unqueue(queued)
-            yield Outcome(script[0], answer, agent)
+            yield Outcome(step, answer, agent)
         elif await self._unqueue(queued):
             async for outcome in self.submit(queued.text):
                 yield outcome

@@ -20,7 +20,7 @@ from sapwood.engine.dbos.drive_queue import StartedWorkflow
 from sapwood.engine.dbos.engine_database import EngineDatabase
 from sapwood.engine.dbos.transaction_thread import TransactionThread
 from sapwood.engine.dbos.wake_requests import WakeRequest, new_drive_id
-from sapwood.engine.dbos.workers import FailureDetector, process_has_ended
+from sapwood.engine.dbos.workers import FailureDetector, process_has_ended, process_is_running
 from sapwood.engine.drives import EngineError
 from sapwood.engine.limits import Intervals
 
@@ -96,7 +96,8 @@ class Heartbeat:
             lost = running
             _log.warning("This worker was away so long that others took over its agents.")
         self._attempts.cancel(lost)
-        dead = self._detector.dead(pulse.beats)
+        silent = self._detector.dead(pulse.beats)
+        dead = {worker: beats for worker, beats in silent.items() if not process_is_running(worker)}
         dead |= {
             worker: beats for worker, beats in pulse.beats.items() if process_has_ended(worker)
         }

@@ -1,7 +1,8 @@
 """Workers: their ids, their heartbeats in the database, and how a dead one is recognised.
 
 Each worker raises the count in its own row. A row whose count stands still belongs to a dead
-worker. Every worker measures that with its own clock, so no two clocks are compared.
+worker, unless the process can be seen to run on this machine. Every worker measures that with its
+own clock, so no two clocks are compared.
 """
 
 import hashlib
@@ -15,12 +16,24 @@ from time import monotonic
 import sqlalchemy as sa
 from msgspec import Struct
 
-__all__ = ["FailureDetector", "WorkerTable", "new_worker_id", "process_has_ended"]
+__all__ = [
+    "FailureDetector",
+    "WorkerTable",
+    "new_worker_id",
+    "process_has_ended",
+    "process_is_running",
+]
 
 
 def new_worker_id() -> str:
-    """A unique id that shows where the worker runs: host, machine start and process number."""
-    return f"{socket.gethostname()}-{_process_namespace()}-{os.getpid()}-{uuid.uuid4().hex[:12]}"
+    """A unique id that shows where the worker runs.
+
+    Its parts are the host, the machine start, the process number, and a random number with the
+    moment at which the process started.
+    """
+    pid, (_, started) = os.getpid(), _process_status(os.getpid())
+    name = f"{uuid.uuid4().hex[:12]}s{started}"
+    return f"{socket.gethostname()}-{_process_namespace()}-{pid}-{name}"
 
 
 def process_has_ended(worker: str) -> bool:
@@ -32,6 +45,29 @@ def process_has_ended(worker: str) -> bool:
     *_, namespace, pid, _ = worker.split("-")
     is_here = bool(namespace) and namespace == _process_namespace()
     return is_here and not Path("/proc", pid).exists()
+
+
+def process_is_running(worker: str) -> bool:
+    """True if the worker is a process of this machine that exists and is not stopped.
+
+    Such a worker is only slow when it does not beat: nobody may take its drives, because it may be
+    in the middle of a model call. False proves nothing.
+    """
+    *_, namespace, pid, name = worker.split("-")
+    _, _, started = name.partition("s")
+    if not started or not namespace or namespace != _process_namespace():
+        return False
+    state, since = _process_status(int(pid))
+    return since == started and state not in ("", "T", "t", "X", "Z")
+
+
+def _process_status(pid: int) -> tuple[str, str]:
+    """The state of a process and the moment of its start; empty if they cannot be read."""
+    try:
+        fields = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return "", ""
+    return fields[0], fields[19]
 
 
 @cache
