@@ -184,15 +184,43 @@ async def test_each_cut_has_its_size_and_its_price(served: Served, agent: AgentI
     assert plan["cuts"][-1]["later"] < plan["now"]
 
 
+async def test_the_queue_of_the_page_is_that_of_the_log(served: Served, agent: AgentId) -> None:
+    at = f"/v1/agents/{agent}/queue"
+    async with served.client() as client:
+        for words in ("One.", "Two."):
+            assert (await client.post(at, json={"text": words})).status_code == 202
+        listed = (await client.get(at)).json()["queue"]
+        assert [each["text"] for each in listed] == ["One.", "Two."]
+        assert (await client.post(f"{at}/{listed[0]['entry']}/remove", json={})).is_success
+        gone = await client.post(f"{at}/{listed[0]['entry']}/remove", json={})
+    assert gone.status_code == 409
+    assert "not in the queue" in gone.json()["detail"]
+    queue = (await (await Sapwood(served.connection).find(agent)).state()).queue
+    assert [each.text for each in queue] == ["Two."]
+
+
 async def test_nothing_of_another_space_is_found_by_any_route(
     served: Served, agent: AgentId
 ) -> None:
     hidden = await record(served.connection, ("The heron is blue.", "Yes."), space="other")
     async with served.client() as client:
-        for rest in ("", "/rows", "/context", "/cuts", "/log", "/calls", "/calls/1", "/events"):
+        for rest in (
+            "",
+            "/rows",
+            "/context",
+            "/cuts",
+            "/log",
+            "/calls",
+            "/calls/1",
+            "/events",
+            "/queue",
+        ):
             answer = await client.get(f"/v1/agents/{hidden}{rest}")
             assert answer.status_code == 404, rest
-        for rest in ("turns", "submissions", "interrupt", "commands/mark", "permissions/1"):
+        for rest in (
+            *("turns", "submissions", "interrupt", "commands/mark", "permissions/1"),
+            *("queue", "queue/next", "queue/1/remove"),
+        ):
             answer = await client.post(f"/v1/agents/{hidden}/{rest}", json={})
             assert answer.status_code == 404, rest
         for rest in ("rows", "side", "context", "calls", "question"):

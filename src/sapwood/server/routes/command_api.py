@@ -11,11 +11,14 @@ from sapwood.app.permission_questions import PostedQuestion, send_answer, waitin
 from sapwood.conversation.answers import Changed
 from sapwood.conversation.call import Person, typed_request
 from sapwood.conversation.script import CommandStep, TextStep, chunks, parse, with_files
+from sapwood.conversation.session import ConversationSession
 from sapwood.core.command_table import TABLE, SlashCommand
+from sapwood.core.commands import QueuePrompt, UnqueuePrompt
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.refusals import Refusal
 from sapwood.core.turn_params import TurnParams
 from sapwood.display.permission_text import answer_choices
+from sapwood.runtime.clock_and_ids import command_meta, new_nonce
 from sapwood.server.exchange import Endpoint, Exchange, Handler, json_response
 from sapwood.server.problems import Problem, refusal_problem
 from sapwood.server.routes.file_api import named_files, prompt_parts
@@ -100,6 +103,60 @@ async def submit(call: Exchange) -> Response:
         current = outcome.agent
         outcomes.append({"answer": outcome.answer, "message": outcome.message})
     return json_response({"outcomes": outcomes, "agent": current})
+
+
+async def list_queue(call: Exchange) -> Response:
+    """The texts that wait for the end of the open turn, in the order in which they are sent."""
+    session = await _session(call)
+    return json_response({"queue": await session.queue()})
+
+
+async def queue_prompt(call: Exchange) -> Response:
+    """Keeps a text until the open turn has ended; any screen sends it then."""
+    agent = await call.agent()
+    text = _text(await call.body(), "text")
+    entry = await call.command_id() or new_nonce()
+    await _dispatched(call, QueuePrompt(agent, entry, text))
+    return json_response({"entry": entry}, 202)
+
+
+async def unqueue_prompt(call: Exchange) -> Response:
+    """Takes a text out of the queue, to change it or to leave it out."""
+    agent = await call.agent()
+    await call.body()
+    await _dispatched(call, UnqueuePrompt(agent, call.request.path_params["entry"]))
+    return json_response({"message": "Removed from the queue."})
+
+
+async def send_queued(call: Exchange) -> Response:
+    """Sends the first text of the queue if no turn is open.
+
+    With `ended`, because a turn ended: then nothing is sent after an interrupted one. A script is
+    left to a screen, which waits for the turn of each of its prompts.
+    """
+    session = await _session(call)
+    ended = (await call.body()).get("ended") is True
+    for first in (await session.queue())[:1]:
+        script = parse(first.text)
+        if not isinstance(script, Refusal) and len(script) > 1:
+            raise Problem(409, "A script waits", "A screen sends the script that is next.")
+    sent = [each async for each in (session.turn_ended() if ended else session.send_next())]
+    for each in sent:
+        if isinstance(each.answer, Refusal):
+            raise refusal_problem(each.answer)
+    outcomes = [{"answer": each.answer, "message": each.message} for each in sent]
+    return json_response({"outcomes": outcomes, "agent": session.agent})
+
+
+async def _session(call: Exchange) -> ConversationSession:
+    return ConversationSession(call.service, "", await call.agent())
+
+
+async def _dispatched(call: Exchange, command: QueuePrompt | UnqueuePrompt) -> None:
+    meta = command_meta(call.principal.actor)
+    done = await call.space.connection.dispatcher.dispatch(command, meta)
+    if isinstance(done, Refusal):
+        raise refusal_problem(done)
 
 
 def _params(body: dict[str, object]) -> TurnParams | None:
@@ -271,6 +328,30 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             submit,
             "Carry out what a person typed",
             body={"text": "text and commands", "files": _FILES, **once},
+        ),
+        Endpoint("GET", f"{agent}/queue", "read", list_queue, "List the texts that wait"),
+        Endpoint(
+            "POST",
+            f"{agent}/queue",
+            "write",
+            queue_prompt,
+            "Keep a text until the open turn has ended",
+            body={"text": "the prompt", **once},
+        ),
+        Endpoint(
+            "POST",
+            f"{agent}/queue/next",
+            "write",
+            send_queued,
+            "Send the first text of the queue",
+            body={"ended": "true: because a turn ended"},
+        ),
+        Endpoint(
+            "POST",
+            f"{agent}/queue/{{entry}}/remove",
+            "write",
+            unqueue_prompt,
+            "Take a text out of the queue",
         ),
         Endpoint("POST", f"{agent}/interrupt", "write", interrupt, "Stop the open turn"),
         Endpoint(

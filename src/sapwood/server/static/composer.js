@@ -10,7 +10,9 @@ let chosen = -1, isOpen = body.dataset.open === 'true', sending = false;
 let found = [];
 /** Uploaded files that go with the next prompt. @type {{id: string, name: string, text: string}[]} */
 let attached = JSON.parse(sessionStorage.getItem(`files:${agent}`) || '[]');
-/** @type {{id: string, text: string, files?: string[]}[]} */
+/** The queue in the log, which all screens share. @type {{entry: string, text: string}[]} */
+let shared = [];
+/** Prompts with files. They wait in this browser. @type {{id: string, text: string, files?: string[]}[]} */
 let queue = JSON.parse(localStorage.getItem(key) || '[]');
 
 const api = (/** @type {string} */ rest) => `/v1/agents/${encodeURIComponent(agent)}/${rest}`;
@@ -30,7 +32,12 @@ export function setOpen(open) {
   isOpen = open;
   const button = $('interrupt');
   if (button) button.hidden = !open;
-  if (!open) sendNext();
+  if (!open) sendNext(true);
+}
+
+export async function refreshQueue() {
+  if (!agent || !queueBox) return;
+  try { shared = (await getJson(api('queue'))).queue; showQueue(); } catch (error) { say(/** @type {Error} */ (error).message, true); }
 }
 
 /** @param {string} text */
@@ -67,10 +74,11 @@ async function send() {
   if (sending) return;
   sending = true;
   $('send').disabled = true;
+  const asked = !box.value.trim() && !attached.length;  // an empty message sends what waits
   await sendTyped();
   sending = false;
   $('send').disabled = false;
-  sendNext();
+  sendNext(!asked);
 }
 
 async function sendTyped() {
@@ -78,25 +86,44 @@ async function sendTyped() {
   const text = box.value.trim();
   const files = text.startsWith('/') ? [] : attached.map((each) => each.id);
   if (!text && !files.length) return;
-  if (isOpen && !text.startsWith('/')) { queue.push({ id: crypto.randomUUID(), text: box.value, files }); keepQueue(); clear(); setAttached([]); return; }
+  if (isOpen && !text.startsWith('/')) { await wait(box.value, files); return; }
   if (await submit(box.value, crypto.randomUUID(), files)) { if (box.value.trim() === text) clear(); if (files.length) setAttached([]); }
 }
 
 function clear() { box.value = ''; grow(); hide(); }
 
-// What waits until the turn has ended. It is kept in this browser; an id makes sure it is sent once.
+/** Keeps a prompt until the turn has ended: in the log, or in this browser if it has files. @param {string} text @param {string[]} files */
+async function wait(text, files) {
+  try {
+    if (files.length) { queue.push({ id: crypto.randomUUID(), text, files }); keepQueue(); } else await post(api('queue'), { text, id: crypto.randomUUID() });
+    clear(); setAttached([]);
+    await refreshQueue();
+  } catch (error) { say(/** @type {Error} */ (error).message, true); }
+}
+
+/** Takes a prompt out of the queue in the log. @param {string} entry */
+async function unqueue(entry) {
+  try { await post(api(`queue/${encodeURIComponent(entry)}/remove`), {}); return true; } catch (error) { say(/** @type {Error} */ (error).message, true); return false; } finally { refreshQueue(); }
+}
+
 function keepQueue() {
   localStorage.setItem(key, JSON.stringify(queue));
-  queueBox.replaceChildren(...queue.map((each, number) => {
+  showQueue();
+}
+
+function showQueue() {
+  const own = queue.map((each) => ({ text: each.text, drop: async () => { queue = queue.filter((other) => other !== each); keepQueue(); return true; } }));
+  const lines = [...shared.map((each) => ({ text: each.text, drop: () => unqueue(each.entry) })), ...own];
+  queueBox.replaceChildren(...lines.map((each) => {
     const line = document.createElement('div');
     line.className = 'queue';
     const chip = document.createElement('span'), words = document.createElement('span');
     chip.className = 'chip warn'; chip.textContent = '» queued';
     words.className = 'grow ell'; words.textContent = each.text;
-    const edit = act('edit', () => { queue.splice(number, 1); keepQueue(); write(each.text); });
-    const remove = act('✕', () => { queue.splice(number, 1); keepQueue(); });
-    remove.setAttribute('aria-label', 'Remove from the queue');
-    line.append(chip, words, edit, remove);
+    const edit = act('edit', async () => { if (await each.drop()) write(each.text); });
+    const drop = act('✕', each.drop);
+    drop.setAttribute('aria-label', 'Remove from the queue');
+    line.append(chip, words, edit, drop);
     return line;
   }));
 }
@@ -108,11 +135,13 @@ function act(words, run) {
   return button;
 }
 
-async function sendNext() {
+/** Sends what is first in the queue; `ended`: because a turn ended, so not after an interrupt. @param {boolean} ended */
+async function sendNext(ended) {
   const next = queue[0];
-  if (!next || isOpen || sending) return;
+  if (isOpen || sending || !(shared.length || next)) return;
   sending = true;
-  if (await submit(next.text, next.id, next.files || [])) { queue = queue.filter((each) => each.id !== next.id); keepQueue(); }
+  if (shared.length) { try { await post(api('queue/next'), { ended }); } catch (error) { say(/** @type {Error} */ (error).message, true); } await refreshQueue(); }
+  else if (await submit(next.text, next.id, next.files || [])) { queue = queue.filter((each) => each.id !== next.id); keepQueue(); }
   sending = false;
 }
 
@@ -213,11 +242,9 @@ if (box) {
     } else if (listed && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
       event.preventDefault();
       choose(chosen + (event.key === 'ArrowDown' ? 1 : -1));
-    } else if (event.key === 'ArrowUp' && !box.value && queue.length) {
+    } else if (event.key === 'ArrowUp' && !box.value && queueBox.lastElementChild) {
       event.preventDefault();
-      const last = queue.pop();
-      keepQueue();
-      write(last?.text || '');
+      /** @type {HTMLButtonElement} */ (queueBox.lastElementChild.querySelector('button')).click();
     } else if (event.key === 'Escape') {
       event.stopPropagation();
       if (listed) hide(); else box.blur();
@@ -232,7 +259,8 @@ if (box) {
   $('composer').addEventListener('drop', (/** @type {DragEvent} */ event) => { event.preventDefault(); if (event.dataTransfer) attach(event.dataTransfer.files); });
   $('interrupt').addEventListener('click', interrupt);
   setAttached(attached);
-  keepQueue();
+  showQueue();
+  refreshQueue();
   setOpen(isOpen);
 }
 

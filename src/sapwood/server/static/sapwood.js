@@ -2,7 +2,7 @@
 // The page of a conversation: joins timeline, events, composer, approvals, list, side and keys.
 import { $, agent, announce, body, fill, getText, post, refill, say, soon, tick } from './page.js';
 import { addDelta, endStream, goTo, moveFocus, shown, startStream, state, toEnd, toggleFold, update } from './timeline.js';
-import { interrupt, setOpen, submit, write } from './composer.js';
+import { interrupt, refreshQueue, setOpen, submit, write } from './composer.js';
 import { refreshQuestion } from './approval.js';
 import { refreshContext, startContext } from './context.js';
 import { follow } from './events.js';
@@ -45,6 +45,7 @@ function on(kind, value) {
     update();
   } else if (view === 'context') { refreshContextSoon(); }
   if (kind.startsWith('context.')) closeHead();
+  if (kind.startsWith('prompt.')) refreshQueue();
   if (kind === 'turn.started') setOpen(true);
   if (kind in ENDS) { announce(ENDS[/** @type {keyof ENDS} */ (kind)]); setOpen(false); if (kind === 'turn.failed') say(value.data.error || '', true); }
   if (kind.startsWith('question.') || kind === 'tool.finished' || kind in ENDS) refreshQuestion();
