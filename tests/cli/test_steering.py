@@ -3,8 +3,14 @@
 import json
 from pathlib import Path
 
+import msgspec
+
 from sapwood.api import Sapwood
 from sapwood.cli.exit_codes import Exit
+from sapwood.core.commands import AddReply, AskQuestion
+from sapwood.core.content import ToolCall
+from sapwood.core.events import SYSTEM
+from sapwood.workspace.permissions.permission_gate import PermissionQuestion
 from tests.cli.calling import Database, Sapwooder
 
 SESSION = Path(__file__).parents[2] / "docs" / "examples" / "oauth-session.jsonl"
@@ -191,3 +197,23 @@ def test_a_fork_names_an_agent_or_a_session(sapwood: Sapwooder, demo: str) -> No
     assert sapwood("fork", demo, "--from", str(SESSION)).code == Exit.USAGE
     assert sapwood("fork", demo, "--model", "gpt-5").code == Exit.NO_MODEL
     assert sapwood("fork", "--from", "zzz").code == Exit.NO_SESSION
+
+
+def test_questions_are_listed_and_answered_by_id(sapwood: Sapwooder, database: Database) -> None:
+    assert "No tool call waits" in sapwood("answer").out
+
+    async def ask(wood: Sapwood) -> None:
+        agent = await wood.start("asks", model="oak")
+        await agent.run_command("Build it.")
+        await agent.do(AddReply(agent.id, (ToolCall("1", "shell", '{"command": "make"}'),)))
+        question = PermissionQuestion(agent.id, "/project", "shell", "make", "why", "make")
+        shown = msgspec.json.encode(question).decode()
+        await agent.do(AskQuestion(agent.id, "5f1c0a", "shell", "make", shown, "ab12", "1"), SYSTEM)
+
+    database(ask)
+    listed = sapwood("answer").out
+    assert "make" in listed
+    assert "sapwood answer 5f1c0a yes" in listed
+    assert sapwood("answer", "5f1c", "no", "too slow").out == "Denied.\n"
+    assert "No tool call waits" in sapwood("answer").out
+    assert "No question waits" in sapwood("answer", "5f1c", "yes").err

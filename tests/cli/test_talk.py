@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 from msgspec import Struct, field
@@ -10,15 +11,16 @@ from msgspec import Struct, field
 from sapwood.api import Agent, Sapwood
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import connect
+from sapwood.app.permission_questions import PermissionQuestions, all_waiting_questions
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.run.model_script_player import ModelScriptPlayer
 from sapwood.cli.run.run_output import RunSummary
 from sapwood.cli.run.script_player import StepResult
 from sapwood.cli.run.stop_request import StopRequest
 from sapwood.conversation.call import Services
-from sapwood.conversation.script import Script, parse
+from sapwood.conversation.script import Script, TextStep, parse
 from sapwood.conversation.service import ConversationService
-from sapwood.core.content import Text
+from sapwood.core.content import Text, ToolCall
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
@@ -29,6 +31,7 @@ from sapwood.engine.local_engine import LocalEngine
 from sapwood.runtime.model_access import ModelAccess
 from sapwood.testing import NoTools, PlannedModel, slash
 from sapwood.testing.planned_model import Plan
+from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
 
 class Shown(Struct):
@@ -224,6 +227,28 @@ async def test_a_turn_that_was_left_open_goes_on() -> None:
     assert await talk.has_open_turn()
     assert (await talk.resume()).exit == Exit.OK
     assert await texts(agent) == ["Hello!", "yes"]
+    await running.close()
+    await connection.close()
+
+
+async def test_a_script_does_not_wait_for_an_answer_that_another_process_asks_for(
+    tmp_path: Path,
+) -> None:
+    connection = await connect(":memory:")
+    agent = await Sapwood(connection).start("demo", model="planned", folder=str(tmp_path))
+    write = ToolCall("1", "write_file", '{"path": "a.txt", "content": "x"}')
+    asking = PermissionQuestions(connection)  # as a server does on the same database
+    toolbox = WorkspaceToolbox(approve=asking.ask)
+    running = AgentRunner(connection, LocalEngine(), PlannedModel(lambda _, __: write), toolbox)
+    await running.start()
+    service, shown = ConversationService(Services(connection)), Shown([], [], [], [])
+    talk = ModelScriptPlayer(running, agent.id, service, shown, StopRequest())
+    async with asyncio.timeout(60):
+        ended = await talk.prompt(TextStep("Write it."))
+        again = await talk.resume()
+    [posted] = await all_waiting_questions(connection)
+    assert ended.exit == again.exit == Exit.BLOCKED
+    assert f"sapwood answer {posted.id} yes" in ended.problem
     await running.close()
     await connection.close()
 
