@@ -33,12 +33,12 @@ from sapwood.workspace.sandbox import Sandbox, sandbox_problem
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
 SESSIONS = Path(__file__).parents[1] / "evals" / "sessions"
-OPERATIONS = frozenset({"k2_sre_night", "s3_infra_incident", "full-disk"})
-"""Sessions that operate clusters and servers. Their commands act on other machines or as root, so a
-sandbox saves few questions there. They are counted separately, and in the total."""
-LIMIT = 0.70
-"""The least share of questions that must be saved in sessions that work on a project."""
-LIMIT_OF_ALL = 0.60
+AIM, LIMIT = 0.70, 0.60
+"""The share of questions to save, and the least share below which this fails.
+
+The aim is not reached on these sessions: some of them operate clusters and servers, and commands
+that act on other machines or as root need more than a sandbox gives.
+"""
 
 _INSIDE = (
     "ls -la && cat a.txt",
@@ -67,25 +67,16 @@ def main(argv: list[str]) -> int:
         print(f"questions: not measured, because {problem}")
         return 0
     commands = list(recorded_commands(options.sessions))
-    projects = [each for each in commands if each.session not in OPERATIONS]
-    others = [each for each in commands if each.session in OPERATIONS]
-    saved = _saved("work on a project", projects, options.show)
-    if others:
-        _saved("operate servers", others, options.show)
-    of_all = _saved("all", commands)
+    saved = _saved(commands, options.show)
     faults = asyncio.run(_run_for_real())
     for fault in faults:
         print(f"  WRONG: {fault}")
-    is_enough = saved >= LIMIT and of_all >= LIMIT_OF_ALL
-    verdict = "WRONG" if faults else "ok" if is_enough else "TOO MANY"
-    print(
-        f"questions: {saved:.0%} fewer where sessions work on a project (limit {LIMIT:.0%}), "
-        f"{of_all:.0%} fewer in all sessions (limit {LIMIT_OF_ALL:.0%}) {verdict}"
-    )
+    verdict = "WRONG" if faults else "ok" if saved >= LIMIT else "TOO MANY"
+    print(f"questions: {saved:.0%} fewer (aim {AIM:.0%}, at least {LIMIT:.0%}) {verdict}")
     return int(verdict != "ok")
 
 
-def _saved(kind: str, commands: Sequence[RecordedCommand], show: bool = False) -> float:
+def _saved(commands: Sequence[RecordedCommand], show: bool) -> float:
     """The share of questions that are saved, by the decision that the tool itself makes."""
     needs: Counter[str] = Counter()
     before = after = 0
@@ -100,10 +91,8 @@ def _saved(kind: str, commands: Sequence[RecordedCommand], show: bool = False) -
         if show and asks:
             print(f"    {need:9} {command.line.splitlines()[0][:90]}")
     per, listed = 100 / len(commands), needs.most_common()
-    print(f"  {kind}: {len(commands)} commands; for each 100 of them {before * per:.0f} questions")
-    print(
-        f"    before and {after * per:.0f} after; " + ", ".join(f"{n} need {w}" for w, n in listed)
-    )
+    print(f"  {len(commands)} commands; for each 100 of them {before * per:.0f} questions before")
+    print(f"  and {after * per:.0f} after; " + ", ".join(f"{n} need {w}" for w, n in listed))
     return 1 - after / before
 
 
