@@ -19,6 +19,13 @@ settings.register_profile("prove", max_examples=10_000, deadline=None, print_blo
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leaves what needs a Temporal server to the night, since each process would start its own."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "temporal_address" in item.fixturenames:
+            item.add_marker("night")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_data_folder(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
     """Sapwood's data folder is never that of the person who runs the tests."""

@@ -14,6 +14,7 @@ from typing import NamedTuple
 RECIPES: tuple[tuple[str, ...], ...] = (
     ("test-night",),
     ("attack",),
+    ("attack-commands",),
     ("attack-web",),
     ("tui-tmux",),
     ("agents-e2e",),

@@ -32,7 +32,10 @@ PURE_FUNCTIONS = {
     "sapwood.core.checkpoint": {"describe_left_out"},  # files without a checkpoint, in words
     "sapwood.core.ids": {"can_be_stored"},  # whether a text can be an id
     "sapwood.core.plural": {"counted"},  # a number with its noun
-    "sapwood.core.token_count": {"show"},  # `77k` or `~77k`
+    "sapwood.core.token_count": {"show", "show_tokens"},  # `77k` or `~77k`
+    "sapwood.core.settings": {"is_guarded"},  # whether a setting needs a right of its own
+    "sapwood.runtime.command_digest": {"request_text"},  # what was asked for, as a text
+    "sapwood.private_files": {"private_folder"},  # the folder of the log files
     "sapwood.core.refusals": {"nearest"},  # names close to a mistyped one
     "sapwood.core.search_text": {"text_of"},  # the text of an event
     # the signature of a thought, which an integration takes apart
@@ -111,7 +114,8 @@ READ_BY_HOOKS = ("sapwood.analysis", "sapwood.sources", "sapwood.tokens")
 
 ALSO_FOR_HOOKS = {
     "sapwood.models": {"window_of"},  # the window of a model, by its name
-    "sapwood.private_files": {"replace_file"},  # an archive is completed later
+    # an archive is completed later; one process waits for the end of a session
+    "sapwood.private_files": {"release_lock", "replace_file", "try_lock"},
     "sapwood.runtime.clock_and_ids": {"new_nonce"},  # the fence around quoted text
 }
 

@@ -20,7 +20,7 @@ pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
 pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
 
 
-@pytest.fixture(params=["sqlite", "postgres", "temporal"])
+@pytest.fixture(params=["sqlite", "postgres", pytest.param("temporal", marks=pytest.mark.night)])
 def address(request: pytest.FixtureRequest, home: Path) -> str:
     """A database of either kind; the last one with Temporal as its engine."""
     if request.param == "temporal":

@@ -81,6 +81,7 @@ class RemoteService(ConversationService):
         command_id: str | None = None,
         params: TurnParams | None = None,
         reads_instructions: bool = True,
+        request: str = "",
     ) -> Prompted | Refusal:
         """Opens a turn with a prompt. Files are uploaded first, and the server reads instructions.
 
@@ -115,6 +116,7 @@ class RemoteService(ConversationService):
         tags: Tags | None = None,
         actor: Actor = HUMAN,
         command_id: str | None = None,
+        request: str = "",
     ) -> AgentId:
         """Starts a conversation on the server; without settings, with the server's.
 
@@ -134,6 +136,7 @@ class RemoteService(ConversationService):
             tags=tags,
             actor=actor,
             command_id=command_id,
+            request=request,
         )
 
     async def checkpoint(

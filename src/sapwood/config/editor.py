@@ -90,9 +90,9 @@ def get_setting(name: str, environ: Mapping[str, str] = os.environ) -> Setting:
             return setting
     path = setting_path(name)
     config = parse_config(read_config(environ), config_file(environ))
-    found: Any = msgspec.to_builtins(config)
+    found: object = msgspec.to_builtins(config)
     for part in path:
-        found = found.get(part)
+        found = cast("dict[str, object]", found).get(part)
         if not isinstance(found, dict):
             raise ConfigError(f"'{name}' is not set.")
     return Setting(name, cast("dict[str, object]", found), str(config_file(environ)))

@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sapwood.context_actions.hook_memory import HookMemory, hook_memory_folder
@@ -33,11 +34,10 @@ async def watch_if_needed(
 
     Returns whether it was started.
     """
-    from sapwood.runtime.provider_history import needs_assume
+    from sapwood.app.conversation_service import LazySessionChanges
 
-    state = (await connection.dispatcher.open(agent)).state
-    held = state.session
-    if held is None or not needs_assume(state):
+    held = (await connection.dispatcher.open(agent)).state.session
+    if held is None or not await LazySessionChanges(connection).changes.is_behind(agent):
         return False
     if HookMemory(hook_memory_folder(), held.session.id).get("transcript"):
         return False
@@ -50,20 +50,22 @@ def main(agent: str, session: str, environ: Mapping[str, str] = os.environ) -> b
 
     One process waits for a session; another one that is started meanwhile ends at once.
     """
-    from sapwood.hooks.background_work import try_lock
     from sapwood.journal import add_to_journal
+    from sapwood.private_files import release_lock, try_lock
 
-    folder = HookMemory(hook_memory_folder(), session).folder
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    lock = os.open(os.path.join(folder, "watcher.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    folder = Path(HookMemory(hook_memory_folder(), session).folder)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = try_lock(folder / "watcher.lock")
+    if lock is None:
+        return False
     try:
-        return try_lock(lock) and asyncio.run(_watch(agent, session, environ))
+        return asyncio.run(_watch(agent, session, environ))
     except Exception as error:
         message = f"Waiting for the session stopped: {type(error).__name__}: {error}"
         add_to_journal("failed", message, session=session)
         return False
     finally:
-        os.close(lock)
+        release_lock(lock)
 
 
 async def _watch(agent: str, session: str, environ: Mapping[str, str]) -> bool:

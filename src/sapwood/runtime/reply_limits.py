@@ -6,7 +6,8 @@ and stored. So a reply without bounds would keep the process busy, whatever its 
 
 from collections.abc import AsyncGenerator, AsyncIterator
 
-from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.content import ReplyPart, ToolCall
+from sapwood.core.file_part import File
 from sapwood.core.model_calls import Answer, Delta, Failure
 
 __all__ = ["MAX_CALLS", "MAX_CHARACTERS", "bounded_reply"]
@@ -51,5 +52,11 @@ def _require_within(calls: int, characters: int) -> None:
         )
 
 
-def _length(part: Text | Thinking | ToolCall) -> int:
-    return len(part.args) if isinstance(part, ToolCall) else len(part.text)
+def _length(part: ReplyPart) -> int:
+    match part:
+        case ToolCall(args=args):
+            return len(args)
+        case File(data=data):
+            return len(data)
+        case _:
+            return len(part.text)

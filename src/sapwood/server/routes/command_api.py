@@ -4,6 +4,8 @@ A command with the `id` of an earlier one changes nothing and returns the first 
 conversation, route or content the id is refused.
 """
 
+import secrets
+
 import msgspec
 from starlette.responses import Response
 
@@ -18,7 +20,6 @@ from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.refusals import Refusal
 from sapwood.core.turn_params import TurnParams
 from sapwood.display.permission_text import answer_choices
-from sapwood.runtime.clock_and_ids import command_meta, new_nonce
 from sapwood.server.exchange import Endpoint, Exchange, Handler, json_response
 from sapwood.server.problems import Problem, refusal_problem
 from sapwood.server.routes.file_api import named_files, prompt_parts
@@ -115,7 +116,7 @@ async def queue_prompt(call: Exchange) -> Response:
     """Keeps a text until the open turn has ended; any screen sends it then."""
     agent = await call.agent()
     text = _text(await call.body(), "text")
-    entry = await call.command_id() or new_nonce()
+    entry = await call.command_id() or secrets.token_hex(6)
     await _dispatched(call, QueuePrompt(agent, entry, text))
     return json_response({"entry": entry}, 202)
 
@@ -153,10 +154,8 @@ async def _session(call: Exchange) -> ConversationSession:
 
 
 async def _dispatched(call: Exchange, command: QueuePrompt | UnqueuePrompt) -> None:
-    meta = command_meta(call.principal.actor)
-    done = await call.space.connection.dispatcher.dispatch(command, meta)
-    if isinstance(done, Refusal):
-        raise refusal_problem(done)
+    actor, command_id = call.principal.actor, await call.command_id()
+    await call.service.dispatch(command, actor, command_id=command_id)
 
 
 def _params(body: dict[str, object]) -> TurnParams | None:

@@ -24,9 +24,13 @@ __all__ = [
 
 _COLUMNS = (
     "agent, version, status, name, parent, model, folder,"
-    " created, updated, tokens, exact, unread, working, source, session, tags"
+    " created, updated, tokens, exact, unread, working, source, session,"
+    " worktree, branch, tags"
 )
-_Row = tuple[str, int, str, str, str | None, str, str, int, int, int, int, int, int, str, str, str]
+_Row = tuple[
+    *tuple[str, int, str, str, str | None, str, str, int, int, int, int, int, int],
+    *tuple[str, str, str, str, str],
+]
 _STATUSES = ("running", "archived", "killed")
 _HOUR_MICROSECONDS = 3_600_000_000
 _LAST_CHARACTER = "\U0010ffff"
@@ -46,7 +50,8 @@ def insert_agent(
     """Inserts a new agent; returns false if it exists. `expected` is always 0."""
     inserted = connection.execute(
         f"INSERT INTO agents (space, {_COLUMNS}, hour)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
         (
             space,
             facts.agent,
@@ -64,6 +69,8 @@ def insert_agent(
             _working(facts),
             facts.source,
             facts.session,
+            facts.worktree,
+            facts.branch,
             _encoded(facts.tags),
             _hour(facts),
         ),
@@ -80,7 +87,8 @@ def advance_agent(
     listed = connection.execute(
         "UPDATE agents SET version = ?, model = ?, updated = ?, tokens = ?,"
         " exact = ?, unread = ? WHERE space = ? AND agent = ? AND version = ?"
-        " RETURNING status, name, parent, created, working, folder, hour, tags",
+        " RETURNING status, name, parent, created, working, folder, hour,"
+        " worktree, branch, tags",
         (
             facts.version,
             facts.model,
@@ -96,12 +104,13 @@ def advance_agent(
     # These columns are indexed and seldom change; setting them always would rewrite the indexes.
     wanted = (
         *(facts.status, facts.name, facts.parent, facts.created, _working(facts)),
-        *(facts.folder, _hour(facts), _encoded(facts.tags)),
+        *(facts.folder, _hour(facts), facts.worktree, facts.branch, _encoded(facts.tags)),
     )
     if listed and listed != wanted:
         connection.execute(
             "UPDATE agents SET status = ?, name = ?, parent = ?, created = ?, working = ?,"
-            " folder = ?, hour = ?, tags = ? WHERE space = ? AND agent = ?",
+            " folder = ?, hour = ?, worktree = ?, branch = ?, tags = ?"
+            " WHERE space = ? AND agent = ?",
             (*wanted, space, facts.agent),
         )
         if facts.tags is not None:
@@ -375,7 +384,8 @@ def family(connection: sqlite3.Connection, space: Space, agent: AgentId) -> list
 
 def _summary(row: _Row) -> AgentSummary:
     agent, version, status, name, parent, model, folder = row[:7]
-    created, updated, tokens, exact, unread, working, source, session, tags = row[7:]
+    created, updated, tokens, exact, unread, working, source, session = row[7:15]
+    worktree, branch, tags = row[15:]
     assert status == "running" or status == "archived" or status == "killed"
     return AgentSummary(
         AgentId(agent),
@@ -394,5 +404,7 @@ def _summary(row: _Row) -> AgentSummary:
         source,
         session,
         working == 2,
+        worktree,
+        branch,
         msgspec.json.decode(tags, type=Tags) if tags else None,
     )
