@@ -1,4 +1,4 @@
-# Every task of the project. `just` alone runs the whole check; `just --list` shows the rest.
+# Every task of the project. `just` alone runs the check of a change; `just --list` shows the rest.
 # To have `just` before there is a `.venv`: pip install rust-just
 
 set positional-arguments

@@ -2,8 +2,7 @@
 
     uvicorn service:app                                  # the web server; it runs no turns
     sapwood worker --app service:runtime --spaces '*'    # three times, on any machine
-It needs `pip install 'sapwood[all]'`, and the address of a PostgreSQL database: in DATABASE_URL for
-the web server, and in SAPWOOD_DATABASE for the workers.
+It needs `sapwood[all]`, and PostgreSQL: DATABASE_URL (web server) and SAPWOOD_DATABASE (workers).
 """
 
 import json

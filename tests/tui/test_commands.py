@@ -123,7 +123,7 @@ CHECKS: dict[str, Check] = {
     "system": typed("/system Be kind.", "system = Be kind."),
     "config": typed("/config cap 5000", "cap = 5000"),
     "permissions": typed("/permissions read-only", "The permission mode is read-only."),
-    "help": typed("/help mark", "Name this place"),
+    "help": typed("/help mark", "Bookmark this point"),
     "exit": leaves,
 }
 

@@ -20,6 +20,13 @@ _NO_LEASE = Lease("", 0)
 _encode = msgspec.json.Encoder().encode
 
 
+def _shown(parts: tuple[object, ...]) -> str:
+    try:
+        return ascii(parts)
+    except RecursionError:  # a value that contains itself; the command with it is refused
+        return ascii(parts[0])
+
+
 def request_text(*parts: object) -> str:
     """What a sender was asked for, as the `request` of its command: a verb and its arguments.
 
@@ -28,7 +35,7 @@ def request_text(*parts: object) -> str:
     try:
         return _encode(parts).decode()
     except (TypeError, ValueError, RecursionError):  # UnicodeEncodeError for a lone surrogate
-        return ascii(parts)
+        return _shown(parts)
 
 
 def command_digest(command: Command, meta: CommandMeta) -> str:

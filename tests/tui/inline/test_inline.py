@@ -190,10 +190,10 @@ async def test_completion_grows_below_the_composer() -> None:
     async with on_inline_stage() as below:
         await below.sees("Message, or / for commands")
         await below.pilot.press("/", "m", "a", "r")
-        await below.sees("Name this place")
+        await below.sees("Bookmark this point")
         lines = below.terminal.everything
         composer = next(n for n, line in enumerate(lines) if "│ /mar" in line)
-        assert next(n for n, line in enumerate(lines) if "Name this place" in line) > composer
+        assert next(n for n, line in enumerate(lines) if "Bookmark this point" in line) > composer
         await below.pilot.press("tab")
         await below.sees("│ /mark")
 
