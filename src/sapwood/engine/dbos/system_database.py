@@ -79,9 +79,10 @@ def open_system_database(address: str | Path) -> SystemDatabase:
     text = str(address)
     if text.startswith(("postgresql://", "postgres://")):
         return _open_postgres(text)
-    if text == ":memory:" or "://" in text:
+    file = engine_file(address)
+    if file is None:
         raise EngineError(f"There is no durable engine for '{text}'. Use LocalEngine with it.")
-    return _open_sqlite(Path(text))
+    return _open_sqlite(file)
 
 
 def engine_file(address: str | Path) -> Path | None:
@@ -111,8 +112,7 @@ def find_system_database(address: str | Path) -> SystemDatabase | None:
     return SystemDatabase(database, SCHEMA, f"{SCHEMA}.", threads=1)
 
 
-def _open_sqlite(log: Path) -> SystemDatabase:
-    file = log.with_name(f"{log.stem}.engine{log.suffix}")
+def _open_sqlite(file: Path) -> SystemDatabase:
     with lock_held(file.parent):  # the folder itself, so that no lock file is left behind
         if file.exists():
             DBOS.migrate(f"sqlite:///{file}")
