@@ -178,8 +178,11 @@ async def agents_given_work(connection: Connection) -> AsyncGenerator[dict[Agent
         for append in appends:
             woken.update(dict.fromkeys(woken_by(append), append.facts.model))
 
-    connection.dispatcher.on_commit(committed)
-    yield with_work
+    stop = connection.dispatcher.on_commit(committed)
+    try:
+        yield with_work
+    finally:
+        stop()
     for agent, model in woken.items():
         facts = await connection.log.facts(connection.space, agent)
         if facts is not None and facts.working:

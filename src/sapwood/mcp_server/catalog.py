@@ -72,9 +72,10 @@ class Catalog:
     ) -> None:
         all_projects = all_projects or config.tending.all_projects
         self._context_schema = context_schema(all_projects=all_projects)
+        self._slash = SlashTool(config, folder, agent)
         self._calls: dict[str, Callable[[dict[str, Any]], Awaitable[ToolOutcome]]] = {
             CONTEXT: ContextTool(config, folder, all_projects=all_projects).call,
-            SLASH: SlashTool(config, folder, agent).call,
+            SLASH: self._slash.call,
         }
 
     def tools(self) -> list[ToolEntry]:
@@ -101,6 +102,10 @@ class Catalog:
                 "The details are in the log file of Sapwood. Other calls still work.",
                 error=True,
             )
+
+    async def close(self) -> None:
+        """Closes what the calls opened."""
+        await self._slash.close()
 
     def prompts(self) -> list[PromptEntry]:
         """Returns a prompt for each action of `context` and each command that models may use."""

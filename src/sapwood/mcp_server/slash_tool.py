@@ -1,5 +1,6 @@
 """The tool `slash`: runs the slash commands that models may use, on agents of Sapwood."""
 
+import asyncio
 import json
 import os
 import secrets
@@ -48,13 +49,16 @@ def slash_description() -> str:
 class SlashTool:
     """Runs commands for one agent: the one that the server was started for, else its session's.
 
-    A call cannot name an agent, so a model cannot act as another one.
+    A call cannot name an agent, so a model cannot act as another one. The database is opened by the
+    first call and stays open until `close`.
     """
 
     def __init__(self, config: Config, folder: Path, agent: str = "") -> None:
         self._config = config
         self._folder = folder
         self._agent = agent
+        self._connection: Connection | None = None
+        self._opening = asyncio.Lock()
 
     async def call(self, arguments: dict[str, Any]) -> ToolOutcome:
         """Runs the command and returns its answer. Wakes the agents that got work by it."""
@@ -62,16 +66,25 @@ class SlashTool:
             call = msgspec.convert(arguments, _SlashCall)
         except msgspec.ValidationError as error:
             return ToolOutcome(f"The arguments do not fit the tool: {error}.", error=True)
-        prepare_folder(self._config)
-        connection = await connect(self._config.address, self._config.space)
-        try:
-            async with agents_given_work(connection) as agents:
-                agent = await self._find_agent(connection)
-                outcome = await _run(connection, self._config, agent, call)
-        finally:
-            await connection.close()
+        connection = await self._connected()
+        async with agents_given_work(connection) as agents:
+            agent = await self._find_agent(connection)
+            outcome = await _run(connection, self._config, agent, call)
         await wake_by_workers(self._config, agents)
         return outcome
+
+    async def close(self) -> None:
+        """Closes the database if a call opened it."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+    async def _connected(self) -> Connection:
+        async with self._opening:
+            if self._connection is None:
+                prepare_folder(self._config)
+                self._connection = await connect(self._config.address, self._config.space)
+            return self._connection
 
     async def _find_agent(self, connection: Connection) -> AgentId:
         if self._agent:

@@ -214,9 +214,13 @@ class Dispatcher:
             return self._gate.mask(text)
         return await asyncio.to_thread(self._gate.mask, text)
 
-    def on_commit(self, listener: Callable[[tuple[Append, ...]], None]) -> None:
-        """Calls `listener` with the appends after each commit of this process."""
+    def on_commit(self, listener: Callable[[tuple[Append, ...]], None]) -> Callable[[], None]:
+        """Calls `listener` with the appends after each commit of this process.
+
+        Returns a function that ends this.
+        """
         self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     def forget(self, agents: Iterable[AgentId]) -> None:
         """Keeps these agents in memory no longer, because their logs were erased or rewritten."""

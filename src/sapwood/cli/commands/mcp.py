@@ -49,10 +49,13 @@ def command(
         from sapwood.mcp_server.catalog import Catalog
 
         catalog = Catalog(invocation.config, Path.cwd(), agent, all_projects=all_projects)
-        if http:
-            await _serve_http(catalog, port, token_file)
-        else:
-            await _serve_stdio(catalog)
+        try:
+            if http:
+                await _serve_http(catalog, port, token_file)
+            else:
+                await _serve_stdio(catalog)
+        finally:
+            await catalog.close()
 
     invocation.run(serve)
 
