@@ -105,6 +105,22 @@ async def test_an_output_of_several_parts_keeps_its_texts(session: SapwoodSessio
     assert shown == "cold\n\n[input_image: not kept in the history]"
 
 
+async def test_images_and_files_come_back_as_they_went_in(session: SapwoodSession) -> None:
+    image = {"type": "input_image", "image_url": "data:image/gif;base64,R0lGODlh", "detail": "auto"}
+    table = {"type": "input_file", "file_data": "data:text/csv;base64,YSxi", "filename": "a.csv"}
+    text = {"type": "input_text", "text": "What is this?"}
+    given = [
+        {"role": "user", "content": [image, text, table]},
+        *REPLY,
+        {**OUTPUTS[0], "output": [text, image]},
+        {**OUTPUTS[1], "output": [image]},
+        ANSWER,
+        {"role": "user", "content": [image]},
+    ]
+    await session.add_items(given)
+    assert await session.get_items() == given
+
+
 async def test_a_false_id_of_the_framework_is_left_out(session: SapwoodSession) -> None:
     thought: dict[str, Any] = {"type": "reasoning", "id": "__fake_id__", "summary": []}
     message = {"type": "message", "id": "__fake_id__", "role": "assistant", "content": "Yes."}

@@ -46,6 +46,25 @@ class File(Struct, frozen=True, tag="file", omit_defaults=True, gc=False):
         width, height = _dimensions(content)
         return cls(kind, base64.b64encode(content).decode("ascii"), name, width, height)
 
+    @classmethod
+    def from_data_url(cls, address: str, name: str = "") -> "File | None":
+        """The file in a data URL; None if it is another address, or not base64.
+
+        >>> File.from_data_url("data:text/plain;base64,SGk=").words
+        'Hi'
+        """
+        head, _, data = address.partition(",")
+        kind, _, encoding = head.removeprefix("data:").rpartition(";")
+        if not head.startswith("data:") or encoding != "base64" or not is_base64(data):
+            return None
+        content = base64.b64decode(data)
+        return cls.of(content, name=name, media_type=kind.partition(";")[0])
+
+    @property
+    def data_url(self) -> str:
+        """The file as a data URL."""
+        return f"data:{self.media_type};base64,{self.data}"
+
     @property
     def content(self) -> bytes:
         """The content as bytes."""

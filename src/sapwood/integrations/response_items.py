@@ -6,11 +6,14 @@ a `Thinking` part with a provider of its own, so that no other provider gets the
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import cast
 
 from sapwood.api.signatures import ReasoningItem, decode_reasoning, encode_reasoning
 from sapwood.core.content import (
+    File,
     Note,
+    PromptPart,
     RecordedReply,
     RecordedResult,
     ReplyPart,
@@ -19,6 +22,7 @@ from sapwood.core.content import (
     ToolCall,
 )
 from sapwood.core.view import Message, Request, ToolResult
+from sapwood.core.view.frames import EMPTY_RESULT
 from sapwood.integrations.conversation import Item, Prompt
 
 __all__ = ["items_from", "response_items"]
@@ -53,14 +57,14 @@ class _Reader:
         kind, role = item.get("type") or "message", item.get("role")
         if kind in _OUTPUTS:
             self._end_reply()
-            output = _output_text(item.get("output"))
-            self._found.append(RecordedResult(str(item["call_id"]), output))
+            parts = _parts(item.get("output"))
+            text = "\n\n".join(part.text for part in parts if isinstance(part, Text))
+            files = tuple(part for part in parts if isinstance(part, File))
+            self._found.append(RecordedResult(str(item["call_id"]), text, files=files))
         elif kind == "message" and role != "assistant":
             self._end_reply()
-            text = "\n\n".join(_texts(item.get("content")))
-            if text.strip():
-                part = Text(text) if role == "user" else Note("program", text)
-                self._found.append(Prompt((part,)))
+            if parts := _prompt_parts(item.get("content"), role):
+                self._found.append(Prompt(parts))
         elif kind == "message":
             self._read_text(item)
         elif kind == "reasoning":
@@ -112,24 +116,37 @@ def _name(item: Mapping[str, object]) -> str:
     return "" if name == "__fake_id__" else name
 
 
+def _prompt_parts(content: object, role: object) -> tuple[PromptPart, ...]:
+    """The parts of a message. Texts that follow each other are one part."""
+    found: list[PromptPart] = []
+    for is_text, parts in groupby(_parts(content), lambda part: isinstance(part, Text)):
+        if not is_text:
+            found += parts
+        elif (text := "\n\n".join(part.text for part in parts)).strip():
+            found.append(Text(text) if role == "user" else Note("program", text))
+    return tuple(found)
+
+
 def _texts(content: object) -> list[str]:
-    """The texts of a content; a part without text, such as an image, becomes a short remark."""
+    return [part.text for part in _parts(content)]
+
+
+def _parts(content: object) -> list[Text | File]:
+    """The texts and files of a content. A file that is only named becomes a short remark."""
     if isinstance(content, str):
-        return [content]
+        return [Text(content)]
     if not isinstance(content, list):
         return []
-    return [_text(cast("Mapping[str, object]", part)) for part in cast("list[object]", content)]
+    return [_part(cast("Mapping[str, object]", part)) for part in cast("list[object]", content)]
 
 
-def _text(part: Mapping[str, object]) -> str:
+def _part(part: Mapping[str, object]) -> Text | File:
     for field in ("text", "refusal"):
         if isinstance(text := part.get(field), str):
-            return text
-    return f"[{part.get('type')}: not kept in the history]"
-
-
-def _output_text(output: object) -> str:
-    return output if isinstance(output, str) else "\n\n".join(_texts(output))
+            return Text(text)
+    address = str(part.get("image_url") or part.get("file_data") or "")
+    file = File.from_data_url(address, str(part.get("filename") or ""))
+    return file or Text(f"[{part.get('type')}: not kept in the history]")
 
 
 # To the framework
@@ -149,23 +166,38 @@ def response_items(request: Request) -> list[ResponseItem]:
 
 
 def _user_items(message: Message) -> Iterator[ResponseItem]:
-    texts: list[str] = []
+    said: list[Text | File] = []
     for part in message.parts:
         if isinstance(part, ToolResult):
             yield {
                 "type": "function_call_output",
                 "call_id": part.call,
-                "output": part.content,
+                "output": _output(part),
             }
-        elif isinstance(part, Text):
-            texts.append(part.text)
-    if len(texts) == 1:
-        yield {"role": "user", "content": texts[0]}
-    elif texts:
-        yield {
-            "role": "user",
-            "content": [{"type": "input_text", "text": text} for text in texts],
-        }
+        elif isinstance(part, Text | File):
+            said.append(part)
+    match said:
+        case []:
+            return
+        case [Text(text)]:
+            yield {"role": "user", "content": text}
+        case _:
+            yield {"role": "user", "content": [_input(part) for part in said]}
+
+
+def _output(result: ToolResult) -> object:
+    if not result.files:
+        return result.content
+    texts = [Text(result.content)] if result.content != EMPTY_RESULT else []
+    return [_input(part) for part in (*texts, *result.files)]
+
+
+def _input(part: Text | File) -> ResponseItem:
+    if isinstance(part, Text):
+        return {"type": "input_text", "text": part.text}
+    if part.media_type.startswith("image/"):
+        return {"type": "input_image", "image_url": part.data_url, "detail": "auto"}
+    return {"type": "input_file", "file_data": part.data_url, "filename": part.name}
 
 
 class _Reply:

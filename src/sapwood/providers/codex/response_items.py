@@ -130,7 +130,7 @@ def picture_url(part: PromptPart) -> str:
     """The data URL of a picture; '' for every other part."""
     if not isinstance(part, File) or part.media_type not in PICTURES:
         return ""
-    return f"data:{part.media_type};base64,{part.data}"
+    return part.data_url
 
 
 def _call_id(call: str) -> str:

@@ -108,7 +108,7 @@ async def _pictures(space: OpenSpace, pages: Sequence[RowsPage]) -> Pictures:
                 images = [part for part in message_parts(recorded.event) if isinstance(part, File)]
                 file = images[content.image]
                 if file.media_type in _PICTURES:
-                    address = f"data:{file.media_type};base64,{file.data}"
+                    address = file.data_url
                     found[row.agent, row.version, content.image] = address
     return found
 

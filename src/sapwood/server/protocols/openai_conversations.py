@@ -192,7 +192,7 @@ def _prompt_part(part: PromptPart) -> Fields:
         case Text(text) | Note(text=text):
             return {"type": "input_text", "text": text}
         case File():
-            address = f"data:{part.media_type};base64,{part.data}"
+            address = part.data_url
             if part.media_type.startswith("image/"):
                 return {"type": "input_image", "image_url": address, "detail": "auto"}
             return {"type": "input_file", "file_data": address, "filename": part.name}

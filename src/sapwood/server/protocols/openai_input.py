@@ -1,7 +1,5 @@
 """What an OpenAI client sends for a response: parameters, prompts, earlier turns, results."""
 
-import base64
-import binascii
 from collections.abc import Mapping, Sequence
 from typing import TypeVar, get_args
 
@@ -262,15 +260,12 @@ def _file(address: object, name: str, place: str) -> File:
         raise bad_request(
             place, "Send images and files as data URLs (data:image/png;base64,…).", "invalid_url"
         )
-    head, _, data = address[5:].partition(",")
-    kind, _, encoding = head.rpartition(";")
-    try:
-        if encoding != "base64":
-            raise ValueError
-        content = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
-        raise bad_request(place, "The data URL is not base64.", "invalid_base64_image") from None
-    return File.of(content, name=name, media_type=kind.partition(";")[0])
+    file = File.from_data_url(address, name)
+    if file is None:
+        raise bad_request(
+            place, "The data URL is not base64, or it is too large.", "invalid_base64_image"
+        )
+    return file
 
 
 def _tool(fields: _Fields) -> CallerTool:
