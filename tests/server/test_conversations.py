@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from sapwood.api import Sapwood
+from sapwood.core.events import TurnStarted
 from sapwood.core.ids import AgentId
 from sapwood.server.access.rate_limit import OpenStreams
 from sapwood.server.application import endpoints
@@ -197,6 +198,63 @@ async def test_the_queue_of_the_page_is_that_of_the_log(served: Served, agent: A
     assert "not in the queue" in gone.json()["detail"]
     queue = (await (await Sapwood(served.connection).find(agent)).state()).queue
     assert [each.text for each in queue] == ["Two."]
+
+
+@pytest.mark.parametrize("typed", ["/etc/hosts is wrong", "```\n/clear\n```", "//clear is odd"])
+async def test_text_that_looks_like_a_command_waits_as_a_prompt_does(
+    served: Served, agent: AgentId, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    let_models_be_called(served, monkeypatch)
+    at = f"/v1/agents/{agent}/submissions"
+    async with served.client() as client:
+        first = await client.post(at, json={"text": typed, "waits": True})
+        later = await client.post(at, json={"text": typed, "waits": True, "id": "later"})
+        command = await client.post(at, json={"text": "/mark A", "waits": True})
+    answers = [each.json()["prompt"] for each in (first, later, command)]
+    assert answers == ["sent", "queued", "none"]
+    state = await (await Sapwood(served.connection).find(agent)).state()
+    assert [each.text for each in state.queue] == [typed]
+    assert [mark.name for mark in state.marks] == ["A"]
+    async with served.client() as client:
+        await client.post(f"/v1/agents/{agent}/interrupt", json={})
+        sent = await client.post(f"/v1/agents/{agent}/queue/next", json={})
+    assert [each["answer"]["type"] for each in sent.json()["outcomes"]] == ["Prompted"], sent.text
+    assert not (await (await Sapwood(served.connection).find(agent)).state()).queue
+
+
+@pytest.mark.parametrize(
+    ("typed", "prompts", "marks"),
+    [("/etc/hosts is wrong", ["/etc/hosts is wrong"], []), ("/mark A", [], ["A"])],
+)
+async def test_a_conversation_starts_with_what_was_typed(
+    served: Served,
+    monkeypatch: pytest.MonkeyPatch,
+    typed: str,
+    prompts: list[str],
+    marks: list[str],
+) -> None:
+    let_models_be_called(served, monkeypatch)
+    async with served.client() as client:
+        started = await client.post("/v1/agents", json={"text": typed})
+        unknown = await client.post("/v1/agents", json={"text": "/mrak A"})
+        listed = (await client.get("/v1/agents")).json()["agents"]
+    assert (started.status_code, unknown.is_success) == (201, False)
+    assert [each["agent"] for each in listed] == [started.json()["agent"]]
+    agent = await Sapwood(served.connection).find(started.json()["agent"])
+    assert [mark.name for mark in (await agent.state()).marks] == marks
+    log = await served.connection.log.read(served.connection.space, started.json()["agent"])
+    turns = [each.event.prompt for each in log if isinstance(each.event, TurnStarted)]
+    assert [part.text for turn in turns for part in turn] == prompts
+
+
+def let_models_be_called(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    models = served.spaces.get("local").agents.service.services.models
+    assert models is not None
+
+    def callable_(_: str) -> None:
+        return
+
+    monkeypatch.setattr(models, "require", callable_)
 
 
 async def test_nothing_of_another_space_is_found_by_any_route(

@@ -58,8 +58,15 @@ async def test_a_prompt_names_its_files(
         typed = await client.post(
             f"{path}/submissions", json={"text": "/mark A\nAnd now?", "files": [file]}
         )
+        waiting = [
+            await client.post(
+                f"{path}/submissions", json={"text": text, "files": [file], "waits": True}
+            )
+            for text in ("/etc/hosts is wrong", "/mark B")
+        ]
     assert sent.status_code == 202, sent.text
     assert typed.is_success, typed.text
+    assert [each.json()["prompt"] for each in waiting] == ["held", "none"]
     log = await served.connection.log.read(served.connection.space, agent)
     prompts = [each.event.prompt for each in log if isinstance(each.event, TurnStarted)]
     assert [[part.text for part in prompt] for prompt in prompts] == [

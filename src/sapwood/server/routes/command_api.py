@@ -12,7 +12,15 @@ from starlette.responses import Response
 from sapwood.app.permission_questions import PostedQuestion, send_answer, waiting_questions
 from sapwood.conversation.answers import Changed
 from sapwood.conversation.call import Person, typed_request
-from sapwood.conversation.script import CommandStep, TextStep, chunks, parse, with_files
+from sapwood.conversation.script import (
+    CommandStep,
+    Script,
+    TextStep,
+    chunks,
+    has_prompt,
+    parse,
+    with_files,
+)
 from sapwood.conversation.session import ConversationSession
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.commands import QueuePrompt, UnqueuePrompt
@@ -31,16 +39,21 @@ _FILES = "ids of uploaded files, a list"
 
 
 async def start_agent(call: Exchange) -> Response:
-    """Starts a conversation, by default in the folder of the server, with its model."""
+    """Starts a conversation, by default in the folder of the server, with its model.
+
+    `text` is carried out in it as a submission is; `prompt` is a prompt whatever it looks like.
+    """
     body = await call.body()
     text = _text(body, "prompt")
+    script = _script(_text(body, "text"))
+    _require_scopes(call, script)
     name = _text(body, "name")
     folder = call.own_folder(_text(body, "folder"))
     given = await call.command_id()
     agent = await call.service.start(
         folder,
         name=name,
-        has_prompt=bool(text) or body.get("has_prompt") is True,
+        has_prompt=bool(text) or has_prompt(script) or body.get("has_prompt") is True,
         actor=call.principal.actor,
         command_id=f"{given}:start" if given else None,
     )
@@ -51,7 +64,8 @@ async def start_agent(call: Exchange) -> Response:
         )
         if isinstance(answer, Refusal):
             raise refusal_problem(answer)
-    return json_response({"agent": agent, "answer": answer}, 201)
+    done = await _carry_out(call, agent, script) if script else {"agent": agent}
+    return json_response({**done, "answer": answer}, 201)
 
 
 async def send_prompt(call: Exchange) -> Response:
@@ -79,18 +93,43 @@ async def send_prompt(call: Exchange) -> Response:
 
 
 async def submit(call: Exchange) -> Response:
-    """Carries out what a person typed: a prompt, a command, or a script of both."""
+    """Carries out what a person typed: a prompt, a command, or a script of both.
+
+    The answer says what came of the prompt: `sent`, `queued`, or `none` if there are commands only.
+    With `waits`, a prompt is queued while a turn is open. One with files is then not carried out
+    (`held`), and commands only leave the files to a later prompt.
+    """
     agent = await call.agent()
     body = await call.body()
-    script = parse(_text(body, "text"))
+    waits = body.get("waits") is True
+    script = _script(_text(body, "text"))
+    if body.get("files"):
+        filled = with_files(script, await named_files(call, agent, body["files"]))
+        if filled is None and not waits:
+            raise Problem(422, "No prompt", "'files' needs a prompt.")
+        script = filled or script
+    _require_scopes(call, script)
+    if waits and has_prompt(script) and await (await _session(call)).is_working():
+        if not body.get("files"):
+            await _queue(call, agent, _text(body, "text"))
+        prompt = "held" if body.get("files") else "queued"
+        return json_response({"outcomes": [], "agent": agent, "prompt": prompt}, 202)
+    return json_response(await _carry_out(call, agent, script))
+
+
+def _script(text: str) -> Script:
+    script = parse(text)
     if isinstance(script, Refusal):
         raise refusal_problem(script)
-    if body.get("files"):
-        script = with_files(script, await named_files(call, agent, body["files"]))
-        if script is None:
-            raise Problem(422, "No prompt", "'files' needs a prompt.")
+    return script
+
+
+def _require_scopes(call: Exchange, script: Script) -> None:
     for step in script:
         call.principal.require(step.scope if isinstance(step, CommandStep) else "write")
+
+
+async def _carry_out(call: Exchange, agent: AgentId, script: Script) -> dict[str, object]:
     given = await call.command_id()
     outcomes: list[dict[str, object]] = []
     current: AgentId | None = agent
@@ -103,7 +142,8 @@ async def submit(call: Exchange) -> Response:
             raise problem
         current = outcome.agent
         outcomes.append({"answer": outcome.answer, "message": outcome.message})
-    return json_response({"outcomes": outcomes, "agent": current})
+    prompt = "sent" if has_prompt(script) else "none"
+    return {"outcomes": outcomes, "agent": current, "prompt": prompt}
 
 
 async def list_queue(call: Exchange) -> Response:
@@ -115,17 +155,25 @@ async def list_queue(call: Exchange) -> Response:
 async def queue_prompt(call: Exchange) -> Response:
     """Keeps a text until the open turn has ended; any screen sends it then."""
     agent = await call.agent()
-    text = _text(await call.body(), "text")
-    entry = await call.command_id() or secrets.token_hex(6)
-    await _dispatched(call, QueuePrompt(agent, entry, text))
+    entry = await _queue(call, agent, _text(await call.body(), "text"))
     return json_response({"entry": entry}, 202)
+
+
+async def _queue(call: Exchange, agent: AgentId, text: str) -> str:
+    """Queues a text. The id of the entry stays free for the command that sends it."""
+    entry = await call.command_id() or secrets.token_hex(6)
+    command = QueuePrompt(agent, entry, text)
+    await call.service.dispatch(command, call.principal.actor, command_id=f"{entry}:queue")
+    return entry
 
 
 async def unqueue_prompt(call: Exchange) -> Response:
     """Takes a text out of the queue, to change it or to leave it out."""
     agent = await call.agent()
     await call.body()
-    await _dispatched(call, UnqueuePrompt(agent, call.request.path_params["entry"]))
+    command = UnqueuePrompt(agent, call.request.path_params["entry"])
+    actor, command_id = call.principal.actor, await call.command_id()
+    await call.service.dispatch(command, actor, command_id=command_id)
     return json_response({"message": "Removed from the queue."})
 
 
@@ -151,11 +199,6 @@ async def send_queued(call: Exchange) -> Response:
 
 async def _session(call: Exchange) -> ConversationSession:
     return ConversationSession(call.service, "", await call.agent())
-
-
-async def _dispatched(call: Exchange, command: QueuePrompt | UnqueuePrompt) -> None:
-    actor, command_id = call.principal.actor, await call.command_id()
-    await call.service.dispatch(command, actor, command_id=command_id)
 
 
 def _params(body: dict[str, object]) -> TurnParams | None:
@@ -300,6 +343,7 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             "Start a conversation",
             body={
                 "prompt": "the first prompt",
+                "text": "text and commands, instead of a prompt",
                 "name": "",
                 "folder": "",
                 "has_prompt": "true: a prompt follows, so a model must be callable",
@@ -326,7 +370,12 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             "write",
             submit,
             "Carry out what a person typed",
-            body={"text": "text and commands", "files": _FILES, **once},
+            body={
+                "text": "text and commands",
+                "files": _FILES,
+                "waits": "true: a prompt waits for the end of the open turn",
+                **once,
+            },
         ),
         Endpoint("GET", f"{agent}/queue", "read", list_queue, "List the texts that wait"),
         Endpoint(

@@ -48,25 +48,23 @@ function grow() {
   box.style.height = `${Math.min(box.scrollHeight, innerHeight * 0.4)}px`;
 }
 
-/** Sends what was typed; returns whether it was carried out. @param {string} text @param {string} id @param {string[]} files */
+/** Sends what was typed. Returns what came of its prompt; '' if it was not carried out. The server says what is a command. @param {string} text @param {string} id @param {string[]} files @returns {Promise<string>} */
 export async function submit(text, id = crypto.randomUUID(), files = []) {
   say(/^\/compact/.test(text) ? 'A summary is being written and checked …' : '');
   try {
     if (!agent) {
-      const isCommand = text.startsWith('/');
-      const started = await post('/v1/agents', isCommand ? { id } : { prompt: text, id });
-      if (isCommand) await post(`/v1/agents/${started.agent}/submissions`, { text, id });
-      location.href = `/c/${started.agent}`;
-      return true;
+      location.href = `/c/${(await post('/v1/agents', { text, id })).agent}`;
+      return 'sent';
     }
-    const done = await post(api('submissions'), files.length ? { text, id, files } : { text, id });
+    const done = await post(api('submissions'), { text, id, waits: true, ...(files.length && { files }) });
     const last = done.outcomes.at(-1);
     for (const each of done.outcomes) (answers[each.answer?.type] || ((_, message) => say(message)))(each.answer, each.message);
     if (last?.answer?.type === 'Prompted') toEnd();
-    return true;
+    if (done.prompt === 'queued') await refreshQueue();
+    return done.prompt;
   } catch (error) {
     say(/** @type {Error} */ (error).message, true);
-    return false;
+    return '';
   }
 }
 
@@ -82,24 +80,17 @@ async function send() {
 }
 
 async function sendTyped() {
-  if (!box.value.startsWith('/') && !await arriving) return;
-  const text = box.value.trim();
-  const files = text.startsWith('/') ? [] : attached.map((each) => each.id);
-  if (!text && !files.length) return;
-  if (isOpen && !text.startsWith('/')) { await wait(box.value, files); return; }
-  if (await submit(box.value, crypto.randomUUID(), files)) { if (box.value.trim() === text) clear(); if (files.length) setAttached([]); }
+  if (!await arriving) return;
+  const text = box.value, files = attached.map((each) => each.id), id = crypto.randomUUID();
+  if (!text.trim() && !files.length) return;
+  const prompt = await submit(text, id, files);
+  if (!prompt) return;
+  if (prompt === 'held') { queue.push({ id, text, files }); keepQueue(); }
+  if (box.value === text) clear();
+  if (prompt !== 'none') setAttached([]);
 }
 
 function clear() { box.value = ''; grow(); hide(); }
-
-/** Keeps a prompt until the turn has ended: in the log, or in this browser if it has files. @param {string} text @param {string[]} files */
-async function wait(text, files) {
-  try {
-    if (files.length) { queue.push({ id: crypto.randomUUID(), text, files }); keepQueue(); } else await post(api('queue'), { text, id: crypto.randomUUID() });
-    clear(); setAttached([]);
-    await refreshQueue();
-  } catch (error) { say(/** @type {Error} */ (error).message, true); }
-}
 
 /** Takes a prompt out of the queue in the log. @param {string} entry */
 async function unqueue(entry) {
@@ -141,7 +132,7 @@ async function sendNext(ended) {
   if (isOpen || sending || !(shared.length || next)) return;
   sending = true;
   if (shared.length) { try { await post(api('queue/next'), { ended }); } catch (error) { say(/** @type {Error} */ (error).message, true); } await refreshQueue(); }
-  else if (await submit(next.text, next.id, next.files || [])) { queue = queue.filter((each) => each.id !== next.id); keepQueue(); }
+  else if (!['', 'held'].includes(await submit(next.text, next.id, next.files || []))) { queue = queue.filter((each) => each.id !== next.id); keepQueue(); }
   sending = false;
 }
 
