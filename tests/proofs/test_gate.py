@@ -46,5 +46,5 @@ async def test_a_mask_that_is_missing_is_noticed(monkeypatch: pytest.MonkeyPatch
         return text
 
     monkeypatch.setattr("sapwood.redaction.mask_secrets", unmasked)
-    problems = (await prove(":memory:", 400, 1)).problems
+    problems = (await prove(":memory:", 800, 1)).problems
     assert any("holds a secret" in problem for problem in problems)

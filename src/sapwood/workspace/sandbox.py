@@ -22,6 +22,7 @@ from msgspec import Struct
 from sapwood.config.folders import sandbox_folder
 from sapwood.workspace import abstract_sockets
 from sapwood.workspace.open_path import open_path
+from sapwood.workspace.permissions.guarded_files import private_files_of_homes
 
 __all__ = ["Access", "Sandbox", "SandboxCommand", "sandbox_problem"]
 
@@ -44,12 +45,6 @@ _TOOLS = (
     *(".local/share/mise", ".local/pipx", "go"),
 )
 """Folders of the home folder that contain programs and no secrets; they are visible, read-only."""
-_PRIVATE = (
-    *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".config/gcloud", ".config/gh"),
-    *(".netrc", ".git-credentials", ".npmrc", ".pypirc", ".pgpass", ".password-store"),
-    *(".cargo/credentials.toml", ".mozilla", ".bash_history", ".zsh_history"),
-)
-"""Files of the home folder that stay hidden even if the home folder is the workspace."""
 _EMPTY = ("/tmp", "/var/tmp", "/run", "/home", "/root")
 _NOT_INSTALLED = "bubblewrap is not installed (the program bwrap)"
 
@@ -146,7 +141,7 @@ class Sandbox(Struct, frozen=True):
         The folders around a hidden one are mounted too, so that a command cannot rename them and
         look into what it finds there in its next call.
         """
-        private = _PRIVATE if _is_in(home, root) else ()
+        private = private_files_of_homes() if _is_in(home, root) else ()
         found: dict[str, Access] = {}
         for path in (*self.hidden, *(os.path.join(home, name) for name in private)):
             path = os.path.realpath(path)

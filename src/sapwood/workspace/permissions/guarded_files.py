@@ -11,10 +11,16 @@ opened, when another agent starts.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 
-__all__ = ["PRIVATE_FILES", "PROGRAM_FILES", "private_patterns", "why_private", "why_runs_programs"]
+__all__ = [
+    "PRIVATE_FILES",
+    "PROGRAM_FILES",
+    "private_files_of_homes",
+    "why_private",
+    "why_runs_programs",
+]
 
 PRIVATE_FILES: Mapping[str, str] = {
     "ssh": ".ssh/ id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk *.ppk "
@@ -165,10 +171,18 @@ def why_runs_programs(path: str) -> str:
     return _reason(PROGRAM_FILES, path) if _matcher("programs").search(path) else ""
 
 
-def private_patterns() -> Iterator[str]:
-    """Every pattern of a private file, for programs that look for those that exist."""
-    for patterns in PRIVATE_FILES.values():
-        yield from _patterns(patterns)
+def private_files_of_homes() -> tuple[str, ...]:
+    """The private files and folders with a fixed place, from a home folder on.
+
+    >>> ".ssh" in private_files_of_homes()
+    True
+    """
+    return tuple(
+        each.removesuffix("/")
+        for patterns in PRIVATE_FILES.values()
+        for each in _patterns(patterns)
+        if "*" not in each
+    )
 
 
 @cache

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from sapwood.workspace.permissions.guarded_files import (
-    private_patterns,
+    private_files_of_homes,
     why_private,
     why_runs_programs,
 )
@@ -136,9 +136,8 @@ class PathGuards:
         """The private files that exist and have several names; None if there are too many."""
         now = time.monotonic()
         if now - self._inodes[0] > _INODES_SECONDS:
-            places = (os.path.join(self._home, each) for each in private_patterns())
-            plain = (place for place in places if "*" not in place)
-            self._inodes = (now, _linked_files((*plain, *self._own, self._keys)))
+            places = (os.path.join(self._home, each) for each in private_files_of_homes())
+            self._inodes = (now, _linked_files((*places, *self._own, self._keys)))
         return self._inodes[1]
 
 
