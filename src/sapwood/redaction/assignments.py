@@ -14,6 +14,7 @@ from functools import cache
 
 from msgspec import Struct
 
+from sapwood.redaction.anchors import Anchored
 from sapwood.redaction.byte_text import Searched, Span
 from sapwood.redaction.value_shapes import is_placeholder, looks_random, looks_typed
 
@@ -118,9 +119,8 @@ class _Place(Struct, gc=False):
 def find_assigned_values(searched: Searched) -> list[Span]:
     """Returns every value with a secret name that looks like a secret."""
     found = list(_authorizations(searched))
-    for kind, anchor, pattern, accepts in _NAMES:
-        if anchor in searched.lower:
-            found += _values_after(searched, kind, _compiled(pattern), accepts)
+    for kind, pattern, accepts in _NAMES.present(searched.parts, searched.lower):
+        found += _values_after(searched, kind, _compiled(pattern), accepts)
     return found
 
 
@@ -245,8 +245,8 @@ def _is_argument(place: _Place) -> bool:
 
 
 _Accepts = Callable[[_Place], bool]
-_NAMES: tuple[tuple[str, str, str, _Accepts], ...] = tuple(
-    (kind, anchor, anchor + name + _VALUE, accepts)
+_NAMES: Anchored[tuple[str, str, _Accepts]] = Anchored(
+    (anchor, (kind, anchor + name + _VALUE, accepts))
     for kind, anchor, name, accepts in (
         ("password", "pass", rf"(?:words?|wd|phrase|code|wort)?{_SUFFIX}", _is_password),
         ("password", "pw", rf"d?{_SUFFIX}", _is_password),
@@ -271,14 +271,13 @@ _AUTHORIZATION = re.compile(
     re.ASCII,
 )
 _BEARER = re.compile(r"bearer[ \t]{1,4}(?=(?P<value>[\w.~+/=:-]{12,128}))", re.ASCII)
+_HEADERS = Anchored((("authorization", _AUTHORIZATION), ("bearer", _BEARER)))
 _REST_OF_HEADER = re.compile(r"[\w.~+/=:%-]*+", re.ASCII)
 
 
 def _authorizations(searched: Searched) -> Iterator[Span]:
     """Yields the values of `Authorization: …` headers and of `Bearer …`."""
-    for anchor, pattern in (("authorization", _AUTHORIZATION), ("bearer", _BEARER)):
-        if anchor not in searched.lower:
-            continue
+    for pattern in _HEADERS.present(searched.parts, searched.lower):
         done = 0
         for match in pattern.finditer(searched.lower):
             start, end = match.span("value")

@@ -14,6 +14,7 @@ _STARTS = (
     *("AIza", "npm_", "sk_live_", "ops_", "hf_", "pypi-AgE", "dckr_pat_", "shpat_"),
 )
 """How tokens begin that people paste most. A short prefix would be found in ordinary words."""
+_FIRST = frozenset(start[0] for start in _STARTS)
 _RUN = re.compile(r"[\w-]*+", re.ASCII)
 _GAP = (
     r"""(?:["'`]?[ \t]{0,4}[+\\.]?[ \t]{0,4}\r?\n[ \t]{0,32}(?:\d{1,7}(?:\t|:[ ]?))?[ \t]{0,32}"""
@@ -35,7 +36,10 @@ def find_broken_tokens(searched: Searched) -> Iterator[Span]:
     for start, _ in searched.long_words:
         if start < done:
             continue
-        position = start if text.startswith(_STARTS, start) else _start_before(text, start)
+        if text[start] in _FIRST and text.startswith(_STARTS, start):
+            position = start
+        else:
+            position = _start_before(text, start)
         if position >= 0:
             done, span = _continued(text, position)
             if span is not None:
@@ -47,6 +51,9 @@ def _start_before(text: str, word: int) -> int:
     if not word or text[word - 1] not in _BEFORE_PART:
         return -1
     before = text[max(0, word - _LONGEST_BREAK) : word]
+    # Few words have a start before them, and the pattern is slow to find that out.
+    if not any(map(before.__contains__, _STARTS)):
+        return -1
     found = _START_AND_BREAK.search(before)
     return word - len(before) + found.start() if found else -1
 

@@ -10,6 +10,8 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from sapwood.redaction.anchors import common_parts
+
 __all__ = ["ByteText", "Searched", "Span"]
 
 _CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
@@ -32,6 +34,8 @@ _LONG_WORD = b"w" * 16
 class Searched:
     """A text with one character a byte (`text`), as bytes (`data`), in lower case (`lower`).
 
+    `parts` are the common parts of anchors that it has; see `Anchored`.
+
     What begins at `stop` or later need not be found: the next piece of a long text has it too.
     """
 
@@ -40,6 +44,7 @@ class Searched:
         self.stop = len(text) if stop is None else stop
         self.data = text.encode("latin-1")
         self.lower = self.data.lower().decode("latin-1")
+        self.parts = common_parts(self.lower)
 
     @cached_property
     def long_words(self) -> list[tuple[int, int]]:

@@ -7,7 +7,8 @@ the same line. Every pattern begins with a plain text and looks at a bounded par
 import re
 from collections.abc import Iterable, Iterator
 
-from sapwood.redaction.byte_text import Span
+from sapwood.redaction.anchors import Anchored
+from sapwood.redaction.byte_text import Searched, Span
 from sapwood.redaction.value_shapes import is_placeholder
 
 __all__ = ["find_command_secrets", "find_key_pairs"]
@@ -47,18 +48,17 @@ _FLAGS = re.compile(
 )
 """Every flag of the options, found in one search."""
 _CONTEXT = 300
-_ARGUMENTS = tuple(
+_ARGUMENTS = Anchored(
     (anchor, re.compile(form + r"""["']?(?P<value>[^\s\\"'`$<>|-][^\s\\"'`|]{5,127})""", re.ASCII))
     for anchor, form in (
-        ("htpasswd ", r"htpasswd[ ]-[a-zA-Z]{0,6}b[a-zA-Z]{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ]"),
+        ("htpasswd", r"htpasswd[ ]-[a-zA-Z]{0,6}b[a-zA-Z]{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ]"),
         (" /p:", r" /p:"),
-        ("net user ", r"net user[ ]\S{1,64}[ ](?!/)"),
-        ("net use ", r"net use[ ]\S{1,8}[ ]\\\\\S{1,128}[ ](?!/)"),
-        ("wpa_passphrase ", r"""wpa_passphrase[ ](?:"[^"\n]{1,32}"|\S{1,32})[ ]"""),
-        ("rabbitmqctl ", r"rabbitmqctl[ ](?:add_user|change_password)[ ]\S{1,64}[ ]"),
+        ("net use", r"net use(?:r[ ]\S{1,64}|[ ]\S{1,8}[ ]\\\\\S{1,128})[ ](?!/)"),
+        ("wpa_passphrase", r"""wpa_passphrase[ ](?:"[^"\n]{1,32}"|\S{1,32})[ ]"""),
+        ("rabbitmqctl", r"rabbitmqctl[ ](?:add_user|change_password)[ ]\S{1,64}[ ]"),
         ("alias set ", r"alias set[ ]\S{1,64}[ ]https?://\S{1,128}[ ]\S{1,64}[ ]"),
-        ("sqlplus ", r"sqlplus[ ](?:-\w{1,3}[ ]){0,3}[\w$#]{1,32}/(?=[^\s/@]{4,64}(?:@|\s|$))"),
-        ("connect ", r"connect[ ](?:'[^'\n]{1,32}'|\S{1,32})[ ]password[ ]"),
+        ("sqlplus", r"sqlplus[ ](?:-\w{1,3}[ ]){0,3}[\w$#]{1,32}/(?=[^\s/@]{4,64}(?:@|\s|$))"),
+        (" password ", r"connect[ ](?:'[^'\n]{1,32}'|\S{1,32})[ ]password[ ]"),
     )
 )
 _BEFORE_PIPE = re.compile(
@@ -79,16 +79,16 @@ _KEY_PAIR = re.compile(
 )
 
 
-def find_command_secrets(text: str) -> Iterator[Span]:
-    """Yields every secret of a command line. The text has one character a byte."""
+def find_command_secrets(searched: Searched) -> Iterator[Span]:
+    """Yields every secret of a command line."""
+    text = searched.text
     if " -" in text:
         flags = set(_FLAGS.findall(text))
         for flag, option, programs in _OPTIONS:
             if flag in flags:
                 yield from _after_options(text, option, programs)
-    for anchor, argument in _ARGUMENTS:
-        if anchor in text:
-            yield from _real(argument.finditer(text))
+    for argument in _ARGUMENTS.present(searched.parts, text):
+        yield from _real(argument.finditer(text))
     if "<<<" in text or ("|" in text and ("echo " in text or "printf " in text)):
         for reader in _READERS:
             if reader in text:
@@ -103,13 +103,13 @@ def find_key_pairs(text: str, keys: Iterable[Span]) -> Iterator[Span]:
 
 
 def _after_options(text: str, option: re.Pattern[str], programs: tuple[str, ...]) -> Iterator[Span]:
-    present = [program for program in programs if program in text]
+    found = [match for match in option.finditer(text) if not match["value"].isdigit()]
+    present = [program for program in programs if program in text] if found else []
     if present:
-        found = (match for match in option.finditer(text) if not match["value"].isdigit())
         yield from _real(match for match in found if _is_after(present, text, match.start()))
 
 
-def _real(found: Iterator[re.Match[str]]) -> Iterator[Span]:
+def _real(found: Iterable[re.Match[str]]) -> Iterator[Span]:
     for match in found:
         if not is_placeholder(match["value"]):
             yield Span(*match.span("value"), _PASSWORD)

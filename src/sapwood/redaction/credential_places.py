@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from sapwood.redaction.anchors import Anchored
 from sapwood.redaction.byte_text import Searched, Span
 from sapwood.redaction.value_shapes import is_placeholder, looks_random, looks_typed
 
@@ -39,55 +40,69 @@ _USER_OPTION = re.compile(
 )
 _WEB_PROGRAMS = ("curl ", "wget ", "http ", "https ", "xh ")
 _LONG_CONTEXT = 300
-_LINES = (
-    # Lines of /etc/shadow and .htpasswd: the hash of a password after its scheme.
-    (
-        _HASH,
-        "$",
-        re.compile(
-            r"\$(?:[1567y]|2[abxy]|apr1|gy|sha1|argon2[id]{1,2}|scrypt|pbkdf2[\w-]{0,10})"
-            r"\$([./A-Za-z0-9$,=+_-]{20,256})",
-            re.ASCII,
+_LINES = Anchored(
+    (anchor, (kind, line))
+    for kind, anchor, line in (
+        # Lines of /etc/shadow and .htpasswd: the hash of a password after its scheme.
+        (
+            _HASH,
+            "$",
+            re.compile(
+                r"\$(?:[1567y]|2[abxy]|apr1|gy|sha1|argon2[id]{1,2}|scrypt|pbkdf2[\w-]{0,10})"
+                r"\$([./A-Za-z0-9$,=+_-]{20,256})",
+                re.ASCII,
+            ),
         ),
-    ),
-    (_HASH, "SHA", re.compile(r"\{S?SHA\d{0,3}\}([A-Za-z0-9+/=]{20,128})")),
-    (
-        _HASH,
-        "pbkdf2_sha",
-        re.compile(r"pbkdf2_sha\d{1,3}\$\d{1,8}\$([./A-Za-z0-9$=+_-]{20,256})", re.ASCII),
-    ),
-    (
-        _HASH,
-        "SCRAM-SHA-",
-        re.compile(r"SCRAM-SHA-\d{1,3}\$\d{1,8}:([A-Za-z0-9+/=$:]{40,256})", re.ASCII),
-    ),
-    (_HASH, ":::", re.compile(r":\d{3,6}:([0-9a-fA-F]{32}:[0-9a-fA-F]{32}):", re.ASCII)),
-    # A line of .pgpass: host, port, database, user, password.
-    (_PASSWORD, "private-key", re.compile(r"private-key[ \t]{1,4}([A-Za-z0-9+/]{43}=)")),
-    (_PASSWORD, "login", re.compile(r"(?:wandb|netlify|snyk) login ([0-9a-f-]{32,64})\b")),
-    (_PASSWORD, ":5432:", re.compile(r":5432:[^\s:]{1,63}:[^\s:]{1,63}:([^\s:\"']{6,128})")),
-    (_PASSWORD, ":*:", re.compile(r":\*:[^\s:]{1,63}:[^\s:]{1,63}:([^\s:\"']{6,128})")),
-    (_PASSWORD, "@tcp(", re.compile(r"(?<![\w/:])[\w.-]{1,64}:([^\s:@/]{4,64})@tcp\(", re.ASCII)),
-    (
-        _PASSWORD,
-        "auth=(",
-        re.compile(r"""auth=\(["'][^"'\n]{1,64}["'], ?["']([^"'\n]{6,128})["']\)"""),
-    ),
+        (_HASH, "SHA", re.compile(r"\{S?SHA\d{0,3}\}([A-Za-z0-9+/=]{20,128})")),
+        (
+            _HASH,
+            "pbkdf2_sha",
+            re.compile(r"pbkdf2_sha\d{1,3}\$\d{1,8}\$([./A-Za-z0-9$=+_-]{20,256})", re.ASCII),
+        ),
+        (
+            _HASH,
+            "SCRAM-SHA-",
+            re.compile(r"SCRAM-SHA-\d{1,3}\$\d{1,8}:([A-Za-z0-9+/=$:]{40,256})", re.ASCII),
+        ),
+        (_HASH, ":::", re.compile(r":\d{3,6}:([0-9a-fA-F]{32}:[0-9a-fA-F]{32}):", re.ASCII)),
+        # A line of .pgpass: host, port, database, user, password.
+        (_PASSWORD, "private-key", re.compile(r"private-key[ \t]{1,4}([A-Za-z0-9+/]{43}=)")),
+        (
+            _PASSWORD,
+            " login ",
+            re.compile(
+                r" login (?:(?<=wandb login )|(?<=netlify login )|(?<=snyk login ))"
+                r"([0-9a-f-]{32,64})\b"
+            ),
+        ),
+        (_PASSWORD, ":5432:", re.compile(r":5432:[^\s:]{1,63}:[^\s:]{1,63}:([^\s:\"']{6,128})")),
+        (_PASSWORD, ":*:", re.compile(r":\*:[^\s:]{1,63}:[^\s:]{1,63}:([^\s:\"']{6,128})")),
+        (
+            _PASSWORD,
+            "@tcp(",
+            re.compile(r"(?<![\w/:])[\w.-]{1,64}:([^\s:@/]{4,64})@tcp\(", re.ASCII),
+        ),
+        (
+            _PASSWORD,
+            "auth=(",
+            re.compile(r"""auth=\(["'][^"'\n]{1,64}["'], ?["']([^"'\n]{6,128})["']\)"""),
+        ),
+    )
 )
 _WORDS = r"""\\{0,3}["']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["']?((?:[a-z]{3,8} ){11,23}[a-z]{3,8})"""
-_PHRASES = (re.compile("mnemonic" + _WORDS), re.compile("phrase" + _WORDS))
+_PHRASES = Anchored((anchor, re.compile(anchor + _WORDS)) for anchor in ("mnemonic", "phrase"))
 
 
 def find_placed_secrets(searched: Searched) -> Iterator[Span]:
     """Yields every secret that is known by its place."""
     text, lower = searched.text, searched.lower
-    yield from _url_logins(text)
+    if "@" in text and "://" in text:
+        yield from _url_logins(text)
     yield from _cookies(text, lower)
     yield from _user_options(text)
-    for kind, anchor, line in _LINES:
-        if anchor in text:
-            yield from (Span(*m.span(1), kind) for m in line.finditer(text) if _is_real(m[1]))
-    for phrase in _PHRASES:
+    for kind, line in _LINES.present(searched.parts, text):
+        yield from (Span(*m.span(1), kind) for m in line.finditer(text) if _is_real(m[1]))
+    for phrase in _PHRASES.present(searched.parts, lower):
         yield from (Span(*match.span(1), _PHRASE) for match in phrase.finditer(lower))
 
 
@@ -114,7 +129,7 @@ def _cookies(text: str, lower: str) -> Iterator[Span]:
     """Yields the values of the cookies of a header or an option."""
     if "cookie" in lower:
         yield from _cookie_values(text, _COOKIES.finditer(lower))
-    if "curl " in text:
+    if "curl" in text:
         options = (m for m in _COOKIE_OPTION.finditer(text) if _is_web(text, m.start()))
         yield from _cookie_values(text, options)
 

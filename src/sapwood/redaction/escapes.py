@@ -34,6 +34,7 @@ _FORMS = {
 """Each sort of escape by the sign that it begins with."""
 _ESCAPE = re.compile(f"({'|'.join(_FORMS.values())})")
 _ESCAPES = [(sign, re.compile(form)) for sign, form in _FORMS.items()]
+_ASCII_ESCAPES = [(sign, form) for sign, form in _ESCAPES if sign.isascii()]
 _LEFT_OUT = "\x1b\xe2\xef\xc2"
 """First characters of escapes that stand for nothing: colours, and characters without width."""
 _LEVELS = 2
@@ -118,7 +119,8 @@ class DecodedText:
 def _blocks_with_escapes(text: str) -> list[tuple[int, int]]:
     """Returns the start and end of each part of the text that has escapes: whole lines."""
     blocks: list[tuple[int, int]] = []
-    forms = [form for sign, form in _ESCAPES if sign in text and form.search(text)]
+    escapes = _ASCII_ESCAPES if text.isascii() else _ESCAPES
+    forms = [form for sign, form in escapes if sign in text and form.search(text)]
     if not forms:
         return blocks
     pattern = forms[0] if len(forms) == 1 else _ESCAPE

@@ -97,7 +97,7 @@ def _search_once(searched: Searched, known: Sequence[str]) -> list[Span]:
         *find_key_pairs(text, tokens),
         *find_private_keys(text),
         *find_placed_secrets(searched),
-        *find_command_secrets(text),
+        *find_command_secrets(searched),
         *find_stated_secrets(searched),
         *find_broken_tokens(searched),
         *find_assigned_values(searched),

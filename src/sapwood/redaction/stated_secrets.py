@@ -7,6 +7,7 @@ of both cases or a sign. A value after the name of another secret must look rand
 import re
 from collections.abc import Iterable, Iterator
 
+from sapwood.redaction.anchors import Anchored
 from sapwood.redaction.byte_text import Searched, Span
 from sapwood.redaction.value_shapes import looks_chosen, looks_random, looks_typed
 
@@ -33,7 +34,7 @@ _VALUE = (
     rf"""|{_NEXT_LINE}(?P<next>[^\s"'`<>|,;(){{}}\\]{{7,128}}){_ALONE}"""
     rf"""|{_ELEMENT}(?P<element>[^\s\\<>]{{7,128}})[ \t]{{0,8}}\r?\n)"""
 )
-_NAMES = tuple(
+_NAMES = Anchored(
     (anchor, re.compile(anchor + rest + _VALUE, re.ASCII))
     for anchor, rest in (("passw", "(?:ord|d|ort)"), ("passphrase", ""), ("pw", "(?<![a-z0-9]pw)"))
 )
@@ -49,6 +50,8 @@ _NAMED_BEFORE = re.compile(
     rf"(?:{_SENTENCE}|{_NEXT_LINE})[\"'`]?$|(?:use|using|with)[ ](?:the[ ])?(?:token|api key)[ ]$",
     re.ASCII,
 )
+_SECRET_NAMES = ("token", "secret", "key")
+"""One of them is in every match of `_NAMED_BEFORE`."""
 _REST_OF_TOKEN = re.compile(r"[\w+/=.~-]*+", re.ASCII)
 _NAMED_LENGTH = 100
 _SAMPLE = 64
@@ -70,37 +73,38 @@ _LOGINS = tuple(
     )
     for anchor in ("login", "credential", "creds", "auth", "admin", "root")
 )
-_DIGIT = re.compile("[0-9]")
-_PROTOCOLS = (
+_OTHER_NAMES = Anchored((*_FOREIGN, *_LOGINS))
+_DIGITS = "1234567890"
+_PROTOCOLS = Anchored(
     (
-        "PASS ",
-        re.compile(r"USER[ ]\S{1,64}\r?\n(?:[^\n]{0,128}\n)?PASS[ ](?P<stated>[^\s\\]{4,128})"),
-    ),
-    (" LOGIN ", re.compile(r"\w{1,8}[ ]LOGIN[ ]\S{1,64}[ ](?P<stated>[^\s\\]{6,128})")),
-    (
-        "AUTH ",
-        re.compile(r"AUTH[ ](?:PLAIN[ ]|LOGIN[ ])?(?P<stated>[\w+/=-]{12,256})", re.ASCII),
-    ),
+        (
+            "PASS ",
+            re.compile(r"USER[ ]\S{1,64}\r?\n(?:[^\n]{0,128}\n)?PASS[ ](?P<stated>[^\s\\]{4,128})"),
+        ),
+        (" LOGIN ", re.compile(r"\w{1,8}[ ]LOGIN[ ]\S{1,64}[ ](?P<stated>[^\s\\]{6,128})")),
+        (
+            "AUTH ",
+            re.compile(r"AUTH[ ](?:PLAIN[ ]|LOGIN[ ])?(?P<stated>[\w+/=-]{12,256})", re.ASCII),
+        ),
+    )
 )
 
 
 def find_stated_secrets(searched: Searched) -> Iterator[Span]:
     """Yields every stated secret. A text without a digit has none."""
     text, lower = searched.text, searched.lower
-    if not _DIGIT.search(text):
+    if not any(map(text.__contains__, _DIGITS)):
         return
-    for anchor, name in _NAMES:
-        if anchor in lower:
-            yield from _passwords(text, name.finditer(lower))
-    for anchor, name in (*_FOREIGN, *_LOGINS):
-        if anchor in lower:
-            yield from _chosen(text, name.finditer(lower))
-    for anchor, protocol in _PROTOCOLS:
-        if anchor in text:
-            yield from _chosen(text, protocol.finditer(text))
-    if "password" in lower:
+    for name in _NAMES.present(searched.parts, lower):
+        yield from _passwords(text, name.finditer(lower))
+    for name in _OTHER_NAMES.present(searched.parts, lower):
+        yield from _chosen(text, name.finditer(lower))
+    for protocol in _PROTOCOLS.present(searched.parts, text):
+        yield from _chosen(text, protocol.finditer(text))
+    if "pass" in searched.parts and "password" in lower:
         yield from _around_password(text, lower)
-    yield from _random_words(searched)
+    if not searched.parts.isdisjoint(_SECRET_NAMES):
+        yield from _random_words(searched)
 
 
 def _passwords(text: str, found: Iterable[re.Match[str]]) -> Iterator[Span]:
@@ -148,8 +152,9 @@ def _random_words(searched: Searched) -> Iterator[Span]:
     """Yields long words that look random after a sentence such as `the token is`."""
     text, lower = searched.text, searched.lower
     for start, end in searched.long_words:
-        if looks_random(text[start : min(end, start + _SAMPLE)]):
-            before = lower[max(0, start - _NAMED_LENGTH) : start]
-            if _NAMED_BEFORE.search(before):
-                rest = _REST_OF_TOKEN.match(text, end)
-                yield Span(start, rest.end() if rest else end, "credential")
+        before = lower[max(0, start - _NAMED_LENGTH) : start]
+        if not any(map(before.__contains__, _SECRET_NAMES)):
+            continue
+        if looks_random(text[start : min(end, start + _SAMPLE)]) and _NAMED_BEFORE.search(before):
+            rest = _REST_OF_TOKEN.match(text, end)
+            yield Span(start, rest.end() if rest else end, "credential")

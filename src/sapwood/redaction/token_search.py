@@ -70,41 +70,48 @@ _SAMPLE = 128
 _DENSE = 0.2
 """The share of long words from which the whole text is searched in one go."""
 
-# Tokens with a fixed text in the middle: a pattern that begins with this text, and one for the
+# Tokens with a fixed text in the middle: this text, a pattern that begins with it, and one for the
 # characters before it. A pattern that begins with a plain text is searched for fast.
 _MIDDLES = (
     (
         "telegram-token",
+        ":AA",
         re.compile(r":AA(?<=\d{8}:AA)[\w-]{33}(?![\w-])", re.ASCII),
         re.compile(r"\d{8,10}$", re.ASCII),
     ),
     (
         "terraform-token",
+        ".atlasv1.",
         re.compile(r"\.atlasv1\.[\w-]{60,}+", re.ASCII),
         re.compile(r"[A-Za-z0-9]{14}$"),
     ),
     (
         "azure-secret",
+        "Q~",
         re.compile(r"Q~(?<=[\w~.-]{3}\dQ~)[\w~.-]{31,34}(?![\w~.-])", re.ASCII),
         re.compile(r"[\w~.-]{3}\d$", re.ASCII),
     ),
     (
         "mailchimp-key",
+        "-us",
         re.compile(r"-us(?<=[0-9a-f]{32}-us)\d{1,2}(?!\w)", re.ASCII),
         re.compile(r"[0-9a-f]{32}$"),
     ),
     (
         "maxmind-key",
+        "_mmk",
         re.compile(r"_mmk(?<=\w{6}_\w{29}_mmk)(?!\w)", re.ASCII),
         re.compile(r"\w{36}$", re.ASCII),
     ),
     (
         "asana-token",
+        ":",
         re.compile(r":(?<=\d{12}:)[0-9a-f]{32}(?!\w)", re.ASCII),
         re.compile(r"[012]/\d{12,20}(?:/\d{12,20})?$", re.ASCII),
     ),
     (
         "discord-token",
+        ".",
         re.compile(r"\.[\w-]{6}\.[\w-]{27,40}(?![\w-])", re.ASCII),
         re.compile(r"(?<![A-Za-z0-9])[MNO][\w-]{23,27}$", re.ASCII),
     ),
@@ -145,8 +152,8 @@ def find_tokens(searched: Searched) -> Iterator[Span]:
         yield from _prefixed(text, words if len(around) < _DENSE * len(text) else None)
     if "eyJ" in around:
         yield from _web_tokens(text)
-    for kind, middle, before in _MIDDLES:
-        if middle.search(around):
+    for kind, anchor, middle, before in _MIDDLES:
+        if anchor in around and middle.search(around):
             yield from _around_middles(text, kind, middle, before)
     if "hook" in text:
         for kind, anchor, webhook in _WEBHOOKS:
