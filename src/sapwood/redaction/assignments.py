@@ -18,7 +18,7 @@ from sapwood.redaction.anchors import Anchored
 from sapwood.redaction.byte_text import Searched, Span
 from sapwood.redaction.value_shapes import is_placeholder, looks_random, looks_typed
 
-__all__ = ["ASSIGNED_KINDS", "find_assigned_values"]
+__all__ = ["ASSIGNED_ANCHORS", "ASSIGNED_KINDS", "find_assigned_values"]
 
 ASSIGNED_KINDS = frozenset({"credential", "password"})
 
@@ -272,6 +272,7 @@ _AUTHORIZATION = re.compile(
 )
 _BEARER = re.compile(r"bearer[ \t]{1,4}(?=(?P<value>[\w.~+/=:-]{12,128}))", re.ASCII)
 _HEADERS = Anchored((("authorization", _AUTHORIZATION), ("bearer", _BEARER)))
+ASSIGNED_ANCHORS = (*_NAMES.anchors, *_HEADERS.anchors)
 _REST_OF_HEADER = re.compile(r"[\w.~+/=:%-]*+", re.ASCII)
 
 

@@ -27,6 +27,8 @@ _START_AND_BREAK = re.compile(
 )
 _LONGEST_BREAK = 100
 _BEFORE_PART = "\n\t \"'`"
+_AFTER_LINE_BREAK = " \t0123456789:+>|\"'`"
+_JOINS = "+."
 _MOST_LINES = 8
 
 
@@ -51,7 +53,10 @@ def _start_before(text: str, word: int) -> int:
     if not word or text[word - 1] not in _BEFORE_PART:
         return -1
     before = text[max(0, word - _LONGEST_BREAK) : word]
-    # Few words have a start before them, and the pattern is slow to find that out.
+    # Few words follow a break with a start before it, and the pattern is slow to find that out.
+    line = before.rstrip(_AFTER_LINE_BREAK)
+    if line[-1:] != "\n" and not any(map(before[-3:-1].__contains__, _JOINS)):
+        return -1
     if not any(map(before.__contains__, _STARTS)):
         return -1
     found = _START_AND_BREAK.search(before)

@@ -11,7 +11,7 @@ from sapwood.redaction.anchors import Anchored
 from sapwood.redaction.byte_text import Searched, Span
 from sapwood.redaction.value_shapes import is_placeholder
 
-__all__ = ["find_command_secrets", "find_key_pairs"]
+__all__ = ["COMMAND_ANCHORS", "find_command_secrets", "find_key_pairs"]
 
 _PASSWORD = "password"
 _VALUE = r"""["']?(?P<value>[^\s\\"'`$<>|-][^\s\\"'`|]{3,127})"""
@@ -56,7 +56,7 @@ _ARGUMENTS = Anchored(
         ("net use", r"net use(?:r[ ]\S{1,64}|[ ]\S{1,8}[ ]\\\\\S{1,128})[ ](?!/)"),
         ("wpa_passphrase", r"""wpa_passphrase[ ](?:"[^"\n]{1,32}"|\S{1,32})[ ]"""),
         ("rabbitmqctl", r"rabbitmqctl[ ](?:add_user|change_password)[ ]\S{1,64}[ ]"),
-        ("alias set ", r"alias set[ ]\S{1,64}[ ]https?://\S{1,128}[ ]\S{1,64}[ ]"),
+        ("://", r"alias set[ ]\S{1,64}[ ]https?://\S{1,128}[ ]\S{1,64}[ ]"),
         ("sqlplus", r"sqlplus[ ](?:-\w{1,3}[ ]){0,3}[\w$#]{1,32}/(?=[^\s/@]{4,64}(?:@|\s|$))"),
         (" password ", r"connect[ ](?:'[^'\n]{1,32}'|\S{1,32})[ ]password[ ]"),
     )
@@ -79,6 +79,9 @@ _KEY_PAIR = re.compile(
 )
 
 
+COMMAND_ANCHORS = (*_ARGUMENTS.anchors, *(flag for flag, _, _ in _OPTIONS), "<<<", "echo", "printf")
+
+
 def find_command_secrets(searched: Searched) -> Iterator[Span]:
     """Yields every secret of a command line."""
     text = searched.text
@@ -89,7 +92,7 @@ def find_command_secrets(searched: Searched) -> Iterator[Span]:
                 yield from _after_options(text, option, programs)
     for argument in _ARGUMENTS.present(searched.parts, text):
         yield from _real(argument.finditer(text))
-    if "<<<" in text or ("|" in text and ("echo " in text or "printf " in text)):
+    if ("<" in text and "<<<" in text) or ("|" in text and ("echo" in text or "printf" in text)):
         for reader in _READERS:
             if reader in text:
                 yield from _piped(text, reader)

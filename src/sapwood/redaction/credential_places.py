@@ -7,7 +7,7 @@ from sapwood.redaction.anchors import Anchored
 from sapwood.redaction.byte_text import Searched, Span
 from sapwood.redaction.value_shapes import is_placeholder, looks_random, looks_typed
 
-__all__ = ["PLACE_KINDS", "URL_PASSWORD", "find_placed_secrets"]
+__all__ = ["PLACE_ANCHORS", "PLACE_KINDS", "URL_PASSWORD", "find_placed_secrets"]
 
 URL_PASSWORD = "url-password"
 _COOKIE = "cookie"
@@ -56,12 +56,12 @@ _LINES = Anchored(
         (_HASH, "SHA", re.compile(r"\{S?SHA\d{0,3}\}([A-Za-z0-9+/=]{20,128})")),
         (
             _HASH,
-            "pbkdf2_sha",
+            "$",
             re.compile(r"pbkdf2_sha\d{1,3}\$\d{1,8}\$([./A-Za-z0-9$=+_-]{20,256})", re.ASCII),
         ),
         (
             _HASH,
-            "SCRAM-SHA-",
+            "$",
             re.compile(r"SCRAM-SHA-\d{1,3}\$\d{1,8}:([A-Za-z0-9+/=$:]{40,256})", re.ASCII),
         ),
         (_HASH, ":::", re.compile(r":\d{3,6}:([0-9a-fA-F]{32}:[0-9a-fA-F]{32}):", re.ASCII)),
@@ -93,10 +93,13 @@ _WORDS = r"""\\{0,3}["']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["']?((?:[a-z]{3,8} ){11
 _PHRASES = Anchored((anchor, re.compile(anchor + _WORDS)) for anchor in ("mnemonic", "phrase"))
 
 
+PLACE_ANCHORS = (*_LINES.anchors, *_PHRASES.anchors, "://", "cookie", "curl", "-u")
+
+
 def find_placed_secrets(searched: Searched) -> Iterator[Span]:
     """Yields every secret that is known by its place."""
     text, lower = searched.text, searched.lower
-    if "@" in text and "://" in text:
+    if "@" in searched.parts and "://" in searched.parts:
         yield from _url_logins(text)
     yield from _cookies(text, lower)
     yield from _user_options(text)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from sapwood.redaction.byte_text import Span
 
-__all__ = ["PRIVATE_KEY", "find_private_keys"]
+__all__ = ["KEY_ANCHORS", "PRIVATE_KEY", "find_private_keys"]
 
 PRIVATE_KEY = "private-key"
 
@@ -33,6 +33,9 @@ _LONG_LINE = 16
 _TAIL_LENGTH = 8_000
 _JSON_KEY = re.compile(r'"d"[ ]{0,4}:[ ]{0,4}"([\w-]{40,}+)"', re.ASCII)
 _XML_KEY = re.compile(r"<D>([A-Za-z0-9+/=\s]{40,2000})</D>")
+
+
+KEY_ANCHORS = ("PRIVATE KEY", "Private-Lines", '"kty"', "<RSAKeyValue>")
 
 
 def find_private_keys(text: str) -> Iterator[Span]:

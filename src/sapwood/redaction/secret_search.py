@@ -7,16 +7,17 @@ thread. The pieces overlap: a secret that begins in one piece may end in the nex
 import re
 from collections.abc import Iterator, Sequence
 
-from sapwood.redaction.assignments import find_assigned_values
+from sapwood.redaction.anchors import pattern_of_any
+from sapwood.redaction.assignments import ASSIGNED_ANCHORS, find_assigned_values
 from sapwood.redaction.broken_tokens import find_broken_tokens
 from sapwood.redaction.byte_text import Searched, Span
-from sapwood.redaction.command_lines import find_command_secrets, find_key_pairs
-from sapwood.redaction.credential_places import find_placed_secrets
+from sapwood.redaction.command_lines import COMMAND_ANCHORS, find_command_secrets, find_key_pairs
+from sapwood.redaction.credential_places import PLACE_ANCHORS, find_placed_secrets
 from sapwood.redaction.encoded_words import ENCODED_SECRET, encoded_words
 from sapwood.redaction.escapes import decoded_texts
 from sapwood.redaction.known_values import find_known_values
-from sapwood.redaction.private_keys import find_private_keys
-from sapwood.redaction.stated_secrets import find_stated_secrets
+from sapwood.redaction.private_keys import KEY_ANCHORS, find_private_keys
+from sapwood.redaction.stated_secrets import STATED_ANCHORS, find_stated_secrets
 from sapwood.redaction.token_search import find_tokens
 
 __all__ = ["find_spans"]
@@ -31,6 +32,11 @@ _AFTER_KEY = 32 * 1024
 _LONG_KNOWN = 1_024
 _ONE_WORD = re.compile(r"[\w./-]*+", re.ASCII)
 """A text such as an id or a path. It may be a token, but it has no name with a value beside it."""
+_SHORT = 400
+"""Up to this length, one search for any anchor is faster than one for each."""
+_ANY_ANCHOR = pattern_of_any(
+    (*KEY_ANCHORS, *PLACE_ANCHORS, *COMMAND_ANCHORS, *STATED_ANCHORS, *ASSIGNED_ANCHORS)
+)
 _REST_OF_WORD = re.compile(r"[\w.~+/=%-]*+", re.ASCII)
 
 
@@ -92,14 +98,19 @@ def _encoded_secrets(searched: Searched, known: Sequence[str]) -> Iterator[Span]
 def _search_once(searched: Searched, known: Sequence[str]) -> list[Span]:
     text = searched.text
     tokens = list(find_tokens(searched))
-    return [
+    found = [
         *tokens,
         *find_key_pairs(text, tokens),
+        *find_broken_tokens(searched),
+        *find_known_values(text, known),
+    ]
+    if len(text) <= _SHORT and not _ANY_ANCHOR.search(searched.lower):
+        return found
+    return [
+        *found,
         *find_private_keys(text),
         *find_placed_secrets(searched),
         *find_command_secrets(searched),
         *find_stated_secrets(searched),
-        *find_broken_tokens(searched),
         *find_assigned_values(searched),
-        *find_known_values(text, known),
     ]

@@ -11,7 +11,7 @@ from sapwood.redaction.anchors import Anchored
 from sapwood.redaction.byte_text import Searched, Span
 from sapwood.redaction.value_shapes import looks_chosen, looks_random, looks_typed
 
-__all__ = ["find_stated_secrets"]
+__all__ = ["STATED_ANCHORS", "find_stated_secrets"]
 
 _PASSWORD = "password"
 _LINE_START = r"[ \t]{0,32}(?:\d{1,7}(?:\t|:[ ]?))?[ \t]{0,32}"
@@ -87,6 +87,12 @@ _PROTOCOLS = Anchored(
             re.compile(r"AUTH[ ](?:PLAIN[ ]|LOGIN[ ])?(?P<stated>[\w+/=-]{12,256})", re.ASCII),
         ),
     )
+)
+
+
+STATED_ANCHORS = (
+    *(*_NAMES.anchors, *_OTHER_NAMES.anchors, *_PROTOCOLS.anchors),
+    *("password", *_SECRET_NAMES),
 )
 
 
