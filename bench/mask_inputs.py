@@ -32,6 +32,9 @@ _REPEATED = {
     "cookies": "cookie: a=bbbbbb; ",
     "options": "curl -u me:hunter2024 ",
     "short options": " -pabcd",
+    "sentences about passwords": "password of the day is ",
+    "names before a line break": "password:\n  ",
+    "accented letters": "\xe3\xf1",
     "masks": "[secret: password]",
     "arrows": "→",
 }
