@@ -106,9 +106,9 @@ def find_key_pairs(text: str, keys: Iterable[Span]) -> Iterator[Span]:
 
 
 def _after_options(text: str, option: re.Pattern[str], programs: tuple[str, ...]) -> Iterator[Span]:
-    found = [match for match in option.finditer(text) if not match["value"].isdigit()]
-    present = [program for program in programs if program in text] if found else []
+    present = [program for program in programs if program in text] if option.search(text) else []
     if present:
+        found = (match for match in option.finditer(text) if not match["value"].isdigit())
         yield from _real(match for match in found if _is_after(present, text, match.start()))
 
 
