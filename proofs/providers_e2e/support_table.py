@@ -46,4 +46,6 @@ def _cell(acts: Sequence[Act], program: str, what: str) -> str:
     if not found:
         return "–"
     passed, failed = sum(act.passed for act in found), sum(act.failed for act in found)
+    if not passed + failed:
+        return "does not apply"
     return f"{passed} of {passed + failed} checks"

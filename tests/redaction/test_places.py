@@ -33,3 +33,7 @@ def test_masking_twice_changes_nothing_more(seed: int) -> None:
     for each in samples(BY_PLACE, seed):
         once = mask_secrets(each.text)
         assert mask_secrets(once) == once
+
+
+def test_an_option_whose_name_begins_like_another_one_is_seen() -> None:
+    assert mask_secrets("keytool -list -storepass Winter2024x").endswith("[secret: password]")

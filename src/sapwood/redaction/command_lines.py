@@ -43,10 +43,9 @@ _OPTIONS = tuple(
         (" --user", r"[ =][\w.@-]{1,64}:", ("etcdctl", "influx")),
     )
 )
-_FLAGS = re.compile(
-    f" -(?:{'|'.join(re.escape(flag[2:]) for flag, _, _ in _OPTIONS if flag.startswith(' -'))})"
-)
-"""Every flag of the options, found in one search."""
+_NAMES = sorted({flag[2:] for flag, _, _ in _OPTIONS if flag.startswith(" -")}, key=len)
+_FLAGS = re.compile(f" -(?:{'|'.join(map(re.escape, reversed(_NAMES)))})")
+"""Every flag of the options, found in one search: the longest first, of which others are parts."""
 _CONTEXT = 300
 _ARGUMENTS = Anchored(
     (anchor, re.compile(form + r"""["']?(?P<value>[^\s\\"'`$<>|-][^\s\\"'`|]{5,127})""", re.ASCII))
