@@ -30,5 +30,8 @@ MEANINGS: dict[Exit, str] = {
     Exit.TIMED_OUT: "the time given by --timeout is over; the partial reply is kept",
     Exit.UNREACHABLE: "the model cannot be reached or is overloaded; try again later",
     Exit.NO_SESSION: "there is no such session or transcript, or none in this folder",
-    Exit.BLOCKED: "done, but tools were blocked: no rule allowed them and nobody could be asked",
+    Exit.BLOCKED: (
+        "tools were blocked: no rule allowed them and nobody could be asked here, or the turn "
+        "waits for an answer elsewhere"
+    ),
 }

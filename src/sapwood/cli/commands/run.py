@@ -104,10 +104,11 @@ def command(
     lines are text for the model, and each text waits for its reply. Without a prompt and a script,
     the agent continues its open turn, for example after a crash.
 
-    Tools may read files in this folder. To let them change files or run commands, give rules such
-    as "shell(git *)" or "write_file(docs/**)", here or in the configuration. On a terminal you are
-    asked about everything else. Without one, it is blocked: a line on stderr names each blocked
-    tool, with the rule that would allow it, and the exit code is 9.
+    Tools may read files in this folder and, in a git repository, run commands in the sandbox. To
+    let them do more, give rules such as "shell(git *)" or "write_file(docs/**)", here or in the
+    configuration. On a terminal you are asked about everything else. Without one, it is blocked: a
+    line on stderr names each blocked tool, with the rule that would allow it, and the exit code is
+    9.
 
     The first Ctrl-C interrupts the turn and keeps the partial reply. The second exits at once.
     """
