@@ -84,6 +84,7 @@ def test_help_takes_under_100_ms(tmp_path: Path) -> None:
     assert used < HELP * slowness(tmp_path), f"{used:.0f} ms"
 
 
+@pytest.mark.night
 def test_10_000_agents_are_listed_in_under_500_ms(
     home: Path, database: Database, tmp_path: Path
 ) -> None:

@@ -18,6 +18,7 @@ from tests.engine.eventually import eventually
 ADA, HELD, BLOCKS = AgentId("ada"), AgentId("held"), AgentId("blocks")
 
 
+@pytest.mark.night
 async def test_three_processes_never_drive_an_agent_twice_at_once_and_lose_no_wake(
     start_worker: StartWorker, open_shared: OpenEngine, journal: DriveJournal
 ) -> None:

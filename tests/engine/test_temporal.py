@@ -183,6 +183,7 @@ async def test_a_drive_that_reaches_the_wrong_worker_is_given_to_another(
     await other.close()
 
 
+@pytest.mark.night
 async def test_work_goes_on_after_a_restart_of_the_server() -> None:
     with throwaway() as server:
         backend, recorder = TemporalBackend(server.address), DriveRecorder(hold=True)
@@ -200,6 +201,7 @@ async def test_work_goes_on_after_a_restart_of_the_server() -> None:
         await engine.close()
 
 
+@pytest.mark.night
 async def test_everybody_is_woken_when_the_server_lost_its_database() -> None:
     log = FakeLog({SPACE: [working("ada")]})
     with throwaway() as server:

@@ -44,7 +44,8 @@ def test_axe_finds_nothing_in_dialogs_and_on_a_phone(stage: Stage) -> None:
     page.wait_for_selector("#choices li")
     page.press("#message", "ArrowDown")
     assert violations(page) == [], "completion"
-    stage.prompt('Run. [[tool: shell {"command": "touch a\\u200bb"}]] [[say: It was denied.]]')
+    call = '{"command": "touch a\\u200bb", "needs": ["network"]}'
+    stage.prompt(f"Run. [[tool: shell {call}]] [[say: It was denied.]]")
     page.wait_for_selector("#ask[open]")
     assert violations(page) == [], "approval"
     page.set_viewport_size({"width": 390, "height": 844})

@@ -98,7 +98,8 @@ def test_completion_comes_from_the_table(stage: Stage) -> None:
 
 def test_an_approval_shows_the_exact_text_and_starts_on_deny(stage: Stage) -> None:
     stage.begin(TURNS[0])
-    script = '[[tool: shell {"command": "touch a\\u200bb"}]] [[say: It was denied.]]'
+    call = '{"command": "touch a\\u200bb", "needs": ["network"]}'
+    script = f"[[tool: shell {call}]] [[say: It was denied.]]"
     stage.prompt(f"Run. {script}")
     dialog = stage.page.locator("#ask[open]")
     expect(dialog.locator(".cc.hard").first).to_have_text("\\u200b")
@@ -112,7 +113,9 @@ def test_an_approval_shows_the_exact_text_and_starts_on_deny(stage: Stage) -> No
 
 def test_what_was_approved_runs(stage: Stage) -> None:
     stage.begin(TURNS[0])
-    stage.prompt('Run. [[tool: shell {"command": "touch approved.txt"}]] [[say: Ran.]]')
+    stage.prompt(
+        'Run. [[tool: shell {"command": "touch approved.txt", "needs": ["network"]}]] [[say: Ran.]]'
+    )
     stage.page.wait_for_selector("#ask[open]")
     stage.page.keyboard.press("y")
     stage.see("Ran.")
