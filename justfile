@@ -67,9 +67,10 @@ test-parallel *ARGS:
     python -m tools.postgres --volatile -- python -m pytest -n 4 --dist worksteal -m 'not night' \
         --durations 20 --junitxml dist/tests.xml "$@"
 
-# The tests that are too long for the check of a change
+# The tests that are too long for the check of a change, and all property tests with more examples
 test-night *ARGS:
-    python -m tools.postgres --volatile -- python -m pytest -n 3 --dist worksteal -m night "$@"
+    HYPOTHESIS_PROFILE=night python -m tools.postgres --volatile -- \
+        python -m pytest -n 3 --dist worksteal -m 'night or hypothesis' "$@"
 
 # The examples in docstrings
 doctest *ARGS:
@@ -79,6 +80,10 @@ doctest *ARGS:
 # One benchmark; prints its figure last and fails when it is short
 bench NAME *ARGS:
     python -m bench "$@"
+
+# The size of `pip install sapwood` and of each extra: `just sizes`, `just sizes all`
+sizes *ARGS:
+    python -m tools.sizes "$@"
 
 # Every benchmark, small
 bench-quick:

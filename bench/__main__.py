@@ -1,8 +1,13 @@
-"""`python -m bench NAME [--quick]` runs one benchmark, `python -m bench all` runs most."""
+"""`python -m bench NAME [--quick]` runs one benchmark, `python -m bench all` runs most.
+
+Full runs also compare their figures with those in bench/kept.json; `--keep` writes them there.
+"""
 
 import os
 import sys
 from importlib import import_module
+
+from bench.kept_figures import keep, read_kept, taken, worse
 
 NAMES: tuple[str, ...] = (
     "window",
@@ -40,10 +45,13 @@ def main(argv: list[str]) -> int:
     name, *args = argv or ["--help"]
     if name not in (*NAMES, *ALONE, "all"):
         print(
-            f"usage: python -m bench {'|'.join((*NAMES, *ALONE, 'all'))} [--quick]", file=sys.stderr
+            f"usage: python -m bench {'|'.join((*NAMES, *ALONE, 'all'))} [--quick | --keep]",
+            file=sys.stderr,
         )
         return 2
     _compile_modules()
+    keeps = "--keep" in args
+    args = [each for each in args if each != "--keep"]
     missed: list[str] = []
     for each in NAMES if name == "all" else (name,):
         print(f"\n== {each}", flush=True)
@@ -51,7 +59,12 @@ def main(argv: list[str]) -> int:
             missed.append(each)
     if name == "all":
         print(f"\nbench: missed its limit: {', '.join(missed) or 'none'}", flush=True)
-    return int(bool(missed))
+    if keeps:
+        keep(taken())
+    too_bad = [] if "--quick" in args else list(worse(taken(), read_kept()))
+    for sentence in too_bad:
+        print(f"bench: {sentence}", flush=True)
+    return int(bool(missed or too_bad))
 
 
 def _compile_modules() -> None:

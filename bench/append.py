@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 from bench import QUICK_SLACK
 from bench.append_postgres import WRITERS, Crowd, measure_crowd, measure_postgres
 from bench.append_sqlite import Figures, measure_sqlite
+from bench.kept_figures import figure
 from tools.postgres import dsn_or_throwaway
 
 SQLITE_LIMIT, POSTGRES_LIMIT, CROWD_LIMIT = 2.0, 1.5, 0.7
@@ -54,6 +55,9 @@ def main(argv: list[str]) -> int:
             lambda it: it.ratio >= limits.crowd,
         )
     show(sizes, limits, sqlite, one, crowd)
+    figure("append: SQLite", sqlite.ratio)
+    figure("append: PostgreSQL", one.ratio)
+    figure("append: share of pgbench", crowd.ratio, "more")
     enough = (
         sqlite.ratio <= limits.sqlite
         and one.ratio <= limits.postgres

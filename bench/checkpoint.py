@@ -19,6 +19,7 @@ from statistics import median
 from typing import NamedTuple
 
 from bench import QUICK_SLACK
+from bench.kept_figures import figure
 from sapwood.core.checkpoint import Restored, Saved
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Workspace
@@ -125,6 +126,7 @@ def main(argv: list[str]) -> int:
         top = Path(folder, "project")
         top.mkdir()
         ratio = asyncio.run(measure(top, FILES, rounds))
+    figure("checkpoint: times git status", ratio)
     verdict = "ok" if ratio <= limit else "TOO DEAR"
     print(f"checkpoint: {ratio:.1f} x the CPU time of git status (limit {limit:.1f}) {verdict}")
     return int(ratio > limit)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from bench import QUICK_CPU_SLACK, QUICK_SLACK
+from bench.kept_figures import figure
 from bench.transcripts import write_claude
 from sapwood.app.connection import connect
 from sapwood.config.config_file import Config
@@ -77,6 +78,7 @@ def main(argv: list[str]) -> int:
     print(f"context_actions: drift again is {ratio:.1f} times cheaper (at least {limit:.1f})")
     slack = QUICK_CPU_SLACK if args.quick else 1.0
     first, again = costs["breakdown"]
+    figure("looking: times cheaper again", ratio, "more")
     is_slow = first > FIRST_SECONDS * slack or again > AGAIN_SECONDS * slack
     print(
         f"context_actions: context takes {first:.2f} s at first (at most {FIRST_SECONDS * slack}), "

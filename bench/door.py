@@ -20,6 +20,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from bench import QUICK_SLACK
+from bench.kept_figures import figure
 from scripted_model import ScriptedModel
 
 MOST_TIMES = 4.0
@@ -132,6 +133,8 @@ def main(argv: list[str]) -> int:
     print(f"with the durable engine, imports take {total / 1e3:.0f} ms:")
     for package, micros in packages.most_common(8):
         print(f"  {package:<16} {micros / 1e3:>6.0f} ms")
+    figure("door: times the bare import", max(times.values()))
+    figure("door: MB", max(memory.values()))
     slack = QUICK_SLACK if options.quick else 1
     print(
         f"door: {max(times.values()):.1f}x the bare import, of {MOST_TIMES * slack:.0f} allowed; "

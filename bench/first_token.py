@@ -28,6 +28,7 @@ from msgspec import Struct
 from bench import QUICK_CLOCK_SLACK
 from bench.first_token_agent import running_agent
 from bench.first_token_server import PLAIN, WIRES, serving
+from bench.kept_figures import figure
 from bench.machine_speed import python_start_ms, slowness_by
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.model_calls import ToolSpec
@@ -198,6 +199,8 @@ def main(argv: list[str]) -> int:
     slack = QUICK_CLOCK_SLACK if options.quick else 1
     newest = max(statistics.median(row.new) for row in rows if row.wire in WIRES)
     print(f"a new history: {newest:.1f} ms at most, of {MOST_NEW_MS * slack:.0f} allowed")
+    figure("first_token: added, in starts of Python", worst / statistics.median(starts))
+    figure("first_token: a new history, in starts of Python", newest / statistics.median(starts))
     return int(worst > most or newest > MOST_NEW_MS * slack)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import sapwood
 from bench import QUICK_CLOCK_SLACK
+from bench.kept_figures import figure
 from bench.peers import PEERS, PeerFigures, measure_peers
 from bench.peers.conversation import Message, conversation, turns
 
@@ -132,6 +133,8 @@ def main(argv: list[str]) -> int:
         if getattr(ours, row) > getattr(peer, row)
     ]
     appends = ours.fork_ms / ours.append_last_p50_ms
+    figure("fork: appends", appends)
+    figure("fork: bytes", ours.fork_bytes)
     fits = appends <= most_appends and ours.fork_bytes <= MOST_BYTES
     for row in behind:
         print(f"behind on {row}", file=sys.stderr)

@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench import QUICK_SLACK
+from bench.kept_figures import figure
 from bench.machine_speed import cpu_ms, python_start_ms, slowness_by
 from sapwood.hooks.prepared_context import prepare
 from sapwood.hooks.watched_session import WatchedSession
@@ -172,4 +173,6 @@ def main(argv: list[str]) -> int:
         f"hooks: at most {worst:.0f} ms of CPU {place} (limit {limit:.0f} ms), "
         f"40 MB against 400 kB {max(ratios.values()):.2f}x (limit {longer:.2f}x)"
     )
+    figure("hooks: starts of Python", worst / statistics.median(bare))
+    figure("hooks: 40 MB against 400 kB", max(ratios.values()))
     return 0 if worst <= limit and max(ratios.values()) <= longer else 1

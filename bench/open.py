@@ -18,6 +18,7 @@ from msgspec import Struct
 
 import sapwood
 from bench import QUICK_SLACK
+from bench.kept_figures import figure
 from bench.long_history import CAP, grow, start
 from sapwood.app.connection import connect
 from sapwood.core.ids import AgentId
@@ -103,6 +104,7 @@ def main(argv: list[str]) -> int:
             with place() as address:
                 opening = asyncio.run(measure(address, events, rounds))
             ratios[name] = opening.ratio
+            figure(f"open: {name}", opening.ratio)
             print(
                 f"  open to request, median of {rounds}: {statistics.median(opening.small):.1f} ms "
                 f"and {statistics.median(opening.large):.1f} ms, {opening.ratio:.2f}x"

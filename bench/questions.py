@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
 
+from bench.kept_figures import figure
 from bench.recorded_commands import RecordedCommand, needs_of, recorded_commands
 from sapwood.core.content import ToolCall
 from sapwood.core.ids import AgentId
@@ -72,6 +73,7 @@ def main(argv: list[str]) -> int:
     for fault in faults:
         print(f"  WRONG: {fault}")
     verdict = "WRONG" if faults else "ok" if saved >= LIMIT else "TOO MANY"
+    figure("questions: share saved", saved, "more")
     print(f"questions: {saved:.0%} fewer (aim {AIM:.0%}, at least {LIMIT:.0%}) {verdict}")
     return int(verdict != "ok")
 

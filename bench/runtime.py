@@ -29,6 +29,7 @@ from msgspec import Struct
 
 from bench import QUICK_CLOCK_SLACK
 from bench.database import own_database
+from bench.kept_figures import figure
 from bench.runtime_bare import all_recorded, bare_workflows
 from bench.runtime_engines import (
     EngineKind,
@@ -253,6 +254,8 @@ def main(argv: list[str]) -> int:
         f" {idle.agents:,} idle agents cost a worker {idle.megabytes:.0f} MB"
         f" (at most {MOST_MEGABYTES}), {slowest}"
     )
+    figure("runtime: worst share of bare DBOS", min(ratios), "more")
+    figure("runtime: MB of idle agents", idle.megabytes)
     missed = min(ratios) < least or idle.megabytes > MOST_MEGABYTES
     return int(missed or max(delays) > MOST_DELAY)
 

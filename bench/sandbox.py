@@ -10,6 +10,7 @@ import tempfile
 import time
 
 from bench import QUICK_SLACK
+from bench.kept_figures import figure
 from sapwood.workspace.confinement import Confinement
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.places import Place
@@ -55,5 +56,6 @@ def main(argv: list[str]) -> int:
     before, after = statistics.median(plain), statistics.median(confined)
     verdict = "ok" if after - before <= limit else "TOO SLOW"
     print(f"  a command takes {before:.1f} ms without and {after:.1f} ms with the sandbox")
+    figure("sandbox: times the command alone", after / before)
     print(f"sandbox: {after - before:.1f} ms added to a command (limit {limit:.0f}) {verdict}")
     return int(after - before > limit)

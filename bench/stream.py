@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench import QUICK_SLACK
 from bench.fork import settled_bytes
+from bench.kept_figures import figure
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
 from sapwood.core.commands import StreamReply
@@ -70,6 +71,7 @@ def main(argv: list[str]) -> int:
         f"{cpu * pieces / 1e3:.2f} s of CPU (at most {MOST_CPU}) and "
         f"{grown * pieces / 1e3:.0f} kB (at most {MOST_BYTES / 1e3:.0f})"
     )
+    figure("stream: bytes", grown * pieces)
     return int(cpu * pieces / 1e3 > MOST_CPU * slack or grown * pieces > MOST_BYTES * slack)
 
 

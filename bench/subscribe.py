@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from bench.bare_notify import bare_notify
 from bench.database import own_database
+from bench.kept_figures import figure
 from bench.subscribe_writers import PROCESSES, SPACE, WRITERS, Acknowledged, run_writers, write_one
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.log_values import Cursor, TailedEvent
@@ -83,6 +84,8 @@ def main(argv: list[str]) -> int:
         f"{found.disordered} out of order, median delay {found.rush:.2f} ms in the rush and "
         f"{found.quiet:.2f} ms after it (bare {found.rush_bare:.2f} and {found.quiet_bare:.2f} ms)"
     )
+    figure("subscribe: delay in the rush", found.rush / found.rush_bare)
+    figure("subscribe: delay of one commit", found.quiet / found.quiet_bare)
     return 0 if found.whole else 1
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from bench import token_weights
 from bench.corpora import KINDS, read
+from bench.kept_figures import figure
 from sapwood.core.token_count import Calibration, Counter
 from sapwood.tokens import Chars4Counter, ExactCounter, FeatureCounter, counter_for
 
@@ -58,9 +59,10 @@ def main(argv: list[str]) -> int:
     print_counters(readings)
     print_vocabularies(readings, ratios)
     print_speed(seconds=0.2 if "--quick" in argv else 2.0)
-    figure = mean_error(readings, counter=DEFAULT)
-    print(f"calibrated default: {figure:.1f} % mean error per message (limit {LIMIT:.0f} %)")
-    return int(figure > LIMIT or mean_error(readings, counter="exact") > 0)
+    error = mean_error(readings, counter=DEFAULT)
+    figure("tokens: error, percent", error)
+    print(f"calibrated default: {error:.1f} % mean error per message (limit {LIMIT:.0f} %)")
+    return int(error > LIMIT or mean_error(readings, counter="exact") > 0)
 
 
 def learnt(counter: Counter, reference: Counter) -> Calibration:

@@ -19,6 +19,7 @@ from pathlib import Path
 from msgspec import Struct, convert
 
 from bench import QUICK_CLOCK_SLACK, QUICK_CPU_SLACK
+from bench.kept_figures import figure
 from bench.long_history import grow, start
 from bench.tui_child import AGENT
 from sapwood.app.connection import connect
@@ -139,6 +140,8 @@ def main(argv: list[str]) -> int:
         f"  streaming at 200 tokens a second: {ours.share:.0%} of a core, "
         f"a key is seen after {echo:.0f} ms at the median"
     )
+    share = ours.first / sizes[0] / (widgets.first / beside)
+    figure("tui: share of a widget for each message", share)
     limits = (
         (ours.first, OPEN * slack),
         (ours.memory, MEMORY),

@@ -16,6 +16,7 @@ from playwright.sync_api import CDPSession, Page, sync_playwright
 
 import sapwood
 from bench import QUICK_CLOCK_SLACK
+from bench.kept_figures import figure
 from bench.served import ServedProcess
 
 __all__ = ["main"]
@@ -78,6 +79,7 @@ def _size() -> bool:
     folder = files("sapwood.server") / "static"
     kept = [each for each in folder.iterdir() if each.name.endswith((".js", ".css"))]
     size = sum(len(gzip.compress(each.read_bytes(), 9)) for each in kept)
+    figure("web: bytes of script and style", size)
     print(f"script and style: {size:,} bytes gzip in {len(kept)} files; limit {_MOST_BYTES:,}")
     return size > _MOST_BYTES
 

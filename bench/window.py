@@ -10,6 +10,7 @@ from random import Random
 
 from msgspec import Struct
 
+from bench.kept_figures import figure
 from sapwood.core.decide.trims import turns_to_leave
 
 LIMIT = 1.9
@@ -71,5 +72,6 @@ def main(argv: list[str]) -> int:
                 f"{prices.vendor:<10} {calls:>12} {every / 1e6:>11.1f}M {low / 1e6:>14.1f}M "
                 f"{every / low:>5.1f}x"
             )
+    figure("window: times cheaper", worst, "more")
     print(f"window: at least {worst:.2f}x cheaper than clipping at every turn (limit {LIMIT}x)")
     return 0 if worst >= LIMIT else 1

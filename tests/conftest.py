@@ -1,7 +1,8 @@
 """What every test may ask for: a PostgreSQL server, and Hypothesis at the right effort.
 
 `HYPOTHESIS_PROFILE` chooses the effort: `dev` while writing code, `ci` in the check of a change
-(the same examples at every run, so that a red check is about the change), `prove` to search.
+(the same examples at every run, so that a red check is about the change), `night` and `prove` to
+search longer.
 """
 
 import os
@@ -14,7 +15,8 @@ from tools.postgres import dsn_or_throwaway
 from tools.temporal_server import address_or_throwaway
 
 settings.register_profile("dev", max_examples=50, deadline=None)
-settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
+settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True)
+settings.register_profile("night", max_examples=500, deadline=None, print_blob=True)
 settings.register_profile("prove", max_examples=10_000, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 

@@ -26,6 +26,7 @@ RECIPES: tuple[tuple[str, ...], ...] = (
     ("integrations",),
     ("protocols",),
     ("deploy-check",),
+    ("sizes",),
     ("rolling-restart",),
     ("e2e",),
     ("prove",),

@@ -14,7 +14,6 @@ import sapwood
 from sapwood.core.events import ReplyStreamed
 from scripted_model import ModelRequest, Reply, ReplyLike, ScriptedModel
 
-pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
 pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
 
 LINE = "Herons nest in tall trees near the water, often many of them together. "

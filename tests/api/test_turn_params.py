@@ -15,8 +15,6 @@ from scripted_model import ModelRequest, ReplyLike, ScriptedModel, call
 from scripted_model.json_values import Json
 from tests.models.conversation import KEYS, every_wire, urls
 
-pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
-
 SENT: dict[str, dict[str, tuple[str, ...]]] = {
     "anthropic": {"max_tokens": ("max_tokens",), "temperature": ("temperature",)},
     "openai": {"max_tokens": ("max_output_tokens",), "temperature": ("temperature",)},

@@ -15,7 +15,6 @@ import pytest
 from scripted_model import ModelRequest, ScriptedModel, call
 
 pytest.importorskip("acp", reason="the extra 'acp' is not installed")
-pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
 
 from acp import (
     PROTOCOL_VERSION,

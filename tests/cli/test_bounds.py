@@ -2,13 +2,9 @@
 
 import json
 
-import pytest
-
 from sapwood.core.settings import Settings
 from scripted_model import ModelRequest, Reply, ScriptedModel, ToolResult, call
 from tests.cli.calling import Sapwooder
-
-pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
 
 
 def slash(command: str, args: str = "") -> Reply:

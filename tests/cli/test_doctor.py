@@ -87,7 +87,6 @@ def test_a_model_without_a_key_is_broken(
 def test_a_model_that_cannot_be_reached_is_said(
     sapwood: Sapwooder, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
     monkeypatch.setenv("SAPWOOD_MODEL", "den:qwen3")
     sapwood("config", "set", "base_urls.den", "http://127.0.0.1:9/v1")
     assert states(sapwood("doctor", "--json"))["network"] == "broken"

@@ -11,8 +11,6 @@ from scripted_model import ScriptedModel
 from tests.cli.calling import Database, Sapwooder
 from tests.cli.hostile_text import Terminal
 
-pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
-
 PROMPT = "storks-in-oslo"
 
 

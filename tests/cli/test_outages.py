@@ -19,7 +19,6 @@ from tests.cli.calling import Sapwooder
 from tests.cli.test_worker import answered
 from tools.postgres import Cluster, cluster
 
-pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
 pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
 
 AWAY = "The database does not answer: "

@@ -14,8 +14,6 @@ from sapwood.api import Sapwood
 from scripted_model import ModelRequest, Reply, ScriptedModel, call, fail
 from tests.cli.calling import KEY, Database, Ran, Sapwooder
 
-pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
-
 
 class Started:
     """The program while it runs."""

@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("uvicorn", reason="the server is not installed (extra: serve)")
-pytest.importorskip("httpx2", reason="the client is not installed (extra: client)")
-
 from sapwood.cli import root as root_module
 from scripted_model import ModelRequest, ScriptedModel
 from tests.cli.calling import KEY, Ran, Sapwooder

@@ -16,7 +16,6 @@ from sapwood.api import Agent, open
 from scripted_model import ScriptedModel, call
 from tests.cli.calling import Sapwooder
 
-pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
 pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
 
 

@@ -4,9 +4,6 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-pytest.importorskip("uvicorn", reason="the server is not installed (extra: serve)")
-pytest.importorskip("httpx2", reason="the client is not installed (extra: client)")
-
 import sapwood
 from sapwood.app.connection import Connection, connect
 from sapwood.app.worker_wakes import WorkerWakes

@@ -4,8 +4,6 @@ import asyncio
 
 import pytest
 
-pytest.importorskip("textual", reason="the screen is not installed (extra: tui)")
-
 import sapwood
 from sapwood.app.connection import connect
 from sapwood.app.permission_questions import PermissionQuestions

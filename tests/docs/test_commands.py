@@ -137,7 +137,6 @@ def test_the_commands_of_a_page_print_what_it_says(
 ) -> None:
     if page.stem in ("rewind-claude-code", "README"):
         shell.variables["SAPWOOD_CLAUDE"] = f"{shell.variables['HOME']}/claude"
-    pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
     if "DATABASE_URL" in page.read_text(encoding="utf-8"):
         shell.variables["DATABASE_URL"] = request.getfixturevalue("database")
     for each in typed(page):

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import socket
-import sys
 from collections.abc import Generator
 
 import pytest
@@ -329,18 +328,3 @@ async def test_cancelling_while_waiting_to_try_again_ends_the_wait(
         with pytest.raises(asyncio.CancelledError):
             await task
     assert len(server.requests) == 1
-
-
-# The extra
-
-
-async def test_without_the_extra_the_failure_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name in list(sys.modules):
-        if name.startswith("sapwood.models."):
-            monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "httpx2", None)
-    async with Models(KEYS) as models:
-        _, failure = await failing(models, ask(MODELS["messages"], "Hello?"))
-    assert "pip install 'sapwood[models]'" in str(failure)

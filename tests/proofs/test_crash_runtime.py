@@ -48,7 +48,6 @@ def test_killed_workers_lose_and_repeat_nothing(
     engine: str, database: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
-    pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
     plan = Plan(agents=4, workers=1, kills=2, longest=1.0, seed=random.getrandbits(32))
     address = str(tmp_path / "log.db")
     if database == "postgres":

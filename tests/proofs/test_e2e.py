@@ -2,7 +2,6 @@
 
 import pytest
 
-pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
 pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
 
 from proofs.e2e.checks import Checks

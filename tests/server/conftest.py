@@ -9,8 +9,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-pytest.importorskip("uvicorn", reason="the server is not installed (extra: serve)")
-
 from sapwood.app.connection import Connection, connect
 from sapwood.config.config_file import Config
 from sapwood.config.server_tokens import FileTokens, TokenStore

@@ -62,7 +62,6 @@ async def test_the_spans_of_a_worker_continue_the_trace_of_the_caller() -> None:
 
 
 async def test_a_model_call_carries_the_trace_of_the_caller() -> None:
-    pytest.importorskip("httpx2", reason="the extra 'models' is not installed")
     with ScriptedModel() as server:
         async with asyncio.timeout(60), sapwood.open(":memory:") as wood:
             urls = {"den": server.openai_url}

@@ -234,10 +234,6 @@ async def _connect_server(
     address: str, token: str, patience: float, opening: float | None
 ) -> Connection:
     """Signs in to a server. Raises `LogError` if it does not answer or does not know the token."""
-    from sapwood.config.extras import missing_extras, not_installed
-
-    if missing := missing_extras("client"):
-        raise LogError(not_installed("The client of servers", *missing))
     from sapwood.client.http_session import HttpSession
     from sapwood.client.log_calls import ServerSession
     from sapwood.client.remote_log import RemoteLog

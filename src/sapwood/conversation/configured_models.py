@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from sapwood.config.config_file import Config
-from sapwood.config.extras import missing_extras, not_installed
 from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.model_choice import fit_model
 from sapwood.core.executor import PROGRAMS, program_executor
@@ -64,7 +63,7 @@ class ConfiguredModels:
         return self._config.model
 
     def require(self, model: str) -> None:
-        """Raises `Failure` if this model cannot be called: no name, no API key or no package."""
+        """Raises `Failure` if this model cannot be called: no name or no API key."""
         if not self._programs and program_executor(model) is not None:
             raise Failure("no_model", NO_PROGRAMS)
         require_model(model, self._config, self._keys)
@@ -87,7 +86,7 @@ class ModelAccount(Struct, frozen=True):
 
 
 def require_model(model: str, config: Config, keys: Mapping[str, str]) -> None:
-    """Raises `Failure` if this model cannot be called: no name, no API key or no package."""
+    """Raises `Failure` if this model cannot be called: no name or no API key."""
     if not model:
         raise Failure(
             "no_model",
@@ -106,8 +105,6 @@ def require_model(model: str, config: Config, keys: Mapping[str, str]) -> None:
             f"There is no key for {route.title}. Set {route.variable}, "
             f"or type: sapwood config key {route.account}",
         )
-    if missing := missing_extras("models"):
-        raise Failure("no_model", not_installed("Model access", *missing))
 
 
 def model_account(model: str, config: Config) -> ModelAccount:

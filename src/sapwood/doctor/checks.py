@@ -52,12 +52,10 @@ _EXTRA = re.compile(r"([A-Za-z0-9._-]+)[^;]*;.*extra == ['\"]([^'\"]+)['\"]")
 _USES = {
     "engine": "turns that survive crashes, and workers",
     "mcp": "tools of MCP servers",
-    "models": "asking models",
     "otel": "spans for OpenTelemetry",
     "postgres": "conversations in PostgreSQL",
     "temporal": "workers on a Temporal server",
     "tokens": "exact token counts",
-    "tui": "the screen that sapwood alone opens",
 }
 
 

@@ -131,12 +131,8 @@ class Models:
         return self._caller
 
     def _load_caller(self) -> "Caller":
-        try:
-            from sapwood.models.calls import Caller
-        except ImportError as error:
-            raise Failure(
-                "other", "Model access is not installed. Run: pip install 'sapwood[models]'"
-            ) from error
+        from sapwood.models.calls import Caller
+
         return Caller(self._keys, self._timeouts)
 
 

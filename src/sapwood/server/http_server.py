@@ -6,6 +6,7 @@ import logging
 import socket
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -14,7 +15,6 @@ from sapwood.app.connection import Connection
 from sapwood.app.server_tables import counts_of, tokens_of
 from sapwood.app.worker_wakes import WorkerWakes
 from sapwood.config.config_file import Config
-from sapwood.config.extras import missing_extras, not_installed
 from sapwood.core.errors import SapwoodError
 from sapwood.server.access.identity import Identities
 from sapwood.server.access.request_limits import RequestLimits
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["LAST_SECONDS", "open_listener", "serve"]
 
 _log = logging.getLogger("sapwood.server")
+_NO_OIDC = "OpenID Connect needs a package that is not installed. Type: pip install 'sapwood[oidc]'"
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LAST_SECONDS = 10
@@ -109,8 +110,8 @@ async def _issuer(config: Config) -> "IssuerTokens | None":
     """What checks tokens of the issuer, if there is one. Raises `SapwoodError`."""
     if not config.serve.oidc_issuer:
         return None
-    if missing := missing_extras("oidc"):
-        raise SapwoodError(not_installed("OpenID Connect", *missing))
+    if find_spec("jwt") is None:
+        raise SapwoodError(_NO_OIDC)
     from sapwood.server.access.issuer_keys import IssuerAway
     from sapwood.server.access.oidc import IssuerTokens
 

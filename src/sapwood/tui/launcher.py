@@ -12,7 +12,6 @@ from msgspec import Struct, structs
 from sapwood.app.connection import Connection
 from sapwood.config.api_keys import load_keys
 from sapwood.config.config_file import Config
-from sapwood.config.extras import missing_extras, not_installed
 from sapwood.conversation.agent_lookup import find
 from sapwood.conversation.configured_models import require_model
 from sapwood.conversation.conversation_list import last_conversation
@@ -20,24 +19,13 @@ from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.redaction import mask_secrets
 
-__all__ = ["ScreenExit", "open_screen", "require_textual", "warnings_shown"]
+__all__ = ["ScreenExit", "open_screen", "warnings_shown"]
 
 
 class ScreenExit(Struct, frozen=True):
     """What is left when the screen closes: the shown agent."""
 
     agent: AgentId | None
-
-
-def require_textual() -> None:
-    """Raises `SapwoodError` if the extra `tui` is not installed.
-
-    The message names everything that a conversation on the screen needs, so that one command
-    installs it all.
-    """
-    missing = missing_extras("models", "tui")
-    if "tui" in missing:
-        raise SapwoodError(not_installed("The screen", *missing))
 
 
 async def open_screen(
@@ -54,7 +42,6 @@ async def open_screen(
     With a `model`, that one opens only if the model answers in it. Raises `Failure` if the model
     cannot be used, and the exception that ended the screen, if one did.
     """
-    require_textual()
     from sapwood.tui.app import SapwoodApp
     from sapwood.tui.terminal import restored_title
 

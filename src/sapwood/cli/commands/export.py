@@ -59,11 +59,6 @@ def command(
     no network to be read.
     """
     form = "json" if as_json else "html" if as_html else form
-    if form == "html":
-        from sapwood.config.extras import missing_extras, not_installed
-
-        if missing := missing_extras("serve"):
-            raise ModuleNotFoundError(not_installed("An HTML file", *missing))
     text = invocation.run(lambda: _export(invocation, agent, form, everything))
     if output is None:
         click.echo(text, nl=False)

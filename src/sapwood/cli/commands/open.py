@@ -52,9 +52,6 @@ def open_screen(
     `model` answers instead of the configured one. `prints` also prints the conversation.
     """
     from sapwood.tui.launcher import open_screen as run_screen
-    from sapwood.tui.launcher import require_textual
-
-    require_textual()
 
     async def run() -> None:
         async with invocation.connected(patience=IN_TURN) as connection:

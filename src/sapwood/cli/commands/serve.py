@@ -94,7 +94,6 @@ def command(
     On your own machine, conversations of your space work in the current folder. Where others can
     reach the server, and in all other spaces, they have no files unless --folder gives them some.
     """
-    from sapwood.config.extras import missing_extras, not_installed
     from sapwood.config.space_folders import parse_folders, require_separate
 
     settings = invocation.config.serve
@@ -107,8 +106,6 @@ def command(
     given = parse_folders(folders, invocation.config.folders)
     require_separate(given)
     config = structs.replace(invocation.config, serve=settings, folders=given)
-    if missing := missing_extras("serve"):
-        raise ModuleNotFoundError(not_installed("The server", *missing))
     invocation.run(
         lambda: _serve(
             invocation, config, port, host, host_names, not no_agents, reader_database or "", drain
