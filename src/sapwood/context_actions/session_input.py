@@ -10,7 +10,7 @@ from sapwood.analysis.chapter_report import Said
 from sapwood.analysis.declared_notes import goals_of, plan_of, stated_ledger
 from sapwood.analysis.focus import Focus, said_about
 from sapwood.analysis.judgement.judged_entries import judged_turns
-from sapwood.analysis.ledger import Ledger, ledger_of
+from sapwood.analysis.ledger import Ledger
 from sapwood.analysis.session import Boundary, Session
 from sapwood.core.budget import budget_of, system_texts
 from sapwood.core.context import Context
@@ -82,6 +82,8 @@ class SessionInput(Struct, frozen=True):
 
     def ledger(self) -> Ledger:
         """The ledger of the session: declared entries above judged ones, above derived ones."""
+        from sapwood.analysis.ledger import ledger_of
+
         return stated_ledger(ledger_of(self.session), self.session, self.notes, self.judged)
 
 

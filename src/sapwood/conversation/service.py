@@ -35,8 +35,6 @@ from sapwood.conversation.handlers import (
     questions,
     settings,
 )
-from sapwood.conversation.imported_requests import imported_calls
-from sapwood.conversation.pinned_files import read_pins_again
 from sapwood.conversation.program_session import lags_behind
 from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
 from sapwood.conversation.wait_command import wait
@@ -156,6 +154,14 @@ class Outcome(Struct, frozen=True):
         return self.answer.message
 
 
+async def _read_pins_again(services: Services, state: State) -> str:
+    if not any(pin.source for pin in state.pins):
+        return ""
+    from sapwood.conversation.pinned_files import read_pins_again
+
+    return await read_pins_again(services, state)
+
+
 class ConversationService:
     """Answers prompts and commands for the agents of one space."""
 
@@ -232,7 +238,7 @@ class ConversationService:
             refused = await reverter.finish(agent)  # of a process that was killed
             if refused is not None:
                 return refused
-        notice = await read_pins_again(services, state)
+        notice = await _read_pins_again(services, state)
         parts = (Text(prompt),) if isinstance(prompt, str) else prompt
         read = await self._instructions(state) if reads_instructions else None
         start = StartTurn(agent, parts, read, params=params)
@@ -415,6 +421,8 @@ class ConversationService:
     async def model_calls(self, agent: AgentId, limit: int = 100) -> list[Recorded]:
         """The model calls of an agent, newest first."""
         space, found, last = self.services.space, list[Recorded](), None
+        from sapwood.conversation.imported_requests import imported_calls
+
         imported = await imported_calls(space, agent)
         if imported is not None:
             return imported[-limit:][::-1]

@@ -13,7 +13,6 @@ from sapwood.conversation.answers import (
     PromptToEdit,
 )
 from sapwood.conversation.call import Call, Services
-from sapwood.conversation.pinned_files import file_named, pin_of_file
 from sapwood.conversation.turn_lookup import context_before, find_turn, turn_at
 from sapwood.core.commands import (
     AddPin,
@@ -178,6 +177,8 @@ async def pin(call: Call) -> Changed:
     name, text = call.first_and_rest
     if not text:
         raise call.misused("A pin has name and text.")
+    from sapwood.conversation.pinned_files import file_named, pin_of_file
+
     if path := file_named(text):
         state = (await call.opened()).state
         return await _changed(call, await pin_of_file(call.services, state, name, path))

@@ -15,7 +15,6 @@ from sapwood.conversation.answers import (
 )
 from sapwood.conversation.call import Call, OpenSpace
 from sapwood.conversation.context_breakdown import break_down
-from sapwood.conversation.imported_requests import imported_replay
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.context_diff import diff
 from sapwood.core.errors import RefusedError
@@ -83,6 +82,8 @@ async def replayed(space: OpenSpace, agent: AgentId, version: int | None = None)
     For a conversation that was imported from Claude Code, the version is the number of the request.
     Raises `RefusedError` where there is no call at that version.
     """
+    from sapwood.conversation.imported_requests import imported_replay
+
     if imported := await imported_replay(space, agent, version):
         return RequestReplayed(agent, imported, version)
     at = await last_call(space.log, space.space, agent) if version is None else version
