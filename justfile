@@ -16,7 +16,7 @@ compile := "uv pip compile --quiet --universal --python-version 3.11 --generate-
 audit_tools := "uv run --quiet --isolated --no-project --with-requirements requirements/audit.txt"
 
 # The check of a change; the tests come last so that their closing line does
-check: check-static test-parallel
+check: check-static web-test test-parallel
 
 # The part of it that runs no test but doctests: `.ci/run` runs it next to the tests
 check-static: fmt-check lint contracts types doctest
@@ -62,10 +62,11 @@ contracts:
 test *ARGS:
     python -m pytest "$@"
 
-# The tests of the check, several at a time, since many wait; durations of all go to dist/tests.xml
+# The tests of the check but those of the page, several at a time, since many wait; durations of all
+# go to dist/tests.xml
 test-parallel *ARGS:
-    python -m tools.postgres --volatile -- python -m pytest -n 4 --dist worksteal -m 'not night' \
-        --durations 20 --junitxml dist/tests.xml "$@"
+    python -m tools.postgres --volatile -- python -m pytest -n 3 --dist worksteal -m 'not night' \
+        --ignore tests/web --durations 20 --junitxml dist/tests.xml "$@"
 
 # The tests that are too long for the check of a change, and all property tests with more examples
 test-night *ARGS:
@@ -143,7 +144,7 @@ tui-test *ARGS:
 
 # The web page in a real chromium, against the scripted model: stories, geometry, pictures
 web-test *ARGS:
-    python -m pytest tests/web "$@"
+    python -m pytest tests/web -m 'not night' --junitxml dist/web-tests.xml "$@"
 
 # The screen in a real terminal, against the scripted model; needs tmux
 tui-tmux *ARGS:

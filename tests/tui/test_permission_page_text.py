@@ -18,7 +18,11 @@ from sapwood.workspace.permissions.permission_rules import parse_rules
 from tests.tui.inline.inline_stage import InlineStage, on_inline_stage
 from tests.tui.stage import Stage, on_stage, until
 
-SIZES = [(80, 24), (60, 20), (150, 40)]
+SIZES = [
+    (80, 24),
+    pytest.param((60, 20), marks=pytest.mark.night),
+    pytest.param((150, 40), marks=pytest.mark.night),
+]
 LONG = "\n".join(f"echo step {number} {'and more ' * 12}" for number in range(60)) + "\nrm last"
 DIFF = "\n".join(["--- a.py", "+++ a.py", *(f"+line {number}" for number in range(200)), "+last"])
 
@@ -70,7 +74,7 @@ async def asked(
 
 
 @pytest.mark.parametrize("inline", [False, True], ids=["full", "inline"])
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", QUESTIONS)
 async def test_every_answer_is_visible(name: str, size: tuple[int, int], inline: bool) -> None:
     async with asked(QUESTIONS[name], size, inline=inline) as found:

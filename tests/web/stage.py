@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import expect
 
 from sapwood.config.server_tokens import SCOPES, TokenScope, TokenStore
@@ -14,7 +15,13 @@ from scripted_model import ScriptedModel
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Locator, Page
 
-__all__ = ["ServerProcess", "Stage"]
+__all__ = ["THEMES", "ServerProcess", "Stage"]
+
+THEMES = [
+    "dark",
+    pytest.param("light", marks=pytest.mark.night),
+    pytest.param("contrast", marks=pytest.mark.night),
+]
 
 
 class ServerProcess:

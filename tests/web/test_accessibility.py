@@ -4,12 +4,12 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.web.axe import violations
-from tests.web.stage import Stage
+from tests.web.stage import THEMES, Stage
 
 VIEWS = ("timeline", "context", "calls", "costs")
 
 
-@pytest.mark.parametrize("theme", ["dark", "light", "contrast"])
+@pytest.mark.parametrize("theme", THEMES)
 def test_axe_finds_nothing(stage: Stage, theme: str) -> None:
     stage.begin(("One?", "First answer."), ("Two?", "Second answer."))
     stage.command("/mark HERE")

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.stage import Stage
+from tests.web.stage import THEMES, Stage
 
 WIDTHS = {"wide": (1440, 900), "tablet": (900, 900), "phone": (390, 844)}
 FOLDER = os.environ.get("SAPWOOD_WEB_PICTURES", "")
 
 
-@pytest.mark.parametrize("theme", ["dark", "light", "contrast"])
+@pytest.mark.parametrize("theme", THEMES)
 def test_the_page_fits_every_width(stage: Stage, theme: str, tmp_path: Path) -> None:
     stage.begin(("One?", "First answer."), ("Two?", "Second answer."))
     stage.command("/mark HERE")

@@ -7,7 +7,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from pydantic import TypeAdapter
 
 from sapwood.core.content import File, ReplyPart, Text, Thinking, ToolCall
 from sapwood.core.model_calls import ToolSpec
@@ -29,9 +28,11 @@ from sapwood.models.wire.signatures import REDACTED, decode_reasoning
 from sapwood.models.wire.sse import EventReader
 from sapwood.models.wire.wire_call import AnswerReader, Reply, WireCall
 
-anthropic = pytest.importorskip("anthropic", reason="the library of Anthropic is not installed")
-openai = pytest.importorskip("openai", reason="the library of OpenAI is not installed")
-genai = pytest.importorskip("google.genai", reason="the library of Google is not installed")
+
+def library(name: str) -> Any:
+    """A provider's library. It takes seconds to import, so only the tests that run do it."""
+    return pytest.importorskip(name, reason=f"the library {name} is not installed")
+
 
 ANSWERS = Path(__file__).parent / "answers"
 CLAUDE = resolve("claude-haiku-5-5")
@@ -119,6 +120,8 @@ class Sent:
 
 def valid(shape: Any, body: Mapping[str, Any]) -> None:
     """Raises unless the body has the types that a library declares."""
+    from pydantic import TypeAdapter
+
     adapter: TypeAdapter[Any] = TypeAdapter(shape)
     adapter.dump_python(adapter.validate_python(body))  # lists are validated when they are read
 
@@ -130,11 +133,11 @@ def valid(shape: Any, body: Mapping[str, Any]) -> None:
 async def test_the_library_of_anthropic_would_send_the_same(params: dict[str, object]) -> None:
     body = written(anthropic_request.post_of, CLAUDE, **params)
     sent = Sent()
-    client = anthropic.AsyncAnthropic(api_key="key", http_client=sent.client())
+    client = library("anthropic").AsyncAnthropic(api_key="key", http_client=sent.client())
     async for _ in await client.messages.create(**body):
         pass
     assert sent.body == body
-    valid(anthropic.types.message_create_params.MessageCreateParamsStreaming, body)
+    valid(library("anthropic").types.message_create_params.MessageCreateParamsStreaming, body)
 
 
 @pytest.mark.parametrize("params", [*PARAMS, {"schema": SCHEMA}])
@@ -143,30 +146,34 @@ async def test_the_library_of_openai_would_send_the_same_response(
 ) -> None:
     body = written(responses_request.post_of, OPENAI, **params)
     sent = Sent()
-    client = openai.AsyncOpenAI(api_key="key", http_client=sent.client())
+    client = library("openai").AsyncOpenAI(api_key="key", http_client=sent.client())
     async for _ in await client.responses.create(**body):
         pass
     assert sent.body == body
-    valid(openai.types.responses.response_create_params.ResponseCreateParamsStreaming, body)
+    valid(
+        library("openai").types.responses.response_create_params.ResponseCreateParamsStreaming, body
+    )
 
 
 @pytest.mark.parametrize("params", [*PARAMS, {"schema": SCHEMA}])
 async def test_the_library_of_openai_would_send_the_same_chat(params: dict[str, object]) -> None:
     body = written(chat_request.post_of, CHAT, **params)
     sent = Sent()
-    client = openai.AsyncOpenAI(api_key="key", http_client=sent.client())
+    client = library("openai").AsyncOpenAI(api_key="key", http_client=sent.client())
     thinking = [m.pop("reasoning_content", None) for m in body["messages"]]
     async for _ in await client.chat.completions.create(**body):
         pass
     assert sent.body == body
     assert "Hm." in thinking
-    valid(openai.types.chat.completion_create_params.CompletionCreateParamsStreaming, body)
+    valid(
+        library("openai").types.chat.completion_create_params.CompletionCreateParamsStreaming, body
+    )
 
 
 @pytest.mark.parametrize("params", [*PARAMS, {"schema": SCHEMA}])
 def test_the_library_of_google_takes_every_field(params: dict[str, object]) -> None:
     body = written(gemini_request.post_of, GEMINI, **params)
-    types = genai.types
+    types = library("google.genai").types
     contents = [types.Content.model_validate(each) for each in body["contents"]]
     assert [
         each.model_dump(mode="json", exclude_none=True, by_alias=True) for each in contents
@@ -227,7 +234,7 @@ def name_of(path: Path) -> str:
 @pytest.mark.parametrize("file", answers("messages"), ids=name_of)
 async def test_the_library_of_anthropic_reads_the_same(file: Path) -> None:
     events = recorded(file)
-    client = anthropic.AsyncAnthropic(api_key="key", http_client=Sent(events).client())
+    client = library("anthropic").AsyncAnthropic(api_key="key", http_client=Sent(events).client())
     asked = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
     async with client.messages.stream(**asked) as stream:
         final = await stream.get_final_message()
@@ -258,7 +265,7 @@ async def test_the_library_of_anthropic_reads_the_same(file: Path) -> None:
 @pytest.mark.parametrize("file", answers("responses"), ids=name_of)
 async def test_the_library_of_openai_reads_the_same_response(file: Path) -> None:
     events = recorded(file)
-    client = openai.AsyncOpenAI(api_key="key", http_client=Sent(events).client())
+    client = library("openai").AsyncOpenAI(api_key="key", http_client=Sent(events).client())
     async with client.responses.stream(model="m", input="hi") as stream:
         final = (await stream.get_final_response()) if "incomplete" not in file.stem else None
     reply = read(ResponsesReader(OPENAI), events)
@@ -293,7 +300,7 @@ async def test_the_library_of_openai_reads_the_same_response(file: Path) -> None
 @pytest.mark.parametrize("file", answers("chat"), ids=name_of)
 async def test_the_library_of_openai_reads_the_same_chat(file: Path) -> None:
     events = recorded(file)
-    client = openai.AsyncOpenAI(api_key="key", http_client=Sent(events).client())
+    client = library("openai").AsyncOpenAI(api_key="key", http_client=Sent(events).client())
     asked: list[Any] = [{"role": "user", "content": "hi"}]
     async with client.chat.completions.stream(model="m", messages=asked) as stream:
         async for _ in stream:
@@ -322,8 +329,8 @@ async def test_the_library_of_openai_reads_the_same_chat(file: Path) -> None:
 @pytest.mark.parametrize("file", answers("gemini"), ids=name_of)
 async def test_the_library_of_google_reads_the_same(file: Path) -> None:
     events = recorded(file)
-    options = genai.types.HttpOptions(httpx_async_client=Sent(events).client())
-    client = genai.Client(api_key="key", http_options=options)
+    options = library("google.genai").types.HttpOptions(httpx_async_client=Sent(events).client())
+    client = library("google.genai").Client(api_key="key", http_options=options)
     stream = await client.aio.models.generate_content_stream(model="m", contents="hi")
     chunks = [chunk async for chunk in stream]
     reply = read(GeminiReader(GEMINI), events)
