@@ -1,19 +1,18 @@
-"""What `sapwood run -p` costs beside the import of the libraries that it cannot do without.
+"""What the first word costs beside the import of the libraries that it cannot do without.
 
-Each run is a process of its own with one short answer, in each wire format. The figure is its
-processor time divided by that of `import asyncio, httpx2, msgspec, click, sqlite3`, measured
-alternately in one run. The limits hold for the engine of one process, `local`. The durable engine
-costs more, which is printed beside it, with the packages that a process imports for it.
+Each run of `sapwood run -p` is a process of its own with one short answer, in each wire format. The
+figure is its processor time divided by that of `import asyncio, httpx2, msgspec, click, sqlite3`,
+measured alternately in one run. The same for commands that only show something. The screen is
+measured at its first answer, beside the same screen before the prompt.
 """
 
 import argparse
 import os
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -22,9 +21,12 @@ from msgspec import Struct
 from bench import QUICK_SLACK
 from bench.kept_figures import figure
 from scripted_model import ScriptedModel
+from tests.cli.hostile_text import Terminal
 
 MOST_TIMES = 4.0
 MOST_MB = 80.0
+MOST_LOOKING = 2.0
+MOST_OF_SCREEN = 1.5
 BARE = [sys.executable, "-c", "import asyncio, httpx2, msgspec, click, sqlite3"]
 MODELS = {
     "messages": "claude-sonnet-5-5",
@@ -34,7 +36,10 @@ MODELS = {
 }
 COUNTED = "gpt-5.4"
 """A model whose tokens are counted exactly, with a vocabulary that has to be loaded."""
-_IMPORT = re.compile(r"import time:\s+(\d+) \|\s+\d+ \| +([\w.]+)")
+LOOKING = {"agents": (0,), "context": (0,), "doctor": (0, 1)}
+"""Commands that only show something, with their exit codes: the doctor may find something to do."""
+SETTLED = 2.0
+"""Seconds after which a screen has nothing left to draw."""
 
 
 class Cost(Struct):
@@ -44,8 +49,8 @@ class Cost(Struct):
     memory: float
 
 
-def cost(command: list[str], environ: Mapping[str, str]) -> Cost:
-    """Runs a process to its end. Raises if it fails."""
+def cost(command: list[str], environ: Mapping[str, str], ends: tuple[int, ...] = (0,)) -> Cost:
+    """Runs a process to its end. Raises if it ends with another exit code than these."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             command, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output
@@ -53,7 +58,7 @@ def cost(command: list[str], environ: Mapping[str, str]) -> Cost:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
-        if process.returncode:
+        if process.returncode not in ends:
             raise RuntimeError(output.read().decode())
     return Cost((used.ru_utime + used.ru_stime) * 1e3, used.ru_maxrss / 1e3)
 
@@ -62,37 +67,51 @@ def ran(model: str) -> list[str]:
     return [sys.executable, "-m", "sapwood.cli", "run", "-p", "hi", "--model", model]
 
 
-def environment(folder: Path, server: ScriptedModel, engine: str) -> dict[str, str]:
+def environment(folder: Path, server: ScriptedModel) -> dict[str, str]:
     """An environment of its own, with every provider at one server."""
-    config = folder / f"{engine}.toml"
+    config = folder / "config.toml"
     urls = {"anthropic": server.url, "openai": f"{server.url}/v1", "google": server.url}
     lines = [f'{name} = "{url}"' for name, url in urls.items()]
-    config.write_text(f'engine = "{engine}"\n[base_urls]\n' + "\n".join(lines) + "\n")
+    chosen = f'model = "{MODELS["messages"]}"\n[base_urls]\n'
+    config.write_text(chosen + "\n".join(lines) + "\n")
     return {
         **os.environ,
         **server.env(),
         "HOME": str(folder),
         "SAPWOOD_CONFIG": str(config),
-        "SAPWOOD_DATABASE": str(folder / f"{engine}.db"),
+        "SAPWOOD_DATA": str(folder / "data"),
+        "SAPWOOD_DATABASE": str(folder / "sapwood.db"),
     }
 
 
-def imports(model: str, environ: Mapping[str, str]) -> Counter[str]:
-    """Milliseconds that the modules of each package take to import, in one run."""
-    command = [sys.executable, "-X", "importtime", *ran(model)[1:]]
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
-    found: Counter[str] = Counter()
-    for micros, name in _IMPORT.findall(done.stderr):
-        found[name.partition(".")[0]] += int(micros)
-    return found
+def screen(environ: Mapping[str, str]) -> float:
+    """The processor time of a screen at its first answer, divided by that before the prompt."""
+    os.environ.update(environ)
+    terminal = Terminal([sys.executable, "-m", "sapwood.cli"])
+    try:
+        terminal.until("╭".encode())
+        alone = settled(terminal)
+        terminal.press(b"Where do storks nest?\r")
+        terminal.until(b"On roofs")
+        return settled(terminal) / alone
+    finally:
+        terminal.close()
+
+
+def settled(terminal: Terminal) -> float:
+    """The processor seconds of the program after a pause; only its cursor blinks then."""
+    end = time.monotonic() + SETTLED
+    while time.monotonic() < end:
+        terminal.read(0.1)
+    return terminal.processor_seconds
 
 
 def times_of(rows: Mapping[str, list[Cost]], base: float) -> dict[str, float]:
-    return {wire: statistics.median(each.cpu for each in rows[wire]) / base for wire in rows}
+    return {name: statistics.median(each.cpu for each in rows[name]) / base for name in rows}
 
 
 def memory_of(rows: Mapping[str, list[Cost]]) -> dict[str, float]:
-    return {wire: max(each.memory for each in rows[wire]) for wire in rows}
+    return {name: max(each.memory for each in rows[name]) for name in rows}
 
 
 def main(argv: list[str]) -> int:
@@ -101,46 +120,55 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     options = parser.parse_args(argv)
     rounds = 2 if options.quick else 7
+    bare: list[Cost] = []
+    asking: dict[str, list[Cost]] = {}
+    looking: dict[str, list[Cost]] = {}
     with tempfile.TemporaryDirectory(prefix="sapwood-bench-") as name, ScriptedModel() as server:
-        environ = environment(Path(name), server, "local")
-        durable = environment(Path(name), server, "auto")
+        environ = environment(Path(name), server)
         cost(BARE, environ)
-        cost(ran(MODELS["chat"]), durable)
-        bare: list[Cost] = []
-        rows: dict[str, list[Cost]] = {}
-        with_engine: dict[str, list[Cost]] = {}
         for wire, model in MODELS.items():
             cost(ran(model), environ)
             for _ in range(rounds):
                 bare.append(cost(BARE, environ))
-                rows.setdefault(wire, []).append(cost(ran(model), environ))
-                with_engine.setdefault(wire, []).append(cost(ran(model), durable))
+                asking.setdefault(wire, []).append(cost(ran(model), environ))
+        for command, ends in LOOKING.items():
+            for _ in range(rounds):
+                bare.append(cost(BARE, environ))
+                row = cost([sys.executable, "-m", "sapwood.cli", command], environ, ends)
+                looking.setdefault(f"sapwood {command}", []).append(row)
         counted = [cost(ran(COUNTED), environ) for _ in range(rounds)]
-        packages = imports(MODELS["messages"], durable)
+        server.script(lambda _: "On roofs.")
+        screens = [screen(environ) for _ in range(min(rounds, 3))]
     base = statistics.median(each.cpu for each in bare)
     print(f"the bare import: {base:.0f} ms, {max(each.memory for each in bare):.0f} MB")
-    times, memory = times_of(rows, base), memory_of(rows)
-    slower, larger = times_of(with_engine, base), memory_of(with_engine)
-    print(f"{'wire':<10} {'local':>6} {'memory':>9} {'durable':>8} {'memory':>9}")
-    for wire in rows:
-        print(
-            f"{wire:<10} {times[wire]:>5.1f}x {memory[wire]:>6.0f} MB "
-            f"{slower[wire]:>7.1f}x {larger[wire]:>6.0f} MB"
-        )
+    for rows in (asking, looking):
+        times, memory = times_of(rows, base), memory_of(rows)
+        for row in rows:
+            print(f"{row:<20} {times[row]:>5.1f}x {memory[row]:>6.0f} MB")
     exact = times_of({"": counted}, base)[""], memory_of({"": counted})[""]
     print(f"with exact token counts ({COUNTED}): {exact[0]:.1f}x, {exact[1]:.0f} MB")
-    total = sum(packages.values())
-    print(f"with the durable engine, imports take {total / 1e3:.0f} ms:")
-    for package, micros in packages.most_common(8):
-        print(f"  {package:<16} {micros / 1e3:>6.0f} ms")
-    figure("door: times the bare import", max(times.values()))
-    figure("door: MB", max(memory.values()))
+    words = max(times_of(asking, base).values())
+    shown = max(times_of(looking, base).values())
+    whole = statistics.median(screens)
+    most = max(memory_of(asking).values())
     slack = QUICK_SLACK if options.quick else 1
+    figure("door: times the bare import", words)
+    figure("door: MB", most)
+    figure("door: times the bare import to look", shown)
+    figure("door: first answer of the screen", whole)
+    print(f"the screen at its first answer: {whole:.2f}x of the screen before the prompt")
     print(
-        f"door: {max(times.values()):.1f}x the bare import, of {MOST_TIMES * slack:.0f} allowed; "
-        f"{max(memory.values()):.0f} MB, of {MOST_MB:.0f} allowed"
+        f"door: run -p {words:.1f}x the bare import (at most {MOST_TIMES * slack:.0f}) and "
+        f"{most:.0f} MB (at most {MOST_MB:.0f}); to look {shown:.1f}x "
+        f"(at most {MOST_LOOKING * slack:.0f}); the screen {whole:.2f}x "
+        f"(at most {MOST_OF_SCREEN * slack:.2f})"
     )
-    return int(max(times.values()) > MOST_TIMES * slack or max(memory.values()) > MOST_MB)
+    return int(
+        words > MOST_TIMES * slack
+        or most > MOST_MB
+        or shown > MOST_LOOKING * slack
+        or whole > MOST_OF_SCREEN * slack
+    )
 
 
 if __name__ == "__main__":

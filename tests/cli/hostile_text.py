@@ -123,6 +123,13 @@ class Terminal:
         state = Path(f"/proc/{self._program.pid}/stat").read_text(encoding="utf-8")
         return state.rpartition(")")[2].split()[0] == "T"
 
+    @property
+    def processor_seconds(self) -> float:
+        """The processor time of the program so far."""
+        fields = Path(f"/proc/{self._program.pid}/stat").read_text(encoding="utf-8")
+        user, system = fields.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
     def go_on(self) -> None:
         """Lets a stopped program go on, as `fg` does."""
         self._program.send_signal(signal.SIGCONT)

@@ -77,9 +77,10 @@ async def _conversation(call: Exchange, agent: AgentId, agents: list[AgentSummar
             is_open=page.is_open,
         )
     is_open = parts.is_open if parts.version else state.open is not None
+    # The side goes over all turns. Of a long conversation the page fetches it after its first paint.
     parts = structs.replace(
         parts,
-        side=await _side(call, state),
+        side=await _side(call, state) if parts.complete else "",
         version=parts.version or state.version,
         is_open=is_open,
     )

@@ -179,6 +179,7 @@ if (asked.get('fill') && $('message')) write(asked.get('fill') || '');
 if (agent) {
   if (asked.get('at') && view === 'timeline') goTo(`at-${asked.get('at')}`);
   if (view === 'context') startContext();
+  if (!$('side').children.length) refreshSide();
   refreshQuestion();
   follow(Number(body.dataset.version), on);
 } else {
