@@ -179,7 +179,7 @@ class OpenTimeline:
             if self._timeline.version == 0:
                 await self._open()
             await self._take_in(self._timeline)
-            state = (await self._dispatcher.open(self.agent)).state
+            state = await self._dispatcher.state(self.agent)
             self._timeline.know_marks(mark.version for mark in state.marks)
             self._rows.update()
 

@@ -192,6 +192,12 @@ class Dispatcher:
         async with self._locked({agent}):
             return await self._fresh(agent)
 
+    async def state(self, agent: AgentId) -> State:
+        """The state as it is now. The turns in view are not read if they are not in memory."""
+        if agent in self._opened:
+            return (await self.open(agent)).state
+        return await open_state(self._log, self._space, agent)
+
     async def last_seen(self, agent: AgentId) -> OpenAgent:
         """The agent as this process saw it last, without reading the log again.
 

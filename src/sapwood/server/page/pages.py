@@ -77,7 +77,7 @@ async def _conversation(call: Exchange, agent: AgentId, agents: list[AgentSummar
             is_open=page.is_open,
         )
     is_open = parts.is_open if parts.version else state.open is not None
-    # The side goes over all turns. Of a long conversation the page fetches it after its first paint.
+    # The side goes over all turns, so a long conversation is painted first without it.
     parts = structs.replace(
         parts,
         side=await _side(call, state) if parts.complete else "",
@@ -221,7 +221,7 @@ async def _listed(
 
 
 async def _state(call: Exchange, agent: AgentId) -> State:
-    return (await call.space.connection.dispatcher.open(agent)).state
+    return await call.space.connection.dispatcher.state(agent)
 
 
 async def _breakdown(call: Exchange, agent: AgentId) -> ContextBreakdown:
