@@ -4,6 +4,9 @@ Every event must arrive once, and the events of each agent in the order of their
 starts when the writer's commit returns and ends when the subscriber has the event. For comparison,
 in the same run: a bare writer that commits a row with a NOTIFY, and a bare connection that listens
 and reads the row. Both are measured under load and again without load.
+
+`now` and the resumption of a tail must take about the same time in a space with 1,000 events and in
+one with 1,000,000.
 """
 
 import argparse
@@ -15,9 +18,11 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
+from bench import QUICK_CLOCK_SLACK
 from bench.bare_notify import bare_notify
 from bench.database import own_database
 from bench.kept_figures import figure
+from bench.subscribe_resume import measure_resume
 from bench.subscribe_writers import PROCESSES, SPACE, WRITERS, Acknowledged, run_writers, write_one
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.log_values import Cursor, TailedEvent
@@ -25,6 +30,8 @@ from sapwood.store.postgres import PostgresLog
 from tools.postgres import dsn_or_throwaway
 
 FULL, QUICK = 50_000, 8_000
+MANY, QUICK_MANY = 1_000_000, 60_000
+MOST_TIMES = 1.5
 QUIET_COMMITS = 100
 STALLED = 60.0
 
@@ -69,24 +76,36 @@ class Findings:
 
 
 def main(argv: list[str]) -> int:
-    """Prints the table; returns 1 if an event was missed, repeated or out of order."""
+    """Prints the table; returns 1 if an event was missed, or a resumption takes too long."""
     parser = argparse.ArgumentParser(prog="python -m bench subscribe", description=__doc__)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} events")
-    events = QUICK if parser.parse_args(argv).quick else FULL
-    with dsn_or_throwaway() as server, own_database(server) as dsn:
-        found = asyncio.run(measure(dsn, events))
+    quick = parser.parse_args(argv).quick
+    events, many = (QUICK, QUICK_MANY) if quick else (FULL, MANY)
+    with dsn_or_throwaway() as server:
+        with own_database(server) as dsn:
+            found = asyncio.run(measure(dsn, events))
+        few, lots = measure_resume(server, many)
+    times = max(lots.now / few.now, lots.resume / few.resume)
+    most = MOST_TIMES * (QUICK_CLOCK_SLACK if quick else 1)
     print(f"{found.events:,} events in {found.seconds:.1f} s of {WRITERS} writers")
     print(f"{'median delay, commit to in hand':36}{'ours':>12}{'bare NOTIFY':>14}")
     print(f"{'in the rush':36}{found.rush:9.2f} ms{found.rush_bare:11.2f} ms")
     print(f"{'one commit at a time':36}{found.quiet:9.2f} ms{found.quiet_bare:11.2f} ms")
+    for each in few, lots:
+        print(
+            f"{f'with {each.events:,} events':36}now {each.now:.2f} ms, resume {each.resume:.2f} ms"
+        )
     print(
         f"subscribe: {found.events:,} events, {found.missed} missed, {found.repeated} repeated, "
         f"{found.disordered} out of order, median delay {found.rush:.2f} ms in the rush and "
         f"{found.quiet:.2f} ms after it (bare {found.rush_bare:.2f} and {found.quiet_bare:.2f} ms)"
+        f"; with {lots.events:,} events now and resume take {times:.2f} times as long as with "
+        f"{few.events:,} (at most {most:.1f})"
     )
     figure("subscribe: delay in the rush", found.rush / found.rush_bare)
     figure("subscribe: delay of one commit", found.quiet / found.quiet_bare)
-    return 0 if found.whole else 1
+    figure("subscribe: now and resume beside a short log", times)
+    return 0 if found.whole and times <= most else 1
 
 
 async def measure(dsn: str, events: int) -> Findings:

@@ -16,13 +16,12 @@ from sapwood.core.log_values import (
     LogError,
     TailedEvent,
     steps_with_gaps,
-    unknown_cursor,
 )
 from sapwood.store.postgres.commit_notifier import CommitNotifier, topic_key
 from sapwood.store.postgres.connections import ReaderPool
+from sapwood.store.postgres.cursor_places import CursorPlaces
 from sapwood.store.postgres.event_table import (
     COLUMNS,
-    MAX_BIGINT,
     EventPlace,
     read_part,
     recorded_of,
@@ -50,38 +49,10 @@ _TAIL = f"""
     ) AS event ON true
 """
 
-_PLACE = """
-    SELECT tx, position FROM sapwood.events WHERE space = $1 ORDER BY tx, position OFFSET $2 LIMIT 1
-"""
-# Cursors count erased events too.
-_HAS_GAPS = "SELECT EXISTS (SELECT FROM sapwood.gaps WHERE space = $1) AS found"
-_PLACE_WITH_GAPS = """
-    SELECT tx, position FROM (
-        SELECT tx, position FROM sapwood.events WHERE space = $1
-        UNION ALL SELECT tx, position FROM sapwood.gaps WHERE space = $1
-    ) AS place ORDER BY tx, position OFFSET $2 LIMIT 1
-"""
 _GAPS = """
     SELECT tx, position FROM sapwood.gaps
     WHERE space = $1 AND (tx, position) > ($2, $3) AND (tx, position) < ($4, $5)
     ORDER BY tx, position
-"""
-_END = """
-    SELECT (
-            SELECT count(*) FROM sapwood.events WHERE space = $1
-                AND tx < (pg_snapshot_xmin(pg_current_snapshot())::text::bigint + $2)::text::xid8
-        ) + (SELECT count(*) FROM sapwood.gaps WHERE space = $1) AS events
-"""
-_OLD_PLACE = """
-    SELECT
-        (SELECT count(*) FROM sapwood.events WHERE space = $1 AND (tx, position) <= ($2, $3))
-        + (SELECT count(*) FROM sapwood.gaps WHERE space = $1 AND (tx, position) <= ($2, $3))
-            AS events,
-        EXISTS (
-            SELECT 1 FROM sapwood.events
-            WHERE space = $1 AND tx = $2 AND position = $3
-                AND tx <= (SELECT tx FROM sapwood.old_cursors)
-        ) AS known
 """
 
 
@@ -92,6 +63,7 @@ class LiveEvents:
         self,
         readers: ReaderPool,
         scanners: ReaderPool,
+        places: CursorPlaces,
         notifier: CommitNotifier,
         poll: float,
         shift: int,
@@ -100,6 +72,7 @@ class LiveEvents:
         self._keys = keys
         self._readers = readers
         self._scanners = scanners
+        self._places = places
         self._notifier = notifier
         self._poll = poll
         self._shift = shift
@@ -128,7 +101,7 @@ class LiveEvents:
 
         Raises `LogError` if the space has no event at the cursor.
         """
-        count, place = await self._place_of(space, after)
+        count, place = await self._places.place_of(space, after)
         pause = _FIRST_PAUSE
         with self._notifier.subscribe(topic_key(space)) as signal:
             while not self._notifier.closed:
@@ -145,36 +118,6 @@ class LiveEvents:
                 pause = self._poll if complete else min(2 * pause, self._poll)
                 if await signal.wait(pause):
                     pause = _FIRST_PAUSE
-
-    async def end(self, space: Space) -> Cursor:
-        """The cursor after all events that `tail` could yield now.
-
-        Takes time in proportion to their number.
-        """
-        rows = await self._scanners.of(space).fetch(_END, space, self._shift)
-        return Cursor(rows[0]["events"])
-
-    async def _place_of(self, space: Space, cursor: Cursor) -> tuple[int, EventPlace]:
-        """The number of events of the space up to a cursor, and the place of the last of them.
-
-        Takes time in proportion to that number, once for each tail.
-        """
-        if cursor == Cursor():
-            return 0, EventPlace()
-        if cursor.events < 0 or max(cursor.events, cursor.position) > MAX_BIGINT:
-            raise unknown_cursor()
-        if cursor.position:  # of an earlier version
-            place = EventPlace(cursor.events, cursor.position)
-            rows = await self._scanners.of(space).fetch(_OLD_PLACE, space, *place)
-            if not rows or not rows[0]["known"]:
-                raise unknown_cursor()
-            return rows[0]["events"], place
-        (gaps,) = await self._scanners.of(space).fetch(_HAS_GAPS, space)
-        query = _PLACE_WITH_GAPS if gaps["found"] else _PLACE
-        rows = await self._scanners.of(space).fetch(query, space, cursor.events - 1)
-        if not rows:
-            raise unknown_cursor()
-        return cursor.events, EventPlace(rows[0]["tx"], rows[0]["position"])
 
     async def _page(
         self, space: Space, after: EventPlace

@@ -23,6 +23,7 @@ from sapwood.store.postgres import agent_table, erasure_table, event_table, sche
 from sapwood.store.postgres.commit_notifier import CommitNotifier, Topic
 from sapwood.store.postgres.commit_queue import CommitJob
 from sapwood.store.postgres.connections import Reader, ReaderPool, Server
+from sapwood.store.postgres.cursor_places import CursorPlaces
 from sapwood.store.postgres.epochs import shift_of
 from sapwood.store.postgres.fulltext import FulltextIndexer, search_words
 from sapwood.store.postgres.group_commit import WriterPool
@@ -77,8 +78,10 @@ class PostgresLog:
         self._writers = WriterPool(server, writers, self._announce)
         self._server = server
         self._notifier = CommitNotifier(server)
+        self._places = CursorPlaces(self._scanners, space_scanners, shift)
         self._live_events = LiveEvents(
-            self._space_readers, space_scanners, self._notifier, poll, shift, self._keys
+            *(self._space_readers, space_scanners, self._places),
+            *(self._notifier, poll, shift, self._keys),
         )
         self._indexer = FulltextIndexer(self._scanners, shift, self._keys)
         self.tokens = TokenTable(readers, self._notifier)
@@ -281,7 +284,7 @@ class PostgresLog:
 
     async def end(self, space: Space) -> Cursor:
         """The cursor after all events of a space that a tail could yield now."""
-        return await self._live_events.end(space)
+        return await self._places.end(space)
 
     async def search(
         self,
@@ -381,6 +384,7 @@ class PostgresLog:
         """Finishes submitted commits, ends followers and closes every connection."""
         await self._writers.close()
         await self._indexer.close()
+        await self._places.close()
         await self._notifier.close()
         for pool in (*self._walls, self._scanners, self._readers):
             await pool.close()
@@ -409,3 +413,6 @@ class PostgresLog:
             topics.update((job.space, append.agent) for append in job.commit.appends)
         self._notifier.notify(topics)
         self._indexer.schedule(job.space for job in jobs)
+        self._places.schedule(
+            job.space for job in jobs for each in job.commit.appends for _ in each.events
+        )

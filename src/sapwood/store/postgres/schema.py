@@ -25,7 +25,7 @@ __all__ = [
     "script",
 ]
 
-NEWEST = 9
+NEWEST = 10
 
 _FOLDER = resources.files("sapwood.store.postgres") / "migrations"
 _OLDEST_SERVER = 14

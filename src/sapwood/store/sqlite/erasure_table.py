@@ -42,6 +42,7 @@ from sapwood.store.space_cipher import (
     seal_receipt,
 )
 from sapwood.store.sqlite.agent_table import descendants
+from sapwood.store.sqlite.cursor_places import count_all
 from sapwood.store.sqlite.event_table import ROW, Row, last_position, read_part, recorded_of
 from sapwood.store.sqlite.key_table import cipher_of, is_closed
 
@@ -61,6 +62,10 @@ __all__ = [
 _ERASURE = "id, at, by, scope, agents, events, contents, rewritten, finished"
 _HOLD = "id, at, by, scope, subject, reason, released, released_by"
 _PLACE_HOLDER = "sapwood:erased"
+_TABLES_OF_SPACE = (
+    *("receipts", "contents", "snapshots", "gaps", "word_rebuilds", "space_keys"),
+    *("cursor_places", "event_counts"),
+)
 """The space and agent of the place holder; its kind is one that every version can read."""
 
 _refs = msgspec.json.Decoder(tuple[EventRef, ...])
@@ -155,7 +160,7 @@ def clear_space(connection: sqlite3.Connection, space: Space, erasure: str) -> N
     with _guards_open(connection, erasure):
         if connection.execute("SELECT 1 FROM events WHERE space = ?", (space,)).fetchone():
             return  # somebody has begun anew in this space
-        for table in ("receipts", "contents", "snapshots", "gaps", "word_rebuilds", "space_keys"):
+        for table in _TABLES_OF_SPACE:
             connection.execute(f"DELETE FROM {table} WHERE space = ?", (space,))
         row = connection.execute("SELECT number FROM spaces WHERE space = ?", (space,)).fetchone()
         if row is not None:
@@ -468,6 +473,7 @@ def _erase_contents(connection: sqlite3.Connection, space: Space, hashes: set[st
 
 def _erase_events(connection: sqlite3.Connection, space: Space, agent: AgentId) -> int:
     """Deletes the events, stores where they were, and keeps the newest position taken."""
+    count_all(connection)  # cursors count erased events too
     positions = [
         position
         for (position,) in connection.execute(

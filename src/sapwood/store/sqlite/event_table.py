@@ -8,7 +8,7 @@ from functools import lru_cache
 from sapwood.core.events import SYSTEM, Actor, Recorded, WordsErased
 from sapwood.core.events.codec import decode, unreadable
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.log_values import Cursor, Snapshot, steps_with_gaps, unknown_cursor
+from sapwood.core.log_values import Snapshot, steps_with_gaps
 from sapwood.store.space_cipher import (
     SpaceCipher,
     decode_event,
@@ -22,12 +22,10 @@ from sapwood.store.sqlite.key_table import cipher_of
 __all__ = [
     "ROW",
     "Row",
-    "event_count",
     "find_snapshot",
     "insert_snapshot",
     "last_position",
     "origins_after",
-    "place_of",
     "read_after",
     "read_all_after",
     "read_all_before",
@@ -97,71 +95,6 @@ def read_after(
     return list(zip(counts, places, recorded_of(connection, space, rows), strict=True))
 
 
-def place_of(connection: sqlite3.Connection, space: Space, cursor: Cursor) -> tuple[int, int]:
-    """The number of events of the space up to a cursor, and the position of the last of them.
-
-    Takes time in proportion to the events of the space, once for each tail. Raises `LogError` if
-    the space has no event there.
-    """
-    if cursor == Cursor():
-        return 0, 0
-    if not 0 <= max(cursor.events, cursor.position) <= _NO_LIMIT:
-        raise unknown_cursor()
-    if cursor.position:
-        return _place_of_old(connection, space, cursor.position)
-    if cursor.events < 1:
-        raise unknown_cursor()
-    if _has_gaps(connection, space):
-        return _place_with_gaps(connection, space, cursor.events)
-    # The index alone has the space and the position of an event; the table has its text too.
-    row = connection.execute(
-        "SELECT position FROM events INDEXED BY sqlite_autoindex_events_1 WHERE space = ?"
-        " ORDER BY position LIMIT 1 OFFSET ?",
-        (space, cursor.events - 1),
-    ).fetchone()
-    if row is None:
-        raise unknown_cursor()
-    return cursor.events, row[0]
-
-
-def _has_gaps(connection: sqlite3.Connection, space: Space) -> bool:
-    return bool(
-        connection.execute("SELECT 1 FROM gaps WHERE space = ? LIMIT 1", (space,)).fetchone()
-    )
-
-
-def _place_with_gaps(connection: sqlite3.Connection, space: Space, count: int) -> tuple[int, int]:
-    """The place of a cursor in a space with erased events, which cursors count too."""
-    row = connection.execute(
-        """SELECT position FROM (
-            SELECT position FROM events INDEXED BY sqlite_autoindex_events_1 WHERE space = ?1
-            UNION ALL SELECT position FROM gaps WHERE space = ?1
-        ) ORDER BY position LIMIT 1 OFFSET ?2""",
-        (space, count - 1),
-    ).fetchone()
-    if row is None:
-        raise unknown_cursor()
-    return count, row[0]
-
-
-def _place_of_old(connection: sqlite3.Connection, space: Space, position: int) -> tuple[int, int]:
-    """The place of a cursor that an earlier version returned."""
-    known = connection.execute(
-        "SELECT 1 FROM events JOIN old_cursors ON events.position <= old_cursors.position"
-        " WHERE events.position = ? AND space = ?",
-        (position, space),
-    ).fetchone()
-    if known is None:
-        raise unknown_cursor()
-    (count,) = connection.execute(
-        "SELECT (SELECT count(*) FROM events INDEXED BY sqlite_autoindex_events_1"
-        " WHERE space = ?1 AND position <= ?2) + (SELECT count(*) FROM gaps"
-        " WHERE space = ?1 AND position <= ?2)",
-        (space, position),
-    ).fetchone()
-    return count, position
-
-
 def read_all_after(connection: sqlite3.Connection, position: int, limit: int) -> list[Row]:
     """The next rows of all spaces after a position, not decoded."""
     return connection.execute(
@@ -176,16 +109,6 @@ def read_all_before(connection: sqlite3.Connection, position: int, limit: int) -
         f"SELECT {ROW} FROM events WHERE position < ? ORDER BY position DESC LIMIT ?",
         (position, limit),
     ).fetchall()
-
-
-def event_count(connection: sqlite3.Connection, space: Space) -> int:
-    """How many events a space has had, with those that were erased."""
-    (count,) = connection.execute(
-        "SELECT (SELECT count(*) FROM events INDEXED BY sqlite_autoindex_events_1"
-        " WHERE space = ?1) + (SELECT count(*) FROM gaps WHERE space = ?1)",
-        (space,),
-    ).fetchone()
-    return count
 
 
 def last_position(connection: sqlite3.Connection) -> int:

@@ -18,6 +18,7 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import LogError, SearchHit
 from sapwood.core.search_text import index_terms, query_phrases, snippet_of, text_of
 from sapwood.store.sqlite.connections import ReaderPool
+from sapwood.store.sqlite.cursor_places import count_page
 from sapwood.store.sqlite.event_table import (
     ROW,
     Row,
@@ -103,6 +104,12 @@ def insert_words(connection: sqlite3.Connection, batch: WordBatch) -> None:
         if _table(connection, space) is None:
             _create_table(connection, space)
         begin_rebuild(connection, space)
+
+
+def _insert_and_count(connection: sqlite3.Connection, batch: WordBatch) -> None:
+    """Adds a batch to the index. Also counts events for cursors, which needs no other moment."""
+    insert_words(connection, batch)
+    count_page(connection)
 
 
 def search_words(
@@ -283,7 +290,7 @@ class FulltextIndexer:
             batch = await self._readers.run(next_words)
             if batch.last == batch.after:
                 return False
-            await self._writer.run(lambda on: insert_words(on, batch), durable=False)
+            await self._writer.run(lambda on: _insert_and_count(on, batch), durable=False)
             return True
 
     async def _index_when_idle(self) -> None:

@@ -25,12 +25,11 @@ from sapwood.store.sqlite import agent_table, erasure_table
 from sapwood.store.sqlite.commit_rows import find_receipt, rows_of, store
 from sapwood.store.sqlite.commit_watcher import CommitWatcher
 from sapwood.store.sqlite.connections import ReaderPool, connect, make_private
+from sapwood.store.sqlite.cursor_places import count_page, event_count, is_behind, place_of
 from sapwood.store.sqlite.database_errors import translated_errors
 from sapwood.store.sqlite.event_table import (
-    event_count,
     find_snapshot,
     insert_snapshot,
-    place_of,
     read_after,
     read_part,
 )
@@ -286,6 +285,7 @@ class SqliteLog:
         """
         count, position = 0, 0
         if after is not None:
+            await self._count_events()
             count, position = await self._readers.run(lambda on: place_of(on, space, after))
         with self._watcher.subscribe(space, None) as commits:
             while not self._watcher.closed:
@@ -301,7 +301,14 @@ class SqliteLog:
 
     async def end(self, space: Space) -> Cursor:
         """The cursor after all events of a space."""
+        await self._count_events()
         return Cursor(await self._readers.run(lambda on: event_count(on, space)))
+
+    async def _count_events(self) -> None:
+        """Counts the events that were not counted in the background, if they are many."""
+        if await self._readers.run(is_behind):
+            while await self._writer.run(count_page, durable=False):
+                pass
 
     async def search(
         self,
