@@ -14,7 +14,7 @@ from bench.append_sqlite import Figures, measure_sqlite
 from bench.kept_figures import figure
 from tools.postgres import dsn_or_throwaway
 
-SQLITE_LIMIT, POSTGRES_LIMIT, CROWD_LIMIT = 2.0, 1.5, 0.7
+SQLITE_LIMIT, POSTGRES_LIMIT, CROWD_LIMIT = 1.7, 1.4, 0.95
 ATTEMPTS = 3
 T = TypeVar("T")
 

@@ -1,9 +1,10 @@
 """What conversations need: disk, WAL, connections and CPU, on PostgreSQL and on SQLite.
 
-A web server asks, a worker answers, and a scripted model takes no time. All are processes of their
-own, so that the CPU of each can be read. Prompts have 400 characters and replies 1,200. A third as
-many conversations come before those that are measured, because the first ones need more. Figures
-are for each thousand conversations or turns. A busy machine needs more CPU for the same work.
+A web server asks, a worker answers, and a scripted model takes 10 seconds for a reply, or what
+`--reply-seconds` says. All are processes of their own, so that the CPU of each can be read. Prompts
+have 400 characters and replies 1,200, in 75 pieces. A third as many conversations come before those
+that are measured, because the first ones need more. Figures are for each thousand conversations or
+turns. A busy machine needs more CPU for the same work.
 """
 
 import argparse
@@ -11,11 +12,12 @@ import asyncio
 import json
 import os
 import random
+import sqlite3
 import sys
 import tempfile
 from asyncio.subprocess import PIPE, create_subprocess_exec
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import asyncpg
@@ -25,11 +27,13 @@ from bench.sizing_client import words
 from scripted_model import ModelRequest, ScriptedModel
 from tools.postgres import Cluster, cluster
 
-_REPLY = 1_200
+_REPLY, _PIECES = 1_200, 75
 _IDLE_SECONDS = 5.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 _MOST_BYTES, _MOST_CPU, _MOST_CONNECTIONS = 60_000, 0.5, 45
 """Limits: bytes of a turn on disk, seconds of CPU of a turn in all processes, connections."""
+_MOST_EVENTS, _MOST_WAL = 9, 20_000
+"""Limits: events of a turn, and bytes of a turn in the WAL of PostgreSQL."""
 _FEW = 50
 """Below so many conversations, empty pages and the first turns count for too much to be judged."""
 
@@ -44,7 +48,9 @@ class Sizing(Struct):
     database: str
     conversations: int
     turns: int
+    seconds: float = 0.0
     log: int = 0
+    events: int = 0
     engine: int = 0
     wal: int = 0
     connections: int = 0
@@ -66,6 +72,7 @@ class Sizing(Struct):
                 f"  engine        {self.engine / 1e6:8.1f} MB   in all; it does not grow with them",
                 f"  written       {self.wal / chats / 1e6:8.1f} MB   WAL, or files of SQLite"
                 f" ({self.wal / turns / 1e6:.1f} kB for each turn)",
+                f"  events        {self.events / turns / 1e3:8.1f}      for each turn",
                 f"{each}, for each thousand turns:",
                 f"  CPU, worker   {self.worker / turns:8.1f} s",
                 f"  CPU, web      {self.web / turns:8.1f} s",
@@ -82,6 +89,9 @@ class Sizing(Struct):
         turns = self.conversations * self.turns
         cpu = (self.worker + self.server + self.web) / turns
         is_large = self.log / turns > _MOST_BYTES or cpu > _MOST_CPU
+        is_large = is_large or self.events / turns > _MOST_EVENTS
+        if self.database == "PostgreSQL":
+            is_large = is_large or self.wal / turns > _MOST_WAL
         is_judged = self.conversations >= _FEW
         return self.connections > _MOST_CONNECTIONS or (is_judged and is_large)
 
@@ -91,26 +101,31 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench sizing", description=__doc__)
     parser.add_argument("--conversations", type=int, default=200)
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--at-once", type=int, default=10, help="conversations that are asked")
+    parser.add_argument("--at-once", type=int, default=50, help="conversations that are asked")
+    parser.add_argument("--reply-seconds", type=float, default=10.0, help="how long a reply takes")
     parser.add_argument("--only", choices=("postgres", "sqlite"))
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args(arguments)
     chats, turns = (8, 2) if given.quick else (given.conversations, given.turns)
+    seconds = min(given.reply_seconds, 2.0) if given.quick else given.reply_seconds
     found: list[Sizing] = []
     if given.only != "sqlite":
         with cluster() as server:
-            postgres = Sizing("PostgreSQL", chats, turns)
+            postgres = Sizing("PostgreSQL", chats, turns, seconds)
             asyncio.run(_measure_postgres(postgres, server, given.at_once))
             found.append(postgres)
     if given.only != "postgres":
         with tempfile.TemporaryDirectory(prefix="sapwood-sizing-") as folder:
-            sqlite = Sizing("SQLite", chats, turns)
+            sqlite = Sizing("SQLite", chats, turns, seconds)
             asyncio.run(_measure_sqlite(sqlite, Path(folder) / "log.db", given.at_once))
             found.append(sqlite)
     for sizing in found:
         print(f"{sizing}\n", flush=True)
     short = [sizing.database for sizing in found if sizing.is_short]
-    turn = f"{_MOST_BYTES / 1e3:g} kB and {_MOST_CPU:g} s of CPU for each turn"
+    turn = (
+        f"{_MOST_EVENTS} events, {_MOST_BYTES / 1e3:g} kB, {_MOST_WAL / 1e3:g} kB of WAL and "
+        f"{_MOST_CPU:g} s of CPU for each turn"
+    )
     print(
         f"sizing: {len(found)} databases, {', '.join(short) or 'none'} above {turn}, or "
         f"{_MOST_CONNECTIONS} connections"
@@ -141,12 +156,16 @@ async def _measure_postgres(sizing: Sizing, server: Cluster, at_once: int) -> No
         )
         return int(size)
 
-    async with _worker(server.dsn) as (worker, environment):
+    async def events() -> int:
+        return int(await session.fetchval("SELECT count(*) FROM sapwood.events"))
+
+    async with _worker(server.dsn, sizing.seconds) as (worker, environment):
         await _ask(sizing, server.dsn, environment, at_once, _warm_up(sizing), connections)
         await session.execute("CHECKPOINT")
         before, cpu = await log_position(), _cpu_of_family(server.pid)
-        empty = await size_of("sapwood")
+        empty, stored = await size_of("sapwood"), await events()
         await _converse(sizing, server.dsn, worker, environment, at_once, connections)
+        sizing.events = await events() - stored
         sizing.server = _cpu_of_family(server.pid) - cpu
         sizing.wal = await log_position() - before
     await session.execute("CHECKPOINT")
@@ -159,11 +178,12 @@ async def _measure_sqlite(sizing: Sizing, file: Path, at_once: int) -> None:
     async def nothing() -> None:
         """SQLite has no connections that a server must bear."""
 
-    async with _worker(str(file)) as (worker, environment):
+    async with _worker(str(file), sizing.seconds) as (worker, environment):
         await _ask(sizing, str(file), environment, at_once, _warm_up(sizing), nothing)
-        empty, before = _size(file), _written(worker)
+        empty, before, stored = _size(file), _written(worker), _events(file)
         await _converse(sizing, str(file), worker, environment, at_once, nothing)
         sizing.wal += _written(worker) - before
+        sizing.events = _events(file) - stored
     sizing.log = _size(file) - empty
     sizing.engine = _size(file.with_name("log.engine.db"))
 
@@ -213,14 +233,17 @@ def _warm_up(sizing: Sizing) -> int:
 
 
 @asynccontextmanager
-async def _worker(address: str) -> AsyncGenerator[tuple[int, dict[str, str]]]:
+async def _worker(address: str, seconds: float) -> AsyncGenerator[tuple[int, dict[str, str]]]:
     """Runs a worker; yields its process number and the environment for the web server."""
-    chance = random.Random(2)
+    chance, delay = random.Random(2), seconds / _PIECES
 
     def answer(request: ModelRequest) -> str:
         return words(chance, _REPLY)
 
-    with tempfile.TemporaryDirectory(prefix="sapwood-sizing-") as home, ScriptedModel() as model:
+    with (
+        tempfile.TemporaryDirectory(prefix="sapwood-sizing-") as home,
+        ScriptedModel(delay=delay) as model,
+    ):
         model.script(answer)
         config = Path(home) / "config.toml"
         config.write_text(f'[base_urls]\nden = "{model.openai_url}"\n')
@@ -264,6 +287,12 @@ def _written(process: int) -> int:
     """The bytes that a process has written to the disk."""
     lines = Path(f"/proc/{process}/io").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("write_bytes"))
+
+
+def _events(file: Path) -> int:
+    with closing(sqlite3.connect(file)) as connection:
+        (count,) = connection.execute("SELECT count(*) FROM events").fetchone()
+    return count
 
 
 def _size(file: Path) -> int:

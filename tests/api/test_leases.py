@@ -8,7 +8,7 @@ import pytest
 import sapwood
 from sapwood import Agent, RefusedError, Request, Sapwood
 from sapwood.core.commands import CompleteTurn
-from sapwood.core.events import ReplyStreamed, TurnCompleted, TurnFailed, TurnLeased
+from sapwood.core.events import TurnCompleted, TurnFailed, TurnLeased
 from sapwood.core.refusals import TurnHeld
 from sapwood.runtime.clock_and_ids import now
 from sapwood.testing import PlannedModel
@@ -158,8 +158,8 @@ async def test_words_are_stored_while_they_arrive_and_survive_a_failure(agent: A
             await turn.call()
             await turn.delta("Hm. ", kind="thinking")
             await turn.delta("Once upon ")
-            async for recorded in agent.follow():
-                if isinstance(recorded.event, ReplyStreamed):
+            async for item in agent.watch():
+                if isinstance(item, sapwood.Delta):
                     break
             await turn.delta("a time")
             raise _Broken

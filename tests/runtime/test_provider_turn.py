@@ -85,8 +85,8 @@ def says_yes(heard: str) -> Sequence[Step]:
 
 
 async def kinds(agent: Agent) -> list[str]:
-    """The kinds of the agent's events, without words that were streamed."""
-    return [each.kind for each in await agent.events() if each.kind != "reply.streamed"]
+    """The kinds of the agent's events."""
+    return [each.kind for each in await agent.events()]
 
 
 async def said(agent: Agent) -> list[str]:

@@ -14,14 +14,12 @@ from msgspec import Struct
 from sapwood.api import Agent, Sapwood
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection, connect
-from sapwood.app.streamed_words import words_so_far
 from sapwood.core.content import ReplyPart, Text
 from sapwood.core.errors import LogAway
 from sapwood.core.events import (
     Recorded,
     ReplyAdded,
     ReplyLost,
-    ReplyStreamed,
     TurnFailed,
     TurnInterrupted,
 )
@@ -86,8 +84,9 @@ class Stage(Struct):
             async for item in items:
                 if isinstance(item.what, Delta):
                     seen += item.what.text
-                    stored = "".join(text_of(e.parts) for e in await self.all(ReplyStreamed))
-                    assert stored.startswith(seen)
+                    stored = await self.connection.log.words(self.connection.space, self.agent.id)
+                    assert stored is not None
+                    assert text_of(stored.parts).startswith(seen)
                 if seen == words:
                     return
 
@@ -127,7 +126,7 @@ async def stage(folder: Path) -> AsyncGenerator[Stage]:
         await connection.close()
 
 
-async def test_a_word_is_in_the_log_before_a_screen_shows_it(tmp_path: Path) -> None:
+async def test_a_word_is_stored_before_a_screen_shows_it(tmp_path: Path) -> None:
     async with stage(tmp_path) as at:
         at.model.say(*WORDS)
         await at.shown("".join(WORDS))
@@ -186,7 +185,7 @@ async def test_a_turn_whose_process_ended_is_asked_again_with_a_word_about_it(
             assert lost.tokens > 0
             await at.until(ReplyAdded)
             assert at.model.calls == 2
-            assert await words_so_far(at.connection, at.agent.id, 10_000) == []
+            assert await at.connection.log.words(at.connection.space, at.agent.id) is None
         finally:
             await second.close()
             await other.close()
@@ -197,8 +196,9 @@ async def test_a_screen_that_opens_in_the_middle_gets_the_words_so_far(tmp_path:
         at.model.say(*WORDS)
         await at.shown("".join(WORDS))
         version = (await at.agent.state()).version
-        words = await words_so_far(at.connection, at.agent.id, version)
-        assert "".join(delta.text for delta in words) == "".join(WORDS)
+        async with aclosing(at.running.watch(at.agent.id, version)) as items:
+            first = await anext(items)
+        assert first.what == Delta("text", "".join(WORDS))
 
 
 async def test_a_program_that_joins_the_deltas_gets_the_whole_answer_once(tmp_path: Path) -> None:

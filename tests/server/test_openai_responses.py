@@ -102,7 +102,9 @@ async def test_a_stream_has_the_events_that_the_client_knows(client: AsyncOpenAI
             text += event.delta
         if event.type == "response.completed":
             final = event.response
-    assert numbers == list(range(len(numbers)))
+    assert numbers == sorted(set(numbers))
+    others = [kind for kind in kinds if not kind.endswith("_text.delta")]
+    assert numbers[-1] == len(others) + len("Hm.") + len("Hello there.") - 1
     assert kinds[:2] == ["response.created", "response.in_progress"]
     assert kinds[-1] == "response.completed"
     for kind in (
@@ -134,13 +136,32 @@ async def test_a_stream_is_resumed_at_any_event(client: AsyncOpenAI) -> None:
     events = [event async for event in stream]
     assert events[0].type == "response.created"
     name = events[0].response.id
-    for after in (0, 3, len(events) - 2):
+    for place in (0, 3, len(events) - 2):
+        after = events[place].sequence_number
         again = await client.responses.retrieve(name, stream=True, starting_after=after)
         rest = [event async for event in again]
-        assert rest == events[after + 1 :]
+        assert rest == events[place + 1 :]
     whole = await client.responses.retrieve(name)
     assert whole.output_text == "Hello there, it is me."
     assert whole.status == "completed"
+
+
+async def test_a_stream_is_resumed_inside_of_words_that_came_in_other_pieces(
+    client: AsyncOpenAI,
+) -> None:
+    stream = await client.responses.create(
+        model=MODEL, input="Hi. [[say: Hello there, it is me.]]", stream=True
+    )
+    events = [event async for event in stream]
+    assert events[0].type == "response.created"
+    *_, words = [each for each in events if each.type == "response.output_text.delta"]
+    again = await client.responses.retrieve(
+        events[0].response.id, stream=True, starting_after=words.sequence_number - 2
+    )
+    rest = [event async for event in again]
+    assert rest[0].type == "response.output_text.delta"
+    assert rest[0].delta == "e."
+    assert rest[1:] == events[events.index(words) + 1 :]
 
 
 async def test_functions_of_the_client_run_in_the_client(

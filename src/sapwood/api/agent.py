@@ -30,6 +30,7 @@ from sapwood.api.results import (
 )
 from sapwood.api.turn_recorder import AgentHandle, TurnRecorder
 from sapwood.api.turn_stream import TurnStream
+from sapwood.app.streamed_words import StreamedWords
 from sapwood.conversation.answers import Answer, ConversationStarted, FilesReverted, Prompted
 from sapwood.conversation.call import Person
 from sapwood.conversation.model_requests import budget_for, history_in_view, request_for
@@ -67,6 +68,7 @@ from sapwood.core.erasure import ArchivedConversation, Erasure
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import HUMAN, Actor, ContextSummarized, MarkSet, Recorded
 from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import Delta
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import SettingsChange
 from sapwood.core.state import Letter, State
@@ -830,6 +832,18 @@ class Agent(AgentHandle):
     def follow(self, after: int = 0) -> AsyncIterator[Recorded]:
         """Yields every event after a version, then each new one, from any process. Never ends."""
         return self.connection.log.follow(self.connection.space, self.id, count(after, "after"))
+
+    async def watch(self, after: int = 0) -> AsyncIterator[Delta | Recorded]:
+        """Yields as `follow` does, and words of replies as deltas while they arrive. Never ends.
+
+        Each word comes once. Who begins in the middle of a reply gets its words so far first.
+        """
+        words, log = StreamedWords(), self.connection.log
+        async for what in log.watch(self.connection.space, self.id, count(after, "after")):
+            for delta in words.deltas_of(what.event if isinstance(what, Recorded) else what):
+                yield delta
+            if isinstance(what, Recorded):
+                yield what
 
     async def replay(self, version: int | None = None) -> Replayed:
         """Rebuilds the request of a model call from the log and compares its hash.

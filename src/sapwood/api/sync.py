@@ -358,6 +358,13 @@ class SyncAgent(_SyncWrapper[Agent]):
         """Yields every event after a version, then each new one, from any process. Never ends."""
         return self._each(self._inner.follow(after))
 
+    def watch(self, after: int = 0) -> Iterator[Delta | Recorded]:
+        """Yields as `follow` does, and words of replies as deltas while they arrive. Never ends.
+
+        Each word comes once. Who begins in the middle of a reply gets its words so far first.
+        """
+        return self._each(self._inner.watch(after))
+
 
 class SyncSapwood(_SyncWrapper[Sapwood]):
     """`Sapwood`, without `await`.

@@ -14,6 +14,7 @@ from sapwood.core.content import ReplyPart, Text, ToolCall, Usage
 from sapwood.core.errors import SapwoodError
 from sapwood.core.events import Recorded, ReplyAdded
 from sapwood.core.ids import AgentId
+from sapwood.core.live_words import LiveWords
 from sapwood.core.model_calls import Delta
 
 __all__ = ["TurnError", "TurnResult", "TurnStream"]
@@ -143,15 +144,18 @@ class TurnStream(Generic[_Value]):
         words, turn = StreamedWords(), _Turn()
         progress = PromptProgress(self._connection, self._agent)
         log, space = self._connection.log, self._connection.space
-        follow = log.follow(space, self._agent, self._turn)
-        async for recorded in follow:
-            turn.add(recorded)
-            end = await progress.end_after(recorded)
+        async for what in log.watch(space, self._agent, self._turn):
+            if isinstance(what, LiveWords):
+                for delta in words.deltas_of(what):
+                    yield delta
+                continue
+            turn.add(what)
+            end = await progress.end_after(what)
             if end is not None:
                 self._result = self._result_of(turn, end)
-            for delta in words.deltas_of(recorded.event):
+            for delta in words.deltas_of(what.event):
                 yield delta
-            yield recorded
+            yield what
             if end is not None:
                 return
 

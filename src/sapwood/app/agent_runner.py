@@ -192,8 +192,9 @@ class AgentRunner:
     async def watch(self, agent: AgentId, after: int) -> AsyncGenerator[AgentOutput]:
         """Yields the events of an agent after a version, from any process, as they are stored.
 
-        Before an event with words of a reply, yields those words as deltas that it has not yielded
-        yet. Never ends by itself. Raises the error with which reading the log fails.
+        Yields words of a reply as deltas as soon as they are stored, and the rest of them before
+        the event that holds the reply. Never ends by itself. Raises the error with which reading
+        the log fails.
         """
         queue: asyncio.Queue[AgentOutput | Exception] = asyncio.Queue()
 
@@ -205,10 +206,12 @@ class AgentRunner:
             log, space = self.connection.log, self.connection.space
             try:
                 streamed = StreamedWords()
-                async for recorded in log.follow(space, agent, after):
-                    for delta in streamed.deltas_of(recorded.event):
+                async for what in log.watch(space, agent, after):
+                    event = what.event if isinstance(what, Recorded) else what
+                    for delta in streamed.deltas_of(event):
                         queue.put_nowait(AgentOutput(agent, delta))
-                    queue.put_nowait(AgentOutput(agent, recorded))
+                    if isinstance(what, Recorded):
+                        queue.put_nowait(AgentOutput(agent, what))
             except Exception as error:  # raised again to the caller below
                 queue.put_nowait(error)
 

@@ -1,38 +1,39 @@
 """The words of replies as they arrive, read from the log: the same in every process."""
 
-from typing import assert_never
-
 from sapwood.app.connection import Connection
-from sapwood.core.content import (
-    File,
-    ReplyPart,
-    Text,
-    Thinking,
-    ToolCall,
-)
+from sapwood.core.content import ReplyPart
 from sapwood.core.events import Event, ModelCalled, ReplyAdded, ReplyStreamed, TurnStarted
 from sapwood.core.ids import AgentId
+from sapwood.core.live_words import LiveWords, deltas_after, deltas_of, size_of_words
 from sapwood.core.model_calls import Delta
-from sapwood.runtime.open_agent import open_agent
 
-__all__ = ["StreamedWords", "is_asked_again", "words_so_far"]
+__all__ = ["StreamedWords", "is_asked_again"]
 
 
 class StreamedWords:
-    """Turns the events of an agent into deltas: each word of a reply once."""
+    """Turns the events and the arriving words of an agent into deltas: each word once."""
 
     def __init__(self) -> None:
         self._parts: tuple[ReplyPart, ...] | None = None
+        self._is_live = False
 
-    def deltas_of(self, event: Event) -> list[Delta]:
-        """The words of the event that were not in an earlier one."""
-        match event:
+    def deltas_of(self, what: Event | LiveWords) -> list[Delta]:
+        """The words that were not in an earlier event, or among the words before."""
+        match what:
+            case LiveWords(parts=parts):
+                # Who comes in the middle of a reply gets all words so far.
+                self._is_live = True
+                seen, self._parts = self._parts or (), parts
+                return what.after(size_of_words(seen))
             case ModelCalled(instruction=""):
-                self._parts = ()
+                self._parts, self._is_live = (), False
             case ReplyStreamed(parts):
+                seen = self._parts or ()
+                if self._is_live:  # all words of a reply that was cut off
+                    return deltas_after(parts, size_of_words(seen))
                 if self._parts is not None:
-                    self._parts = (*self._parts, *parts)
-                return _deltas(parts)
+                    self._parts = (*seen, *parts)
+                return deltas_of(parts)
             case ReplyAdded(parts):
                 # Who came in the middle of a reply has seen an unknown part of it.
                 streamed, self._parts = self._parts, None
@@ -45,7 +46,7 @@ class StreamedWords:
 def _rest_of(parts: tuple[ReplyPart, ...], streamed: tuple[ReplyPart, ...]) -> list[Delta]:
     """The deltas of a reply that were not streamed before it was complete."""
     rest: list[Delta] = []
-    seen, whole = _deltas(streamed), _deltas(parts)
+    seen, whole = deltas_of(streamed), deltas_of(parts)
     for kind in ("thinking", "text"):
         said = "".join(delta.text for delta in seen if delta.kind == kind)
         full = "".join(delta.text for delta in whole if delta.kind == kind)
@@ -61,26 +62,3 @@ async def is_asked_again(connection: Connection, agent: AgentId, ended: int) -> 
     return any(
         isinstance(each.event, TurnStarted) and each.command == end.command for each in after
     )
-
-
-async def words_so_far(connection: Connection, agent: AgentId, version: int) -> list[Delta]:
-    """What had arrived at a version of the log of a reply that is not complete, as deltas."""
-    at = await open_agent(connection.log, connection.space, agent, version)
-    return _deltas(at.live.open.streamed) if at.live.open else []
-
-
-def _deltas(parts: tuple[ReplyPart, ...]) -> list[Delta]:
-    deltas: list[Delta] = []
-    for part in parts:
-        match part:
-            case File():
-                pass
-            case Text(text):
-                deltas.append(Delta("text", text))
-            case Thinking(text):
-                deltas.append(Delta("thinking", text))
-            case ToolCall(_, name):
-                deltas.append(Delta("call", "", name))
-            case _:
-                assert_never(part)
-    return deltas

@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 import msgspec
 from msgspec import Raw, Struct
 
+from sapwood.core.content import Text, Thinking, ToolCall
 from sapwood.core.events import Actor, Recorded, UnreadableEvent
 from sapwood.core.events.codec import decode
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.log_values import Cursor, TailedEvent
+from sapwood.core.model_calls import Delta
 
-__all__ = ["EventValue", "TailedValue", "recorded_from", "tailed_from"]
+__all__ = ["EventValue", "TailedValue", "part_from", "recorded_from", "tailed_from"]
 
 _SECOND = 1_000_000
 
@@ -49,11 +51,20 @@ class TailedValue(EventValue, frozen=True, kw_only=True):
 
 _event = msgspec.json.Decoder(EventValue)
 _tailed = msgspec.json.Decoder(TailedValue)
+_delta = msgspec.json.Decoder(Delta)
 
 
 def recorded_from(data: str | bytes) -> Recorded:
     """The event of a message of a stream. Raises `msgspec.MsgspecError`."""
     return _event.decode(data).recorded()
+
+
+def part_from(data: str | bytes) -> Text | Thinking | ToolCall:
+    """The words of a message `delta`. Raises `msgspec.MsgspecError`."""
+    delta = _delta.decode(data)
+    if delta.kind == "call":
+        return ToolCall("", delta.name, "")
+    return Text(delta.text) if delta.kind == "text" else Thinking(delta.text)
 
 
 def tailed_from(data: str | bytes) -> TailedEvent:

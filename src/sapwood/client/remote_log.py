@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any, NoReturn
 
-from sapwood.client.event_values import recorded_from, tailed_from
+from sapwood.client.event_values import part_from, recorded_from, tailed_from
 from sapwood.client.http_session import HttpSession, path_of
 from sapwood.client.log_calls import (
     CALLS,
@@ -25,8 +25,9 @@ from sapwood.client.log_calls import (
     WorkingCall,
 )
 from sapwood.core.errors import LogError
-from sapwood.core.events import Recorded
+from sapwood.core.events import ModelCalled, Recorded, ReplyAdded, ReplyLost
 from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import (
     AgentSummary,
     Commit,
@@ -37,6 +38,7 @@ from sapwood.core.log_values import (
     Snapshot,
     TailedEvent,
 )
+from sapwood.core.turn import joined_parts
 
 __all__ = ["RemoteLog"]
 
@@ -86,6 +88,21 @@ class RemoteLog:
             else:
                 first = found[-1].version + 1
         return found
+
+    async def save_words(
+        self,
+        space: Space,
+        agent: AgentId,
+        version: int,
+        words: LiveWords,
+        before: CommandId | None,
+    ) -> bool:
+        """Raises `LogError`: only the server writes to its log."""
+        _only_there()
+
+    async def words(self, space: Space, agent: AgentId) -> LiveWords | None:
+        """Raises `LogError`: only the server decides on the words of a reply."""
+        _only_there()
 
     async def snapshot(
         self, space: Space, agent: AgentId, schema: str, at: int | None = None
@@ -160,6 +177,22 @@ class RemoteLog:
             async for message in messages:
                 if message.event != "delta":
                     yield recorded_from(message.data)
+
+    async def watch(
+        self, space: Space, agent: AgentId, after: int = 0
+    ) -> AsyncIterator[Recorded | LiveWords]:
+        """As `follow`, and the words of the reply that is arriving whenever there are more."""
+        path, asked, parts = path_of("v1", "agents", agent, "events"), after, ()
+        async with aclosing(self._session.stream(path, str(after))) as messages:
+            async for message in messages:
+                if message.event == "delta":
+                    parts = joined_parts(parts, (part_from(message.data),))
+                    yield LiveWords(asked, CommandId(message.id), parts)
+                    continue
+                recorded = recorded_from(message.data)
+                if isinstance(recorded.event, ModelCalled | ReplyAdded | ReplyLost):
+                    asked, parts = recorded.version, ()
+                yield recorded
 
     async def tail(self, space: Space, after: Cursor | None = None) -> AsyncIterator[TailedEvent]:
         """Every event of a space after a cursor, then each new one as it is committed."""

@@ -124,13 +124,17 @@ class Where(Struct, frozen=True, omit_defaults=True):
 class Append(Struct, frozen=True):
     """New events for one agent, whose log must be at version `expected` (0: it does not exist).
 
-    `facts` is the summary of the agent after these events.
+    `facts` is the summary of the agent after these events. If `ends_words`, the words of the reply
+    that was arriving are deleted. `words` is then the command of the last of them that the sender
+    knows, '' if there were none, or None if it does not matter.
     """
 
     agent: AgentId
     expected: int
     events: tuple[Recorded, ...]
     facts: AgentSummary
+    ends_words: bool = False
+    words: CommandId | None = None
 
     def __post_init__(self) -> None:
         end = self.expected + len(self.events)

@@ -29,6 +29,7 @@ from sapwood.core.commands import (
     Send,
     StartAgent,
     StartSuccessor,
+    StreamReply,
 )
 from sapwood.core.decide import Accepted, Change, DecisionInput, bad_id, decide, path_after_mark
 from sapwood.core.decide.contexts import restarts_turn
@@ -44,6 +45,7 @@ from sapwood.core.spending import Account
 from sapwood.core.state import State
 from sapwood.core.text_size import LARGE_TEXT, is_large, text_size, texts_in
 from sapwood.core.token_count import ZERO, Count, Counter
+from sapwood.runtime.arriving_words import ArrivingWords, EndedWords
 from sapwood.runtime.command_batch import AdmittedCommand, Batch, SentCommand, decide_all
 from sapwood.runtime.command_digest import command_digest, request_digest
 from sapwood.runtime.family_account import FamilyAccounts
@@ -102,6 +104,7 @@ class Dispatcher:
         self._gate = Gate(mask)
         self._check = check
         self._accounts = FamilyAccounts(log, space)
+        self._words = ArrivingWords(log, space)
         self._kept_open = kept_open
         self._listeners: list[Callable[[tuple[Append, ...]], None]] = []
         self._opened: OrderedDict[AgentId, OpenAgent] = OrderedDict()
@@ -158,18 +161,22 @@ class Dispatcher:
                 return None  # its end needs the account of the root
             if erased := opened.state.erased:
                 admitted = [_without_mail(each, erased) for each in admitted]
-            batch = decide_all(opened.state, opened.live, admitted, self._counter_for)
+            ended = await self._words.ended_by([each for each, *_ in admitted], opened.state, {})
+            live = ended.added_to(opened.live, opened.state)
+            batch = decide_all(opened.state, live, admitted, self._counter_for)
             if batch is not None and not batch.receipts:
                 return ()
-            if batch is None or not await self._store_batch(opened.state.version, batch):
+            if batch is None or not await self._store_batch(opened.state.version, batch, ended):
                 self._opened.pop(agent, None)
                 return None
             return batch.receipts
 
-    async def _store_batch(self, expected: int, batch: Batch) -> bool:
+    async def _store_batch(self, expected: int, batch: Batch, ended: EndedWords) -> bool:
+        if not ended.are_kept_by(batch.state.agent, [each.event for each in batch.events]):
+            return False
         after = self._measured(OpenAgent(batch.state, batch.live))
         summary = summary_of(after.state, after.size or ZERO)
-        append = Append(after.state.agent, expected, batch.events, summary)
+        append = ended.marked(Append(after.state.agent, expected, batch.events, summary))
         first, *also = batch.receipts
         try:
             commit = Commit((append,), first, tuple(also))
@@ -232,6 +239,7 @@ class Dispatcher:
         """Keeps these agents in memory no longer, because their logs were erased or rewritten."""
         for agent in agents:
             self._opened.pop(agent, None)
+            self._words.forget(agent)
 
     async def close(self) -> None:
         """Waits until all snapshots are saved."""
@@ -291,10 +299,18 @@ class Dispatcher:
         inputs = await self._inputs(command, meta, taken)
         if inputs.state.erased:
             command, meta, digest = _without_mail(admitted, inputs.state.erased)
+        ended = await self._words.ended_by((command,), inputs.state, inputs.others)
+        if ended.found:
+            inputs = structs.replace(inputs, live=ended.added_to(inputs.live, inputs.state))
         if isinstance(command, _COUNTS_TURN) and _turn_size(inputs, command) >= _LARGE_TURN:
             decision = await asyncio.to_thread(decide, inputs, command, meta)
         else:
             decision = decide(inputs, command, meta)
+        if isinstance(command, StreamReply) and not isinstance(decision, Refusal):
+            if await self._words.save(inputs.state, command, meta):
+                return Done(decision.message)
+            self._opened.pop(command.agent, None)
+            return None
         if isinstance(decision, Refusal) or not decision.changes:
             receipt = await self._log.receipt(self._space, meta.id)
             if receipt is not None:
@@ -302,7 +318,7 @@ class Dispatcher:
             if await self._is_outdated(inputs, command):
                 return None
             return decision if isinstance(decision, Refusal) else Done(decision.message)
-        return await self._commit(inputs, decision, (command, meta, digest))
+        return await self._commit(inputs, decision, (command, meta, digest), ended)
 
     async def _inputs(
         self, command: Command, meta: CommandMeta, taken: set[AgentId]
@@ -350,14 +366,19 @@ class Dispatcher:
         return await read_live(self._log, self._space, opened.state, context=context)
 
     async def _commit(
-        self, inputs: DecisionInput, accepted: Accepted, admitted: AdmittedCommand
+        self,
+        inputs: DecisionInput,
+        accepted: Accepted,
+        admitted: AdmittedCommand,
+        ended: EndedWords,
     ) -> Done | Refusal:
         command, meta, digest = admitted
+        accepted = ended.kept(accepted, {inputs.state.agent: inputs.state, **inputs.others})
         after: dict[AgentId, OpenAgent] = {}
         appends: list[Append] = []
         for change in accepted.changes:
             append, opened = await self._append(inputs, change, meta)
-            appends.append(append)
+            appends.append(ended.marked(append))
             if opened is not None:
                 after[change.agent] = opened
         refs = tuple(recorded.ref for append in appends for recorded in append.events)
@@ -386,6 +407,8 @@ class Dispatcher:
             return earlier
         for append in commit.appends:
             self._opened.pop(append.agent, None)
+            if append.ends_words:
+                self._words.forget(append.agent)
         for opened in after.values():
             self._keep(opened)
         self._snapshot(commit.appends, after)

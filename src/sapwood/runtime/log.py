@@ -9,6 +9,7 @@ from typing import Protocol
 
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import (
     AgentSummary,
     Commit,
@@ -30,7 +31,7 @@ class Log(Protocol):
         """Stores all appends and the receipts durably, or nothing.
 
         Returns the earlier receipt if the id of a command is known. Raises `VersionConflict` if a
-        stream is not at the expected version.
+        stream is not at the expected version, or if it ends other words than those that are there.
         """
         ...
 
@@ -49,6 +50,26 @@ class Log(Protocol):
         backward: bool = False,
     ) -> list[Recorded]:
         """Events of one agent, versions `first` to `last`, newest first if `backward`."""
+        ...
+
+    async def save_words(
+        self,
+        space: Space,
+        agent: AgentId,
+        version: int,
+        words: LiveWords,
+        before: CommandId | None,
+    ) -> bool:
+        """Stores the words of the reply that is arriving, in place of those before.
+
+        They survive the end of any process. `before` is the command of the words before; None if
+        these are the first ones. Returns false, and changes nothing, if others have changed the
+        words, or if the agent is not at `version` when the first ones are stored.
+        """
+        ...
+
+    async def words(self, space: Space, agent: AgentId) -> LiveWords | None:
+        """The words of the reply that is arriving; None if there are none."""
         ...
 
     async def snapshot(
@@ -129,6 +150,15 @@ class Log(Protocol):
 
     def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one as it is committed."""
+        ...
+
+    def watch(
+        self, space: Space, agent: AgentId, after: int = 0
+    ) -> AsyncIterator[Recorded | LiveWords]:
+        """As `follow`, and the words of the reply that is arriving whenever there are more.
+
+        Words come after the event of their model call.
+        """
         ...
 
     def tail(self, space: Space, after: Cursor | None = None) -> AsyncIterator[TailedEvent]:

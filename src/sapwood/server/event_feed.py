@@ -1,24 +1,31 @@
 """Server-sent events: one reader of the log for each agent serves all who follow that agent.
 
 An event is encoded once. A follower names the last version that it has and gets every later event
-once, in order: from memory if it is recent, else from the log.
+once, in order: from memory if it is recent, else from the log. Words of a reply that is arriving
+come as messages `delta`. Their id is the last version, a point, and how much of the reply has come,
+so that a follower which connects again gets the rest.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 
 import msgspec
 
-from sapwood.core.content import (
-    File,
-    Text,
-    Thinking,
-    ToolCall,
+from sapwood.core.events import (
+    AgentKilled,
+    ModelCalled,
+    Recorded,
+    ReplyAdded,
+    ReplyLost,
+    TurnCompleted,
+    TurnFailed,
+    TurnInterrupted,
+    WordsErased,
 )
-from sapwood.core.events import Recorded, ReplyStreamed, WordsErased
 from sapwood.core.ids import AgentId, Space
+from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import LogAway
 from sapwood.display.json_values import event_value
 from sapwood.runtime.log import Log
@@ -32,6 +39,10 @@ _LONGEST_TOGETHER = 0.2
 _FOLLOWERS = 16_000
 """Seconds for which events are collected before all followers are woken: more with more of them,
 because each message to each follower costs time of this process."""
+_ENDS_WORDS = (
+    *(ModelCalled, ReplyAdded, ReplyLost),
+    *(TurnCompleted, TurnFailed, TurnInterrupted, AgentKilled),
+)
 _BEAT = 15.0
 _AGAIN = 0.5
 
@@ -54,8 +65,12 @@ class AgentFeeds:
         """Seconds for which events are collected now."""
         return min(_LONGEST_TOGETHER, _TOGETHER + self._followers / _FOLLOWERS)
 
-    async def follow(self, agent: AgentId, after: int) -> AsyncGenerator[bytes]:
-        """Yields the messages of all events after a version, and a comment in times of silence."""
+    async def follow(self, agent: AgentId, after: int, words: int = 0) -> AsyncGenerator[bytes]:
+        """Yields the messages of all events after a version, and a comment in times of silence.
+
+        `words` is how much the follower has of the reply that was arriving at that version.
+        """
+        since = after
         feed = self._feeds.get(agent)
         if feed is None:
             feed = self._feeds[agent] = _Feed(self, self._log, self._space, agent)
@@ -74,6 +89,8 @@ class AgentFeeds:
                     after = page[-1].version if page else after
                     if not page:  # the feed is about to have it
                         await asyncio.sleep(_AGAIN)
+                if not messages:
+                    messages, since, words = feed.words_after(after, since, words)
                 if messages:
                     yield messages
                 elif feed.count == seen and not await feed.changed():
@@ -114,6 +131,8 @@ class _Feed:
         self._waiting: list[asyncio.Future[bool]] = []
         self._loop = asyncio.get_running_loop()
         self._joined: dict[int, bytes] = {}
+        self._words: LiveWords | None = None
+        self._deltas: dict[tuple[int, int], bytes] = {}
         self.followers = 0
         self.count = 0
         self._task = asyncio.ensure_future(self._read())
@@ -136,8 +155,35 @@ class _Feed:
             self._joined[version] = joined
         return joined, last
 
-    def add(self, recorded: Recorded) -> None:
-        """Takes a new event."""
+    def words_after(self, version: int, since: int, size: int) -> tuple[bytes, int, int]:
+        """The messages of the words that a follower at a version does not have.
+
+        Also returns the version of the words that it has then, and how much that is.
+        """
+        words = self._words
+        if words is None or words.asked > version:
+            return b"", since, size
+        if words.asked > since:
+            since, size = words.asked, 0  # what it has is of an earlier reply
+        messages = self._deltas.get((version, size))
+        if messages is None:
+            place = f"{version}.{words.size}"
+            deltas = words.after(size)
+            messages = b"".join(
+                sse_message("delta", each, place if each is deltas[-1] else None) for each in deltas
+            )
+            self._deltas[version, size] = messages
+        return messages, since, max(size, words.size)
+
+    def add(self, what: Recorded | LiveWords) -> None:
+        """Takes a new event, or the words of a reply that is arriving."""
+        self._deltas.clear()
+        if isinstance(what, LiveWords):
+            self._words = what
+            return
+        recorded = what
+        if isinstance(recorded.event, _ENDS_WORDS):
+            self._words = None
         if isinstance(recorded.event, WordsErased):
             self._newest.clear()  # earlier events are not what they were
         self._newest.append((recorded.version, _message(recorded)))
@@ -185,33 +231,17 @@ class _Feed:
         after = self._newest[-1][0] if self._newest else max(0, (facts.version if facts else 0) - 1)
         loop = asyncio.get_running_loop()
         waking: asyncio.TimerHandle | None = None
-        async for recorded in self._log.follow(self._space, self._agent, after):
-            self.add(recorded)
+        async for what in self._log.watch(self._space, self._agent, after):
+            self.add(what)
             if waking is None or waking.when() <= loop.time():
                 waking = loop.call_later(self._feeds.together, self.wake)
 
 
 def _message(recorded: Recorded) -> bytes:
-    """The message of an event. Words of a reply that arrive come as deltas before it."""
-    deltas = b"".join(sse_message("delta", each) for each in _deltas(recorded))
-    return deltas + sse_message(recorded.kind, event_value(recorded), recorded.version)
+    return sse_message(recorded.kind, event_value(recorded), recorded.version)
 
 
-def _deltas(recorded: Recorded) -> Iterator[dict[str, str]]:
-    if isinstance(recorded.event, ReplyStreamed):
-        for part in recorded.event.parts:
-            match part:
-                case Text(text):
-                    yield {"kind": "text", "text": text}
-                case Thinking(text):
-                    yield {"kind": "thinking", "text": text}
-                case File():
-                    pass
-                case ToolCall(_, name):
-                    yield {"kind": "call", "text": "", "name": name}
-
-
-def sse_message(kind: str, value: object, number: int | None = None) -> bytes:
+def sse_message(kind: str, value: object, place: int | str | None = None) -> bytes:
     """A message of an event stream. JSON has no line breaks, so one line holds all data."""
-    head = b"" if number is None else b"id: %d\n" % number
+    head = b"" if place is None else f"id: {place}\n".encode()
     return head + b"event: " + kind.encode() + b"\ndata: " + _encode(value) + b"\n\n"

@@ -20,6 +20,7 @@ from sapwood.core.erasure import (
 )
 from sapwood.core.events import SYSTEM, Recorded, WordsErased
 from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import (
     AgentSummary,
     Commit,
@@ -61,12 +62,18 @@ class MemoryLog:
             if earlier := data.receipts.get(receipt.command):
                 return earlier
         for append in commit.appends:
-            if len(data.streams.get(append.agent, ())) != append.expected:
+            words = data.words.get(append.agent)
+            is_ended = append.ends_words and append.words is not None
+            if len(data.streams.get(append.agent, ())) != append.expected or (
+                is_ended and (words.command if words else "") != append.words
+            ):
                 raise VersionConflict(append.agent, append.expected)
         for append in commit.appends:
             data.streams.setdefault(append.agent, []).extend(append.events)
             data.order.extend(append.events)
             data.facts[append.agent] = append.facts
+            if append.ends_words:
+                data.words.pop(append.agent, None)
         data.receipts.update({receipt.command: receipt for receipt in commit.receipts})
         self._wake_followers()
         return None
@@ -89,6 +96,31 @@ class MemoryLog:
         await asyncio.sleep(0)  # lets other tasks run, as a database does
         found = self._data_of(space).streams.get(agent, [])[max(first, 1) - 1 : last]
         return (found[::-1] if backward else found)[:limit]
+
+    async def save_words(
+        self,
+        space: Space,
+        agent: AgentId,
+        version: int,
+        words: LiveWords,
+        before: CommandId | None,
+    ) -> bool:
+        """Stores the words of the reply that is arriving, in place of those before."""
+        data = self._data_of(space)
+        known = data.words.get(agent)
+        if before is None:
+            is_known = 0 < len(data.streams.get(agent, ())) == version
+            fits = is_known and (known is None or known.asked < words.asked)
+        else:
+            fits = known is not None and (known.asked, known.command) == (words.asked, before)
+        if fits:
+            data.words[agent] = words
+            self._wake_followers()
+        return fits
+
+    async def words(self, space: Space, agent: AgentId) -> LiveWords | None:
+        """The words of the reply that is arriving; None if there are none."""
+        return self._data_of(space).words.get(agent)
 
     async def snapshot(
         self, space: Space, agent: AgentId, schema: str, at: int | None = None
@@ -230,6 +262,26 @@ class MemoryLog:
         stream = self._data_of(space).streams.setdefault(agent, [])
         async for index in self._new_indexes(lambda: len(stream), after):
             yield stream[index]
+
+    async def watch(
+        self, space: Space, agent: AgentId, after: int = 0
+    ) -> AsyncIterator[Recorded | LiveWords]:
+        """As `follow`, and the words of the reply that is arriving whenever there are more."""
+        data, shown = self._data_of(space), ""
+        stream = data.streams.setdefault(agent, [])
+        while True:
+            changed = self._committed
+            for recorded in stream[after:]:
+                yield recorded
+                after = recorded.version
+            words = data.words.get(agent)
+            if words is not None and words.asked <= after and words.command != shown:
+                shown = words.command
+                yield words
+            if self._closed:
+                return
+            if len(stream) == after:
+                await changed.wait()
 
     async def tail(self, space: Space, after: Cursor | None = None) -> AsyncIterator[TailedEvent]:
         """Every event of a space after a cursor, then each new one as it is committed."""
@@ -422,6 +474,7 @@ class _SpaceData:
         self.receipts: dict[CommandId, Receipt] = {}
         self.snapshots: dict[tuple[AgentId, str, int], Snapshot] = {}
         self.facts: dict[AgentId, AgentSummary] = {}
+        self.words: dict[AgentId, LiveWords] = {}
         self.erasures: dict[str, Erasure] = {}
         self.erasing: dict[str, dict[AgentId, ErasureItem]] = {}
         self.holds: dict[str, Hold] = {}
@@ -450,6 +503,7 @@ class _SpaceData:
             told, rewritten = told | others, rewritten + count
         events = len(self.streams.pop(agent, ()))
         self.facts.pop(agent, None)
+        self.words.pop(agent, None)
         for place, recorded in enumerate(self.order):
             if recorded is not None and recorded.agent == agent:
                 self.order[place] = None

@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct, structs
 
+from sapwood.core.content import ReplyPart
 from sapwood.core.erasure import ERASED, OutsideData
 from sapwood.core.errors import KeyMissing, LogError
 from sapwood.core.events import Event, Recorded, UnreadableEvent
 from sapwood.core.events.codec import Encoded, decode, encode, unreadable
-from sapwood.core.ids import AgentId, Space
+from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import AgentSummary, Receipt, Snapshot
 from sapwood.core.tags import Entry, Tags
 
@@ -39,12 +41,14 @@ __all__ = [
     "encode_event",
     "key_is_missing",
     "open_content",
+    "open_live_words",
     "open_outside",
     "open_receipt",
     "open_snapshot",
     "open_summary",
     "require_plain",
     "seal_content",
+    "seal_live_words",
     "seal_outside",
     "seal_receipt",
     "seal_snapshot",
@@ -67,6 +71,7 @@ _UNREADABLE = "[unreadable]"
 _MOVED = "it cannot be decrypted: it was changed, or is not at its place"
 _PLAIN = "it is not encrypted, and its space is"
 _json = msgspec.json.Encoder()
+_parts = msgspec.json.Decoder(tuple[ReplyPart, ...])
 
 
 def aes_gcm(key: bytes) -> "AESGCM":
@@ -259,6 +264,24 @@ def open_content(cipher: SpaceCipher | None, digest: str, data: bytes) -> str | 
         return None if plain is None else plain.decode()
     except UnicodeDecodeError:
         return None
+
+
+def seal_live_words(cipher: SpaceCipher | None, agent: AgentId, words: LiveWords) -> str:
+    """The words of a reply that is arriving, as they are stored."""
+    data = _json.encode(words.parts)
+    return data.decode() if cipher is None else cipher.seal_text(data, "words", agent, words.asked)
+
+
+def open_live_words(
+    cipher: SpaceCipher | None, agent: AgentId, asked: int, command: str, data: str
+) -> LiveWords | None:
+    """What `seal_live_words` was given; None if it does not open."""
+    plain = data if cipher is None else cipher.open_text(data, "words", agent, asked)
+    try:
+        parts = None if plain is None else _parts.decode(plain)
+    except msgspec.MsgspecError:
+        return None
+    return None if parts is None else LiveWords(asked, CommandId(command), parts)
 
 
 def seal_snapshot(cipher: SpaceCipher | None, snapshot: Snapshot) -> Snapshot:

@@ -20,7 +20,6 @@ from sapwood.app.permission_questions import (
     send_answer,
     waiting_questions,
 )
-from sapwood.app.streamed_words import words_so_far
 from sapwood.config.config_file import Config
 from sapwood.conversation.answers import Answer as CommandAnswer
 from sapwood.conversation.script import CommandStep
@@ -29,7 +28,7 @@ from sapwood.conversation.session import ConversationSession
 from sapwood.core.command_table import SlashCommand
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
-from sapwood.core.model_calls import Delta, Failure
+from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
 from sapwood.imports.importer import Importer
@@ -139,10 +138,6 @@ class ConversationController:
     def watch(self, agent: AgentId, after: int) -> AsyncGenerator[AgentOutput]:
         """Yields events and deltas of an agent as they arrive, from any process."""
         return self.running.watch(agent, after)
-
-    async def words_so_far(self, agent: AgentId, version: int) -> list[Delta]:
-        """What had arrived of an unfinished reply at a version of the log."""
-        return await words_so_far(self.connection, agent, version)
 
     async def waiting_questions(self) -> list[PostedQuestion]:
         """The questions of the shown agent that nobody has answered and no page here shows."""

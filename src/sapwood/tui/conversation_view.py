@@ -175,22 +175,14 @@ class ConversationView(Screen[None]):
                     connection.log, connection.space, agent, self._events
                 )
                 self._fully_read.set()
-            await self._show_words_so_far(agent, state)
+            if state.open is not None and state.open.asked:  # another process is receiving a reply
+                self._streaming.start(state.open.called)
             self._follow(agent, self._timeline.version)
         self._chapters = None
         await self.sink.show(self._timeline, self._events)
         await self._refresh_surroundings()
         if agent is not None and state is not None:
             self.call_after_refresh(self._read_rest, agent, state)
-
-    async def _show_words_so_far(self, agent: AgentId, state: State) -> None:
-        """Shows what has arrived of the reply, if another process is receiving one."""
-        if state.open is not None and state.open.asked:
-            words = await self.controller.words_so_far(agent, self._timeline.version)
-            if words:
-                self._streaming.start(state.open.called)
-            for delta in words:
-                self.add_delta(delta)
 
     def show_questions(self) -> None:
         """Asks what other processes want to know about this agent. A face that can ask does."""

@@ -165,7 +165,7 @@ def _streamed(
     async def messages() -> AsyncGenerator[bytes]:
         try:
             async for events in _events(call, head, ResponseStream(head), []):
-                chosen = [each for each in events if _number(each) > after]
+                chosen = [_rest_of(each, after) for each in events if _number(each) > after]
                 if chosen:
                     yield b"".join(sse_message(str(each["type"]), each) for each in chosen)
                 elif not events:
@@ -181,6 +181,15 @@ def _number(event: Fields) -> int:
     number = event["sequence_number"]
     assert isinstance(number, int)
     return number
+
+
+def _rest_of(event: Fields, after: int) -> Fields:
+    """The event without the words that a client has which saw all events up to a number."""
+    words = event.get("delta")
+    if not isinstance(words, str) or not str(event["type"]).endswith("_text.delta"):
+        return event
+    seen = after - (_number(event) - len(words))
+    return {**event, "delta": words[seen:]} if seen > 0 else event
 
 
 async def _whole(call: Exchange, head: ResponseHead, streams: OpenStreams) -> Response:
@@ -240,6 +249,9 @@ async def _so_far(call: Exchange, head: ResponseHead) -> Fields:
                 stream.end(end)
                 return stream.final
         following = page[-1].version + 1
+    if (arriving := await log.words(space, head.place.agent)) is not None:
+        for delta in words.deltas_of(arriving):
+            stream.add(delta)
     return stream.response("in_progress")
 
 

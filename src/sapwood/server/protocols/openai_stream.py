@@ -185,6 +185,8 @@ class ResponseStream:
         item.text += delta.text
         name = "output_text" if kind == "message" else "reasoning_summary_text"
         more: Fields = {"logprobs": []} if kind == "message" else {}
+        # Each character has a number, so that the numbers do not depend on how the words arrived.
+        self._number += max(0, len(delta.text) - 1)
         yield self._event(f"response.{name}.delta", **_at(item), delta=delta.text, **more)
 
     def _close_item(self) -> list[Fields]:

@@ -160,9 +160,10 @@ def _event_stream(streams: OpenStreams) -> Handler:
         """Every event after `Last-Event-ID`, then each new one. Words come as `delta` before."""
         agent = await call.agent()
         typed = call.request.headers.get("last-event-id") or call.query("after") or "0"
-        if not typed.isascii() or not typed.isdigit() or len(typed) > 15:
+        place = _numbers(typed)
+        if place is None:
             raise Problem(400, "Not a version", "Last-Event-ID must be a version of the log.")
-        return _stream(call, streams, call.space.feeds.follow(agent, int(typed)))
+        return _stream(call, streams, call.space.feeds.follow(agent, *place))
 
     return follow
 
@@ -177,13 +178,20 @@ def _space_stream(streams: OpenStreams) -> Handler:
     return follow
 
 
+def _numbers(typed: str) -> list[int] | None:
+    """One number, or two with a point between them; None for anything else."""
+    numbers = typed.split(".")
+    fits = all(each.isascii() and each.isdigit() and len(each) <= 15 for each in numbers)
+    return list(map(int, numbers)) if fits and len(numbers) <= 2 else None
+
+
 def _cursor(typed: str) -> Cursor | None:
-    numbers = typed.split(".") if typed else []
-    if len(numbers) > 2 or not all(
-        each.isascii() and each.isdigit() and len(each) <= 15 for each in numbers
-    ):
+    if not typed:
+        return None
+    numbers = _numbers(typed)
+    if numbers is None:
         raise Problem(400, "Not a cursor", "Last-Event-ID must be the id of an event of the space.")
-    return Cursor(*map(int, numbers)) if numbers else None
+    return Cursor(*numbers)
 
 
 def _stream(call: Exchange, streams: OpenStreams, pieces: AsyncGenerator[bytes]) -> Response:

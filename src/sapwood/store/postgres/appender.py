@@ -56,6 +56,9 @@ _FREE_TEXT = (
 """The columns that may contain a control character. JSON, numbers and kinds never do."""
 
 _APPEND = f"SELECT sapwood.append({', '.join(f'${n}' for n in range(1, len(_PARAMETERS) + 1))})"
+_APPEND_AND_END = (
+    f"{_APPEND}, sapwood.end_words({', '.join(f'${len(_PARAMETERS) + n}' for n in (1, 2, 3))})"
+)
 _RECEIPT = "SELECT data FROM sapwood.receipts WHERE space = $1 AND command = ANY($2) LIMIT 1"
 _VERSIONS = "SELECT agent, version FROM sapwood.agents WHERE space = $1 AND agent = ANY($2)"
 _TURN = """
@@ -70,9 +73,10 @@ _TURN = """
         INSERT INTO sapwood.events (space, agent, version, kind, data, at, actor, command)
         SELECT $1, $2, $3::bigint + event.place, event.kind, event.data, event.at, $12, $10
         FROM grown, (VALUES {rows}) AS event (place, kind, data, at)
-    )
+    ){ended}
     SELECT version FROM grown
 """
+_ENDED = ", words AS (DELETE FROM sapwood.live_words WHERE space = $1 AND agent = $2)"
 _TURN_FIRST_ROW = "(1, $13::text, $14::text, $15::bigint)"
 _MAX_TURN_EVENTS = 32
 
@@ -85,7 +89,8 @@ class Appender:
     def __init__(self, connection: "Connection", append: "Statement") -> None:
         self.connection = connection
         self._append = append
-        self._turns: dict[int, Statement] = {}
+        self._append_and_end: Statement | None = None
+        self._turns: dict[tuple[int, bool], Statement] = {}
 
     @classmethod
     async def prepare(cls, connection: "Connection") -> "Appender":
@@ -101,18 +106,40 @@ class Appender:
         try:
             if len(jobs) == 1 and _is_turn(jobs[0]):
                 return await self._append_turn(jobs[0])
-            await self._append.fetch(*_append_arguments(jobs))
+            if any(append.ends_words for job in jobs for append in job.commit.appends):
+                await self._append_ending(jobs)
+            else:
+                await self._append.fetch(*_append_arguments(jobs))
         except asyncpg.PostgresError as error:
             if is_conflict(error):
                 return False
             raise
         return True
 
+    async def _append_ending(self, jobs: Sequence[CommitJob]) -> None:
+        """Appends jobs of which some end the words of a reply."""
+        if self._append_and_end is None:
+            self._append_and_end = await self.connection.prepare(_APPEND_AND_END)
+        ending = [
+            (job.space, append)
+            for job in jobs
+            for append in job.commit.appends
+            if append.ends_words
+        ]
+        ending.sort(key=lambda each: (each[0], each[1].agent))
+        columns = (
+            [space for space, _ in ending],
+            [append.agent for _, append in ending],
+            [append.words for _, append in ending],
+        )
+        await self._append_and_end.fetch(*_append_arguments(jobs), *columns)
+
     async def _append_turn(self, job: CommitJob) -> bool:
-        size = len(job.appends[0].events)
-        statement = self._turns.get(size)
+        size, ends = len(job.appends[0].events), job.commit.appends[0].ends_words
+        statement = self._turns.get((size, ends))
         if statement is None:
-            statement = self._turns[size] = await self.connection.prepare(_turn_statement(size))
+            statement = await self.connection.prepare(_turn_statement(size, ends))
+            self._turns[size, ends] = statement
         return bool(await statement.fetch(*_turn_arguments(job)))
 
     async def diagnose(self, job: CommitJob) -> Receipt | VersionConflict | None:
@@ -129,7 +156,8 @@ class Appender:
         )
         versions = {row["agent"]: row["version"] for row in rows}
         for append in job.commit.appends:
-            if versions.get(append.agent, 0) != append.expected:
+            is_ended = append.ends_words and append.words is not None  # then more words have come
+            if is_ended or versions.get(append.agent, 0) != append.expected:
                 return VersionConflict(append.agent, append.expected)
         return None
 
@@ -139,6 +167,8 @@ def _is_turn(job: CommitJob) -> bool:
     if len(job.appends) != 1 or len(job.receipts) != 1:
         return False
     (encoded,) = job.appends
+    if encoded.append.words is not None:
+        return False  # the words that it ends are compared
     recorded, command = encoded.append.events, job.commit.receipt.command
     if not encoded.append.expected or not 0 < len(recorded) <= _MAX_TURN_EVENTS:
         return False
@@ -148,10 +178,11 @@ def _is_turn(job: CommitJob) -> bool:
     )
 
 
-def _turn_statement(events: int) -> str:
+def _turn_statement(events: int, ends_words: bool) -> str:
     """The statement for a turn with this number of events."""
     later = (f"({n + 1}, ${13 + 3 * n}, ${14 + 3 * n}, ${15 + 3 * n})" for n in range(1, events))
-    return _TURN.format(rows=", ".join((_TURN_FIRST_ROW, *later)))
+    rows = ", ".join((_TURN_FIRST_ROW, *later))
+    return _TURN.format(rows=rows, ended=_ENDED if ends_words else "")
 
 
 def _turn_arguments(job: CommitJob) -> list[object]:

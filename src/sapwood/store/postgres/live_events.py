@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, Space
+from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import (
     Cursor,
     LogError,
@@ -18,7 +19,7 @@ from sapwood.core.log_values import (
     steps_with_gaps,
 )
 from sapwood.store.postgres.commit_notifier import CommitNotifier, topic_key
-from sapwood.store.postgres.connections import ReaderPool
+from sapwood.store.postgres.connections import Reader, ReaderPool
 from sapwood.store.postgres.cursor_places import CursorPlaces
 from sapwood.store.postgres.event_table import (
     COLUMNS,
@@ -27,6 +28,7 @@ from sapwood.store.postgres.event_table import (
     recorded_of,
 )
 from sapwood.store.postgres.key_table import KeyTable
+from sapwood.store.postgres.word_table import find_words
 
 __all__ = ["LiveEvents"]
 
@@ -95,6 +97,37 @@ class LiveEvents:
                     after = recorded.version
                 if len(page) < _PAGE:
                     await signal.wait(self._poll)
+
+    async def watch(
+        self, space: Space, agent: AgentId, after: int
+    ) -> AsyncIterator[Recorded | LiveWords]:
+        """As `follow`, and the words of the reply that is arriving whenever there are more."""
+        reader, shown = self._readers.of(space), ""
+        with self._notifier.subscribe(topic_key(space, agent)) as signal:
+            while not self._notifier.closed:
+                signal.clear()
+                page = await self._unless_closed(
+                    read_part(
+                        *(reader.fetch, space, agent, after + 1, None, _PAGE),
+                        backward=False,
+                        keys=self._keys,
+                    )
+                )
+                for recorded in page:
+                    yield recorded
+                    after = recorded.version
+                if len(page) == _PAGE:
+                    continue
+                for words in await self._unless_closed(self._words(reader, space, agent)):
+                    if words.asked <= after and words.command != shown:
+                        shown = words.command
+                        yield words
+                await signal.wait(self._poll)
+
+    async def _words(self, reader: Reader, space: Space, agent: AgentId) -> list[LiveWords]:
+        cipher = None if self._keys is None else await self._keys.of(space)
+        words = await find_words(reader, space, agent, cipher)
+        return [] if words is None else [words]
 
     async def tail(self, space: Space, after: Cursor) -> AsyncIterator[TailedEvent]:
         """Every event of a space after a cursor, then each new one.

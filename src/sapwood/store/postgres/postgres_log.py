@@ -7,6 +7,7 @@ import msgspec
 from sapwood.core.erasure import Erasure, Hold, Senders, UnfinishedErasure
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import (
     AgentSummary,
     AvailabilityListener,
@@ -34,6 +35,7 @@ from sapwood.store.postgres.live_events import LiveEvents
 from sapwood.store.postgres.scrub import scrub_tables
 from sapwood.store.postgres.space_wall import WalledPool, walled_server
 from sapwood.store.postgres.token_table import TokenTable
+from sapwood.store.postgres.word_table import find_words, save_words
 from sapwood.store.space_cipher import (
     SpaceCipher,
     key_is_missing,
@@ -190,6 +192,28 @@ class PostgresLog:
             self._of(space).fetch, space, agent, first, last, limit, backward, self._keys
         )
 
+    async def save_words(
+        self,
+        space: Space,
+        agent: AgentId,
+        version: int,
+        words: LiveWords,
+        before: CommandId | None,
+    ) -> bool:
+        """Stores the words of the reply that is arriving, in place of those before.
+
+        They are not in the server's write-ahead log: a crash of the server loses them.
+        """
+        cipher = await self._cipher(space)
+        saved = await save_words(self._readers, space, agent, version, words, before, cipher)
+        if saved:
+            self._notifier.notify({(space, agent)})
+        return saved
+
+    async def words(self, space: Space, agent: AgentId) -> LiveWords | None:
+        """The words of the reply that is arriving; None if there are none."""
+        return await find_words(self._of(space), space, agent, await self._cipher(space))
+
     async def snapshot(
         self, space: Space, agent: AgentId, schema: str, at: int | None = None
     ) -> Snapshot | None:
@@ -277,6 +301,12 @@ class PostgresLog:
     def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one as it is committed."""
         return self._live_events.follow(space, agent, after)
+
+    def watch(
+        self, space: Space, agent: AgentId, after: int = 0
+    ) -> AsyncIterator[Recorded | LiveWords]:
+        """As `follow`, and the words of the reply that is arriving whenever there are more."""
+        return self._live_events.watch(space, agent, after)
 
     def tail(self, space: Space, after: Cursor | None = None) -> AsyncIterator[TailedEvent]:
         """Every event of a space after a cursor, then each new one as it is committed."""

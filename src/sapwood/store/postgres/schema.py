@@ -25,7 +25,7 @@ __all__ = [
     "script",
 ]
 
-NEWEST = 10
+NEWEST = 11
 
 _FOLDER = resources.files("sapwood.store.postgres") / "migrations"
 _OLDEST_SERVER = 14

@@ -45,6 +45,7 @@ GRANT INSERT (space, agent, version, kind, data, contents, at, actor, command)
 GRANT INSERT ON sapwood.contents, sapwood.receipts, sapwood.snapshots, sapwood.search,
     sapwood.space_keys, sapwood.cursor_places TO sapwood_worker;
 GRANT INSERT, UPDATE ON sapwood.agents, sapwood.searchable TO sapwood_worker;
+GRANT INSERT, UPDATE, DELETE ON sapwood.live_words TO sapwood_worker;
 
 REVOKE SELECT ON sapwood.tokens FROM sapwood_worker;
 
@@ -61,7 +62,7 @@ DECLARE
 BEGIN
     FOREACH name IN ARRAY ARRAY[
         'events', 'contents', 'receipts', 'snapshots', 'agents', 'agent_keys', 'gaps', 'erasures',
-        'holds'
+        'holds', 'live_words'
     ] LOOP
         EXECUTE format('GRANT SELECT ON sapwood.%I TO sapwood_reader', name);
         EXECUTE format('DROP POLICY IF EXISTS own_space ON sapwood.%I', name);

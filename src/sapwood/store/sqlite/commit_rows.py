@@ -18,6 +18,7 @@ from sapwood.store.space_cipher import (
 )
 from sapwood.store.sqlite.agent_table import advance_agent, insert_agent
 from sapwood.store.sqlite.key_table import cipher_of, require_cipher
+from sapwood.store.sqlite.word_table import delete_words
 
 __all__ = ["CommitRows", "find_receipt", "rows_of", "store"]
 
@@ -60,8 +61,9 @@ def store(connection: sqlite3.Connection, rows: CommitRows) -> Receipt | None:
     """Stores a commit within the caller's transaction and returns None.
 
     Returns the earlier receipt, and stores nothing, if one of the commands was stored before.
-    Raises `VersionConflict` if an agent is not at its expected version, and `KeyChanged` if the
-    space has another key than the one that encoded the commit.
+    Raises `VersionConflict` if an agent is not at its expected version or has other words than
+    those that end, and `KeyChanged` if the space has another key than the one that encoded the
+    commit.
     """
     require_cipher(connection, rows.space, rows.cipher, rows.commit.appends)
     if earlier := _insert_receipts(connection, rows):
@@ -69,6 +71,10 @@ def store(connection: sqlite3.Connection, rows: CommitRows) -> Receipt | None:
     for append, facts in zip(rows.commit.appends, rows.summaries, strict=True):
         change = advance_agent if append.expected else insert_agent
         if not change(connection, rows.space, append.expected, facts):
+            raise VersionConflict(append.agent, append.expected)
+        if append.ends_words and not delete_words(
+            connection, rows.space, append.agent, append.words
+        ):
             raise VersionConflict(append.agent, append.expected)
     if rows.contents:
         _insert_contents(connection, rows)

@@ -10,11 +10,12 @@ from collections.abc import Generator, Iterable
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from sapwood.core.ids import AgentId, Space
+from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import LogError
 from sapwood.store.sqlite.connections import ReaderPool, connect_to_read
 from sapwood.store.sqlite.database_errors import translated_errors
 from sapwood.store.sqlite.event_table import last_position, origins_after
+from sapwood.store.sqlite.word_table import last_words
 
 __all__ = ["CommitWatcher"]
 
@@ -35,6 +36,7 @@ class CommitWatcher:
         self._path = path
         self._readers = readers
         self._subscribers: dict[Topic, set[asyncio.Event]] = {}
+        self._words: dict[tuple[Space, AgentId], CommandId] = {}
         self._poll_task: asyncio.Task[None] | None = None
         self.closed = False
 
@@ -59,6 +61,11 @@ class CommitWatcher:
         for agent in (None, *agents):
             for event in self._subscribers.get((space, agent), ()):
                 event.set()
+
+    def notify_words(self, space: Space, agent: AgentId) -> None:
+        """Wakes the followers of one agent: more words of its reply have arrived."""
+        for event in self._subscribers.get((space, agent), ()):
+            event.set()
 
     async def close(self) -> None:
         """Stops polling and wakes every follower, so that it sees `closed`."""
@@ -95,6 +102,10 @@ class CommitWatcher:
             self._notify_all()
             return seen
         origins = await self._readers.run(lambda on: origins_after(on, seen))
+        words = await self._readers.run(last_words)
+        for (space, agent), _ in words.items() - self._words.items():
+            self.notify_words(space, agent)
+        self._words = words
         for space, agent, _ in origins:
             self.notify(space, (agent,))
         return origins[-1][-1] if origins else seen

@@ -64,7 +64,7 @@ _HOLD = "id, at, by, scope, subject, reason, released, released_by"
 _PLACE_HOLDER = "sapwood:erased"
 _TABLES_OF_SPACE = (
     *("receipts", "contents", "snapshots", "gaps", "word_rebuilds", "space_keys"),
-    *("cursor_places", "event_counts"),
+    *("cursor_places", "event_counts", "live_words"),
 )
 """The space and agent of the place holder; its kind is one that every version can read."""
 
@@ -139,7 +139,7 @@ def erase_agent(
         _erase_receipts(connection, space, agent)
         hashes = _hashes(connection, space, agent)
         events = _erase_events(connection, space, agent)
-        for table in ("snapshots", "agents", "agent_keys"):
+        for table in ("snapshots", "agents", "agent_keys", "live_words"):
             connection.execute(f"DELETE FROM {table} WHERE space = ? AND agent = ?", (space, agent))
         contents = _erase_contents(connection, space, hashes)
         connection.execute("UPDATE indexed SET erased = erased + 1")

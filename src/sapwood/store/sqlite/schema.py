@@ -13,7 +13,7 @@ from sapwood.core.log_values import LogError
 
 __all__ = ["APPLICATION", "MIGRATIONS", "NEWEST", "prepare", "read_schema_number", "require_ours"]
 
-NEWEST = 11
+NEWEST = 12
 """The schema that this version of Sapwood works with."""
 
 APPLICATION = 0x53617077

@@ -8,6 +8,7 @@ from pathlib import Path
 from sapwood.core.erasure import Erasure, Hold, Senders, UnfinishedErasure
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import (
     AgentSummary,
     Commit,
@@ -49,6 +50,7 @@ from sapwood.store.sqlite.key_table import (
 from sapwood.store.sqlite.leader_lock import FileLock, try_lock
 from sapwood.store.sqlite.schema import prepare
 from sapwood.store.sqlite.scrub import scrub
+from sapwood.store.sqlite.word_table import find_words, save_words
 from sapwood.store.sqlite.writer import Writer
 
 __all__ = ["SqliteLog"]
@@ -171,6 +173,29 @@ class SqliteLog:
             lambda on: read_part(on, space, agent, first, last, limit, backward)
         )
 
+    async def save_words(
+        self,
+        space: Space,
+        agent: AgentId,
+        version: int,
+        words: LiveWords,
+        before: CommandId | None,
+    ) -> bool:
+        """Stores the words of the reply that is arriving, in place of those before.
+
+        Without a flush: they survive the end of this process, and not a power failure.
+        """
+        saved = await self._writer.run(
+            lambda on: save_words(on, space, agent, version, words, before), durable=False
+        )
+        if saved:
+            self._watcher.notify_words(space, agent)
+        return saved
+
+    async def words(self, space: Space, agent: AgentId) -> LiveWords | None:
+        """The words of the reply that is arriving; None if there are none."""
+        return await self._readers.run(lambda on: find_words(on, space, agent))
+
     async def snapshot(
         self, space: Space, agent: AgentId, schema: str, at: int | None = None
     ) -> Snapshot | None:
@@ -277,6 +302,26 @@ class SqliteLog:
                     after = recorded.version
                 if len(page) < _PAGE:
                     await commits.wait()
+
+    async def watch(
+        self, space: Space, agent: AgentId, after: int = 0
+    ) -> AsyncIterator[Recorded | LiveWords]:
+        """As `follow`, and the words of the reply that is arriving whenever there are more."""
+        shown = ""
+        with self._watcher.subscribe(space, agent) as changes:
+            while not self._watcher.closed:
+                changes.clear()
+                page = await self.read(space, agent, after + 1, limit=_PAGE)
+                for recorded in page:
+                    yield recorded
+                    after = recorded.version
+                if len(page) == _PAGE:
+                    continue
+                words = await self.words(space, agent)
+                if words is not None and words.asked <= after and words.command != shown:
+                    shown = words.command
+                    yield words
+                await changes.wait()
 
     async def tail(self, space: Space, after: Cursor | None = None) -> AsyncIterator[TailedEvent]:
         """Every event of a space after a cursor, then each new one as it is committed.

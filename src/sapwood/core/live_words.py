@@ -1,0 +1,81 @@
+"""The words of a reply that is still arriving. They stand beside the log, which keeps the reply.
+
+Each agent has at most one such value. It is replaced while words arrive, and goes in the commit
+that ends the reply.
+"""
+
+from typing import assert_never
+
+from msgspec import Struct
+
+from sapwood.core.content import File, ReplyPart, Text, Thinking, ToolCall
+from sapwood.core.ids import CommandId
+from sapwood.core.model_calls import Delta
+
+__all__ = ["LiveWords", "deltas_after", "deltas_of", "size_of_words"]
+
+
+class LiveWords(Struct, frozen=True):
+    """All words so far of the reply to the model call at version `asked`.
+
+    `command` is the id of the command that stored the last of them.
+
+    >>> words = LiveWords(7, CommandId("c"), (Text("Once upon"), ToolCall("", "shell", "")))
+    >>> words.size
+    10
+    """
+
+    asked: int
+    command: CommandId
+    parts: tuple[ReplyPart, ...]
+
+    @property
+    def size(self) -> int:
+        """How much has arrived: the number of characters, and one for each tool call."""
+        return size_of_words(self.parts)
+
+    def after(self, size: int) -> list[Delta]:
+        """The words that someone does not have who has this much of them."""
+        return deltas_after(self.parts, size)
+
+
+def size_of_words(parts: tuple[ReplyPart, ...]) -> int:
+    """The number of characters of these parts, and one for each tool call."""
+    return sum(map(_size, deltas_of(parts)))
+
+
+def deltas_of(parts: tuple[ReplyPart, ...]) -> list[Delta]:
+    """The parts of a reply as deltas."""
+    deltas: list[Delta] = []
+    for part in parts:
+        match part:
+            case File():
+                pass
+            case Text(text):
+                deltas.append(Delta("text", text))
+            case Thinking(text):
+                deltas.append(Delta("thinking", text))
+            case ToolCall(_, name):
+                deltas.append(Delta("call", "", name))
+            case _:
+                assert_never(part)
+    return deltas
+
+
+def deltas_after(parts: tuple[ReplyPart, ...], size: int) -> list[Delta]:
+    """What comes after the first `size` characters.
+
+    >>> deltas_after((Thinking("Hm."), Text("Once upon")), 8)
+    [Delta(kind='text', text='upon', name='')]
+    """
+    rest: list[Delta] = []
+    for delta in deltas_of(parts):
+        length = _size(delta)
+        if size < length:
+            rest.append(Delta(delta.kind, delta.text[size:], delta.name) if size else delta)
+        size = max(0, size - length)
+    return rest
+
+
+def _size(delta: Delta) -> int:
+    return 1 if delta.kind == "call" else len(delta.text)
