@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from types import TracebackType
 from typing import Literal
 
@@ -61,7 +62,7 @@ class AgentHandle:
         self.connection = connection
         self.id = agent
 
-    @property
+    @cached_property
     def service(self) -> ConversationService:
         """The conversation service of the space of the agent. It calls no model."""
         return offline_service(self.connection, Config())

@@ -32,7 +32,9 @@ from sapwood.runtime.log import Log
 
 __all__ = ["ArrivingWords", "EndedWords"]
 
-_ENDS_REPLY = InterruptTurn | FailTurn | CompleteTurn | CallModel | Kill
+_ENDS_REPLY: frozenset[type[Command]] = frozenset(
+    {InterruptTurn, FailTurn, CompleteTurn, CallModel, Kill}
+)
 
 
 class EndedWords(Struct, frozen=True):
@@ -99,12 +101,13 @@ class ArrivingWords:
         self, commands: Sequence[Command], state: State, others: Mapping[AgentId, State]
     ) -> EndedWords:
         """What the commands do to the words of the agent, and of others that one of them kills."""
-        if any(isinstance(command, _ENDS_REPLY) and not _is_aside(command) for command in commands):
-            cut = [each.agent for each in (state, *others.values()) if _asked(each)]
-            found = {agent: await self._log.words(self._space, agent) for agent in cut}
-            return EndedWords(found) if found else _NOTHING
-        if any(isinstance(command, AddReply) for command in commands):
-            return EndedWords(stored=frozenset((state.agent,)))
+        for command in commands:
+            if type(command) is AddReply:
+                return EndedWords(stored=frozenset((state.agent,)))
+            if type(command) in _ENDS_REPLY and not _is_aside(command):
+                cut = [each.agent for each in (state, *others.values()) if _asked(each)]
+                found = {agent: await self._log.words(self._space, agent) for agent in cut}
+                return EndedWords(found) if found else _NOTHING
         return _NOTHING
 
     async def save(self, state: State, command: StreamReply, meta: CommandMeta) -> bool:

@@ -43,7 +43,7 @@ from sapwood.core.log_values import Append, Commit, LogError, Receipt, VersionCo
 from sapwood.core.refusals import CommandIdUsed, Refusal
 from sapwood.core.spending import Account
 from sapwood.core.state import State
-from sapwood.core.text_size import LARGE_TEXT, is_large, text_size, texts_in
+from sapwood.core.text_size import LARGE_TEXT, is_large, stored_size, texts_in
 from sapwood.core.token_count import ZERO, Count, Counter
 from sapwood.runtime.arriving_words import ArrivingWords, EndedWords
 from sapwood.runtime.command_batch import AdmittedCommand, Batch, SentCommand, decide_all
@@ -66,7 +66,7 @@ __all__ = ["Dispatcher", "Done"]
 
 _TRIES = 50
 _LARGE_TURN = 200_000
-"""Characters of a turn from which its end is decided in a thread: its texts are counted then."""
+"""Bytes of a turn from which its end is decided in a thread: its texts are counted then."""
 _LOCKS_KEPT = 1024
 _FORKS = AgentId("")
 """The lock of all forks by models. No agent has this id."""
@@ -302,7 +302,7 @@ class Dispatcher:
         ended = await self._words.ended_by((command,), inputs.state, inputs.others)
         if ended.found:
             inputs = structs.replace(inputs, live=ended.added_to(inputs.live, inputs.state))
-        if isinstance(command, _COUNTS_TURN) and _turn_size(inputs, command) >= _LARGE_TURN:
+        if type(command) in _COUNTS_TURN and _turn_size(inputs, command) >= _LARGE_TURN:
             decision = await asyncio.to_thread(decide, inputs, command, meta)
         else:
             decision = decide(inputs, command, meta)
@@ -549,12 +549,14 @@ class _Locks:
             lock.release()
 
 
-_COUNTS_TURN = CompleteTurn | InterruptTurn | FailTurn | Compact | Kill | RecordTurn
+_COUNTS_TURN: frozenset[type[Command]] = frozenset(
+    {CompleteTurn, InterruptTurn, FailTurn, Compact, Kill, RecordTurn}
+)
 """Commands whose decision counts the tokens of a whole turn."""
 
 
 def _turn_size(inputs: DecisionInput, command: Command) -> int:
-    return text_size(inputs.live.open) + text_size(command)
+    return stored_size(inputs.live.open) + stored_size(command)
 
 
 def _touched(command: Command) -> set[AgentId]:

@@ -133,15 +133,16 @@ def _events(
     for append in commit.appends:
         for recorded in append.events:
             encoded = encode_event(cipher, recorded)
-            for digest, text in encoded.contents.items():
-                contents[digest] = (space, digest, seal_content(cipher, digest, text))
+            if encoded.contents:
+                for digest, text in encoded.contents.items():
+                    contents[digest] = (space, digest, seal_content(cipher, digest, text))
             yield (
                 space,
                 recorded.agent,
                 recorded.version,
                 encoded.kind,
                 encoded.data,
-                " ".join(encoded.contents) or None,
+                " ".join(encoded.contents) if encoded.contents else None,
                 recorded.at,
                 str(recorded.actor),
                 recorded.command,

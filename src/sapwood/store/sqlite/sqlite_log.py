@@ -107,7 +107,7 @@ class SqliteLog:
     async def _store(
         self, space: Space, commit: Commit, cipher: SpaceCipher | None
     ) -> Receipt | None:
-        in_thread = is_large(commit)
+        in_thread = is_large([each.event for append in commit.appends for each in append.events])
         rows = (
             await asyncio.to_thread(rows_of, space, commit, cipher)
             if in_thread
