@@ -347,7 +347,10 @@ class AddReply(_InTurn, frozen=True):
 
 
 class StreamReply(_InTurn, frozen=True):
-    """Store words of the reply that is arriving, in answer to the model call at `asked`."""
+    """Store words of the reply that is arriving, in answer to the model call at `asked`.
+
+    They are stored beside the log, together with those before.
+    """
 
     parts: tuple[ReplyPart, ...]
     asked: int

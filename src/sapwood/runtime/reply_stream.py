@@ -1,8 +1,8 @@
 """Stores the words of a reply while they arrive. Screens show only words that are stored.
 
-So whatever is killed when, each word that a person saw as an answer is in the log. The first piece
-is stored after `FIRST` seconds, and the next ones after `INTERVAL` seconds each. A reply that is
-complete before that needs no piece.
+They are stored beside the log, and go into it when the reply ends. So whatever is killed when, each
+word that a person saw as an answer is kept. The first piece is stored after `FIRST` seconds, and
+the next ones after `INTERVAL` seconds each. A reply that is complete before that needs no piece.
 
 A secret may arrive in several pieces, and a mask finds only whole ones. So a piece ends where a
 secret cannot go on, and it is masked together with the text before it.

@@ -108,10 +108,11 @@ class ReplyAdded(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class ReplyStreamed(Struct, frozen=True, omit_defaults=True, gc=False):
-    """Words of a reply that is still arriving. They are stored before a screen shows them.
+    """Words of a reply that was cut off, if no other event has them.
 
-    `parts` continue those of the pieces before. A tool call has its name only. The reply that
-    follows has all of it again.
+    Earlier versions stored each piece of a reply in this way while it arrived: `parts` continue
+    those of the pieces before, and the reply that follows has all of it again. A tool call has its
+    name only.
     """
 
     kind: ClassVar = "reply.streamed"
