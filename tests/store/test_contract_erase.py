@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 from msgspec import structs
 
-from sapwood.core.content import Note
+from sapwood.core.content import Note, Text
 from sapwood.core.erasure import ERASED, Erasure, Hold
 from sapwood.core.events import (
     AgentRenamed,
@@ -24,6 +24,7 @@ from sapwood.core.events import (
     WordsErased,
 )
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
+from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import Cursor, Receipt, Snapshot, TailedEvent, VersionConflict
 from sapwood.core.view.frames import framed_prompt
 from sapwood.lifecycle.erasable_log import ErasableLog, erasable
@@ -49,8 +50,13 @@ async def test_nothing_of_an_erased_agent_can_be_read(erasing: ErasableLog, spac
     await start(erasing, space, ADA, "the heron", name="Ada")
     await start(erasing, space, BOB, "the stork", name="Bob")
     await erasing.save_snapshot(space, Snapshot(ADA, 1, "1", b"data"))
+    words = LiveWords(1, CommandId("words"), (Text("arriving"),))
+    for agent in (ADA, BOB):
+        assert await erasing.save_words(space, agent, 1, words, None)
     assert len(await erasing.search(space, "heron")) == 1
     await erase(erasing, space, ADA)
+    assert await erasing.words(space, ADA) is None
+    assert await erasing.words(space, BOB) == words
     assert await erasing.read(space, ADA) == []
     assert await erasing.facts(space, ADA) is None
     assert await erasing.find(space, "Ada") == []

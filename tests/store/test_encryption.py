@@ -18,6 +18,7 @@ from sapwood.app.operations_overview import overview_of
 from sapwood.core.errors import LogError
 from sapwood.core.events import UnreadableEvent
 from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.core.live_words import LiveWords
 from sapwood.doctor.unreadable_events import check_events
 from sapwood.runtime.log import Log
 from sapwood.store.configured_keys import configured_masters
@@ -86,6 +87,17 @@ async def test_no_word_reaches_the_database(address: str, space: Space) -> None:
     assert traces(raw_bytes(address)) == set()
     if "://" in address:  # the engine counts the agents of an owner
         assert traces(raw_bytes(address, "--exclude-schema=sapwood")) <= {"owner"}
+
+
+async def test_words_that_arrive_are_not_readable(address: str, space: Space) -> None:
+    words = LiveWords(1, CommandId("words"), (sapwood.Text("the heron arrives"),))
+    async with sapwood.open(address, space=space) as wood:
+        agent, log = await wood.start(id="demo"), wood.connection.log
+        assert await log.save_words(space, agent.id, 1, words, None)
+        assert b"heron" not in raw_bytes(address)
+        assert await log.words(space, agent.id) == words
+        await execute(address, "UPDATE sapwood.live_words SET agent = 'other'")
+        assert await log.words(space, AgentId("other")) is None
 
 
 async def test_the_digest_of_a_command_is_not_readable(address: str, space: Space) -> None:

@@ -6,7 +6,9 @@ from typing import TypeAlias
 import asyncpg
 import pytest
 
-from sapwood.core.ids import AgentId, Space
+from sapwood.core.content import Text
+from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import LogError, Snapshot
 from sapwood.runtime.log import Log
 from sapwood.store.postgres import PostgresLog, event_table
@@ -102,6 +104,10 @@ async def test_a_log_with_a_reader_reads_what_another_does(
     assert await take(walled.follow(space, ADA), 3) == await log.read(space, ADA)
     assert await take(walled.tail(space), 3) == await take(log.tail(space), 3)
     assert await walled.end(space) == await log.end(space)
+    words = LiveWords(3, CommandId("words"), (Text("arriving"),))
+    assert await walled.save_words(space, ADA, 3, words, None)
+    assert await walled.words(space, ADA) == words
+    assert await take(walled.watch(space, ADA, 3), 1) == [words]
     assert await walled.read(THEIRS, BOB) == await log.read(THEIRS, BOB)
     await grow(walled, space, ADA, "written by it")
     assert len(await walled.read(space, ADA)) == 4

@@ -6,15 +6,26 @@ from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
+from msgspec import structs
 
+from sapwood.core.content import Text
 from sapwood.core.erasure import ERASED, Hold
 from sapwood.core.events import MailReceived, MailSent, WordsErased
 from sapwood.core.ids import AgentId, Space
+from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import LogError, Snapshot
 from sapwood.lifecycle.erasure import Eraser
 from sapwood.runtime.log import Log
 from sapwood.store.postgres import PostgresLog
-from tests.store.contract import append, commit_of, grow, start, take
+from tests.store.contract import (
+    append,
+    commit_of,
+    grow,
+    new_command,
+    prompt_event,
+    start,
+    take,
+)
 from tests.store.postgres.roles import granted_roles, login
 
 Owner: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
@@ -39,6 +50,12 @@ async def test_a_worker_can_do_everything_that_a_log_does(worker: str, space: Sp
     assert len(await take(log.tail(space), 3)) == 3
     assert len(await log.search(space, "needle")) == 2
     assert len(await log.agents(space)) == 1
+    first, more = (LiveWords(3, new_command(), (Text(text),)) for text in ("Once", "Once upon"))
+    assert await log.save_words(space, ADA, 3, first, None)
+    assert await log.save_words(space, ADA, 3, more, first.command)
+    end = structs.replace(append(ADA, prompt_event("end"), expected=3), ends_words=True)
+    await log.commit(space, commit_of(structs.replace(end, words=more.command)))
+    assert await log.words(space, ADA) is None
     await log.close()
 
 

@@ -993,6 +993,18 @@ BEGIN
             given.grantee);
     END LOOP;
 END $$;
+
+-- A reader that is kept to one space is kept to it here too.
+DO $$
+BEGIN
+    IF EXISTS (
+        SELECT FROM pg_policies
+        WHERE schemaname = 'sapwood' AND tablename = 'events' AND policyname = 'own_space'
+    ) THEN
+        CREATE POLICY own_space ON sapwood.live_words AS RESTRICTIVE TO sapwood_reader
+        USING (space = current_setting('sapwood.space', true));
+    END IF;
+END $$;
 INSERT INTO sapwood.migrations (number, name) VALUES (11, '0011_live_words.sql');
 UPDATE sapwood.migrations SET oldest = 7 WHERE number = 11;
 INSERT INTO sapwood.events (space, agent, version, kind, data, contents, at, actor, command) VALUES ('local', 'ada', '1', 'turn.started', '{"parent":null,"prompt":[{"type":"text","text":"needle 1"}]}', NULL, '1750000000000001', 'human', 'command 1');

@@ -75,3 +75,15 @@ BEGIN
             given.grantee);
     END LOOP;
 END $$;
+
+-- A reader that is kept to one space is kept to it here too.
+DO $$
+BEGIN
+    IF EXISTS (
+        SELECT FROM pg_policies
+        WHERE schemaname = 'sapwood' AND tablename = 'events' AND policyname = 'own_space'
+    ) THEN
+        CREATE POLICY own_space ON sapwood.live_words AS RESTRICTIVE TO sapwood_reader
+        USING (space = current_setting('sapwood.space', true));
+    END IF;
+END $$;
