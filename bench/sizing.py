@@ -32,8 +32,11 @@ _IDLE_SECONDS = 5.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 _MOST_BYTES, _MOST_CPU, _MOST_CONNECTIONS = 60_000, 0.5, 45
 """Limits: bytes of a turn on disk, seconds of CPU of a turn in all processes, connections."""
-_MOST_EVENTS, _MOST_WAL = 9, 20_000
-"""Limits: events of a turn, and bytes of a turn in the WAL of PostgreSQL."""
+_MOST_EVENTS, _MOST_WAL = 9, 32_000
+"""Limits: events of a turn, and bytes of a turn in the WAL of PostgreSQL.
+
+A third of the WAL is of the search index, and a fifth are whole pages after a checkpoint.
+"""
 _FEW = 50
 """Below so many conversations, empty pages and the first turns count for too much to be judged."""
 

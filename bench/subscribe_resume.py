@@ -17,7 +17,8 @@ __all__ = ["FEW", "Resume", "measure_resume"]
 
 FEW = 1_000
 _EVENTS_OF_AGENT = 3
-_ROUNDS = 40
+_ROUNDS, _LEFT = 40, 500
+"""So many events come after the cursor from which a tail goes on, in both spaces."""
 _COUNTED_WITHIN = 120.0
 
 
@@ -41,7 +42,7 @@ async def _measure_both(small: str, large: str, many: int) -> tuple[Resume, Resu
     times: dict[str, list[float]] = {}
     for number in range(_ROUNDS):
         for name, (log, events) in (("few", few), ("many", lots)):
-            cursor = Cursor(events - 1 - number * events // (2 * _ROUNDS))
+            cursor = Cursor(events - _LEFT + number)
             now = await _timed(lambda log=log: log.end(Space(SPACE)))
             again = await _timed(lambda log=log, cursor=cursor: _first(log, cursor))
             times.setdefault(f"{name} now", []).append(now)
