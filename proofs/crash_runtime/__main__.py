@@ -20,7 +20,10 @@ RUNS = (
     ("dbos", "postgres", 3, 5.0),
     ("dbos", "sqlite", 1, 2.0),
     ("temporal", "postgres", 3, 8.0),
-    ("local", "sqlite", 1, 2.0),
+    ("local", "sqlite", 3, 5.0),
+    ("local", "postgres", 3, 5.0),
+    ("mixed", "sqlite", 3, 5.0),
+    ("mixed", "postgres", 3, 5.0),
 )
 """The engine, the database of the log, how many workers, and the longest life of one in seconds."""
 
@@ -54,10 +57,12 @@ def main(arguments: list[str]) -> int:
 
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m proofs.crash_runtime", description=__doc__)
-    parser.add_argument("--engine", choices=("dbos", "temporal", "local", "all"), default="all")
+    parser.add_argument(
+        "--engine", choices=("dbos", "temporal", "local", "mixed", "all"), default="all"
+    )
     parser.add_argument("--kills", type=int, default=50, help="in each run")
     parser.add_argument("--agents", type=int, default=20)
-    parser.add_argument("--workers", type=int, help="at once on PostgreSQL; else there is one")
+    parser.add_argument("--workers", type=int, help="at once, where there are several")
     parser.add_argument("--database", choices=("postgres", "sqlite", "both"), default="both")
     parser.add_argument("--seed", type=int, default=time.time_ns(), help="to repeat the chances")
     return parser.parse_args(arguments)

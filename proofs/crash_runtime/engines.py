@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from msgspec import Struct
 
 from sapwood.config.config_file import TemporalConfig
-from sapwood.engine import LocalEngine
 from sapwood.engine.dbos import DbosEngine
+from sapwood.engine.process_engine import ProcessEngine
 from sapwood.engine.temporal import TemporalEngine
 from sapwood.runtime.scheduler import Engine
 from tools.temporal_server import address_or_throwaway
@@ -17,28 +17,32 @@ from tools.temporal_server import address_or_throwaway
 __all__ = ["EngineSetup", "engine_setup"]
 
 
+_WORKER = (sys.executable, "-m", "sapwood.cli", "worker")
+_PROCESS = (sys.executable, "-m", "proofs.crash_runtime.local_worker")
+
+
 class EngineSetup(Struct, frozen=True):
-    """An engine: its name, the command that starts a worker, and lines of the configuration."""
+    """An engine: its name, the commands that start workers, and lines of the configuration."""
 
     name: str
-    command: tuple[str, ...] = (sys.executable, "-m", "sapwood.cli", "worker")
+    commands: tuple[tuple[str, ...], ...] = (_WORKER,)
     settings: str = ""
     temporal: TemporalConfig | None = None
 
     def engine(self, address: str) -> Engine:
         """The engine through which the proof wakes agents that the workers drive."""
-        if self.name == "local":
-            return LocalEngine()  # its workers look for work by themselves
         if self.temporal is not None:
             return TemporalEngine(self.temporal)
-        return DbosEngine(address)
+        return DbosEngine(address) if self.name == "dbos" else ProcessEngine(address)
 
 
 @contextmanager
 def engine_setup(name: str) -> Generator[EngineSetup]:
-    """The engine of this name: local, dbos or temporal, with a server if it needs one."""
+    """The engine of this name: local, dbos, temporal, or mixed: workers of the first two."""
     if name == "local":
-        yield EngineSetup(name, (sys.executable, "-m", "proofs.crash_runtime.local_worker"))
+        yield EngineSetup(name, (_PROCESS,))
+    elif name == "mixed":
+        yield EngineSetup(name, (_PROCESS, _WORKER))
     elif name == "temporal":
         with address_or_throwaway() as address:
             queue = f"crash-{secrets.token_hex(6)}"

@@ -71,7 +71,7 @@ async def prove(
                 environment,
                 folder,
                 chance,
-                command=setup.command,
+                commands=setup.commands,
                 kills=plan.kills,
                 longest=plan.longest,
                 progress=lambda: len(model.requests),

@@ -26,7 +26,7 @@ class Workers:
         folder: Path,
         chance: random.Random,
         *,
-        command: Sequence[str],
+        commands: Sequence[Sequence[str]],
         kills: int,
         longest: float,
         progress: Callable[[], int],
@@ -35,7 +35,7 @@ class Workers:
         self._environment = environment
         self._folder = folder
         self._chance = chance
-        self._command = command
+        self._commands = commands
         self._left = self._all = kills
         self._longest = longest
         self._progress = progress
@@ -60,12 +60,12 @@ class Workers:
         while self._left > 0 and not self._leave.is_set():
             self._left -= 1
             life += 1
-            await self._killed(self._folder / f"worker-{place}-{life}")
-        await self._last(self._folder / f"worker-{place}-last")
+            await self._killed(self._folder / f"worker-{place}-{life}", place)
+        await self._last(self._folder / f"worker-{place}-last", place)
 
-    async def _killed(self, output: Path) -> None:
+    async def _killed(self, output: Path, place: int) -> None:
         """Starts one worker and kills it while it works."""
-        worker = await self._start(output)
+        worker = await self._start(output, place)
         if self._chance.random() < _BEFORE_READY:
             await self._until_end(worker, self._chance.uniform(0, _STARTING))
         else:
@@ -84,8 +84,8 @@ class Workers:
                 self._report(f"{self.kills} kills")
         self._look_at(output)
 
-    async def _last(self, output: Path) -> None:
-        worker = await self._start(output)
+    async def _last(self, output: Path, place: int) -> None:
+        worker = await self._start(output, place)
         await self._leave.wait()
         await self._until_ready(worker, output)  # before that it does not know how to leave
         if worker.returncode is None:
@@ -100,10 +100,10 @@ class Workers:
             self._fault(output, f"did not leave in peace but with {code}")
         self._look_at(output)
 
-    async def _start(self, output: Path) -> asyncio.subprocess.Process:
+    async def _start(self, output: Path, place: int) -> asyncio.subprocess.Process:
         with output.open("wb") as file:
             return await asyncio.create_subprocess_exec(
-                *self._command,
+                *self._commands[place % len(self._commands)],
                 env=self._environment,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=file,

@@ -3,7 +3,7 @@
 import pytest
 
 from sapwood.app import engines
-from sapwood.app.engines import engine_for, require_durable_engine, waking_engine
+from sapwood.app.engines import engine_for, require_durable_engine
 from sapwood.config.config_file import Config
 from sapwood.engine import EngineError
 
@@ -21,48 +21,49 @@ def without(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("engine", "database", "kind"),
+    ("engine", "database", "kind", "of_workers"),
     [
-        ("auto", "a.db", "DbosEngine"),
-        ("auto", POSTGRES, "DbosEngine"),
-        ("dbos", "a.db", "DbosEngine"),
-        ("temporal", "a.db", "TemporalEngine"),
-        ("temporal", POSTGRES, "TemporalEngine"),
-        ("local", "a.db", "LocalEngine"),
-        ("temporal", ":memory:", "LocalEngine"),
+        ("auto", "a.db", "ProcessEngine", "DbosEngine"),
+        ("auto", POSTGRES, "ProcessEngine", "DbosEngine"),
+        ("dbos", "a.db", "DbosEngine", "DbosEngine"),
+        ("temporal", "a.db", "TemporalEngine", "TemporalEngine"),
+        ("temporal", POSTGRES, "TemporalEngine", "TemporalEngine"),
+        ("local", "a.db", "ProcessEngine", "ProcessEngine"),
+        ("local", POSTGRES, "ProcessEngine", "ProcessEngine"),
+        ("temporal", ":memory:", "LocalEngine", "LocalEngine"),
     ],
 )
-async def test_the_configured_engine_is_made(engine: str, database: str, kind: str) -> None:
+async def test_the_configured_engine_is_made(
+    engine: str, database: str, kind: str, of_workers: str
+) -> None:
     config = Config(database=database, engine=engine)  # pyright: ignore[reportArgumentType]
     assert type(engine_for(config)).__name__ == kind
+    assert type(engine_for(config, for_workers=True)).__name__ == of_workers
 
 
 @pytest.mark.usefixtures("without")
 @pytest.mark.parametrize(
-    ("engine", "database", "sentence"),
+    ("engine", "sentence"),
     [
-        ("auto", POSTGRES, r"pip install 'sapwood\[engine\]'"),
-        ("dbos", "a.db", r"pip install 'sapwood\[engine\]'"),
-        ("temporal", "a.db", r"pip install 'sapwood\[temporal\]'"),
-        ("local", POSTGRES, "config set engine auto"),
+        ("dbos", r"pip install 'sapwood\[engine\]'"),
+        ("temporal", r"pip install 'sapwood\[temporal\]'"),
     ],
 )
-async def test_an_engine_that_cannot_be_made_is_named(
-    engine: str, database: str, sentence: str
-) -> None:
-    config = Config(database=database, engine=engine)  # pyright: ignore[reportArgumentType]
+async def test_an_engine_that_cannot_be_made_is_named(engine: str, sentence: str) -> None:
+    config = Config(database="a.db", engine=engine)  # pyright: ignore[reportArgumentType]
     for make in (engine_for, require_durable_engine):
         with pytest.raises(EngineError, match=sentence):
             make(config)
 
 
-async def test_an_engine_of_one_process_has_no_workers() -> None:
-    config = Config(database="a.db", engine="local")
-    assert waking_engine(config) is None
-    with pytest.raises(EngineError, match="there are no workers"):
+@pytest.mark.usefixtures("without")
+async def test_without_dbos_a_process_drives_its_agents_and_there_are_no_workers() -> None:
+    config = Config(database="a.db")
+    assert type(engine_for(config, for_workers=True)).__name__ == "ProcessEngine"
+    with pytest.raises(EngineError, match=r"pip install 'sapwood\[engine\]'"):
         require_durable_engine(config)
 
 
-@pytest.mark.usefixtures("without")
-async def test_without_a_durable_engine_nobody_is_woken() -> None:
-    assert waking_engine(Config(database="a.db")) is None
+async def test_the_engine_of_a_process_has_no_workers() -> None:
+    with pytest.raises(EngineError, match="there are no workers"):
+        require_durable_engine(Config(database="a.db", engine="local"))

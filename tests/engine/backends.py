@@ -2,6 +2,7 @@
 
 import sqlite3
 import uuid
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import psycopg
 from msgspec import structs
 
 from sapwood.config.config_file import TemporalConfig
+from sapwood.core.ids import Space
 from sapwood.engine import DriveLimits, LocalEngine
 from sapwood.engine.dbos import DbosEngine, Intervals
+from sapwood.engine.process_engine import ProcessEngine
 from sapwood.engine.temporal import TemporalEngine
 from sapwood.runtime.scheduler import Engine
 
@@ -58,7 +61,11 @@ class SharedBackend(Backend):
         if place.startswith("temporal "):
             _, address, queue = place.split()
             return TemporalBackend(address, queue)
-        return PostgresBackend(place) if "://" in place else SqliteBackend(Path(place).parent)
+        kind, _, address = place.partition(" ")
+        is_dbos = kind == "dbos"
+        if "://" in address:
+            return PostgresBackend(address, is_dbos=is_dbos)
+        return SqliteBackend(Path(address).parent, is_dbos=is_dbos)
 
 
 class TemporalBackend(SharedBackend):
@@ -83,16 +90,24 @@ class TemporalBackend(SharedBackend):
 
 
 class DurableBackend(SharedBackend):
-    """DBOS beside the log of this address."""
+    """Wake requests beside the log of this address, with DBOS or without."""
 
-    address: str
+    def __init__(self, address: str, *, is_dbos: bool) -> None:
+        self.address = address
+        self.is_dbos = is_dbos
 
     @property
     def place(self) -> str:
-        return self.address
+        return f"{'dbos' if self.is_dbos else 'process'} {self.address}"
 
-    def engine(self, limits: DriveLimits | None = None, intervals: Intervals = FAST) -> Engine:
-        return DbosEngine(self.address, limits, intervals=intervals)
+    def engine(
+        self,
+        limits: DriveLimits | None = None,
+        intervals: Intervals = FAST,
+        serves: Callable[[Space], bool] | None = None,
+    ) -> Engine:
+        kind = DbosEngine if self.is_dbos else ProcessEngine
+        return kind(self.address, limits, intervals=intervals, serves=serves)
 
     def execute(self, statement: str) -> None:
         """Changes the engine's database behind its back."""
@@ -110,8 +125,8 @@ class DurableBackend(SharedBackend):
 class SqliteBackend(DurableBackend):
     """A file beside the log."""
 
-    def __init__(self, folder: Path) -> None:
-        self.address = str(folder / "log.db")
+    def __init__(self, folder: Path, *, is_dbos: bool = True) -> None:
+        super().__init__(str(folder / "log.db"), is_dbos=is_dbos)
         self.file = folder / "log.engine.db"
 
     def execute(self, statement: str) -> None:
@@ -131,8 +146,8 @@ class SqliteBackend(DurableBackend):
 class PostgresBackend(DurableBackend):
     """A schema beside the log's."""
 
-    def __init__(self, dsn: str) -> None:
-        self.address = dsn
+    def __init__(self, dsn: str, *, is_dbos: bool = True) -> None:
+        super().__init__(dsn, is_dbos=is_dbos)
 
     def execute(self, statement: str) -> None:
         with psycopg.connect(self.address) as connection:

@@ -26,6 +26,8 @@ from tests.engine.backends import (
 from tests.engine.drive_journal import DriveJournal
 
 _numbers = itertools.count(1)
+_DBOS = ["sqlite", "postgres"]
+_DURABLE = [*_DBOS, "process-sqlite", "process-postgres"]
 _TEMPORAL = pytest.param("temporal", marks=pytest.mark.night)
 
 OpenEngine = Callable[..., Engine]
@@ -43,14 +45,16 @@ def engine_database(postgres_dsn: str) -> Generator[str]:
 
 
 def _durable(kind: str, request: pytest.FixtureRequest, folder: Path) -> DurableBackend:
-    if kind == "sqlite":
-        return SqliteBackend(folder)
-    backend = PostgresBackend(request.getfixturevalue("engine_database"))
+    database, is_dbos = kind.removeprefix("process-"), not kind.startswith("process-")
+    if database == "sqlite":
+        return SqliteBackend(folder, is_dbos=is_dbos)
+    address = request.getfixturevalue("engine_database")
+    backend = PostgresBackend(address, is_dbos=is_dbos)
     backend.clear()
     return backend
 
 
-@pytest.fixture(params=["local", "sqlite", "postgres", _TEMPORAL])
+@pytest.fixture(params=["local", *_DURABLE, _TEMPORAL])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     """Each kind of engine in turn."""
     if request.param == "local":
@@ -60,13 +64,19 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     return _durable(request.param, request, tmp_path)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=_DBOS)
 def durable(request: pytest.FixtureRequest, tmp_path: Path) -> DurableBackend:
-    """Each database of DBOS."""
+    """DBOS on each database."""
     return _durable(request.param, request, tmp_path)
 
 
-@pytest.fixture(params=["sqlite", "postgres", _TEMPORAL])
+@pytest.fixture(params=_DURABLE)
+def by_rows(request: pytest.FixtureRequest, tmp_path: Path) -> DurableBackend:
+    """Each engine with wake requests, on each database."""
+    return _durable(request.param, request, tmp_path)
+
+
+@pytest.fixture(params=[*_DURABLE, _TEMPORAL])
 def shared(request: pytest.FixtureRequest, tmp_path: Path) -> SharedBackend:
     """Each kind of engine that outlives its process."""
     if request.param == "temporal":

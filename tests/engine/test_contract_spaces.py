@@ -6,7 +6,6 @@ import pytest
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import DriveLimits, NotServed
-from sapwood.engine.dbos import DbosEngine
 from sapwood.runtime.scheduler import Engine
 from tests.engine.backends import FAST, DurableBackend, SharedBackend
 from tests.engine.conftest import OpenEngine
@@ -65,9 +64,9 @@ class _InOrder(DriveRecorder):
 
 @pytest.mark.parametrize("per_space", [None, 1, 2])
 async def test_quiet_spaces_wait_for_one_drive_of_each_other_space_at_most(
-    durable: DurableBackend, per_space: int | None
+    by_rows: DurableBackend, per_space: int | None
 ) -> None:
-    engine = durable.engine(DriveLimits(per_worker=1, share=1, per_space=per_space))
+    engine = by_rows.engine(DriveLimits(per_worker=1, share=1, per_space=per_space))
     recorder = _InOrder()
     await engine.launch(recorder.drive)
     flooding = [Space("flood1"), Space("flood2"), Space("flood3")]
@@ -84,8 +83,8 @@ async def test_quiet_spaces_wait_for_one_drive_of_each_other_space_at_most(
     assert set(quiet) <= set(first), " ".join(recorder.order)
 
 
-async def test_spaces_that_wait_get_equal_parts_of_the_free_places(durable: DurableBackend) -> None:
-    engine, recorder = durable.engine(DriveLimits(per_worker=4, share=4)), _InOrder()
+async def test_spaces_that_wait_get_equal_parts_of_the_free_places(by_rows: DurableBackend) -> None:
+    engine, recorder = by_rows.engine(DriveLimits(per_worker=4, share=4)), _InOrder()
     await woken(engine, FLOOD, 20)
     quiet = [Space(f"quiet{number}") for number in range(3)]
     for space in quiet:
@@ -100,11 +99,11 @@ async def test_spaces_that_wait_get_equal_parts_of_the_free_places(durable: Dura
 
 @pytest.mark.parametrize("per_space", [None, 1])
 async def test_a_worker_passes_over_the_spaces_that_it_does_not_serve(
-    durable: DurableBackend, per_space: int | None
+    by_rows: DurableBackend, per_space: int | None
 ) -> None:
     limits = DriveLimits(per_space=per_space)
 
-    async def only(space: Space, recorder: DriveRecorder) -> DbosEngine:
+    async def only(space: Space, recorder: DriveRecorder) -> Engine:
         async def drive(of: Space, agent: AgentId) -> None:
             if of != space:
                 refused.append(of)
@@ -112,7 +111,7 @@ async def test_a_worker_passes_over_the_spaces_that_it_does_not_serve(
             await recorder.drive(of, agent)
 
         serves = space.__eq__
-        engine = DbosEngine(durable.address, limits, intervals=FAST, serves=serves)
+        engine = by_rows.engine(limits, FAST, serves)
         await engine.launch(drive)
         return engine
 
@@ -121,7 +120,7 @@ async def test_a_worker_passes_over_the_spaces_that_it_does_not_serve(
     await woken(engine, FLOOD, 3)
     await woken(engine, QUIET, 3)
     await eventually(lambda: len(recorder.done) == 3)
-    await eventually(lambda: durable.count("bells") == 3)
+    await eventually(lambda: by_rows.count("bells") == 3)
     await engine.close()
     assert all(agent.startswith("quiet") for agent in recorder.began)
     assert refused == []
@@ -131,21 +130,21 @@ async def test_a_worker_passes_over_the_spaces_that_it_does_not_serve(
     await engine.close()
 
 
-async def test_a_drive_that_reaches_the_wrong_worker_is_given_back(durable: DurableBackend) -> None:
+async def test_a_drive_that_reaches_the_wrong_worker_is_given_back(by_rows: DurableBackend) -> None:
     refused: list[AgentId] = []
 
     async def refuse(space: Space, agent: AgentId) -> None:
         refused.append(agent)
         raise NotServed(space)
 
-    engine = DbosEngine(durable.address, DriveLimits(share=5), intervals=FAST)
+    engine = by_rows.engine(DriveLimits(share=5))
     await engine.launch(refuse)
     await woken(engine, QUIET, 1)
     await eventually(lambda: len(refused) > 0)
     await engine.close()
-    assert durable.count("bells") == 1
+    assert by_rows.count("bells") == 1
     recorder = DriveRecorder()
-    engine = DbosEngine(durable.address, intervals=FAST)
+    engine = by_rows.engine()
     await engine.launch(recorder.drive)
     await eventually(lambda: len(recorder.done) == 1)
     await engine.close()

@@ -10,7 +10,7 @@ from sapwood.core.ids import AgentId
 from sapwood.engine import EngineError, wake_all
 from sapwood.engine.dbos import DbosEngine, Intervals
 from sapwood.engine.dbos.dbos_runtime import DbosRuntime
-from sapwood.engine.dbos.wake_requests import WakeRequest
+from sapwood.engine.wake_requests import WakeRequest
 from tests.engine.another_worker import SPACE
 from tests.engine.backends import DurableBackend, PostgresBackend
 from tests.engine.conftest import OpenEngine, StartWorker

@@ -4,11 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.engine.dbos.system_database import (
-    engine_file,
-    find_system_database,
-    open_system_database,
-)
+from sapwood.engine.dbos.system_database import find_system_database, open_system_database
+from sapwood.engine.wake_requests import engine_file
 
 
 def test_a_file_in_the_home_is_found_where_it_was_opened(

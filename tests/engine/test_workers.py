@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from sapwood.engine.dbos.workers import (
+from sapwood.engine.workers import (
     FailureDetector,
     new_worker_id,
     process_has_ended,
@@ -49,7 +49,7 @@ def test_the_last_count_is_told() -> None:
 
 pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
 
-NAME = "from sapwood.engine.dbos.workers import new_worker_id; print(new_worker_id())"
+NAME = "from sapwood.engine.workers import new_worker_id; print(new_worker_id())"
 
 
 def name_of_another() -> str:

@@ -42,7 +42,14 @@ RECEIVED = MailReceived("m", "Mail oak0.1.2.0.", OAK)
 @pytest.mark.night
 @pytest.mark.parametrize(
     ("engine", "database"),
-    [("dbos", "sqlite"), ("dbos", "postgres"), ("temporal", "postgres"), ("local", "sqlite")],
+    [
+        ("dbos", "sqlite"),
+        ("dbos", "postgres"),
+        ("temporal", "postgres"),
+        ("local", "sqlite"),
+        ("local", "postgres"),
+        ("mixed", "sqlite"),
+    ],
 )
 def test_killed_workers_lose_and_repeat_nothing(
     engine: str, database: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -51,7 +58,9 @@ def test_killed_workers_lose_and_repeat_nothing(
     plan = Plan(agents=4, workers=1, kills=2, longest=1.0, seed=random.getrandbits(32))
     address = str(tmp_path / "log.db")
     if database == "postgres":
-        plan, address = replace(plan, workers=2), request.getfixturevalue("postgres_dsn")
+        address = request.getfixturevalue("postgres_dsn")
+    if database == "postgres" or engine != "dbos":
+        plan = replace(plan, workers=2)
     with engine_setup(engine) as setup:
         findings = asyncio.run(prove(address, plan, tmp_path, print, setup))
     assert findings.sentences == []

@@ -101,7 +101,7 @@ class EditorAgent:
         self._start = asyncio.Lock()
         self._started = False
         self._sessions: dict[AgentId, None] = {}
-        self._engine = LazyEngine(config)
+        self._engine = LazyEngine(config, connection)
         self._background: set[asyncio.Task[None]] = set()
         self._service = conversation_service(
             connection, config, keys, compact=self._compact, assume=self._assume

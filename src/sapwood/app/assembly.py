@@ -104,7 +104,7 @@ def assemble(
     )
     return AgentRunner(
         connection,
-        engine or engine_for(config, connection.outages),
+        engine or engine_for(config, connection),
         models,
         toolbox,
         keys,
@@ -139,7 +139,13 @@ async def worker(
     spaces = spaces or SpacePattern((connection.space,))
     limits = configured_limits(config)
     limits = limits.shared() if spaces.has_several else limits
-    engine = engine_for(config, connection.outages, limits, lambda space: runners.serves(space))
+    engine = engine_for(
+        config,
+        connection,
+        limits,
+        lambda space: runners.serves(space),
+        for_workers=True,
+    )
 
     def make(of: Connection, engine_of_space: Engine) -> AgentRunner:
         of.folder = space_folder(config, of.space, own=own)

@@ -16,6 +16,7 @@ from sapwood.core.events import InstructionText
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Workspace
+from sapwood.engine.wake_requests import engine_file
 from sapwood.runtime.checkpoints import Checkpoints
 from sapwood.runtime.dispatch import Done
 from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources
@@ -175,8 +176,6 @@ def own_files(address: str) -> tuple[str, ...]:
     """Returns paths that a revert must not touch: data folder, log file and engine database."""
     own = [os.path.realpath(data_folder()) + os.sep]
     if address and address != ":memory:" and not is_postgres(address):
-        log = os.path.realpath(os.path.expanduser(address))
-        stem, suffix = os.path.splitext(log)
-        files = (log, f"{stem}.engine{suffix}")
+        files = (os.path.realpath(os.path.expanduser(address)), engine_file(address))
         own += [f"{file}{ending}" for file in files for ending in _SQLITE_SUFFIXES]
     return tuple(own)

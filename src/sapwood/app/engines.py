@@ -7,12 +7,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Literal
 
-from sapwood.app.connection import Connection, OutageReporter
+from sapwood.app.connection import Connection
 from sapwood.config.config_file import Config
-from sapwood.config.database_address import is_postgres
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
-from sapwood.engine import DriveLimits, EngineError, LocalEngine
+from sapwood.engine import DriveLimits, EngineError, LocalEngine, wake_all
 from sapwood.runtime.scheduler import Drive, Engine
 from sapwood.runtime.woken_agents import woken_by
 
@@ -26,16 +25,10 @@ __all__ = [
     "local_engine",
     "require_durable_engine",
     "wake_by_workers",
-    "waking_engine",
 ]
 
 _NO_ENGINE = "The durable engine is not installed. Type: pip install 'sapwood[engine]'"
 _NO_TEMPORAL = "The engine on Temporal is not installed. Type: pip install 'sapwood[temporal]'"
-_NOT_SHARED = (
-    "The engine 'local' works in one process, and a PostgreSQL database is shared. "
-    "Type: sapwood config set engine auto"
-)
-
 _LOCAL_WORKER = (
     "The engine 'local' drives agents in the process that starts them, so there are no workers. "
     "Type: sapwood config set engine auto"
@@ -47,46 +40,67 @@ _SLOW_IMPORTS = ("sapwood.redaction.masks", "httpx2")
 
 def engine_for(
     config: Config,
-    outages: OutageReporter | None = None,
+    connection: Connection | None = None,
     limits: DriveLimits | None = None,
     serves: Callable[[Space], bool] | None = None,
+    *,
+    for_workers: bool = False,
 ) -> Engine:
-    """Returns the configured engine: "auto" is DBOS if it is installed, else one of this process.
+    """Returns the configured engine: "auto" is that of this process, and DBOS `for_workers`.
 
-    `limits` replace the configured ones. `serves` says of which spaces a worker takes work. Raises
-    `EngineError` if the engine is not installed, or works in one process only while the database is
-    PostgreSQL.
+    `limits` replace the configured ones. `serves` says of which spaces this process takes work, by
+    default of that of the connection. Raises `EngineError` if the engine is not installed.
     """
     limits = limits or configured_limits(config)
-    kind = _kind(config)
-    if kind == "local":
-        return LocalEngine(limits)
-    if kind == "temporal":
-        from sapwood.engine.temporal import TemporalEngine
-
-        return TemporalEngine(config.temporal, limits)
-    from sapwood.engine.dbos import DbosEngine
-
+    outages = connection.outages if connection else None
     on_availability = outages.report if outages else None
-    return DbosEngine(config.address, limits, on_availability=on_availability, serves=serves)
+    match _kind(config, for_workers=for_workers):
+        case "memory":
+            return LocalEngine(limits)
+        case "temporal":
+            from sapwood.engine.temporal import TemporalEngine
+
+            return TemporalEngine(config.temporal, limits)
+        case "dbos":
+            from sapwood.engine.dbos import DbosEngine
+
+            return DbosEngine(
+                config.address, limits, on_availability=on_availability, serves=serves
+            )
+        case "process":
+            from sapwood.engine.process_engine import ProcessEngine
+
+            space = connection.space if connection else Space(config.space)
+
+            async def recover(engine: Engine) -> None:
+                if connection is not None:
+                    await wake_all(connection.log, engine, [space])
+
+            return ProcessEngine(
+                config.address,
+                limits,
+                on_availability=on_availability,
+                serves=serves or (lambda each: each == space),
+                recover=recover,
+            )
 
 
-def _kind(config: Config) -> Literal["dbos", "temporal", "local"]:
-    """The engine to use. Raises `EngineError` if it is not installed or does not fit."""
+def _kind(
+    config: Config, *, for_workers: bool = False
+) -> Literal["memory", "process", "dbos", "temporal"]:
+    """The engine to use. Raises `EngineError` if it is not installed."""
     if config.address == ":memory:":
-        return "local"
+        return "memory"
     if config.engine == "temporal":
         if find_spec("temporalio") is None:
             raise EngineError(_NO_TEMPORAL)
         return "temporal"
-    if config.engine != "local" and find_spec("dbos") is not None:
-        return "dbos"
-    # Other processes may drive the same agents. Only a shared engine prevents two at once.
-    if config.engine == "dbos" or (config.engine == "auto" and is_postgres(config.address)):
-        raise EngineError(_NO_ENGINE)
-    if is_postgres(config.address):
-        raise EngineError(_NOT_SHARED)
-    return "local"
+    if config.engine == "dbos" or (config.engine == "auto" and for_workers):
+        if find_spec("dbos") is not None:
+            return "dbos"
+        if config.engine == "dbos":
+            raise EngineError(_NO_ENGINE)
+    return "process"
 
 
 def configured_limits(config: Config) -> DriveLimits:
@@ -108,7 +122,7 @@ def local_engine() -> Engine:
 
 def require_durable_engine(config: Config) -> None:
     """Raises `EngineError` if the configured engine cannot serve workers."""
-    if _kind(config) == "local" and config.address != ":memory:":
+    if _kind(config, for_workers=True) == "process":
         raise EngineError(_NO_ENGINE if config.engine == "auto" else _LOCAL_WORKER)
 
 
@@ -127,8 +141,13 @@ async def import_in_thread(*names: str) -> None:
 class LazyEngine:
     """The configured engine, created at its first use: a screen that only reads creates none."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(
+        self, config: Config, connection: Connection | None = None, *, for_workers: bool = False
+    ) -> None:
+        """The parameters are those of `engine_for`."""
         self._config = config
+        self._connection = connection
+        self._for_workers = for_workers
         self._engine: Engine | None = None
         self._creation = asyncio.Lock()
         self._launched: asyncio.Task[None] | None = None
@@ -157,14 +176,17 @@ class LazyEngine:
 
     async def warm_up(self) -> None:
         """Imports the slow libraries in a thread, so that the first call does not wait for them."""
-        engine = "temporalio.worker" if self._config.engine == "temporal" else "dbos"
-        await import_slow(engine)
+        imported = {"temporal": "temporalio.worker", "dbos": "dbos"}
+        engine = imported.get(_kind(self._config, for_workers=self._for_workers))
+        await import_slow(*([engine] if engine else []))
 
     async def _created(self) -> Engine:
         async with self._creation:
             if self._engine is None:
                 await self.warm_up()
-                self._engine = engine_for(self._config)
+                self._engine = engine_for(
+                    self._config, self._connection, for_workers=self._for_workers
+                )
             return self._engine
 
 
@@ -190,26 +212,12 @@ async def agents_given_work(connection: Connection) -> AsyncGenerator[dict[Agent
 
 
 async def wake_by_workers(config: Config, agents: Mapping[AgentId, str]) -> None:
-    """Asks the workers of the database to drive these agents, given with their models.
-
-    Does nothing if the engine has no workers.
-    """
-    engine = waking_engine(config) if agents else None
-    if engine is None:
+    """Asks the processes of the database to drive these agents, given with their models."""
+    if not agents or config.address == ":memory:":
         return
+    engine = engine_for(config)
     try:
         for agent, model in agents.items():
             await engine.wake(Space(config.space), agent, model=model)
     finally:
         await engine.close()
-
-
-def waking_engine(config: Config) -> Engine | None:
-    """The engine through which this process wakes agents for workers; None if it has no workers.
-
-    Raises `EngineError` if the configured engine is not installed.
-    """
-    auto_without_dbos = config.engine == "auto" and find_spec("dbos") is None
-    if auto_without_dbos or _kind(config) == "local":
-        return None
-    return engine_for(config)

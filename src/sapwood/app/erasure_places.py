@@ -18,9 +18,8 @@ def outside_places(log: ErasableLog, address: str) -> OutsidePlaces:
         return OutsidePlaces(archived=archived)
     from sapwood.lifecycle.local_files import erase_local_files
 
-    found: list[OutsideEraser] = [_erase_archives, _erase_checkpoints, erase_local_files]
-    if find_spec("dbos") is not None:
-        found.append(_EngineEraser(address))
+    engine = _EngineEraser(address)
+    found: list[OutsideEraser] = [_erase_archives, _erase_checkpoints, erase_local_files, engine]
     return OutsidePlaces(tuple(found), archived, _remember)
 
 
@@ -71,10 +70,11 @@ class _EngineEraser:
 
     async def __call__(self, space: Space, item: ErasureItem) -> None:
         """Deletes the agent, and what a file of the engine still has of it."""
-        await asyncio.to_thread(self._erase, space, item)
+        from sapwood.engine.wake_database import erase_wakes, scrub_engine
 
-    def _erase(self, space: Space, item: ErasureItem) -> None:
-        from sapwood.engine.dbos.engine_erasure import erase_from_engine, scrub_engine
+        await erase_wakes(self._address, space, item.agent)
+        if find_spec("dbos") is not None:
+            from sapwood.engine.dbos.engine_erasure import erase_workflows
 
-        erase_from_engine(self._address, space, item.agent)
-        scrub_engine(self._address)
+            await asyncio.to_thread(erase_workflows, self._address, space, item.agent)
+        await asyncio.to_thread(scrub_engine, self._address)

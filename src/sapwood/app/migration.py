@@ -37,9 +37,11 @@ async def migrate_database(address: str) -> None:
 
         await (await SqliteLog.open(address)).close()
         return
+    from sapwood.engine.wake_database import open_wake_database
     from sapwood.store.postgres import PostgresLog
 
     await (await PostgresLog.open(address, migrate=True)).close()
+    await (await open_wake_database(address)).close()
     if find_spec("dbos") is not None:
         from sapwood.engine.dbos.system_database import open_system_database
 

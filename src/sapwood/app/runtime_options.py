@@ -129,9 +129,11 @@ def _engine(connection: Connection, limits: DriveLimits, spaces: SpacePattern) -
         return LocalEngine(limits)
     configured = load_config()
     config = Config(
-        database=connection.address, engine=configured.engine, temporal=configured.temporal
+        database=connection.address,
+        engine=configured.engine,
+        temporal=configured.temporal,
     )
-    return engine_for(config, connection.outages, limits, spaces.covers)
+    return engine_for(config, connection, limits, spaces.covers)
 
 
 def _toolbox(options: RuntimeOptions, connection: Connection) -> Toolbox:

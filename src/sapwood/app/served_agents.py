@@ -44,7 +44,7 @@ class ServedAgents:
         """The folder of new conversations that name no other; empty if they have none."""
         self._keys = dict(keys)
         self._drives = drives
-        self._engine = LazyEngine(config)
+        self._engine = LazyEngine(config, connection, for_workers=True)
         self._runner: AgentRunner | None = None
         self._waking: asyncio.Task[None] | None = None
         self._starting: asyncio.Task[None] | None = None

@@ -2,12 +2,9 @@
 
 import asyncio
 import logging
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sapwood.config.config_file import load_config
-from sapwood.config.database_address import is_postgres
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
@@ -29,10 +26,9 @@ _log = logging.getLogger("sapwood.engine")
 class WorkerWakes:
     """Asks the workers of a database to drive the agents that got work by a commit.
 
-    Opens the database of the engine, or the connection to Temporal if that is configured, at the
-    first use, and keeps it open. Without the extra `engine` nobody can be woken: a warning says so
-    once. An SQLite log whose engine was never started has no workers; the first one looks for work
-    when it starts.
+    Opens the tables of the engine, or the connection to Temporal if that is configured, at the
+    first use, and keeps them open. An SQLite log whose engine was never started has no workers; the
+    first one looks for work when it starts.
     """
 
     def __init__(self, address: str, log: Log, engine: "Engine | None" = None) -> None:
@@ -42,7 +38,6 @@ class WorkerWakes:
         self._is_own = engine is None
         self._creation = asyncio.Lock()
         self._waking: set[asyncio.Task[None]] = set()
-        self._warned = False
         self._closing = False
 
     def committed(self, space: Space, appends: tuple[Append, ...]) -> None:
@@ -95,41 +90,28 @@ class WorkerWakes:
     async def _opened(self) -> "Engine | None":
         async with self._creation:
             if self._engine is None and self._has_workers():
-                self._engine = await asyncio.to_thread(_durable_engine, self._address)
+                self._engine = await asyncio.to_thread(_engine_of, self._address)
             return self._engine
 
     def _has_workers(self) -> bool:
         """Whether there may be workers that this process can wake."""
         if _uses_temporal():
             return True
-        if not is_postgres(self._address) and not _engine_file(self._address).exists():
-            return False
-        if find_spec("dbos") is not None:
-            return True
-        if not self._warned:
-            self._warned = True
-            _log.warning(
-                "Workers are not woken, because the durable engine is not installed in this "
-                "process. They find the work within some minutes. "
-                "Type: pip install 'sapwood[engine]'"
-            )
-        return False
+        from sapwood.engine.wake_requests import engine_file
 
-
-def _engine_file(address: str) -> Path:
-    log = Path(address)
-    return log.with_name(f"{log.stem}.engine{log.suffix}")
+        file = engine_file(self._address)
+        return file is None or file.exists()
 
 
 def _uses_temporal() -> bool:
     return load_config().engine == "temporal"
 
 
-def _durable_engine(address: str) -> "Engine":
+def _engine_of(address: str) -> "Engine":
     if _uses_temporal():
         from sapwood.engine.temporal import TemporalEngine
 
         return TemporalEngine(load_config().temporal)
-    from sapwood.engine.dbos import DbosEngine
+    from sapwood.engine.process_engine import ProcessEngine
 
-    return DbosEngine(address)
+    return ProcessEngine(address)

@@ -373,8 +373,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     engine: Annotated[
         Literal["auto", "dbos", "temporal", "local"],
         explained(
-            "What decides which process drives an agent. auto is DBOS if it is installed, else an "
-            "engine of this process alone."
+            "What decides which process drives an agent. With auto, each process drives those that "
+            "it gives work to, and workers and servers use DBOS if it is installed."
         ),
     ] = "auto"
     temporal: TemporalConfig = TemporalConfig()

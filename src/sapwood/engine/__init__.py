@@ -1,11 +1,13 @@
 """Engines decide when each agent is driven, and in which process.
 
 The log holds the truth and an engine only schedules. Everything an engine stores can be lost at
-any time: `wake_all` rebuilds it from the log. There are three engines behind the same three calls.
-`LocalEngine` lives in one process. `sapwood.engine.dbos.DbosEngine` shares agents between any
-number of processes through the log's database, and `sapwood.engine.temporal.TemporalEngine` through
-a Temporal server; both continue the drives of a process that dies. They are extras, and their
-libraries are imported only when they are used.
+any time: `wake_all` rebuilds it from the log. There are four engines behind the same three calls.
+`process_engine.ProcessEngine` drives agents in the processes that give them work, and needs no
+library but that of the log's database. `sapwood.engine.dbos.DbosEngine` is for workers: it shares
+agents between any number of processes through the same tables. With
+`sapwood.engine.temporal.TemporalEngine` they share them through a Temporal server. All three
+continue the drives of a process that dies; `LocalEngine`, for a log in memory, cannot. DBOS and
+Temporal are extras, and their libraries are imported only when they are used.
 """
 
 from sapwood.engine.drives import EngineError, NotServed

@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from sapwood.core.ids import Space
 from sapwood.core.log_values import LogError
+from sapwood.engine.wake_requests import SCHEMA, engine_file
 
 __all__ = ["EngineStatus", "Queued", "WorkerSeen", "read_engine_status"]
 
-_SCHEMA = "sapwood_engine"
 _WORKERS = "SELECT worker, beats FROM {prefix}workers ORDER BY worker"
 _QUEUES = (
     "SELECT space, coalesce(worker, ''), count(*) FROM {prefix}bells"
@@ -65,8 +65,8 @@ async def read_engine_status(address: str) -> EngineStatus:
 
 
 def _read_sqlite(log: Path) -> EngineStatus:
-    file = log.with_name(f"{log.stem}.engine{log.suffix}")
-    if not file.exists():
+    file = engine_file(log)
+    if file is None or not file.exists():
         return EngineStatus()
     try:
         connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=5)
@@ -88,11 +88,11 @@ async def _read_postgres(dsn: str) -> EngineStatus:
     except (OSError, asyncpg.PostgresError) as error:
         raise LogError(f"The engine's database cannot be reached: {error}.") from error
     try:
-        known = await connection.fetchval(f"SELECT to_regclass('{_SCHEMA}.workers')")
+        known = await connection.fetchval(f"SELECT to_regclass('{SCHEMA}.workers')")
         if known is None:
             return EngineStatus()
-        workers = await connection.fetch(_WORKERS.format(prefix=f"{_SCHEMA}."))
-        queued = await connection.fetch(_QUEUES.format(prefix=f"{_SCHEMA}."))
+        workers = await connection.fetch(_WORKERS.format(prefix=f"{SCHEMA}."))
+        queued = await connection.fetch(_QUEUES.format(prefix=f"{SCHEMA}."))
     except asyncpg.PostgresError as error:
         raise LogError(f"The engine's tables cannot be read: {error}.") from error
     finally:

@@ -31,6 +31,11 @@ class DriveLimits(Struct, frozen=True):
     per_space: int | None = None
     share: int | None = None
 
+    @property
+    def counts_keys(self) -> bool:
+        """Whether drives of all workers are counted by model, user or space."""
+        return bool(self.per_model or self.per_user or self.per_space)
+
     def shared(self) -> "DriveLimits":
         """The limits of a worker for several spaces: one space may take half of it, or `share`."""
         return self if self.share else structs.replace(self, share=max(1, self.per_worker // 2))

@@ -1,7 +1,7 @@
-"""The engine of one process: asyncio tasks and nothing on disk.
+"""The engine of a log in memory: asyncio tasks and nothing on disk.
 
-For tests, scripts and the log in memory. It behaves as the durable engine does, with one
-exception: when the process ends, no other process takes over its drives.
+It behaves as the other engines do, with one exception: it shares its drives with no other process,
+and when its own process ends, none takes them over.
 """
 
 import asyncio

@@ -158,7 +158,7 @@ class ConversationController:
     def running(self) -> AgentRunner:
         """The agents of this space, assembled on first use. `start_running` starts them."""
         if self._running is None:
-            self._engine = LazyEngine(self.config)
+            self._engine = LazyEngine(self.config, self.connection)
             self._running = assemble(
                 self.connection,
                 self.config,

@@ -13,26 +13,12 @@ from contextvars import Context
 from typing import Any, TypeVar
 
 from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
-from dbos._dbos import _get_dbos_instance  # pyright: ignore[reportPrivateUsage]
 
-from sapwood.core.ids import Space
 from sapwood.engine.dbos.dbos_logging import LOG_LEVEL
-from sapwood.engine.dbos.drive_queue import (
-    ADMIT,
-    ALARM,
-    APPLICATION,
-    DRIVE,
-    PASS,
-    VERSION,
-    QueueRoute,
-    model_queue_route,
-    queue_options,
-)
-from sapwood.engine.dbos.space_turns import DrivesInTurn
+from sapwood.engine.dbos.drive_queue import ALARM, APPLICATION, DRIVE, QUEUED_BEFORE, VERSION
 from sapwood.engine.dbos.system_database import SystemDatabase
-from sapwood.engine.dbos.wake_requests import WakeRequest
 from sapwood.engine.drives import EngineError
-from sapwood.engine.limits import Intervals
+from sapwood.engine.wake_requests import WakeRequest
 
 __all__ = ["DbosRuntime", "LoopThread", "run_in_loop"]
 
@@ -59,12 +45,10 @@ class DbosRuntime:
         cls,
         system: SystemDatabase,
         worker: str,
-        intervals: Intervals,
         run_drive: RunDrive,
         run_alarm: RunAlarm,
-        serves: Callable[[Space], bool] | None = None,
     ) -> "DbosRuntime":
-        """Starts DBOS, which then takes work from the queues, of the spaces that it serves.
+        """Starts DBOS, which then takes alarms from their queue.
 
         Raises `EngineError` if the process has a DBOS already.
         """
@@ -76,9 +60,8 @@ class DbosRuntime:
             )
         running: set[str] = set()
         try:
-            drive = _register_workflows(intervals, run_drive, run_alarm, running)
+            drive = _register_workflows(run_drive, run_alarm, running)
             DBOS.launch()
-            DrivesInTurn(_get_dbos_instance(), serves)
         except BaseException:
             await asyncio.to_thread(cls.stop)
             raise
@@ -158,9 +141,7 @@ def _config(system: SystemDatabase, worker: str) -> DBOSConfig:
     )
 
 
-def _register_workflows(
-    intervals: Intervals, run_drive: RunDrive, run_alarm: RunAlarm, running: set[str]
-) -> _Workflow:
+def _register_workflows(run_drive: RunDrive, run_alarm: RunAlarm, running: set[str]) -> _Workflow:
     """Registers the workflows with DBOS; returns the one that drives.
 
     Names and arguments of workflows are stored in databases and must not change. A drive is one
@@ -170,36 +151,22 @@ def _register_workflows(
     async def run(space: str, agent: str, drive: str) -> None:
         await run_drive(space, agent, drive)
 
-    async def drive(space: str, agent: str, drive: str, model: str) -> None:
-        with _listed_in(running):
-            await DBOS.run_step_async({"name": "drive"}, run, space, agent, drive)
+    def registered(name: str) -> _Workflow:
+        async def drive(space: str, agent: str, drive: str, further: object) -> None:
+            with _listed_in(running):
+                await DBOS.run_step_async({"name": "drive"}, run, space, agent, drive)
 
-    async def wait_in(routes: list[QueueRoute], space: str, agent: str, drive: str) -> None:
-        """Waits until the drive has passed these queues and has ended."""
-        first, *rest = routes
-        options = queue_options(first, f"{drive}/{first.queue}", last=not rest)
-        further = [[route.queue, route.key] for route in rest]
-        with _listed_in(running):
-            waiting = await DBOS.enqueue_workflow_with_options_async(
-                options, space, agent, drive, further or ""
-            )
-            await waiting.get_result(polling_interval_sec=intervals.poll)
-
-    async def admit(space: str, agent: str, drive: str, model: str) -> None:
-        await wait_in([model_queue_route(model)], space, agent, drive)
-
-    async def passed(space: str, agent: str, drive: str, further: list[list[str]]) -> None:
-        await wait_in([QueueRoute(*each) for each in further], space, agent, drive)
+        # An interrupted workflow is always resumed, however often that happens.
+        return DBOS.workflow(name=name, max_recovery_attempts=None)(drive)
 
     async def alarm(space: str, agent: str, model: str, user: str) -> None:
         with _listed_in(running):
             await run_alarm(space, agent, model, user)
 
-    # An interrupted drive is always resumed, however often that happens.
-    DBOS.workflow(name=ADMIT, max_recovery_attempts=None)(admit)
-    DBOS.workflow(name=PASS, max_recovery_attempts=None)(passed)
     DBOS.workflow(name=ALARM, max_recovery_attempts=None)(alarm)
-    return DBOS.workflow(name=DRIVE, max_recovery_attempts=None)(drive)
+    for name in QUEUED_BEFORE:
+        registered(name)
+    return registered(DRIVE)
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 import asyncio
 import itertools
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from contextvars import Context
 from time import monotonic
 
@@ -10,9 +11,10 @@ from msgspec import Struct
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine.dbos.engine_database import EngineDatabase
-from sapwood.engine.dbos.wake_requests import WakeRequest
 from sapwood.engine.drives import DriveFunction, NotServed, drive_with_retries
 from sapwood.engine.limits import Intervals, KeyLimiter
+from sapwood.engine.wake_database import Claim
+from sapwood.engine.wake_requests import WakeRequest
 
 __all__ = ["DriveAttempt", "DriveAttempts"]
 
@@ -26,14 +28,17 @@ class DriveAttempt(Struct, eq=False):
     driving: bool = False
 
 
-class _InitialClaim(Struct, frozen=True):
-    """The attempt that claimed a wake request when it was inserted, and when that was.
+class _Expected(Struct):
+    """A drive of a request that this worker claims: with which claim, and when that was.
 
-    Only a recent one is trusted: later another worker may have reassigned the request.
+    Only a recent claim is trusted: later another worker may have the request. `is_queued` says
+    whether the request has waited for a free place.
     """
 
-    holder: str
+    request: WakeRequest
+    claim: Claim
     since: float
+    is_queued: bool
 
 
 class DriveAttempts:
@@ -46,30 +51,43 @@ class DriveAttempts:
         database: EngineDatabase,
         limit: int,
         intervals: Intervals,
+        on_end: Callable[[], None],
     ) -> None:
         self._drive = drive
         self._worker = worker
         self._database = database
         self._intervals = intervals
+        self._on_end = on_end
         self._limiter = KeyLimiter(limit)
         self._numbers = itertools.count(1)
         self._closing = False
-        self._claims: dict[str, _InitialClaim] = {}
+        self._expected: dict[str, _Expected] = {}
         self._begun: dict[str, asyncio.Task[None]] = {}
         self._attempts: dict[tuple[Space, AgentId], DriveAttempt] = {}
 
     @property
     def started_here(self) -> int:
-        """How many unfinished drives were started here without waiting in a queue."""
-        return len(self._claims)
+        """How many unfinished drives were started here without waiting for a place."""
+        return sum(not each.is_queued for each in self._expected.values())
+
+    def spaces(self) -> Counter[Space]:
+        """How many agents of each space have a place here."""
+        requests = [each.request for each in (*self._expected.values(), *self._attempts.values())]
+        agents = {(each.space, each.agent) for each in requests}
+        return Counter(space for space, _ in agents)
+
+    def holders(self) -> set[str]:
+        """The names under which this worker holds requests, or is about to claim them."""
+        expected = {each.claim.holder for each in self._expected.values()}
+        return expected | {each.holder for each in self._attempts.values()}
 
     def new_holder(self) -> str:
         """A unique name for an attempt."""
         return f"{self._worker}/{next(self._numbers)}"
 
-    def expect(self, request: WakeRequest, holder: str) -> None:
-        """Announces a drive whose wake request this holder will claim when it is inserted."""
-        self._claims[request.drive] = _InitialClaim(holder, monotonic())
+    def expect(self, request: WakeRequest, claim: Claim, *, is_queued: bool = False) -> None:
+        """Announces a drive whose request this worker is about to claim, or has claimed."""
+        self._expected[request.drive] = _Expected(request, claim, monotonic(), is_queued)
 
     def begin(self, request: WakeRequest) -> None:
         """Begins an expected drive, while DBOS is still recording it."""
@@ -82,7 +100,7 @@ class DriveAttempts:
 
         A drive that has begun continues and deletes its wake request itself.
         """
-        self._claims.pop(request.drive, None)
+        self._expected.pop(request.drive, None)
         if begun := self._begun.pop(request.drive, None):
             begun.add_done_callback(_ignore_result)
 
@@ -94,28 +112,29 @@ class DriveAttempts:
     async def _run(self, request: WakeRequest) -> None:
         task = asyncio.current_task()
         assert task is not None
-        claim = self._claims.get(request.drive)
-        attempt = DriveAttempt(request, claim.holder if claim else self.new_holder(), task)
+        expected = self._expected.get(request.drive)
+        holder = expected.claim.holder if expected else self.new_holder()
+        attempt, wakes = DriveAttempt(request, holder, task), self._database.wakes
         try:
             await self._replace_older(attempt)
             async with self._limiter.slot(""):
-                wakes = await self._claimed_wakes(attempt, claim)
-                while wakes is not None:
+                claim = await self._claimed(attempt, expected)
+                while claim is not None:
                     await self._drive_once(attempt)
-                    wakes = await self._database.finish(request, attempt.holder, wakes)
+                    count = await wakes.finish(request, claim)
+                    claim = None if count is None else Claim(holder, count)
         except NotServed:
-            await self._database.give_back(request)
+            await wakes.release(request)
         finally:
-            self._claims.pop(request.drive, None)
+            self._expected.pop(request.drive, None)
             if self._attempts.get((request.space, request.agent)) is attempt:
                 del self._attempts[request.space, request.agent]
+            self._on_end()
 
-    async def _claimed_wakes(
-        self, attempt: DriveAttempt, claim: _InitialClaim | None
-    ) -> int | None:
-        if claim is not None and monotonic() - claim.since < self._intervals.heartbeat:
-            return 1
-        return await self._database.claim(attempt.request, self._worker, attempt.holder)
+    async def _claimed(self, attempt: DriveAttempt, expected: _Expected | None) -> Claim | None:
+        if expected is not None and monotonic() - expected.since < self._intervals.heartbeat:
+            return expected.claim
+        return await self._database.wakes.claim_drive(attempt.request, self._worker, attempt.holder)
 
     def running(self) -> list[DriveAttempt]:
         """The attempts that drive an agent at this moment."""

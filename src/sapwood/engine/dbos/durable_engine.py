@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AvailabilityListener
@@ -15,10 +16,12 @@ from sapwood.engine.dbos.drive_attempts import DriveAttempts
 from sapwood.engine.dbos.engine_database import EngineDatabase
 from sapwood.engine.dbos.heartbeat import Heartbeat
 from sapwood.engine.dbos.system_database import SystemDatabase
-from sapwood.engine.dbos.wake_requests import WakeRequest, new_drive_id
-from sapwood.engine.dbos.workers import new_worker_id
 from sapwood.engine.drives import DriveFunction, EngineError
 from sapwood.engine.limits import DriveLimits, Intervals
+from sapwood.engine.space_turns import SpaceTurns
+from sapwood.engine.wake_database import Claim
+from sapwood.engine.wake_requests import WakeRequest, new_drive_id
+from sapwood.engine.workers import new_worker_id
 
 __all__ = ["DbosEngine"]
 
@@ -35,6 +38,7 @@ class _Worker(Struct, frozen=True):
     attempts: DriveAttempts
     runtime: DbosRuntime
     heartbeat: asyncio.Task[None]
+    taking: asyncio.Task[None]
 
 
 class DbosEngine:
@@ -63,7 +67,9 @@ class DbosEngine:
         self._opening = asyncio.Lock()
         self._database: EngineDatabase | None = None
         self._worker: _Worker | None = None
-        self._starting: set[asyncio.Task[None]] = set()
+        self._starting: set[asyncio.Task[bool]] = set()
+        self._turns = SpaceTurns(self._limits, serves)
+        self._look = asyncio.Event()
         self._closed = False
 
     async def launch(self, drive: DriveFunction) -> None:
@@ -73,18 +79,21 @@ class DbosEngine:
         has a launched engine already.
         """
         database, name, loop = await self._opened(), new_worker_id(), LoopThread()
-        attempts = DriveAttempts(drive, name, database, self._limits.per_worker, self._intervals)
+        attempts = DriveAttempts(
+            drive, name, database, self._limits.per_worker, self._intervals, self._look.set
+        )
         try:
             await asyncio.to_thread(database.queue.create_queues, self._intervals)
-            await database.add_worker(name)
+            await database.wakes.add_worker(name)
             runtime = await loop.call(self._launch_runtime(database.system, name, attempts))
         except BaseException:
-            await database.remove_worker(name)
+            await database.wakes.remove_worker(name)
             await loop.stop()
             raise
         heartbeat = Heartbeat(name, database, attempts, runtime, self._intervals).run()
         task = asyncio.create_task(heartbeat, name="sapwood-engine-heartbeat")
-        self._worker = _Worker(name, loop, attempts, runtime, task)
+        taking = asyncio.create_task(self._take_until_closed(database), name="sapwood-engine-take")
+        self._worker = _Worker(name, loop, attempts, runtime, task, taking)
 
     async def wake(
         self, space: Space, agent: AgentId, *, model: str = "", user: str = "", delay: float = 0.0
@@ -102,7 +111,9 @@ class DbosEngine:
         elif self._worker and self._has_room(self._worker, space):
             await self._wake_here(database, self._worker, request)
         else:
-            await database.wake(request)
+            await database.wakes.wake(request)
+            if self._is_limited:
+                self._look.set()
 
     async def close(self) -> None:
         """Accepts no more work. Running drives are cancelled; other workers continue them."""
@@ -120,7 +131,7 @@ class DbosEngine:
                 raise EngineError.closed()
             if self._database is None:
                 self._database = await asyncio.to_thread(
-                    EngineDatabase, self._address, self._limits, self._on_availability
+                    EngineDatabase, self._address, self._on_availability
                 )
             return self._database
 
@@ -136,35 +147,95 @@ class DbosEngine:
         async def run_alarm(space: str, agent: str, model: str, user: str) -> None:
             await run_in_loop(home, self.wake(Space(space), AgentId(agent), model=model, user=user))
 
-        return DbosRuntime.launch(system, name, self._intervals, run_drive, run_alarm, self._serves)
+        return DbosRuntime.launch(system, name, run_drive, run_alarm)
+
+    @property
+    def _is_limited(self) -> bool:
+        return self._limits.counts_keys or bool(self._limits.share)
 
     def _has_room(self, worker: _Worker, space: Space) -> bool:
-        """Whether one more drive may start here without waiting in a queue.
+        """Whether one more drive may start here without waiting for its turn.
 
         Only a few may, so that other workers get their share. With limits per model, user or space,
-        none may, because the queues count those.
+        none may, because they are counted when a request that waits is claimed.
         """
-        limits = self._limits
-        limited = limits.per_model or limits.per_user or limits.per_space or limits.share
         if self._serves is not None and not self._serves(space):
             return False
         most = min(_MAX_STARTED_HERE, self._limits.per_worker)
-        return not limited and worker.attempts.started_here < most
+        return not self._is_limited and worker.attempts.started_here < most
 
     async def _wake_here(
         self, database: EngineDatabase, worker: _Worker, request: WakeRequest
     ) -> None:
         """Starts a drive here, which takes two commits. Cancelling cannot come between them."""
-        task = asyncio.create_task(_start_here(database, worker, request))
+        claim = Claim(worker.attempts.new_holder(), 1)
+        worker.attempts.expect(request, claim)
+
+        async def claimed() -> bool:
+            return await database.wakes.wake_here(request, worker.name, claim.holder)
+
+        await asyncio.shield(self._starts(worker, request, claimed))
+
+    def _starts(
+        self, worker: _Worker, request: WakeRequest, claimed: Callable[[], Awaitable[bool]]
+    ) -> asyncio.Task[bool]:
+        task = asyncio.create_task(_start_here(worker, request, claimed))
         self._starting.add(task)
         task.add_done_callback(self._starting.discard)
-        await asyncio.shield(task)
+        return task
+
+    # What waits
+
+    async def _take_until_closed(self, database: EngineDatabase) -> None:
+        while True:
+            self._look.clear()
+            try:
+                if worker := self._worker:
+                    await self._take(database, worker)
+            except EngineError as problem:
+                _log.info("Agents that wait are looked for when the database is back: %s", problem)
+            except Exception:  # whatever went wrong, the next look must come
+                _log.exception("A worker could not take the agents that wait.")
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._intervals.poll):
+                    await self._look.wait()
+
+    async def _take(self, database: EngineDatabase, worker: _Worker) -> None:
+        """Claims requests that wait, in turns of their spaces, while there are free places."""
+        running = worker.attempts.spaces()
+        free = self._limits.per_worker - running.total()
+        if free > 0:
+            waiting = await database.wakes.waiting(self._limits, free)
+            await self._turns.take(
+                waiting, running, lambda each: self._claim(database, worker, each)
+            )
+
+    async def _claim(self, database: EngineDatabase, worker: _Worker, waiting: WakeRequest) -> bool:
+        """Claims a request for a new drive. The drive begins while DBOS still records it."""
+        request = structs.replace(waiting, drive=new_drive_id())
+        holder = worker.attempts.new_holder()
+        worker.attempts.expect(request, Claim(holder, 0), is_queued=True)
+        claim: Claim | None = None
+        try:
+            claim = await database.wakes.claim(
+                waiting, request.drive, worker.name, holder, self._limits
+            )
+        finally:
+            if claim is None:
+                worker.attempts.forget(request)
+        if claim is None:
+            return False
+        worker.attempts.expect(request, claim, is_queued=True)
+        self._starts(worker, request, _is_claimed).add_done_callback(_log_problem)
+        return True
 
     async def _stop_worker(self, database: EngineDatabase, worker: _Worker) -> None:
         """Ends the worker and puts its drives back into the queues.
 
         The heartbeat goes on until the drives have ended, so that no worker takes them too early.
         """
+        worker.taking.cancel()
+        await asyncio.wait([worker.taking])
         await asyncio.gather(*self._starting, return_exceptions=True)
         await worker.attempts.close()
         worker.heartbeat.cancel()
@@ -175,22 +246,33 @@ class DbosEngine:
         await worker.loop.stop()
         try:
             started = await asyncio.to_thread(database.queue.started, worker.name)
-            await asyncio.to_thread(database.queue.requeue, started)
-            await database.remove_worker(worker.name)
+            await asyncio.to_thread(database.queue.end, started)
+            await database.wakes.release_all(worker.name)
+            await database.wakes.remove_worker(worker.name)
         except Exception as problem:  # closing goes on; other workers notice without this
             cause = getattr(problem, "orig", None) or problem
             _log.warning("Other workers take over some drives a little later: %s", cause)
 
 
-async def _start_here(database: EngineDatabase, worker: _Worker, request: WakeRequest) -> None:
-    holder = worker.attempts.new_holder()
-    worker.attempts.expect(request, holder)
+async def _start_here(
+    worker: _Worker, request: WakeRequest, claimed: Callable[[], Awaitable[bool]]
+) -> bool:
     started = False
     try:
-        if await database.wake_here(request, worker.name, holder):
+        if await claimed():
             worker.attempts.begin(request)
             await worker.loop.call(worker.runtime.start(request))
             started = True
     finally:
         if not started:
             worker.attempts.forget(request)
+    return started
+
+
+async def _is_claimed() -> bool:
+    return True
+
+
+def _log_problem(task: asyncio.Task[bool]) -> None:
+    if not task.cancelled() and (problem := task.exception()):
+        _log.warning("A drive runs that DBOS could not record: %s", problem)

@@ -1,38 +1,31 @@
-"""The engine's database as a process sees it that wakes agents, with or without a worker.
+"""The engine's database as a process sees it that has DBOS, with or without a worker."""
 
-Each asynchronous method is one transaction and returns when it is committed.
-"""
-
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import sqlalchemy as sa
-from msgspec.structs import replace
 from sqlalchemy.exc import SQLAlchemyError
 
 from sapwood.core.log_values import AvailabilityListener
 from sapwood.engine.dbos.dbos_logging import quiet_dbos_logging
 from sapwood.engine.dbos.drive_queue import DriveQueue
-from sapwood.engine.dbos.system_database import open_system_database
+from sapwood.engine.dbos.system_database import SystemDatabase, open_system_database
 from sapwood.engine.dbos.transaction_thread import TransactionThread
-from sapwood.engine.dbos.wake_requests import WakeRequest, WakeRequestTable, new_drive_id
-from sapwood.engine.dbos.workers import WorkerTable
 from sapwood.engine.drives import EngineError
-from sapwood.engine.limits import DriveLimits
+from sapwood.engine.wake_database import ADVISORY_LOCK, Row, WakeDatabase
+from sapwood.engine.wake_requests import WakeRequest
 
 __all__ = ["EngineDatabase"]
 
 
 class EngineDatabase:
-    """The open database: its tables, its queues and the thread that runs transactions.
+    """The open database: the wake requests, the queue, and the thread that runs transactions.
 
     Raises `EngineError` when it cannot be opened.
     """
 
     def __init__(
-        self,
-        address: str | Path,
-        limits: DriveLimits,
-        on_availability: AvailabilityListener | None = None,
+        self, address: str | Path, on_availability: AvailabilityListener | None = None
     ) -> None:
         quiet_dbos_logging()
         try:
@@ -41,28 +34,18 @@ class EngineDatabase:
             raise EngineError(
                 f"The engine's database could not be opened: {problem}. The log was not touched."
             ) from problem
-        self.queue = DriveQueue(self.system, limits)
-        self.requests = WakeRequestTable(self.system.prefix)
-        self.workers = WorkerTable(self.system.prefix)
-        self.on_availability = on_availability
+        self.queue = DriveQueue(self.system)
+        self._on_availability = on_availability
         self._transactions = TransactionThread(self.system.sql, on_availability)
+        self.wakes = WakeDatabase(_BatchedSql(self._transactions, self.system), self.system.prefix)
 
-    async def wake(self, request: WakeRequest) -> None:
-        """Records the wake; a new request is queued for any free worker."""
+    def wakes_of_heartbeat(self) -> WakeDatabase:
+        """The wake requests, in a thread of its own.
 
-        def add(connection: sa.Connection) -> None:
-            if self.requests.add(connection, request, None, None):
-                self.queue.enqueue(connection, request)
-
-        await self._transactions.run(add, request.space, request.agent)
-
-    async def wake_here(self, request: WakeRequest, worker: str, holder: str) -> bool:
-        """Records the wake. True if the request is new: `holder` claimed it and must start it."""
-        return await self._transactions.run(
-            lambda connection: self.requests.add(connection, request, worker, holder),
-            request.space,
-            request.agent,
-        )
+        A heartbeat must not wait behind the transactions of many agents.
+        """
+        transactions = TransactionThread(self.system.sql, self._on_availability)
+        return WakeDatabase(_BatchedSql(transactions, self.system), self.system.prefix)
 
     async def wake_later(self, request: WakeRequest, delay: float) -> None:
         """Schedules a wake after so many seconds."""
@@ -70,42 +53,38 @@ class EngineDatabase:
             lambda connection: self.queue.schedule_wake(connection, request, delay)
         )
 
-    async def claim(self, request: WakeRequest, worker: str, holder: str) -> int | None:
-        """Makes this holder the one that drives. Returns its wakes, None if it lost the request."""
-        return await self._transactions.run(
-            lambda connection: self.requests.claim(connection, request, worker, holder),
-            request.space,
-            request.agent,
-        )
-
-    async def finish(self, request: WakeRequest, holder: str, wakes: int) -> int | None:
-        """Deletes the request, or returns the new count if more wakes have arrived."""
-        return await self._transactions.run(
-            lambda connection: self.requests.finish(connection, request, holder, wakes),
-            request.space,
-            request.agent,
-        )
-
-    async def give_back(self, request: WakeRequest) -> None:
-        """Queues the request once more, with another drive, for a worker that serves its space."""
-        successor = replace(request, drive=new_drive_id())
-
-        def reassign(connection: sa.Connection) -> None:
-            if self.requests.reassign(connection, request, successor.drive):
-                self.queue.enqueue(connection, successor)
-
-        await self._transactions.run(reassign, request.space, request.agent)
-
-    async def add_worker(self, worker: str) -> None:
-        """Makes a worker known to the others."""
-        await self._transactions.run(lambda connection: self.workers.add(connection, worker))
-
-    async def remove_worker(self, worker: str) -> None:
-        """Removes a worker from the list."""
-        await self._transactions.run(lambda connection: self.workers.remove(connection, worker))
-
     async def close(self) -> None:
         """Finishes the transactions that were given and closes all connections."""
         await self._transactions.close()
         self.queue.close()
         self.system.sql.dispose()
+
+
+class _BatchedSql:
+    """Runs the statements of many agents together, in a few transactions."""
+
+    def __init__(self, transactions: TransactionThread, system: SystemDatabase) -> None:
+        self._transactions = transactions
+        self._is_postgres = system.schema is not None
+        self._statements: dict[str, sa.TextClause] = {}
+
+    async def run(
+        self, sql: str, values: Mapping[str, object], *, alone: bool = False
+    ) -> Sequence[Row]:
+        """Returns the rows."""
+        statement = self._statements.setdefault(sql, sa.text(sql))
+
+        def work(connection: sa.Connection) -> Sequence[Row]:
+            if alone and self._is_postgres:
+                lock = sa.text("SELECT pg_advisory_xact_lock(:number)")
+                connection.execute(lock, {"number": ADVISORY_LOCK})
+            result = connection.execute(statement, dict(values))
+            return list(result.fetchall()) if result.returns_rows else []
+
+        # Without an order it comes before all that lock rows, so that no two wait for each other.
+        order = () if alone else (str(values.get("space", "")), str(values.get("agent", "")))
+        return await self._transactions.run(work, *order)
+
+    async def close(self) -> None:
+        """Finishes the statements that were given, and ends the thread."""
+        await self._transactions.close()

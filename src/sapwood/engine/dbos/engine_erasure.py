@@ -1,22 +1,18 @@
-"""Deletes what the durable engine has of an agent: its wake requests, and the inputs of drives."""
+"""Deletes what DBOS has of an agent: the inputs of its drives."""
 
-import sqlite3
-from contextlib import closing
-
-import sqlalchemy as sa
 from dbos import DBOSClient, DBOSPortableJSONSerializer
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine.dbos.dbos_logging import quiet_dbos_logging
-from sapwood.engine.dbos.system_database import engine_file, find_system_database
+from sapwood.engine.dbos.system_database import find_system_database
 
-__all__ = ["erase_from_engine", "scrub_engine"]
+__all__ = ["erase_workflows"]
 
 _PAGE = 1_000
 
 
-def erase_from_engine(address: str, space: Space, agent: AgentId) -> None:
-    """Deletes the agent from the tables of the engine, if there are any.
+def erase_workflows(address: str, space: Space, agent: AgentId) -> None:
+    """Deletes the agent from the tables of DBOS, if there are any.
 
     A drive that runs finds no work any more, and stores nothing at its end.
     """
@@ -31,25 +27,12 @@ def erase_from_engine(address: str, space: Space, agent: AgentId) -> None:
         retry_connection_errors=False,
         lazy=True,
     )
-    of_agent = f"DELETE FROM {system.prefix}bells WHERE space = :space AND agent = :agent"
     try:
-        with system.sql.begin() as connection:
-            connection.execute(sa.text(of_agent), {"space": space, "agent": agent})
         if workflows := _workflows(client, space, agent):
             client.delete_workflows(workflows)
     finally:
         client.destroy()
         system.sql.dispose()
-
-
-def scrub_engine(address: str) -> None:
-    """Writes an SQLite file of the engine again without deleted rows, and empties its WAL file."""
-    file = engine_file(address)
-    if file is None or not file.exists():
-        return
-    with closing(sqlite3.connect(file, timeout=10.0, isolation_level=None)) as connection:
-        connection.execute("VACUUM")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _workflows(client: DBOSClient, space: Space, agent: AgentId) -> list[str]:

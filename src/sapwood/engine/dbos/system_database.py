@@ -17,22 +17,17 @@ from msgspec import Struct
 from sqlalchemy import event
 
 from sapwood.engine.drives import EngineError
+from sapwood.engine.wake_requests import SCHEMA, SQLITE_SETTINGS, TABLES, engine_file
 from sapwood.private_files import lock_held
 
 __all__ = [
-    "SCHEMA",
     "SystemDatabase",
-    "engine_file",
     "find_system_database",
     "open_system_database",
 ]
 
-SCHEMA = "sapwood_engine"
-
 _SQLITE_SETTINGS = (
-    "PRAGMA busy_timeout = 30000",
-    "PRAGMA journal_mode = WAL",
-    "PRAGMA synchronous = NORMAL",
+    *SQLITE_SETTINGS,
     "PRAGMA foreign_keys = ON",
     "PRAGMA cache_size = -256",  # else each of ten connections keeps 2 MB of a small file
 )
@@ -40,22 +35,6 @@ _POSTGRES_SETTINGS = (
     "SET synchronous_commit TO off",
     "SET idle_in_transaction_session_timeout TO '60s'",
 )
-_TABLES = (
-    """CREATE TABLE IF NOT EXISTS {prefix}bells (
-        space TEXT NOT NULL,
-        agent TEXT NOT NULL,
-        drive TEXT NOT NULL,
-        model TEXT NOT NULL,
-        account TEXT NOT NULL,
-        rings BIGINT NOT NULL,
-        worker TEXT,
-        holder TEXT,
-        PRIMARY KEY (space, agent))""",
-    """CREATE TABLE IF NOT EXISTS {prefix}workers (
-        worker TEXT PRIMARY KEY,
-        beats BIGINT NOT NULL)""",
-)
-_NAMES = ("bells", "workers")
 _ADVISORY_LOCK = 5_970_271_301  # any number that no other program uses
 
 
@@ -83,15 +62,6 @@ def open_system_database(address: str | Path) -> SystemDatabase:
     if file is None:
         raise EngineError(f"There is no durable engine for '{text}'. Use LocalEngine with it.")
     return _open_sqlite(file)
-
-
-def engine_file(address: str | Path) -> Path | None:
-    """The engine's SQLite file beside the log at this address; None for PostgreSQL and memory."""
-    text = str(address)
-    if text == ":memory:" or "://" in text:
-        return None
-    log = Path(text).expanduser()
-    return log.with_name(f"{log.stem}.engine{log.suffix}")
 
 
 def find_system_database(address: str | Path) -> SystemDatabase | None:
@@ -160,14 +130,14 @@ def _postgres_engine(dsn: str, pool_size: int) -> sa.Engine:
 
 def _create_tables(system: SystemDatabase) -> None:
     """Creates our own tables, unless they exist: a worker may not have the right to create."""
-    if all(sa.inspect(system.sql).has_table(name, schema=system.schema) for name in _NAMES):
+    if all(sa.inspect(system.sql).has_table(name, schema=system.schema) for name in TABLES):
         return
     with system.sql.begin() as connection:
         if system.schema:
             lock = sa.text("SELECT pg_advisory_xact_lock(:number)")
             connection.execute(lock, {"number": _ADVISORY_LOCK})
             connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {system.schema}"))
-        for table in _TABLES:
+        for table in TABLES.values():
             connection.execute(sa.text(table.format(prefix=system.prefix)))
 
 

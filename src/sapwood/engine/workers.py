@@ -13,27 +13,36 @@ from functools import cache
 from pathlib import Path
 from time import monotonic
 
-import sqlalchemy as sa
 from msgspec import Struct
 
 __all__ = [
     "FailureDetector",
-    "WorkerTable",
+    "is_of_one_process",
     "new_worker_id",
     "process_has_ended",
     "process_is_running",
 ]
 
 
-def new_worker_id() -> str:
+_OF_ONE_PROCESS = "p"
+"""Begins the last part of the id of a process without DBOS. A random number has no such letter."""
+
+
+def new_worker_id(*, of_one_process: bool = False) -> str:
     """A unique id that shows where the worker runs.
 
     Its parts are the host, the machine start, the process number, and a random number with the
-    moment at which the process started.
+    moment at which the process started. `of_one_process` is for the engine without DBOS.
     """
     pid, (_, started) = os.getpid(), _process_status(os.getpid())
-    name = f"{uuid.uuid4().hex[:12]}s{started}"
+    kind = _OF_ONE_PROCESS if of_one_process else ""
+    name = f"{kind}{uuid.uuid4().hex[:12]}s{started}"
     return f"{socket.gethostname()}-{_process_namespace()}-{pid}-{name}"
+
+
+def is_of_one_process(worker: str) -> bool:
+    """Whether the worker is a process without DBOS."""
+    return worker.rpartition("-")[2].startswith(_OF_ONE_PROCESS)
 
 
 def process_has_ended(worker: str) -> bool:
@@ -79,46 +88,6 @@ def _process_namespace() -> str:
     except OSError:
         return ""
     return hashlib.blake2b(f"{boot} {numbers}".encode(), digest_size=6).hexdigest()
-
-
-class WorkerTable:
-    """The SQL statements, one method each. They run inside the caller's transaction."""
-
-    def __init__(self, prefix: str) -> None:
-        table = f"{prefix}workers"
-        self._beat = sa.text(f"UPDATE {table} SET beats = beats + 1 WHERE worker = :worker")
-        self._add = sa.text(
-            f"INSERT INTO {table} (worker, beats) VALUES (:worker, 0) ON CONFLICT DO NOTHING"
-        )
-        self._all = sa.text(f"SELECT worker, beats FROM {table}")
-        self._remove = sa.text(f"DELETE FROM {table} WHERE worker = :worker")
-        self._remove_dead = sa.text(
-            f"DELETE FROM {table} WHERE worker = :worker AND beats = :beats"
-        )
-
-    def add(self, connection: sa.Connection, worker: str) -> None:
-        """Makes a worker known to the others."""
-        connection.execute(self._add, {"worker": worker})
-
-    def beat(self, connection: sa.Connection, worker: str) -> bool:
-        """Raises a worker's count. Returns False if others had removed it; it is added again."""
-        if connection.execute(self._beat, {"worker": worker}).rowcount:
-            return True
-        self.add(connection, worker)
-        return False
-
-    def all(self, connection: sa.Connection) -> dict[str, int]:
-        """The count of every worker."""
-        return {row.worker: row.beats for row in connection.execute(self._all)}
-
-    def remove(self, connection: sa.Connection, worker: str) -> None:
-        """Removes a worker from the list."""
-        connection.execute(self._remove, {"worker": worker})
-
-    def remove_dead(self, connection: sa.Connection, worker: str, beats: int) -> bool:
-        """Removes a worker whose count is still `beats`. True for only one of all who try."""
-        values = {"worker": worker, "beats": beats}
-        return bool(connection.execute(self._remove_dead, values).rowcount)
 
 
 class _Sighting(Struct):

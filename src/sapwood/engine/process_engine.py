@@ -1,0 +1,409 @@
+"""The engine of a process that drives its agents itself, beside any number of other processes.
+
+It needs no server, no worker and no library but that of the log's database. A process claims the
+wake request of an agent before it drives it, shows by a heartbeat that it is alive, and takes the
+requests of processes that died. Workers with DBOS use the same requests.
+"""
+
+import asyncio
+import itertools
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from contextvars import Context
+from pathlib import Path
+
+from msgspec import Struct
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log_values import AvailabilityListener
+from sapwood.engine.drives import DriveFunction, EngineError, NotServed, drive_with_retries
+from sapwood.engine.limits import DriveLimits, Intervals
+from sapwood.engine.space_turns import SpaceTurns
+from sapwood.engine.wake_database import Claim, WakeDatabase, open_wake_database
+from sapwood.engine.wake_requests import WakeRequest, new_drive_id
+from sapwood.engine.workers import (
+    FailureDetector,
+    is_of_one_process,
+    new_worker_id,
+    process_has_ended,
+    process_is_running,
+)
+
+__all__ = ["ProcessEngine"]
+
+_Key = tuple[Space, AgentId]
+_log = logging.getLogger("sapwood.engine")
+
+
+class _Held(Struct, eq=False):
+    """An agent whose request this process has claimed.
+
+    `woken` counts the wakes of this process, `seen` those that a drive has begun after. `timers`
+    are wakes of later. `task` drives the agent; without one, only timers hold it. While `changing`,
+    the request is being claimed or deleted at this moment.
+    """
+
+    request: WakeRequest
+    claim: Claim
+    woken: int = 0
+    seen: int = 0
+    timers: int = 0
+    changing: bool = False
+    task: asyncio.Task[None] | None = None
+
+
+class ProcessEngine:
+    """Drives agents in this process, and continues those of processes that died.
+
+    `address` is the log's: a path or `postgresql://…`. A process that only wakes agents need not
+    launch its engine. `serves` says of which spaces this process takes work that others left, by
+    default of all. `recover` is awaited after a process was found dead: it wakes the agents for
+    which that process had no time to record a wake.
+    """
+
+    def __init__(
+        self,
+        address: str | Path,
+        limits: DriveLimits | None = None,
+        *,
+        intervals: Intervals | None = None,
+        on_availability: AvailabilityListener | None = None,
+        serves: Callable[[Space], bool] | None = None,
+        recover: Callable[["ProcessEngine"], Awaitable[object]] | None = None,
+    ) -> None:
+        self._address = address
+        self._limits = limits or DriveLimits()
+        self._intervals = intervals or Intervals()
+        self._on_availability = on_availability
+        self._recover = recover
+        self._serves = serves
+        self._turns = SpaceTurns(self._limits, serves)
+        self._opening = asyncio.Lock()
+        self._taking = asyncio.Lock()
+        self._database: WakeDatabase | None = None
+        self._drive: DriveFunction | None = None
+        self._closed = False
+        self._worker = new_worker_id(of_one_process=True)
+        self._numbers = itertools.count(1)
+        self._detector = FailureDetector(self._intervals.dead_after, self._intervals.heartbeat)
+        self._held: dict[_Key, _Held] = {}
+        self._timers: set[asyncio.TimerHandle] = set()
+        self._background: set[asyncio.Task[None]] = set()
+        self._ending: dict[_Key, asyncio.Task[None]] = {}
+        self._unrecorded: dict[_Key, WakeRequest] = {}
+        self._left: set[_Key] = set()
+        self._unheld: dict[_Key, Claim] = {}
+        self._look = asyncio.Event()
+        self._has_workers = False
+        self._is_first_beat = True
+
+    async def launch(self, drive: DriveFunction) -> None:
+        """Starts to drive agents, first those that other processes left.
+
+        Raises `EngineError` if the database cannot be opened, or the engine is closed.
+        """
+        database = await self._opened()
+        await database.add_worker(self._worker)
+        self._drive = drive
+        await self._beat(database)  # so that it knows who else there is
+        for work in (self._beat_until_closed(database), self._take_until_closed(database)):
+            self._in_background(work)
+
+    async def wake(
+        self, space: Space, agent: AgentId, *, model: str = "", user: str = "", delay: float = 0.0
+    ) -> None:
+        """Drives this agent soon, or after `delay` seconds.
+
+        An agent that is being driven is driven once more after that. An engine that is not
+        launched leaves the wake, without the delay, to one that is. Raises `EngineError` when the
+        database does not answer or the engine is closed.
+        """
+        database = await self._opened()
+        request = WakeRequest(space, agent, new_drive_id(), model, user)
+        held = self._held.get((space, agent))
+        if held is not None:
+            self._wake_held(held, delay)
+        elif self._drive is not None and self._has_room(space):
+            await self._wake_here(database, request, delay)
+        else:
+            await database.wake(request)
+            self._left.add((space, agent))
+            self._look.set()
+
+    async def close(self) -> None:
+        """Accepts no more work. Running drives are cancelled; other processes continue them."""
+        self._closed = True
+        database, self._database = self._database, None
+        for timer in self._timers:
+            timer.cancel()
+        drives = [held.task for held in self._held.values() if held.task]
+        tasks = {*drives, *self._ending.values(), *self._background} - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if database is None:
+            return
+        try:
+            for request in self._unrecorded.values():
+                await database.wake(request)
+            if self._drive is not None:
+                await database.release_all(self._worker)
+                await database.remove_worker(self._worker)
+        except EngineError as problem:  # the others notice without this
+            _log.warning("Other processes take over some agents a little later: %s", problem)
+        finally:
+            await database.close()
+
+    async def _opened(self) -> WakeDatabase:
+        async with self._opening:
+            if self._closed:
+                raise EngineError.closed()
+            if self._database is None:
+                self._database = await open_wake_database(self._address, self._on_availability)
+            return self._database
+
+    def _in_background(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    # Wakes of this process
+
+    def _has_room(self, space: Space) -> bool:
+        """Whether an agent can be claimed without looking at what waits."""
+        limits = self._limits
+        limited = limits.counts_keys or limits.share
+        is_served = self._serves is None or self._serves(space)
+        return is_served and not limited and len(self._held) < limits.per_worker
+
+    async def _wake_here(self, database: WakeDatabase, request: WakeRequest, delay: float) -> None:
+        """Claims a new request and drives. Cancelling cannot come between the two."""
+        held = self._hold(request, self._new_holder())
+
+        async def claim() -> None:
+            is_new = False
+            try:
+                is_new = await database.wake_here(request, self._worker, held.claim.holder)
+            finally:
+                held.changing = False
+                if is_new:
+                    self._wake_held(held, delay)
+                else:  # another process has it, or it waits
+                    self._let_go(held)
+                    self._left.add((request.space, request.agent))
+                    self._look.set()
+
+        task = asyncio.ensure_future(claim())
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        await asyncio.shield(task)
+
+    def _hold(self, request: WakeRequest, holder: str) -> _Held:
+        """Enters an agent whose request is about to be claimed."""
+        held = _Held(request, Claim(holder, 1), changing=True)
+        self._held[request.space, request.agent] = held
+        return held
+
+    def _wake_held(self, held: _Held, delay: float) -> None:
+        if delay <= 0:
+            held.woken += 1
+            self._start(held)
+            return
+
+        def wake() -> None:
+            self._timers.discard(timer)
+            if self._is_held(held):
+                held.timers -= 1
+                self._wake_held(held, 0.0)
+
+        held.timers += 1
+        timer = asyncio.get_running_loop().call_later(delay, wake)
+        self._timers.add(timer)
+
+    def _start(self, held: _Held) -> None:
+        if held.task is None and not held.changing and not self._closed:
+            # The drive must not inherit the context of the task that woke the agent.
+            work = self._drive_until_done(held)
+            held.task = asyncio.get_running_loop().create_task(work, context=Context())
+
+    async def _drive_until_done(self, held: _Held) -> None:
+        drive, database, request = self._drive, await self._opened(), held.request
+        assert drive is not None
+        if older := self._ending.pop((request.space, request.agent), None):
+            await asyncio.wait([older], timeout=self._intervals.grace)
+        try:
+            while held.seen != held.woken:
+                held.seen = held.woken
+                pauses = self._intervals.retry_after
+                await drive_with_retries(drive, request.space, request.agent, pauses)
+                if held.seen == held.woken and not held.timers:
+                    await self._finish(database, held)
+            self._look.set()
+        except NotServed:
+            self._drop(held)
+            with suppress(EngineError):  # the heartbeat finds it when the database answers
+                await database.release(request)
+        finally:
+            held.task = None
+
+    async def _finish(self, database: WakeDatabase, held: _Held) -> None:
+        """Deletes the request, unless the agent was woken meanwhile, here or elsewhere."""
+        held.changing = True
+        try:
+            wakes = await database.finish(held.request, held.claim)
+        except EngineError as problem:  # the heartbeat finds it when the database answers
+            _log.info("The request of agent '%s' is kept: %s", held.request.agent, problem)
+            return
+        finally:
+            held.changing = False
+        if wakes is None:
+            self._let_go(held)
+        else:
+            held.claim = Claim(held.claim.holder, wakes)
+            held.woken += 1
+
+    def _let_go(self, held: _Held) -> None:
+        """Forgets an agent whose request is not ours, and records the wakes since then anew."""
+        self._drop(held)
+        if held.woken == held.seen and not held.timers:
+            return
+        held.seen, held.timers, of = held.woken, 0, held.request
+        again = WakeRequest(of.space, of.agent, new_drive_id(), of.model, of.user)
+        self._unrecorded[of.space, of.agent] = again
+        self._in_background(self._record(again))
+
+    async def _record(self, request: WakeRequest) -> None:
+        while True:
+            try:
+                await (await self._opened()).wake(request)
+                break
+            except EngineError:
+                await asyncio.sleep(self._intervals.heartbeat)
+        key = (request.space, request.agent)
+        self._unrecorded.pop(key, None)
+        self._left.add(key)
+        self._look.set()
+
+    def _is_held(self, held: _Held) -> bool:
+        return self._held.get((held.request.space, held.request.agent)) is held
+
+    def _drop(self, held: _Held) -> None:
+        if self._is_held(held):
+            del self._held[held.request.space, held.request.agent]
+
+    def _new_holder(self) -> str:
+        return f"{self._worker}/{next(self._numbers)}"
+
+    # What waits
+
+    async def _take_until_closed(self, database: WakeDatabase) -> None:
+        while True:
+            self._look.clear()
+            try:
+                await self._take(database)
+            except EngineError as problem:
+                _log.info("Agents that wait are looked for when the database is back: %s", problem)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._intervals.poll):
+                    await self._look.wait()
+
+    async def _take(self, database: WakeDatabase) -> None:
+        """Claims requests that wait, in turns of their spaces, while there are free places.
+
+        Beside workers, only those of agents that were woken here: workers take the others.
+        """
+        free = self._limits.per_worker - len(self._held)
+        if free <= 0:
+            return
+        waiting = await database.waiting(self._limits, free)
+        if self._has_workers:
+            waiting = [each for each in waiting if (each.space, each.agent) in self._left]
+        running = Counter(space for space, _ in self._held)
+        await self._turns.take(waiting, running, lambda each: self._claim(database, each))
+
+    async def _claim(self, database: WakeDatabase, waiting: WakeRequest) -> bool:
+        key = (waiting.space, waiting.agent)
+        if key in self._held:
+            return False
+        request = WakeRequest(*key, new_drive_id(), waiting.model, waiting.user)
+        held, claim = self._hold(request, self._new_holder()), None
+        try:
+            claim = await database.claim(
+                waiting, request.drive, self._worker, held.claim.holder, self._limits
+            )
+        finally:
+            held.changing = False
+            if claim is None:
+                self._let_go(held)
+        if claim is None:
+            return False
+        held.claim = claim
+        self._left.discard(key)
+        self._wake_held(held, 0.0)
+        return True
+
+    # Other processes
+
+    async def _beat_until_closed(self, database: WakeDatabase) -> None:
+        while True:
+            try:
+                await self._beat(database)
+            except EngineError:
+                self._detector.start_over()  # no process could beat
+            except Exception:  # whatever went wrong, the next beat must come
+                _log.exception("The heartbeat of the engine failed.")
+            await asyncio.sleep(self._intervals.heartbeat)
+
+    async def _beat(self, database: WakeDatabase) -> None:
+        before = dict(self._held)
+        if not await database.beat(self._worker):
+            _log.warning("This process was away so long that others took over its agents.")
+        self._compare(before, await database.claimed(self._worker))
+        beats = await database.workers()
+        silent = self._detector.dead(beats)
+        dead = {each: count for each, count in silent.items() if not process_is_running(each)}
+        dead |= {each: count for each, count in beats.items() if process_has_ended(each)}
+        alive = beats.keys() - dead.keys()
+        self._has_workers = not all(is_of_one_process(each) for each in alive)
+        if self._has_workers:  # which also tidy up what DBOS stored
+            dead = {each: count for each, count in dead.items() if is_of_one_process(each)}
+        buried = [each for each in dead if await database.remove_dead(each, dead[each])]
+        if buried or self._is_first_beat:
+            self._is_first_beat = False
+            await database.release_orphans()
+            self._look.set()
+        if buried and self._recover is not None:
+            self._in_background(self._recovered(self._recover))
+
+    async def _recovered(self, recover: Callable[["ProcessEngine"], Awaitable[object]]) -> None:
+        try:
+            await recover(self)
+        except Exception as problem:
+            _log.warning("Not every agent with work to do could be woken: %s", problem)
+
+    def _compare(
+        self, before: dict[_Key, _Held], claimed: dict[_Key, tuple[WakeRequest, Claim]]
+    ) -> None:
+        """Ends the drives that others took, and notes the wakes by other processes."""
+        for key, held in before.items():
+            if held.changing or not self._is_held(held):
+                continue
+            _, claim = claimed.get(key, (None, None))
+            if claim is None or claim.holder != held.claim.holder:
+                self._drop(held)
+                held.woken = held.seen
+                if held.task is not None:
+                    self._ending[key] = held.task
+                    held.task.cancel()
+            elif held.task is None and (claim.wakes > held.claim.wakes or not held.timers):
+                held.claim = claim
+                self._wake_held(held, 0.0)
+        unheld = {key: found for key, found in claimed.items() if key not in self._held}
+        for key, (request, claim) in unheld.items():
+            if self._unheld.get(key) == claim:  # the answer to its claim was lost
+                held = self._hold(request, claim.holder)
+                held.claim, held.changing = claim, False
+                self._wake_held(held, 0.0)
+        self._unheld = {key: claim for key, (_, claim) in unheld.items()}
