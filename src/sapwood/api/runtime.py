@@ -104,9 +104,13 @@ class Runtime:
         *,
         spaces: str | Sequence[str] | None = None,
         limits: DriveLimits | None = None,
+        for_workers: bool = False,
     ) -> "Runtime":
-        """Returns the same runtime for another database, for other spaces, or with other limits."""
-        options = self._options
+        """Returns the same runtime for another database, for other spaces, or with other limits.
+
+        With `for_workers` it has the engine of `sapwood worker`, if that is installed.
+        """
+        options = structs.replace(self._options, for_workers=for_workers)
         if spaces is not None:
             options = structs.replace(options, spaces=SpacePattern.of(spaces))
         if limits is not None:

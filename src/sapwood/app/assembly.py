@@ -26,7 +26,7 @@ from sapwood.app.space_runners import SpacePattern, SpaceRunners
 from sapwood.config.api_keys import keys_file
 from sapwood.config.config_file import Config, McpServer, config_file, spans_address
 from sapwood.config.folders import config_folder, data_folder
-from sapwood.core.ids import AgentId
+from sapwood.core.ids import AgentId, Space
 from sapwood.core.model_calls import Failure
 from sapwood.models import Models
 from sapwood.models.model_routes import resolve
@@ -139,13 +139,11 @@ async def worker(
     spaces = spaces or SpacePattern((connection.space,))
     limits = configured_limits(config)
     limits = limits.shared() if spaces.has_several else limits
-    engine = engine_for(
-        config,
-        connection,
-        limits,
-        lambda space: runners.serves(space),
-        for_workers=True,
-    )
+
+    def serves(space: Space) -> bool:
+        return runners.serves(space)
+
+    engine = engine_for(config, connection, limits, serves, for_workers=True)
 
     def make(of: Connection, engine_of_space: Engine) -> AgentRunner:
         of.folder = space_folder(config, of.space, own=own)

@@ -73,8 +73,8 @@ def engine_for(
             space = connection.space if connection else Space(config.space)
 
             async def recover(engine: Engine) -> None:
-                if connection is not None:
-                    await wake_all(connection.log, engine, [space])
+                if connection is not None:  # what waits for a person is left to who asked
+                    await wake_all(connection.log, engine, [space], parked=False)
 
             return ProcessEngine(
                 config.address,

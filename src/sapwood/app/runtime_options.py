@@ -42,6 +42,7 @@ class RuntimeOptions(Struct, frozen=True):
     engine: Engine | None
     commands: bool
     params: TurnParams | None
+    for_workers: bool = False
 
 
 def runtime_options(
@@ -85,7 +86,7 @@ async def started_runners(
     models, secrets = await _models(options, stack)
     spaces = options.spaces or SpacePattern((connection.space,))
     limits = options.limits or DriveLimits()
-    engine = options.engine or _engine(connection, limits, spaces)
+    engine = options.engine or _engine(connection, limits, spaces, options.for_workers)
 
     def make(of: Connection, engine_of_space: Engine) -> AgentRunner:
         toolbox = _toolbox(options, of)
@@ -123,7 +124,9 @@ async def _models(
     return models, keys
 
 
-def _engine(connection: Connection, limits: DriveLimits, spaces: SpacePattern) -> Engine:
+def _engine(
+    connection: Connection, limits: DriveLimits, spaces: SpacePattern, for_workers: bool
+) -> Engine:
     limits = limits.shared() if spaces.has_several else limits
     if not connection.address:  # a log that the caller opened
         return LocalEngine(limits)
@@ -133,7 +136,7 @@ def _engine(connection: Connection, limits: DriveLimits, spaces: SpacePattern) -
         engine=configured.engine,
         temporal=configured.temporal,
     )
-    return engine_for(config, connection, limits, spaces.covers)
+    return engine_for(config, connection, limits, spaces.covers, for_workers=for_workers)
 
 
 def _toolbox(options: RuntimeOptions, connection: Connection) -> Toolbox:

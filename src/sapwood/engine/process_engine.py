@@ -13,13 +13,14 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from contextvars import Context
 from pathlib import Path
+from time import monotonic
 
 from msgspec import Struct
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AvailabilityListener
 from sapwood.engine.drives import DriveFunction, EngineError, NotServed, drive_with_retries
-from sapwood.engine.limits import DriveLimits, Intervals
+from sapwood.engine.limits import DriveLimits, Intervals, KeyLimiter
 from sapwood.engine.space_turns import SpaceTurns
 from sapwood.engine.wake_database import Claim, WakeDatabase, open_wake_database
 from sapwood.engine.wake_requests import WakeRequest, new_drive_id
@@ -32,6 +33,9 @@ from sapwood.engine.workers import (
 )
 
 __all__ = ["ProcessEngine"]
+
+_LEFT_TO_WORKERS = 10.0
+"""Seconds for which a process lets workers take an agent that was woken elsewhere."""
 
 _Key = tuple[Space, AgentId]
 _log = logging.getLogger("sapwood.engine")
@@ -80,6 +84,7 @@ class ProcessEngine:
         self._recover = recover
         self._serves = serves
         self._turns = SpaceTurns(self._limits, serves)
+        self._places = KeyLimiter(self._limits.per_worker)
         self._opening = asyncio.Lock()
         self._taking = asyncio.Lock()
         self._database: WakeDatabase | None = None
@@ -94,6 +99,7 @@ class ProcessEngine:
         self._ending: dict[_Key, asyncio.Task[None]] = {}
         self._unrecorded: dict[_Key, WakeRequest] = {}
         self._left: set[_Key] = set()
+        self._seen_waiting: dict[_Key, float] = {}
         self._unheld: dict[_Key, Claim] = {}
         self._look = asyncio.Event()
         self._has_workers = False
@@ -176,7 +182,13 @@ class ProcessEngine:
         limits = self._limits
         limited = limits.counts_keys or limits.share
         is_served = self._serves is None or self._serves(space)
-        return is_served and not limited and len(self._held) < limits.per_worker
+        return is_served and not limited and self._places_taken().total() < limits.per_worker
+
+    def _places_taken(self) -> Counter[Space]:
+        """How many agents of each space are driven here. Those that wait for a timer take none."""
+        return Counter(
+            space for (space, _), held in self._held.items() if held.task or held.changing
+        )
 
     async def _wake_here(self, database: WakeDatabase, request: WakeRequest, delay: float) -> None:
         """Claims a new request and drives. Cancelling cannot come between the two."""
@@ -236,8 +248,10 @@ class ProcessEngine:
         try:
             while held.seen != held.woken:
                 held.seen = held.woken
-                pauses = self._intervals.retry_after
-                await drive_with_retries(drive, request.space, request.agent, pauses)
+                async with self._places.slot(""):  # timers may have ended together
+                    await drive_with_retries(
+                        drive, request.space, request.agent, self._intervals.retry_after
+                    )
                 if held.seen == held.woken and not held.timers:
                     await self._finish(database, held)
             self._look.set()
@@ -312,16 +326,26 @@ class ProcessEngine:
     async def _take(self, database: WakeDatabase) -> None:
         """Claims requests that wait, in turns of their spaces, while there are free places.
 
-        Beside workers, only those of agents that were woken here: workers take the others.
+        Beside workers, only those of agents that were woken here: workers take the others, unless
+        they serve other spaces.
         """
-        free = self._limits.per_worker - len(self._held)
+        running = self._places_taken()
+        free = self._limits.per_worker - running.total()
         if free <= 0:
             return
         waiting = await database.waiting(self._limits, free)
         if self._has_workers:
-            waiting = [each for each in waiting if (each.space, each.agent) in self._left]
-        running = Counter(space for space, _ in self._held)
+            waiting = self._ours(waiting)
         await self._turns.take(waiting, running, lambda each: self._claim(database, each))
+
+    def _ours(self, waiting: list[WakeRequest]) -> list[WakeRequest]:
+        """Those that were woken here, and those that no worker has taken for a while."""
+        now, before = monotonic(), self._seen_waiting
+        self._seen_waiting = since = {
+            (each.space, each.agent): before.get((each.space, each.agent), now) for each in waiting
+        }
+        ours = self._left | {key for key in since if now - since[key] > _LEFT_TO_WORKERS}
+        return [each for each in waiting if (each.space, each.agent) in ours]
 
     async def _claim(self, database: WakeDatabase, waiting: WakeRequest) -> bool:
         key = (waiting.space, waiting.agent)
@@ -357,7 +381,7 @@ class ProcessEngine:
             await asyncio.sleep(self._intervals.heartbeat)
 
     async def _beat(self, database: WakeDatabase) -> None:
-        before = dict(self._held)
+        before = {key: held for key, held in self._held.items() if not held.changing}
         if not await database.beat(self._worker):
             _log.warning("This process was away so long that others took over its agents.")
         self._compare(before, await database.claimed(self._worker))
@@ -387,6 +411,7 @@ class ProcessEngine:
         self, before: dict[_Key, _Held], claimed: dict[_Key, tuple[WakeRequest, Claim]]
     ) -> None:
         """Ends the drives that others took, and notes the wakes by other processes."""
+        self._ending = {key: task for key, task in self._ending.items() if not task.done()}
         for key, held in before.items():
             if held.changing or not self._is_held(held):
                 continue

@@ -56,16 +56,22 @@ def these(spaces: Iterable[Space]) -> Spaces:
 
 
 async def wake_all(
-    log: WorkingAgents, engine: WakingEngine, spaces: Iterable[Space] | Spaces
+    log: WorkingAgents,
+    engine: WakingEngine,
+    spaces: Iterable[Space] | Spaces,
+    *,
+    parked: bool = True,
 ) -> int:
     """Wakes every agent of these spaces that has work to do; returns how many there were.
+
+    Without `parked`, not those whose tool call waits for the answer of a person.
 
     A space that cannot be read, such as an encrypted one whose key is missing, is logged and left.
     """
     woken = 0
     async for space in (spaces if callable(spaces) else these(spaces))():
         try:
-            woken += await _wake_space(log, engine, space)
+            woken += await _wake_space(log, engine, space, parked)
         except LogAway:
             raise
         except LogError as problem:
@@ -73,16 +79,17 @@ async def wake_all(
     return woken
 
 
-async def _wake_space(log: WorkingAgents, engine: WakingEngine, space: Space) -> int:
+async def _wake_space(log: WorkingAgents, engine: WakingEngine, space: Space, parked: bool) -> int:
     woken, last = 0, None
     while page := await log.working(space, after=last, limit=_PAGE):
+        wanted = [found for found in page if parked or not found.asking]
         await asyncio.gather(
             *(
                 engine.wake(space, found.agent, model=found.model, user=found.owner)
-                for found in page
+                for found in wanted
             )
         )
-        woken += len(page)
+        woken += len(wanted)
         last = page[-1].agent
     return woken
 

@@ -193,7 +193,8 @@ async def _start(
     limits = described.limits or configured_limits(config)
     if at_once is not None:
         limits = structs.replace(limits, per_worker=at_once)
-    runtime = described.on(Sapwood(connection), spaces=spaces or None, limits=limits)
+    wood = Sapwood(connection)
+    runtime = described.on(wood, spaces=spaces or None, limits=limits, for_workers=True)
     await stack.enter_async_context(runtime)
 
 
