@@ -6,8 +6,9 @@ Ours: several agents run at once, and each gets one prompt after the other. A tu
 the model calls a tool, the tool returns, the model answers; model and tool return at once. It
 includes everything: the prompt is committed, the agent is woken and driven, every event is in the
 log, and the drive is recorded. Bare: the same number of workflows of three empty steps, with the
-same concurrency. Both run alternately; ours must reach at least half of the rate. With one agent,
-the time of a turn is all overhead. On SQLite and on PostgreSQL.
+same concurrency. Both run alternately; ours must reach a part of the rate. With one agent, the
+time of a turn is all overhead. On SQLite and on PostgreSQL, in a process that drives its agents
+itself and in a worker with DBOS.
 
 Idle: a `sapwood worker` on a database whose agents were all driven once and now sleep.
 
@@ -36,6 +37,7 @@ from bench.runtime_engines import (
     dbos,
     measure_delay,
     measure_waiting,
+    process,
     temporal,
 )
 from bench.runtime_idle import measure_idle
@@ -127,7 +129,7 @@ async def our_turns(
 ) -> AsyncGenerator[OurTurns]:
     """New agents, run as by `sapwood worker` but with a model in memory."""
     connection = await connect(address)
-    engine = (kind or dbos("DBOS", address, Config().workers)).make()
+    engine = (kind or process(address, Config().workers)).make()
     running = AgentRunner(connection, engine, PlannedModel(plan), Looking())
     system = await asyncio.to_thread(open_system_database, address)
     try:
@@ -175,28 +177,31 @@ async def measure_bare(address: str, at_once: int, workflows: int) -> float:
         return await timed(bare.one, bare.settle, at_once, workflows)
 
 
-def measure(ours: str, bare: str, agents: int, turns: int, rounds: int) -> Turns:
+def measure(ours: str, bare: str, agents: int, turns: int, rounds: int, kind: EngineKind) -> Turns:
     """Measures both alternately, each on its own database."""
     found = Turns(agents, [], [])
     for _ in range(rounds):
-        found.ours.append(asyncio.run(measure_ours(ours, agents, turns)))
+        found.ours.append(asyncio.run(measure_ours(ours, agents, turns, kind)))
         found.bare.append(asyncio.run(measure_bare(bare, agents, turns)))
     return found
 
 
-def report(kind: str, ours: str, bare: str, quick: bool) -> list[float]:
-    """Prints the rates for each number of agents; returns the ratios."""
+def report(database: str, ours: str, bare: str, quick: bool) -> list[float]:
+    """Prints the rates of both engines for each number of agents; returns the ratios."""
     ratios: list[float] = []
-    for agents in QUICK_AGENTS if quick else AGENTS:
-        turns = 2 * agents if quick else max(200, 2 * agents)
-        found = measure(ours, bare, agents, max(turns, 30), rounds=1 if quick else 3)
-        ratios.append(found.ratio)
-        a_second, bare_a_second = statistics.median(found.ours), statistics.median(found.bare)
-        print(
-            f"{kind}, {agents:>3} agents: {a_second:4.0f} turns/s ({1000 / a_second:5.1f} ms each),"
-            f" bare DBOS {bare_a_second:4.0f} workflows/s, {found.ratio:.2f} of bare",
-            flush=True,
-        )
+    at_once = Config().workers
+    for kind in (process(ours, at_once), dbos("a worker", ours, at_once)):
+        for agents in QUICK_AGENTS if quick else AGENTS:
+            turns = max(2 * agents, 30) if quick else max(200, 2 * agents)
+            found = measure(ours, bare, agents, turns, 1 if quick else 3, kind)
+            ratios.append(found.ratio)
+            a_second, bare_a_second = statistics.median(found.ours), statistics.median(found.bare)
+            print(
+                f"{database}, {agents:>3} agents in {kind.name}: {a_second:4.0f} turns/s"
+                f" ({1000 / a_second:5.1f} ms each), bare DBOS {bare_a_second:4.0f} workflows/s,"
+                f" {found.ratio:.2f} of bare",
+                flush=True,
+            )
     return ratios
 
 

@@ -66,9 +66,10 @@ async def bare_workflows(address: str, steps: int) -> AsyncGenerator[BareWorkflo
 
 
 async def all_recorded(system: SystemDatabase) -> None:
-    """Waits until no workflow waits or runs."""
+    """Waits until no agent waits or is driven, and no workflow runs."""
     query = sa.text(
-        f"SELECT count(*) FROM {system.prefix}workflow_status WHERE status IN {_IN_FLIGHT}"
+        f"SELECT (SELECT count(*) FROM {system.prefix}bells) + (SELECT count(*)"
+        f" FROM {system.prefix}workflow_status WHERE status IN {_IN_FLIGHT})"
     )
 
     def left() -> int:

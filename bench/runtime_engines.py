@@ -20,10 +20,20 @@ from sapwood.config.config_file import TemporalConfig
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import DriveLimits
 from sapwood.engine.dbos import DbosEngine
+from sapwood.engine.process_engine import ProcessEngine
 from sapwood.engine.temporal import TemporalEngine
 from sapwood.runtime.scheduler import Engine
 
-__all__ = ["Delay", "EngineKind", "Waiting", "dbos", "measure_delay", "measure_waiting", "temporal"]
+__all__ = [
+    "Delay",
+    "EngineKind",
+    "Waiting",
+    "dbos",
+    "measure_delay",
+    "measure_waiting",
+    "process",
+    "temporal",
+]
 
 _SPACE = Space("bench")
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -40,6 +50,12 @@ class EngineKind(Struct, frozen=True):
 def dbos(name: str, address: str, at_once: int) -> EngineKind:
     """DBOS beside the log of this address."""
     return EngineKind(name, lambda: DbosEngine(address, DriveLimits(per_worker=at_once)))
+
+
+def process(address: str, at_once: int) -> EngineKind:
+    """The engine of a process beside the log of this address."""
+    limits = DriveLimits(per_worker=at_once)
+    return EngineKind("a process", lambda: ProcessEngine(address, limits))
 
 
 def temporal(address: str, server: int, at_once: int) -> EngineKind:
