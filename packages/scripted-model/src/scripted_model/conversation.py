@@ -138,6 +138,8 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     """Whether the client requires thinking before the reply."""
     wants_compaction: bool = False
     """Whether the request asks for a summary by a feature of the API, not by its text."""
+    reported: JsonObject = {}
+    """What the API reports about the request, as fields of its response."""
 
     @property
     def prompt(self) -> str:

@@ -38,6 +38,7 @@ def prepare_reply(
     request: ModelRequest,
     reply: Reply,
     *,
+    name: str,
     usage: TokenUsage,
     ids: IdGenerator,
     new_call_id: Callable[[ModelRequest, IdGenerator], str],
@@ -54,7 +55,7 @@ def prepare_reply(
     given = usage if reply.usage is None else usage.scaled(reply.usage)
     return PreparedReply(
         request=request,
-        name=ids.hexadecimal(),
+        name=name,
         parts=parts,
         stop=stop,
         usage=structs.replace(given, output=out, thinking=thought),

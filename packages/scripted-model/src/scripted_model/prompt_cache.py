@@ -140,8 +140,8 @@ class PrefixCache:
             known += 1
         for key in keys:
             self._memory.keep(key, now + _PREFIX_LIFETIME)
-        read = known * _STEP
-        return TokenUsage(total, read if read >= self.minimum else 0)
+        read = known * _STEP if known * _STEP >= self.minimum else 0
+        return TokenUsage(total, read, total - read)
 
 
 def _ends(scope: str, segments: Sequence[Segment]) -> Iterator[_End]:

@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from scripted_model.cache_diagnosis import CacheDiagnosis
 from scripted_model.conversation import ModelRequest
 from scripted_model.delivery import OutcomeRecorder, deliver_failure, deliver_stream, deliver_whole
 from scripted_model.directives import ScriptError
@@ -109,6 +110,7 @@ class RequestHandler:
         self._ids = IdGenerator()
         self._breakpoint_cache = BreakpointCache(options.cache_minimum)
         self._prefix_cache = PrefixCache(options.cache_minimum)
+        self._diagnosis = CacheDiagnosis()
         # A reply function may wait for the test. Other requests go on meanwhile.
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="scripted-model-script")
 
@@ -120,6 +122,7 @@ class RequestHandler:
         """Empties the caches."""
         self._breakpoint_cache.clear()
         self._prefix_cache.clear()
+        self._diagnosis.clear()
 
     async def handle(self, http_request: HttpRequest, response: HttpResponse) -> None:
         """Handles one request and records its outcome."""
@@ -259,9 +262,12 @@ class RequestHandler:
     def _prepare(self, exchange: _Exchange, request: ModelRequest, reply: Reply) -> PreparedReply:
         usage = self._record_usage(exchange.wire, exchange.post, request)
         created = int(time.time())
+        name = self._ids.hexadecimal()
+        found = self._diagnosis.report(exchange.wire.name, exchange.post, name)
         return prepare_reply(
-            request,
+            structs.replace(request, reported={**request.reported, **found}),
             reply,
+            name=name,
             usage=usage,
             ids=self._ids,
             new_call_id=exchange.wire.new_call_id,

@@ -1,14 +1,17 @@
-"""Functions that both APIs of OpenAI share: errors, and rules for functions. Pure."""
+"""Functions that both APIs of OpenAI share: errors, rules for functions and for caching. Pure."""
 
 import re
 from collections.abc import Iterator
 
 from scripted_model.json_schema import schema_problem, strict_schema_problem
-from scripted_model.json_values import Json, JsonObject, decode, is_object, text_at
+from scripted_model.json_values import Json, JsonObject, decode, is_object, object_at, text_at
+from scripted_model.prepared_reply import PreparedReply
 from scripted_model.signatures import IdGenerator
 from scripted_model.wires.wire import ErrorResponse, Shape, Violation, retry_headers
 
 __all__ = [
+    "cache_violations",
+    "cache_writes",
     "error_of",
     "error_response",
     "failure_code",
@@ -24,6 +27,9 @@ __all__ = [
 ]
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]+")
+# Models whose cache has breakpoints, options and a price of what is written to it.
+_BREAKPOINTS = re.compile(r"gpt-(?:5\.[6-9]|[6-9])")
+_LONGEST_KEY = 64
 _MESSAGES = {
     429: "Rate limit reached for requests. Please try again later.",
     500: "The server had an error while processing your request. Sorry about that!",
@@ -107,6 +113,35 @@ def length_violations(value: Json, most: int, path: str) -> Iterator[Violation]:
             path,
             "string_above_max_length",
         )
+
+
+def cache_violations(
+    body: JsonObject, options: Shape, lifetimes: tuple[str, ...]
+) -> Iterator[Violation]:
+    """Yields the broken rules for the settings of the prompt cache."""
+    if body.get("prompt_cache_key") is not None:
+        yield from length_violations(body["prompt_cache_key"], _LONGEST_KEY, "prompt_cache_key")
+    if body.get("prompt_cache_options") is None:
+        return
+    name = "prompt_cache_options"
+    given = object_at(body, name)
+    if not _BREAKPOINTS.match(text_at(body, "model")):
+        yield Violation(
+            f"Unsupported parameter: '{name}' is not supported with this model.",
+            name,
+            "unsupported_parameter",
+        )
+    yield from shape_violations(given, options, name)
+    for field, values in (("mode", ("implicit", "explicit")), ("ttl", lifetimes)):
+        if field in given and given[field] not in values:
+            yield Violation(
+                f"Invalid value for '{name}.{field}'.", f"{name}.{field}", "invalid_value"
+            )
+
+
+def cache_writes(prepared: PreparedReply) -> int:
+    """The tokens written to the cache, as far as the model reports them."""
+    return prepared.usage.cache_write if _BREAKPOINTS.match(prepared.request.model) else 0
 
 
 def function_violations(function: JsonObject, path: str) -> Iterator[Violation]:

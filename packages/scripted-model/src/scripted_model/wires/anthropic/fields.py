@@ -11,6 +11,7 @@ __all__ = [
     "BLOCKS",
     "CACHE_CONTROL",
     "CUSTOM_TOOL",
+    "DIAGNOSTICS",
     "MESSAGES",
     "NESTED",
     "RESULT_BLOCKS",
@@ -89,6 +90,7 @@ SOURCES = shapes(
     }
 )
 CACHE_CONTROL = shape("type! ttl")
+DIAGNOSTICS = shape("previous_message_id")
 THINKING = shapes(
     {
         "enabled": "type! budget_tokens! block_binding display",

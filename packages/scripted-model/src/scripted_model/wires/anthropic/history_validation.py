@@ -7,8 +7,9 @@ from itertools import zip_longest
 from msgspec import Struct
 
 from scripted_model.json_values import JsonObject, is_integer, object_at, objects_at, text_at
-from scripted_model.signatures import signed_text
+from scripted_model.wires.anthropic.compaction_validation import wants_compaction
 from scripted_model.wires.anthropic.fields import THINKING
+from scripted_model.wires.anthropic.preserved_thinking import blocks_of, signed_thinking
 from scripted_model.wires.wire import Post, Violation
 
 __all__ = ["order_violations", "thinking_violations", "tool_result_violations"]
@@ -29,10 +30,11 @@ def order_violations(post: Post) -> Iterator[Violation]:
             "messages.0: role 'system' must follow a 'user' message; use the top-level `system` "
             "parameter for instructions that hold from the start"
         )
-    if roles[0] != "user":
+    first = blocks_of(messages[0].get("content"))[:1]
+    if roles[0] != "user" and not (first and first[0].get("type") == "compaction"):
         yield Violation('messages: first message must use the "user" role')
     yield from _system_violations(roles)
-    if roles[-1] == "assistant" and post.action == "reply":
+    if roles[-1] == "assistant" and post.action == "reply" and not wants_compaction(post):
         yield from _prefill_violations(post, messages[-1])
 
 
@@ -189,12 +191,12 @@ def _setting_violations(thinking: JsonObject, body: JsonObject) -> Iterator[Viol
 def _signature_violations(block: JsonObject, path: str) -> Iterator[Violation]:
     match block.get("type"):
         case "thinking":
-            signed = signed_text("anthropic", text_at(block, "signature"))
+            signed = signed_thinking(text_at(block, "signature"))
             # A client that omits the display of thinking gets the signature with an empty text.
-            if signed is None or text_at(block, "thinking") not in (signed, ""):
+            if signed is None or text_at(block, "thinking") not in (signed[0], ""):
                 yield Violation(f"{path}: Invalid `signature` in `thinking` block")
         case "redacted_thinking":
-            if signed_text("anthropic", text_at(block, "data")) is None:
+            if signed_thinking(text_at(block, "data")) is None:
                 yield Violation(f"{path}: Invalid `data` in `redacted_thinking` block")
         case _:
             pass

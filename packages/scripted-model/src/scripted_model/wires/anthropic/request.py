@@ -1,10 +1,9 @@
 """Converts a request of the Messages API to a `ModelRequest` and to cache segments. Pure."""
 
-from collections.abc import Iterator
-
 from scripted_model.conversation import (
     MessagePart,
     ModelRequest,
+    Role,
     Text,
     Thinking,
     Tool,
@@ -24,6 +23,12 @@ from scripted_model.json_values import (
     text_at,
 )
 from scripted_model.usage import Segment
+from scripted_model.wires.anthropic.compaction_validation import wants_compaction
+from scripted_model.wires.anthropic.preserved_thinking import (
+    blocks_of,
+    transformations,
+    without_cache_control,
+)
 from scripted_model.wires.wire import Post
 
 __all__ = ["cache_segments", "parse_request"]
@@ -45,7 +50,7 @@ def parse_request(post: Post) -> ModelRequest:
         model=text_at(body, "model"),
         system="\n\n".join(filter(None, map(_text_of, system))),
         messages=merge_messages(
-            ("assistant" if message.get("role") == "assistant" else "user", _parts(message, names))
+            (_role(message), _parts(message, names))
             for message in messages
             if message.get("role") != "system"
         ),
@@ -58,7 +63,17 @@ def parse_request(post: Post) -> ModelRequest:
         limit=limit if is_integer(limit) else None,
         schema=_schema(body),
         must_think=object_at(body, "thinking").get("type") == "enabled",
+        wants_compaction=wants_compaction(post),
+        reported=transformations(post),
     )
+
+
+def _role(message: JsonObject) -> Role:
+    """The role of a message. A summary that stands alone is read as the user's."""
+    blocks = blocks_of(message.get("content"))
+    if len(blocks) == 1 and blocks[0].get("type") == "compaction":
+        return "user"
+    return "assistant" if message.get("role") == "assistant" else "user"
 
 
 def _names_of_calls(messages: list[JsonObject]) -> dict[str, str]:
@@ -71,7 +86,7 @@ def _names_of_calls(messages: list[JsonObject]) -> dict[str, str]:
 
 
 def _parts(message: JsonObject, names: dict[str, str]) -> list[MessagePart]:
-    parts = (_part(block, names) for block in _blocks(message.get("content")))
+    parts = (_part(block, names) for block in blocks_of(message.get("content")))
     return [part for part in parts if part is not None]
 
 
@@ -88,6 +103,8 @@ def _part(block: JsonObject, names: dict[str, str]) -> MessagePart | None:
             call = text_at(block, "tool_use_id")
             text = _text_of(block.get("content"))
             return ToolResult(call, names.get(call, ""), text, block.get("is_error") is True)
+        case "compaction":
+            return Text(text_at(block, "content"))
         case "image" | "document" as kind:
             return Text(f"[{kind}]")
         case _:
@@ -95,14 +112,7 @@ def _part(block: JsonObject, names: dict[str, str]) -> MessagePart | None:
 
 
 def _text_of(content: Json) -> str:
-    return "\n".join(text_at(block, "text") for block in _blocks(content) if "text" in block)
-
-
-def _blocks(content: Json) -> list[JsonObject]:
-    """Returns the blocks of a content. A string is the short form of one text block."""
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return objects(content)
+    return "\n".join(text_at(block, "text") for block in blocks_of(content) if "text" in block)
 
 
 def _schema(body: JsonObject) -> JsonObject | None:
@@ -114,12 +124,12 @@ def cache_segments(post: Post) -> list[Segment]:
     """Returns tools, system and messages, one segment per block, with its breakpoint."""
     body = post.body
     found = [_segment(tool, b"tool") for tool in objects_at(body, "tools")]
-    found += [_segment(block, b"system") for block in _blocks(body.get("system"))]
+    found += [_segment(block, b"system") for block in blocks_of(body.get("system"))]
     # If these change, only the cache of tools and system stays valid.
     salt = encode([body.get("tool_choice"), body.get("thinking")])
     for message in objects_at(body, "messages"):
         role = text_at(message, "role").encode()
-        found += [_segment(block, role + salt) for block in _blocks(message.get("content"))]
+        found += [_segment(block, role + salt) for block in blocks_of(message.get("content"))]
     if found and (ttl := _cache_ttl(body)) is not None:
         last = found[-1]
         found[-1] = Segment(last.data, ttl, last.salt)
@@ -129,21 +139,9 @@ def cache_segments(post: Post) -> list[Segment]:
 def _segment(block: JsonObject, salt: bytes) -> Segment:
     ttls = [_cache_ttl(block), *(_cache_ttl(inner) for inner in objects(block.get("content")))]
     ttl = next((ttl for ttl in ttls if ttl is not None), None)
-    return Segment(encode(block if ttl is None else _without_cache_control(block)), ttl, salt)
+    return Segment(encode(block if ttl is None else without_cache_control(block)), ttl, salt)
 
 
 def _cache_ttl(tree: JsonObject) -> str | None:
     control = tree.get("cache_control")
     return (text_at(control, "ttl") or "5m") if is_object(control) else None
-
-
-def _without_cache_control(block: JsonObject) -> JsonObject:
-    """Returns the block without breakpoints: moving one does not change the cached text."""
-    bare = {name: value for name, value in block.items() if name != "cache_control"}
-    if isinstance(bare.get("content"), list):
-        bare["content"] = [_without_cache_control(inner) for inner in _inner(bare["content"])]
-    return bare
-
-
-def _inner(content: Json) -> Iterator[JsonObject]:
-    yield from objects(content)

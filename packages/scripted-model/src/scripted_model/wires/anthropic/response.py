@@ -7,8 +7,9 @@ from msgspec import structs
 from scripted_model.conversation import ModelRequest, ReplyPart, Text, Thinking, ToolCall
 from scripted_model.json_values import Json, JsonObject, decode, object_at
 from scripted_model.prepared_reply import Pieces, PreparedReply
-from scripted_model.signatures import IdGenerator, sign_text
+from scripted_model.signatures import IdGenerator
 from scripted_model.usage import TokenUsage
+from scripted_model.wires.anthropic.preserved_thinking import sign_summary, sign_thinking
 from scripted_model.wires.wire import (
     ErrorResponse,
     StreamEvent,
@@ -62,23 +63,32 @@ def token_count(total: int) -> JsonObject:
 
 def response_body(prepared: PreparedReply) -> JsonObject:
     """Returns the message."""
+    if prepared.request.wants_compaction:
+        return _message(prepared, [*_summary(prepared)], _stop(prepared), _usage_of(prepared))
     content: list[Json] = [_block(prepared, part) for part in prepared.parts]
-    return _message(prepared, content, _STOPS[prepared.stop], _usage(prepared.usage))
+    return _message(prepared, content, _stop(prepared), _usage_of(prepared))
 
 
 def stream_events(prepared: PreparedReply) -> Iterator[StreamEvent]:
     """Yields message_start, the blocks, message_delta and message_stop, and a ping early on."""
-    started = _usage(structs.replace(prepared.usage, output=1, thinking=0))
+    started = _usage_of(
+        structs.replace(prepared, usage=structs.replace(prepared.usage, output=1, thinking=0))
+    )
     yield _event("message_start", message=_message(prepared, [], None, started))
     pieces = Pieces.for_reply(prepared)
-    for index, part in enumerate(prepared.parts):
+    for index, block in enumerate(_summary(prepared)):  # it comes whole
+        yield _event(
+            "content_block_start", len(str(block["content"])), index=index, content_block=block
+        )
+        yield _event("content_block_stop", index=index)
+    for index, part in enumerate(() if prepared.request.wants_compaction else prepared.parts):
         yield _event("content_block_start", index=index, content_block=_opening(part))
         if index == 0:
             yield _event("ping")
         yield from _deltas(prepared, part, index, pieces)
         yield _event("content_block_stop", index=index)
-    delta: JsonObject = {"stop_reason": _STOPS[prepared.stop], "stop_sequence": None}
-    usage = _usage(prepared.usage)
+    delta: JsonObject = {"stop_reason": _stop(prepared), "stop_sequence": None}
+    usage = _usage_of(prepared)
     usage.pop("service_tier")
     yield _event("message_delta", closing=True, delta=delta, usage=usage)
     yield _event("message_stop", closing=True)
@@ -88,7 +98,7 @@ def _message(
     prepared: PreparedReply, content: list[Json], stop: str | None, usage: JsonObject
 ) -> JsonObject:
     return {
-        "id": f"msg_01{prepared.ids.letters(22)}",
+        "id": f"msg_01{prepared.name[:22]}",
         "type": "message",
         "role": "assistant",
         "model": prepared.request.model,
@@ -96,7 +106,21 @@ def _message(
         "stop_reason": stop,
         "stop_sequence": None,
         "usage": usage,
+        **prepared.request.reported,
     }
+
+
+def _stop(prepared: PreparedReply) -> str:
+    return "compaction" if _summary(prepared) else _STOPS[prepared.stop]
+
+
+def _summary(prepared: PreparedReply) -> list[JsonObject]:
+    """The block with the summary that was asked for. There is none unless the model finished it."""
+    request = prepared.request
+    text = "".join(part.text for part in prepared.parts if isinstance(part, Text))
+    if not request.wants_compaction or prepared.stop != "end" or not text.strip():
+        return []
+    return [{"type": "compaction", "content": text, "signature": sign_summary(request.body, text)}]
 
 
 def _block(prepared: PreparedReply, part: ReplyPart) -> JsonObject:
@@ -108,7 +132,7 @@ def _block(prepared: PreparedReply, part: ReplyPart) -> JsonObject:
             return {
                 "type": "thinking",
                 "thinking": shown,
-                "signature": sign_text("anthropic", text),
+                "signature": sign_thinking(prepared.request.body, text),
             }
         case ToolCall(id=call, name=name, args=args):
             return {"type": "tool_use", "id": call, "name": name, "input": decode(args)}
@@ -135,7 +159,12 @@ def _deltas(
             if not _is_omitted(prepared):
                 for piece in pieces.of(text):
                     yield _delta(index, len(piece), type="thinking_delta", thinking=piece)
-            yield _delta(index, 0, type="signature_delta", signature=sign_text("anthropic", text))
+            yield _delta(
+                index,
+                0,
+                type="signature_delta",
+                signature=sign_thinking(prepared.request.body, text),
+            )
         case ToolCall(args=args):
             yield _delta(index, 0, type="input_json_delta", partial_json="")
             for piece in pieces.of(args):
@@ -152,6 +181,15 @@ def _event(name: str, chars: int = 0, *, closing: bool = False, **data: Json) ->
 
 def _is_omitted(prepared: PreparedReply) -> bool:
     return object_at(prepared.request.body, "thinking").get("display") == "omitted"
+
+
+def _usage_of(prepared: PreparedReply) -> JsonObject:
+    """The usage. That of a summary is an iteration of its own, and there is no reply to count."""
+    counts = _usage(prepared.usage)
+    if not prepared.request.wants_compaction:
+        return counts
+    call: JsonObject = {name: count for name, count in counts.items() if name.endswith("tokens")}
+    return {**_usage(TokenUsage(0)), "iterations": [{"type": "compaction", **call}]}
 
 
 def _usage(usage: TokenUsage) -> JsonObject:
@@ -172,7 +210,7 @@ def _usage(usage: TokenUsage) -> JsonObject:
 
 
 def invalid_request_error(violation: Violation, ids: IdGenerator) -> ErrorResponse:
-    return _error_response(violation.status, violation.message, ids)
+    return _error_response(violation.status, violation.message, ids, code=violation.code)
 
 
 def wrong_key_error(ids: IdGenerator) -> ErrorResponse:
@@ -201,17 +239,22 @@ def _message_for(status: int) -> str:
     return _MESSAGES.get(status, f"The script asked for status {status}.")
 
 
-def _error(status: int, message: str) -> JsonObject:
-    return {"type": _KINDS.get(status, "api_error"), "message": message}
+def _error(status: int, message: str, code: str | None = None) -> JsonObject:
+    details: JsonObject = {"details": {"error_code": code}} if code else {}
+    return {"type": _KINDS.get(status, "api_error"), "message": message, **details}
 
 
 def _error_response(
-    status: int, message: str, ids: IdGenerator, headers: dict[str, str] | None = None
+    status: int,
+    message: str,
+    ids: IdGenerator,
+    headers: dict[str, str] | None = None,
+    code: str | None = None,
 ) -> ErrorResponse:
     request = f"req_011{ids.letters(21)}"
     body: JsonObject = {
         "type": "error",
-        "error": _error(status, message),
+        "error": _error(status, message, code),
         "request_id": request,
     }
     return ErrorResponse(status, body, {"request-id": request, **(headers or {})})

@@ -15,9 +15,14 @@ from scripted_model.json_values import (
     objects_at,
     text_at,
 )
+from scripted_model.wires.anthropic.compaction_validation import (
+    binding_violations,
+    compaction_violations,
+)
 from scripted_model.wires.anthropic.fields import (
     CACHE_CONTROL,
     CUSTOM_TOOL,
+    DIAGNOSTICS,
     NESTED,
     SERVER_TOOLS,
     TOOL_CHOICES,
@@ -68,6 +73,18 @@ def top_level_violations(post: Post) -> Iterator[Violation]:
         yield Violation("messages: at least one message is required")
     yield from _system_violations(post.body.get("system"))
     yield from _temperature_violations(post)
+    yield from _diagnostics_violations(post.body.get("diagnostics"))
+
+
+def _diagnostics_violations(diagnostics: Json) -> Iterator[Violation]:
+    if diagnostics is None:
+        return
+    if not is_object(diagnostics):
+        yield Violation("diagnostics: Input should be a valid dictionary")
+    elif (unknown := DIAGNOSTICS.unknown(diagnostics)) is not None:
+        yield Violation(f"diagnostics.{unknown}: Extra inputs are not permitted")
+    elif not isinstance(diagnostics.get("previous_message_id"), str | None):
+        yield Violation("diagnostics.previous_message_id: Input should be a valid string")
 
 
 def _field_violations(post: Post) -> Iterator[Violation]:
@@ -227,9 +244,11 @@ _RULES: tuple[Callable[[Post], Iterator[Violation]], ...] = (
     top_level_violations,
     tool_violations,
     message_violations,
+    compaction_violations,
     order_violations,
     tool_result_violations,
     thinking_violations,
+    binding_violations,
     cache_control_violations,
 )
 

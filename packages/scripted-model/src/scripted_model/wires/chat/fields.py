@@ -7,6 +7,7 @@ where it is installed.
 from scripted_model.wires.wire import shape, shapes
 
 __all__ = [
+    "CACHE_OPTIONS",
     "CALLS",
     "CUSTOM",
     "CUSTOM_CALL",
@@ -29,6 +30,7 @@ TOP = shape(
     "stream_options temperature tool_choice tools top_logprobs top_p user verbosity "
     "web_search_options"
 )
+CACHE_OPTIONS = shape("mode ttl")
 MESSAGES = shapes(
     {
         "developer system user": "role! content! name",

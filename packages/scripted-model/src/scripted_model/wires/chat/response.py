@@ -6,8 +6,8 @@ from scripted_model.conversation import ModelRequest, Text, ToolCall
 from scripted_model.json_values import Json, JsonObject, object_at
 from scripted_model.prepared_reply import Pieces, PreparedReply
 from scripted_model.signatures import IdGenerator
-from scripted_model.usage import TokenUsage
 from scripted_model.wires.openai import (
+    cache_writes,
     error_of,
     error_response,
     failure_code,
@@ -57,7 +57,7 @@ def response_body(prepared: PreparedReply) -> JsonObject:
     return {
         **_frame(prepared, "chat.completion"),
         "choices": [choice],
-        "usage": _usage(prepared.usage),
+        "usage": _usage(prepared),
         "system_fingerprint": "fp_scripted",
     }
 
@@ -81,7 +81,7 @@ def stream_events(prepared: PreparedReply) -> Iterator[StreamEvent]:
             number += 1
     yield _chunk(response_object, {}, stop=_STOPS[prepared.stop])
     if counts:
-        usage: JsonObject = {**response_object, "choices": [], "usage": _usage(prepared.usage)}
+        usage: JsonObject = {**response_object, "choices": [], "usage": _usage(prepared)}
         yield plain_event(usage, closing=True)
     yield StreamEvent(b"data: [DONE]\n\n", closing=True)
 
@@ -140,12 +140,17 @@ def _takes_text(prepared: PreparedReply, call: ToolCall) -> bool:
     return tool is not None and tool.takes_text
 
 
-def _usage(usage: TokenUsage) -> JsonObject:
+def _usage(prepared: PreparedReply) -> JsonObject:
+    usage = prepared.usage
     return {
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,
         "total_tokens": usage.input + usage.output,
-        "prompt_tokens_details": {"cached_tokens": usage.cache_read, "audio_tokens": 0},
+        "prompt_tokens_details": {
+            "cached_tokens": usage.cache_read,
+            "cache_write_tokens": cache_writes(prepared),
+            "audio_tokens": 0,
+        },
         "completion_tokens_details": {
             "reasoning_tokens": usage.thinking,
             "audio_tokens": 0,

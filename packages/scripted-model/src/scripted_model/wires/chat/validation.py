@@ -14,6 +14,7 @@ from scripted_model.json_values import (
     text_at,
 )
 from scripted_model.wires.chat.fields import (
+    CACHE_OPTIONS,
     CALLS,
     CUSTOM,
     CUSTOM_CALL,
@@ -26,7 +27,12 @@ from scripted_model.wires.chat.fields import (
     TOOLS,
     TOP,
 )
-from scripted_model.wires.openai import function_violations, length_violations, shape_violations
+from scripted_model.wires.openai import (
+    cache_violations,
+    function_violations,
+    length_violations,
+    shape_violations,
+)
 from scripted_model.wires.wire import Post, Violation
 
 __all__ = ["first_violation"]
@@ -60,6 +66,7 @@ def top_level_violations(post: Post) -> Iterator[Violation]:
         )
     if not isinstance(body.get("model"), str):
         yield Violation("Invalid type for 'model': expected a string.", "model", "invalid_type")
+    yield from cache_violations(body, CACHE_OPTIONS, ("30m",))
     yield from _stream_violations(post)
     yield from _limit_violations(post)
     yield from _format_violations(post)

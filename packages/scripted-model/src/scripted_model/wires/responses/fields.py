@@ -8,6 +8,7 @@ from scripted_model.json_values import JsonObject, text_at
 from scripted_model.wires.wire import shape, shapes
 
 __all__ = [
+    "CACHE_OPTIONS",
     "ID_PREFIXES",
     "ITEMS",
     "NAMESPACE_TOOLS",
@@ -40,6 +41,7 @@ TOP_COUNT = shape(
     "model conversation input instructions parallel_tool_calls personality previous_response_id "
     "reasoning text tool_choice tools truncation"
 )
+CACHE_OPTIONS = shape("comparison_response_id mode prewarm ttl")
 _CALLER = "type! call_id! caller id"
 ITEMS = shapes(
     {

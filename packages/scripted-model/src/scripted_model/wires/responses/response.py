@@ -7,8 +7,8 @@ from scripted_model.conversation import ModelRequest, ReplyPart, Text, Thinking,
 from scripted_model.json_values import Json, JsonObject, items_at, object_at, objects_at
 from scripted_model.prepared_reply import Pieces, PreparedReply
 from scripted_model.signatures import IdGenerator, item_id, sign_text
-from scripted_model.usage import TokenUsage
 from scripted_model.wires.openai import (
+    cache_writes,
     error_of,
     error_response,
     failure_code,
@@ -63,16 +63,21 @@ def response_object(
         "tools": [],
         "top_p": 1.0,
         "truncation": body.get("truncation") or "disabled",
-        "usage": _usage(prepared.usage) if ended else None,
+        "usage": _usage(prepared) if ended else None,
         "user": None,
+        **(prepared.request.reported if ended else {}),
     }
 
 
-def _usage(usage: TokenUsage) -> JsonObject:
+def _usage(prepared: PreparedReply) -> JsonObject:
     """Returns the usage object."""
+    usage = prepared.usage
     return {
         "input_tokens": usage.input,
-        "input_tokens_details": {"cached_tokens": usage.cache_read, "cache_write_tokens": 0},
+        "input_tokens_details": {
+            "cached_tokens": usage.cache_read,
+            "cache_write_tokens": cache_writes(prepared),
+        },
         "output_tokens": usage.output,
         "output_tokens_details": {"reasoning_tokens": usage.thinking},
         "total_tokens": usage.input + usage.output,
@@ -198,7 +203,7 @@ def _compacted(prepared: PreparedReply, items: list[JsonObject]) -> JsonObject:
         "object": "response.compaction",
         "created_at": prepared.created,
         "output": output,
-        "usage": _usage(prepared.usage),
+        "usage": _usage(prepared),
     }
 
 

@@ -5,8 +5,14 @@ from itertools import zip_longest
 
 from scripted_model.json_values import Json, JsonObject, is_object, items_at, objects_at, text_at
 from scripted_model.signatures import item_id, read_item_id, signed_text
-from scripted_model.wires.openai import function_violations, length_violations, shape_violations
+from scripted_model.wires.openai import (
+    cache_violations,
+    function_violations,
+    length_violations,
+    shape_violations,
+)
 from scripted_model.wires.responses.fields import (
+    CACHE_OPTIONS,
     ID_PREFIXES,
     ITEMS,
     NAMESPACE_TOOLS,
@@ -57,6 +63,7 @@ def top_level_violations(post: Post) -> Iterator[Violation]:
         value = body.get(name)
         if is_object(value):
             yield from shape_violations(value, form, name)
+    yield from cache_violations(body, CACHE_OPTIONS, ("30m", "12h"))
     limit = body.get("max_output_tokens")
     if isinstance(limit, int) and limit < 16:
         yield Violation(
