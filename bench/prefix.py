@@ -36,6 +36,8 @@ TURNS = 200
 QUICK = 16
 CAP = 6_000
 HISTORIES = ("messages", "input", "contents")
+NOT_CACHED = frozenset({"diagnostics", "prompt_cache_options"})
+"""Fields after the history, which name the reply before and are no part of the prompt."""
 WORDS = "heron stork pine roof nest water reed wing feather patience".split()
 
 
@@ -52,7 +54,8 @@ class Sent(Struct, frozen=True):
         (name,) = [name for name in HISTORIES if name in fields]
         items = msgspec.json.decode(fields.pop(name), type=list[Raw])
         return cls(
-            {name: bytes(value) for name, value in fields.items()}, [bytes(each) for each in items]
+            {name: bytes(value) for name, value in fields.items() if name not in NOT_CACHED},
+            [bytes(each) for each in items],
         )
 
     def extends(self, earlier: "Sent") -> bool:
@@ -157,7 +160,7 @@ class Talk:
     async def _take(self, tally: Tally) -> None:
         new = [each for each in self._system.server.requests if each.number > self._taken]
         self._taken += len(new)
-        await tally.take(new)
+        await tally.take([each for each in new if not each.counts])
 
 
 async def converse(wire: str, turns: int) -> list[Tally]:

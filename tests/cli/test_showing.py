@@ -107,6 +107,7 @@ def test_programs_get_a_line_of_json_for_everything(capsys: pytest.CaptureFixtur
             "output": 5,
             "cache_read": 0,
             "cache_write": 0,
+            "cache_hour": 0,
             "cost_usd": 0.0,
         },
         "blocked": [],

@@ -97,6 +97,9 @@ class ContextConfig(Struct, frozen=True, forbid_unknown_fields=True):
     extend_summary: Annotated[
         bool, explained("Whether turns that leave the window are added to the summary.")
     ] = _DEFAULTS.extend_summary
+    provider_summary: Annotated[
+        bool, explained("Whether a provider that can writes the summaries of compactions itself.")
+    ] = _DEFAULTS.provider_summary
 
 
 class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -171,6 +171,7 @@ def first_settings(
         levels=context.levels,
         summary_cap=context.summary_cap,
         extend_summary=context.extend_summary,
+        provider_summary=context.provider_summary,
         summary_score=context.summary_score,
         budget_cost=config.budget.cost,
         budget_calls=config.budget.calls,

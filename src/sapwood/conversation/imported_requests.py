@@ -95,8 +95,8 @@ def _masked_part(part: MessagePart) -> MessagePart:
     match part:
         case File():
             return part
-        case Text(text):
-            return Text(mask_secrets(text))
+        case Text():
+            return Text(mask_secrets(part.text))
         case Thinking(text):
             return structs.replace(part, text=mask_secrets(text))
         case ToolCall(args=args):

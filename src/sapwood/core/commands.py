@@ -32,7 +32,7 @@ from sapwood.core.events import (
 )
 from sapwood.core.ids import AgentId, CommandId, EventRef, Origin, Passage, TurnRef
 from sapwood.core.lease import Lease
-from sapwood.core.model_calls import FailureKind
+from sapwood.core.model_calls import CallReport, FailureKind
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 from sapwood.core.tags import Entry, Tags
@@ -320,7 +320,8 @@ class CallModel(_Command, frozen=True):
     """Record the request that will be sent to a model: the view of the present state, by its hash.
 
     An `instruction` is sent after the history; a call with one belongs to no turn. `lost` is the
-    version of the call before, if the process that made it ended before the reply.
+    version of the call before, if the process that made it ended before the reply. `summarised` is
+    how many of the oldest turns the provider gets to write a summary of them itself.
     """
 
     model: str
@@ -331,12 +332,14 @@ class CallModel(_Command, frozen=True):
     instruction: str = ""
     offered: int = 0
     lost: int = 0
+    summarised: int = 0
 
 
 class AddReply(_InTurn, frozen=True):
     """Add the model's message to the open turn.
 
-    `asked` is the version of the model call that it answers; 0 for any.
+    `asked` is the version of the model call that it answers; 0 for any. `report` is what the
+    provider says about the call.
     """
 
     parts: tuple[ReplyPart, ...]
@@ -344,6 +347,7 @@ class AddReply(_InTurn, frozen=True):
     usage: Usage | None = None
     asked: int = 0
     ended: Ended = "done"
+    report: CallReport = CallReport()
 
 
 class StreamReply(_InTurn, frozen=True):
@@ -470,7 +474,9 @@ class Compact(_Command, frozen=True):
     """Replace the history except for the last `keep` turns by a summary.
 
     `of` is the tip at which the summary was written: the command is refused if turns were added
-    since. It also completes an open turn whose model asked to compact.
+    since. It also completes an open turn whose model asked to compact. `signer` and `signature` are
+    those of a provider that wrote the summary itself. `tokens` is the size of the turns that leave,
+    if the provider counted them.
     """
 
     summary: str
@@ -480,6 +486,9 @@ class Compact(_Command, frozen=True):
     model: str = ""
     usage: Usage | None = None
     of: TurnRef | None = None
+    signer: str = ""
+    signature: str = ""
+    tokens: int = 0
 
 
 class ExtendSummary(_Command, frozen=True):

@@ -82,6 +82,7 @@ class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
     """The tokens that a provider reported for one call, or the sum of several calls.
 
     `input` includes cached tokens. `cost` is in millionths of a dollar, 0 if the price is unknown.
+    `cache_hour` is the part of `cache_write` that is kept for an hour and costs more.
 
     >>> (Usage(input=1_200, output=80) + Usage(input=1_300, cache_read=1_200)).input
     2500
@@ -92,6 +93,7 @@ class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
     cache_read: int = 0
     cache_write: int = 0
     cost: int = 0
+    cache_hour: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -100,6 +102,7 @@ class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
             self.cache_read + other.cache_read,
             self.cache_write + other.cache_write,
             self.cost + other.cost,
+            self.cache_hour + other.cache_hour,
         )
 
 

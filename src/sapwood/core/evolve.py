@@ -139,6 +139,8 @@ def _applied(state: State, recorded: Recorded) -> State:
             return _open(state, lease=event.lease)
         case events.ModelCalled():
             return _called(state, recorded, event)
+        case events.CallReported():
+            return _last(state, dropped=event.dropped)
         case events.ReplyAdded():
             return _replied(state, event)
         case events.ReplyStreamed() | events.FileAdded():
@@ -345,9 +347,15 @@ def _unfocused(state: State, event: events.Unfocused) -> State:
 
 def _called(state: State, recorded: Recorded, event: events.ModelCalled) -> State:
     state = structs.replace(state, offered=event.offered, calls=state.calls + 1)
-    if event.instruction:
+    if event.instruction or state.open is None:
         return state
+    last = state.last_call.followed(recorded.version, recorded.at, state.open.first)
+    state = structs.replace(state, last_call=last)
     return _open(state, asked=recorded.version, estimate=event.estimate, called=event.model)
+
+
+def _last(state: State, **changes: object) -> State:
+    return structs.replace(state, last_call=structs.replace(state.last_call, **changes))
 
 
 def _replied(state: State, event: events.ReplyAdded) -> State:
@@ -356,6 +364,8 @@ def _replied(state: State, event: events.ReplyAdded) -> State:
         return _spent(state, event.usage)
     calls = (*turn.calls, *(part.id for part in event.parts if isinstance(part, ToolCall)))
     after = _spent(_open(state, calls=calls, asked=0, estimate=0, called=""), event.usage)
+    if event.response:
+        after = _last(after, response=event.response)
     if event.usage is None or not turn.estimate:
         return after
     learnt = state.ratio(turn.called).observe(turn.estimate, event.usage.input)

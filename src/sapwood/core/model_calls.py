@@ -9,12 +9,15 @@ from msgspec import Struct
 
 from sapwood.core.content import Ended, ReplyPart, ToolCall, Usage
 from sapwood.core.ids import AgentId
+from sapwood.core.last_call import Lifetime
 from sapwood.core.refusals.budgets import BudgetReached
 from sapwood.core.settings import PermissionMode, Workspace
 
 __all__ = [
     "Answer",
     "AnswerAwaited",
+    "CallHints",
+    "CallReport",
     "Delta",
     "Effect",
     "Failure",
@@ -90,17 +93,49 @@ class Delta(Struct, frozen=True, gc=False):
     name: str = ""
 
 
+class CallHints(Struct, frozen=True):
+    """What a provider may use besides the request. Each wire format sends what its API takes.
+
+    `cache_key` names the conversation. `previous` is the provider's id of the reply before, which
+    it compares the request with. `lifetime` is how long the cache should be kept. With `summarise`,
+    the provider itself writes a summary of the request, by this instruction, instead of a reply.
+    """
+
+    cache_key: str = ""
+    previous: str = ""
+    lifetime: Lifetime = "5m"
+    summarise: str = ""
+
+
+class CallReport(Struct, frozen=True, omit_defaults=True):
+    """What a provider reports about a call besides its usage.
+
+    `response` is its id of the reply. `dropped` counts the thoughts that it left out of the
+    request, and `dropped_why` is its reason. `missed` is how many tokens it could not read from its
+    cache although the request before had them, and `missed_why` its reason. `signature` is that of
+    a summary that it wrote.
+    """
+
+    response: str = ""
+    dropped: int = 0
+    dropped_why: str = ""
+    missed: int = 0
+    missed_why: str = ""
+    signature: str = ""
+
+
 class Answer(Struct, frozen=True):
     """The whole message of the model.
 
     `ended` is whether it is complete, reached the length limit (then its last part is incomplete),
-    or was stopped by the provider's filter.
+    or was stopped by the provider's filter. `report` is what the provider says about the call.
     """
 
     parts: tuple[ReplyPart, ...]
     model: str = ""
     usage: Usage | None = None
     ended: Ended = "done"
+    report: CallReport = CallReport()
 
 
 FailureKind = Literal[

@@ -77,6 +77,7 @@ def text_of(event: Event) -> str:
             | events.InstructionsRead()
             | events.TurnLeased()
             | events.ModelCalled()
+            | events.CallReported()
             | events.QuestionAsked()
             | events.PromptUnqueued()
             | events.QuestionAnswered()

@@ -67,7 +67,8 @@ class Settings(Struct, frozen=True, omit_defaults=True):
 
     `summary_cap` is the most tokens of a summary, 0 for no cap. `summary_score` is the share of
     checked facts that a summary must contain. With `extend_summary`, turns that leave the
-    window are added to the summary in the background.
+    window are added to the summary in the background. With `provider_summary`, a provider that can
+    writes the summary of a compaction itself, which keeps earlier thinking valid.
 
     `permission_mode` is what happens to a tool call that no permission rule decides. `params` are
     the parameters of its turns.
@@ -93,6 +94,7 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     summary_cap: int = 8_000
     summary_score: float = 0.6
     extend_summary: bool = False
+    provider_summary: bool = False
     permission_mode: PermissionMode = "ask"
     params: TurnParams = TurnParams()
 
@@ -116,6 +118,7 @@ class SettingsChange(Struct, frozen=True, omit_defaults=True):
     summary_cap: int | UnsetType = UNSET
     summary_score: float | UnsetType = UNSET
     extend_summary: bool | UnsetType = UNSET
+    provider_summary: bool | UnsetType = UNSET
     permission_mode: PermissionMode | UnsetType = UNSET
     params: TurnParams | UnsetType = UNSET
 

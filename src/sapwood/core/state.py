@@ -21,6 +21,7 @@ from sapwood.core.events import (
     Role,
 )
 from sapwood.core.ids import AgentId, Origin, Passage, TurnRef
+from sapwood.core.last_call import LastCall
 from sapwood.core.lease import Lease
 from sapwood.core.program_session import AssumedSession
 from sapwood.core.settings import Settings, Workspace
@@ -221,7 +222,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     last start of a turn: until it moves, they stay. `tags` are the owner, labels and metadata; None
     if none were ever given. `erased` are the agents of the newest erasures that reached this log:
     mail of theirs that a running tool still has is not stored again. `queue` are the texts that
-    people sent while a turn was open, in the order in which they are to be sent.
+    people sent while a turn was open, in the order in which they are to be sent. `last_call` is the
+    newest model call of a turn.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
@@ -269,6 +271,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     tags: Tags | None = None
     erased: tuple[AgentId, ...] = ()
     queue: tuple[QueuedPrompt, ...] = ()
+    last_call: LastCall = LastCall()
 
     def ratio(self, model: str = "") -> Calibration:
         """The calibration of token estimates for a model, from the usage that it reported."""

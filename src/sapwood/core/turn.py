@@ -336,6 +336,7 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 return _ended(turn, items, started, recorded, "failed", event.size, event.error)
             case (
                 kinds.ModelCalled()
+                | kinds.CallReported()
                 | kinds.QuestionAnswered()
                 | kinds.ToolFinished()
                 | kinds.TurnStarted()

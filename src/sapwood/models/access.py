@@ -11,17 +11,20 @@ from contextlib import aclosing
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
+from sapwood.core.model_calls import Answer, CallHints, Delta, Failure, ToolSpec
 from sapwood.core.view import Request
 from sapwood.core.view.request_rules import repeated_roles, unpaired_calls
 from sapwood.models.model_facts import window_of
 from sapwood.models.model_routes import ModelRoute, resolve
+from sapwood.models.model_traits import claude_traits
 from sapwood.models.retry import RetryPolicy, Timeouts
 
 if TYPE_CHECKING:
     from sapwood.models.calls import Caller
 
 __all__ = ["Models"]
+
+_NO_HINTS = CallHints()
 
 
 class Models:
@@ -90,6 +93,7 @@ class Models:
         tools: Sequence[ToolSpec] = (),
         *,
         params: Mapping[str, object] | None = None,
+        hints: CallHints = _NO_HINTS,
     ) -> AsyncGenerator[Delta | Answer]:
         """Yields deltas as they arrive, then the complete answer, once. Raises `Failure`.
 
@@ -99,12 +103,13 @@ class Models:
         route = self._route(request)
         _check(request)
         caller = await self._loaded_caller()
+        given = params or {}
         attempts = 0
         while True:
             attempts += 1
             has_yielded = False
             try:
-                async with aclosing(caller.call(route, request, tools, params or {})) as pieces:
+                async with aclosing(caller.call(route, request, tools, given, hints)) as pieces:
                     async for piece in pieces:
                         has_yielded = True
                         yield piece
@@ -114,6 +119,27 @@ class Models:
                 if has_yielded or delay is None:
                     raise
             await asyncio.sleep(delay)
+
+    async def count(self, request: Request, tools: Sequence[ToolSpec] = ()) -> int | None:
+        """The tokens of a request, as its provider counts them.
+
+        None if the provider does not count, cannot be reached, or has no API key.
+        """
+        try:
+            route = self._route(request)
+            _check(request)
+        except Failure:
+            return None
+        return await (await self._loaded_caller()).count(route, request, tools)
+
+    def summarises(self, model: str) -> str:
+        """The provider that writes summaries with this model itself; '' if it does not."""
+        try:
+            route = resolve(model, self._urls)
+        except Failure:
+            return ""
+        compacts = route.wire == "messages" and claude_traits(route.model).compacts
+        return route.provider if compacts else ""
 
     def _route(self, request: Request) -> ModelRoute:
         route = resolve(request.model, self._urls)

@@ -4,15 +4,17 @@ Imported at the first call. It makes one attempt; `Models` decides about retries
 addresses are passed in and never read from the environment.
 """
 
+import asyncio
+import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from sapwood.core.content import ReplyPart, ToolCall
-from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
+from sapwood.core.model_calls import Answer, CallHints, Delta, Failure, ToolSpec
 from sapwood.core.view import Request
 from sapwood.models.call_settings import settings_for
 from sapwood.models.failures import failure_of
@@ -30,7 +32,8 @@ from sapwood.models.wire.anthropic_answer import MessagesReader
 from sapwood.models.wire.chat_answer import ChatReader
 from sapwood.models.wire.gemini_answer import GeminiReader
 from sapwood.models.wire.http_client import HttpClient, HttpPost, drain
-from sapwood.models.wire.provider_error import UnreadableReply
+from sapwood.models.wire.message_parts import without_signed_summary
+from sapwood.models.wire.provider_error import ProviderError, UnreadableReply
 from sapwood.models.wire.responses_answer import ResponsesReader
 from sapwood.models.wire.sse import ServerEvent
 from sapwood.models.wire.wire_call import AnswerReader, Reply, WireCall, WireFormat
@@ -39,13 +42,16 @@ from sapwood.trace_context import current_traceparent
 __all__ = ["Caller"]
 
 _FORMATS: Mapping[Wire, WireFormat] = {
-    "messages": WireFormat(anthropic_request.post_of, MessagesReader),
-    "responses": WireFormat(responses_request.post_of, ResponsesReader),
+    "messages": WireFormat(anthropic_request.post_of, MessagesReader, anthropic_request.count_of),
+    "responses": WireFormat(responses_request.post_of, ResponsesReader, responses_request.count_of),
     "chat": WireFormat(chat_request.post_of, ChatReader),
-    "gemini": WireFormat(gemini_request.post_of, GeminiReader),
+    "gemini": WireFormat(gemini_request.post_of, GeminiReader, gemini_request.count_of),
 }
 _OUTPUT = "output_schema"
 """The parameter for the JSON Schema of the answer."""
+_SUMMARY_REFUSED = re.compile(r"compaction_(?!unavailable)")
+"""The codes of Anthropic for a block with a summary that it does not take."""
+_COUNT_SECONDS = 10.0
 _NO_KEY = "none"
 """Sent to servers that need no key; some want the header all the same."""
 
@@ -67,18 +73,29 @@ class Caller:
         request: Request,
         tools: Sequence[ToolSpec],
         params: Mapping[str, object],
+        hints: CallHints,
     ) -> AsyncGenerator[Delta | Answer]:
-        """Makes one attempt: yields deltas, then the answer. Raises `Failure`."""
+        """Makes one attempt: yields deltas, then the answer. Raises `Failure`.
+
+        A provider that does not take back a summary that it signed, for example because the account
+        is another one, gets it as text.
+        """
         try:
-            post = self._post(route, request, tools, params)
+            call = self._wire_call(route, request, tools, params, hints)
             reader = _FORMATS[route.wire].reader(route)
-            async with aclosing(self._http.events(post)) as events:
-                async for event in events:
-                    for delta in _read(reader, event):
+            try:
+                async with aclosing(self._deltas(call, reader)) as deltas:
+                    async for delta in deltas:
                         yield delta
-                    if reader.is_complete:
-                        await drain(events)
-                        break
+            except ProviderError as error:
+                plain = without_signed_summary(request)
+                if plain is request or not any(map(_SUMMARY_REFUSED.match, error.codes)):
+                    raise
+                async with aclosing(
+                    self._deltas(structs.replace(call, request=plain), reader)
+                ) as deltas:
+                    async for delta in deltas:
+                        yield delta
             answer = _answer(reader.reply(), route)
         except Failure:
             raise
@@ -86,22 +103,59 @@ class Caller:
             raise failure_of(error, route, self._keys.values()) from error
         yield answer
 
-    def _post(
+    async def count(
+        self, route: ModelRoute, request: Request, tools: Sequence[ToolSpec]
+    ) -> int | None:
+        """The tokens of a request, as the provider counts them; None if it does not."""
+        count_of = _FORMATS[route.wire].count_of
+        if count_of is None:
+            return None
+        try:
+            post = count_of(self._wire_call(route, request, tools, {}, CallHints()))
+            async with asyncio.timeout(_COUNT_SECONDS):
+                body = await self._http.answer(_traced(post))
+            counted = msgspec.json.decode(body, type=_Counted)
+        except Exception:  # an estimate is good enough
+            return None
+        return counted.input_tokens or counted.total
+
+    async def _deltas(self, call: WireCall, reader: AnswerReader) -> AsyncGenerator[Delta]:
+        post = _traced(_FORMATS[call.route.wire].post_of(call))
+        async with aclosing(self._http.events(post)) as events:
+            async for event in events:
+                for delta in _read(reader, event):
+                    yield delta
+                if reader.is_complete:
+                    await drain(events)
+                    break
+
+    def _wire_call(
         self,
         route: ModelRoute,
         request: Request,
         tools: Sequence[ToolSpec],
         params: Mapping[str, object],
-    ) -> HttpPost:
+        hints: CallHints,
+    ) -> WireCall:
         binds = route.wire == "messages" and claude_traits(route.model).binds
         given = {name: value for name, value in params.items() if name != _OUTPUT}
         settings = settings_for(route.wire, given, binds_thinking=binds)
         key = self._keys.get(route.account) or _NO_KEY
-        call = WireCall(route, key, request, tools, settings, _schema(params.get(_OUTPUT)))
-        post = _FORMATS[route.wire].post_of(call)
-        if trace := current_traceparent():
-            post.headers["traceparent"] = trace
-        return post
+        schema = _schema(params.get(_OUTPUT))
+        return WireCall(route, key, request, tools, settings, schema, hints)
+
+
+def _traced(post: HttpPost) -> HttpPost:
+    if trace := current_traceparent():
+        post.headers["traceparent"] = trace
+    return post
+
+
+class _Counted(Struct):
+    """The number of tokens: of Anthropic and OpenAI, or of Google."""
+
+    input_tokens: int | None = None
+    total: int | None = field(default=None, name="totalTokens")
 
 
 def _schema(text: object) -> dict[str, Any] | None:
@@ -127,7 +181,7 @@ def _answer(reply: Reply, route: ModelRoute) -> Answer:
     reported = reply.model if route.catalogue else ""
     parts = tuple(_with_distinct_ids(reply.parts))
     model = f"{route.provider}:{reported or route.model}"
-    return _priced(Answer(parts, model, reply.usage, reply.ending))
+    return _priced(Answer(parts, model, reply.usage, reply.ending, reply.report))
 
 
 def _with_distinct_ids(parts: Sequence[ReplyPart]) -> Iterator[ReplyPart]:

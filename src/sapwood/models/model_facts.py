@@ -18,6 +18,9 @@ __all__ = ["Money", "fits", "price_of", "window_of"]
 
 _MIN_ANSWER_TOKENS = 4_096
 
+_HOUR = 2
+"""What Anthropic charges for a token that its cache keeps for an hour, in units of input."""
+
 # The catalogue lacks the window of some models in this family; all have the same.
 _GEMINI_WINDOW = 1_048_576
 _NOT_FOR_CHAT = ("-tts", "-live", "-image", "embedding")
@@ -87,9 +90,12 @@ def price_of(model: str, usage: Usage) -> Money | None:
         return None
     prices = info.prices_on(datetime.now(UTC).date())
     total = Decimal(0)
+    if usage.cache_hour:
+        fresh -= usage.cache_hour
+        total += usage.cache_hour * _rate(prices.input, usage.input) * _HOUR
     for tokens, rates in (
         (usage.cache_read, prices.cache_read),
-        (usage.cache_write, prices.cache_write),
+        (usage.cache_write - usage.cache_hour, prices.cache_write),
     ):
         if rates:  # without a rate of their own, these tokens have that of input
             fresh -= tokens

@@ -38,7 +38,8 @@ class ClaudeTraits(Struct, frozen=True):
     `max_tokens` is the limit of an answer that is sent if the user sets none. `adaptive` models
     decide themselves how much to think; others get a budget. `samples`: takes a temperature.
     `binds`: refuses earlier thinking if anything before it changed. `forces`: can be made to call
-    a tool. `off` is how thinking is switched off; `least` means that it cannot be.
+    a tool. `off` is how thinking is switched off; `least` means that it cannot be. `compacts`: the
+    provider writes summaries with it and takes them back.
     """
 
     max_tokens: int = 128_000
@@ -49,45 +50,52 @@ class ClaudeTraits(Struct, frozen=True):
     forces: bool = True
     off: Literal["default", "disabled", "between_tools", "least"] = "default"
     schemas: bool = True
+    compacts: bool = True
 
 
 _CLAUDE = (
     (r"claude-(fable|mythos)-5-[1-9]|claude-opus-5-5", ClaudeTraits(
         binds=True, forces=False, off="least")),
-    (r"claude-sonnet-5-5", ClaudeTraits(binds=True, forces=False, off="between_tools")),
-    (r"claude-haiku-5-5", ClaudeTraits(binds=True, off="disabled")),
+    (r"claude-sonnet-5-5", ClaudeTraits(
+        binds=True, forces=False, off="between_tools", compacts=False)),
+    (r"claude-haiku-5-5", ClaudeTraits(binds=True, off="disabled", compacts=False)),
     (r"claude-(fable|mythos)-5", ClaudeTraits(off="least")),
     (r"claude-(opus|sonnet)-5", ClaudeTraits(off="disabled")),
     (r"claude-opus-4-[78]", ClaudeTraits()),
     (r"claude-(opus|sonnet)-4-6", ClaudeTraits(
         efforts=("low", "medium", "high", "max"), samples=True)),
     (r"claude-opus-4-5", ClaudeTraits(
-        64_000, adaptive=False, efforts=("low", "medium", "high"), samples=True)),
-    (r"claude-(sonnet|haiku)-4-5", ClaudeTraits(64_000, adaptive=False, efforts=(), samples=True)),
-    (r"claude-opus-4-1", ClaudeTraits(4_096, adaptive=False, efforts=(), samples=True)),
+        64_000, adaptive=False, efforts=("low", "medium", "high"), samples=True, compacts=False)),
+    (r"claude-(sonnet|haiku)-4-5", ClaudeTraits(
+        64_000, adaptive=False, efforts=(), samples=True, compacts=False)),
+    (r"claude-opus-4-1", ClaudeTraits(
+        4_096, adaptive=False, efforts=(), samples=True, compacts=False)),
     (r"claude-([123v]|instant|(opus|sonnet)-4)", ClaudeTraits(
-        4_096, adaptive=False, efforts=(), samples=True, schemas=False)),
+        4_096, adaptive=False, efforts=(), samples=True, schemas=False, compacts=False)),
 )  # fmt: skip
-_NEW_CLAUDE = ClaudeTraits(16_384, off="disabled")
+_NEW_CLAUDE = ClaudeTraits(16_384, off="disabled", compacts=False)
 
 
 class OpenAITraits(Struct, frozen=True):
     """A family of OpenAI. `efforts` is empty for models that do not reason.
 
     `samples`: takes a temperature, but while it reasons only if it never does. `spans_turns`: can
-    use the reasoning of earlier turns.
+    use the reasoning of earlier turns. `diagnoses`: says why its cache could not serve a request.
     """
 
     efforts: tuple[str, ...] = ()
     samples: bool = True
     spans_turns: bool = False
+    diagnoses: bool = False
 
 
 _TO_XHIGH = ("minimal", "low", "medium", "high", "xhigh")
 _TO_MAX = ("low", "medium", "high", "xhigh", "max")
 _OPENAI = (
-    (r"gpt-6-astra|gpt-6\.1-sol", OpenAITraits(_TO_MAX, samples=False, spans_turns=True)),
-    (r"gpt-5\.6|gpt-6", OpenAITraits(("none", *_TO_MAX), samples=False, spans_turns=True)),
+    (r"gpt-6-astra|gpt-6\.1-sol", OpenAITraits(
+        _TO_MAX, samples=False, spans_turns=True, diagnoses=True)),
+    (r"gpt-5\.6|gpt-6", OpenAITraits(
+        ("none", *_TO_MAX), samples=False, spans_turns=True, diagnoses=True)),
     (r"gpt-5\.2-pro", OpenAITraits(("medium", "high", "xhigh"), samples=False)),
     (r"gpt-5\.[45]-pro", OpenAITraits(
         ("medium", "high", "xhigh"), samples=False, spans_turns=True)),

@@ -8,9 +8,15 @@ are recorded.
 
 The decisions and questions that rules found go along as a draft, and the model corrects them in a
 JSON block. Without a usable block the rules' list is used, and the answer says so.
+
+With the setting `provider_summary`, a provider that compacts on demand writes the summary and signs
+it. It gets exactly the turns that leave, so thinking in the turns that stay remains valid. The
+summary is checked and repaired like any other. It corrects no decisions and questions, because its
+words must stay as they are.
 """
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 
 from msgspec import Struct, structs
@@ -31,7 +37,7 @@ from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM
 from sapwood.core.history_size import calibrated, history
 from sapwood.core.ids import AgentId
-from sapwood.core.model_calls import Answer, Failure, ToolSpec
+from sapwood.core.model_calls import Answer, CallHints, Failure, ToolSpec
 from sapwood.core.plural import counted
 from sapwood.core.refusals import (
     BudgetReached,
@@ -42,10 +48,16 @@ from sapwood.core.refusals import (
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Turn
-from sapwood.core.view import Request, view
+from sapwood.core.view import Message, Request, view
 from sapwood.runtime.clock_and_ids import command_meta, new_nonce
 from sapwood.runtime.dispatch import Dispatcher, Done
-from sapwood.runtime.model_access import ModelAccess, manifest_of
+from sapwood.runtime.model_access import (
+    ModelAccess,
+    hinted_stream,
+    hints_of,
+    manifest_of,
+    provider_access,
+)
 from sapwood.runtime.open_agent import OpenAgent
 from sapwood.runtime.reply_limits import bounded_reply
 from sapwood.runtime.summary_draft import Draft, words_of
@@ -71,6 +83,7 @@ INSTRUCTION = (
     f"of it. {CONTENT}"
 )
 LENGTH = "Use at most {words:,} words."
+_FACTS = "End with these facts from the log, as they are:"
 
 
 class Account(Struct):
@@ -127,15 +140,21 @@ class Compactor:
             return Done(f"Nothing to compact: {counted(len(turns), 'turn')} in view.")
         with self._tracing.compaction(state) as ended:
             account = Account()
+            counting = asyncio.ensure_future(self._counted(opened, len(leaving)))
             try:
-                draft = await self._summarise(opened, leaving, account)
+                if signer := self._signer(state):
+                    draft = await self._by_provider(opened, leaving, account, signer)
+                else:
+                    draft = await self._summarise(opened, leaving, account)
                 problem = None if anyway else draft.problem(len(leaving))
                 answer = problem or await self._replace_turns(
-                    opened, leaving, keep, draft, account, ended
+                    opened, leaving, keep, draft, account, ended, counting
                 )
             except BaseException as error:  # the tokens used before an interrupt cost money too
                 await self._record_unused(state, account, str(error) or "interrupted")
                 raise
+            finally:
+                counting.cancel()
             if isinstance(answer, Refusal):
                 await self._record_unused(state, account, answer.sentence)
             elif not answer.events:
@@ -160,9 +179,11 @@ class Compactor:
         draft: Draft,
         account: Account,
         ended: Callable[[Compact], None],
+        counting: Awaitable[int],
     ) -> Done | Refusal:
         state = opened.state
-        listed = listed_ledger(opened, leaving, draft)
+        # Any text between a signed summary and turns that stay would invalidate their thinking.
+        listed = "" if draft.signature and keep else listed_ledger(opened, leaving, draft)
         if not self._saves(opened, draft.text + listed):
             return Done("The summary is no shorter than the turns. Nothing was changed.")
         command = Compact(
@@ -174,6 +195,9 @@ class Compactor:
             state.settings.model,
             account.usage,
             state.context.tip,
+            draft.signer,
+            draft.signature,
+            await counting,
         )
         ended(command)
         done = await self._dispatcher.dispatch(command, command_meta(SYSTEM))
@@ -181,6 +205,20 @@ class Compactor:
             return done
         await self._keep_judgement(state, draft)
         return structs.replace(done, message=f"{done.message}{draft.list_note}")
+
+    async def _counted(self, opened: OpenAgent, leaving: int) -> int:
+        """The tokens of the turns that leave, as the provider counts them; 0 if it does not.
+
+        It counts while the summary is written, so nobody waits for it.
+        """
+        if (provider := provider_access(self._models)) is None:
+            return 0
+        request = view(opened.state, opened.live, summarised=leaving)
+        bare = Request(request.model, request.system, (Message("user", (Text("."),)),))
+        whole, fixed = await asyncio.gather(
+            provider.count(request, self._tools), provider.count(bare, self._tools)
+        )
+        return max(0, whole - fixed + 1) if whole and fixed else 0
 
     async def _keep_judgement(self, state: State, draft: Draft) -> None:
         """Stores what the model said of decisions and questions, for everything made from the log.
@@ -215,6 +253,66 @@ class Compactor:
         best, other = (repaired, draft) if repaired.rank >= draft.rank else (draft, repaired)
         return structs.replace(best, sentences=best.sentences or other.sentences)
 
+    # The provider
+
+    def _signer(self, state: State) -> str:
+        """The provider that writes the summaries of this agent itself; '' if its model does."""
+        provider = provider_access(self._models) if state.settings.provider_summary else None
+        return provider.summarises(state.settings.model) if provider else ""
+
+    async def _by_provider(
+        self, opened: OpenAgent, leaving: Sequence[Turn], account: Account, signer: str
+    ) -> Draft:
+        settings = opened.state.settings
+        ledger = ledger_of(leaving, opened.state.workspace.folder)
+        instruction = INSTRUCTION
+        if settings.summary_cap:
+            instruction = f"{instruction} {LENGTH.format(words=words_of(settings))}"
+        if len(leaving) < len(opened.live.all_turns):
+            instruction = f"{instruction}\n\n{_FACTS}\n\n{render_ledger(ledger)}"
+        probes = probes_of(leaving, ledger)
+        draft = await self._ask_provider(opened, instruction, probes, account, leaving, signer)
+        if not draft.repair:
+            return draft
+        again = f"{draft.repair}\n\n{instruction}\n\nYour summary was:\n\n{draft.text}"
+        repaired = await self._ask_provider(opened, again, probes, account, leaving, signer)
+        return repaired if repaired.rank >= draft.rank else draft
+
+    async def _ask_provider(
+        self,
+        opened: OpenAgent,
+        instruction: str,
+        probes: Sequence[str],
+        account: Account,
+        leaving: Sequence[Turn],
+        signer: str,
+    ) -> Draft:
+        instruction = await self._dispatcher.mask(instruction)
+        request = view(opened.state, opened.live, summarised=len(leaving))
+        await self._record(opened, request, instruction, len(leaving))
+        hints = structs.replace(hints_of(opened), summarise=instruction)
+        answer = await self._answer(opened.state, request, hints)
+        account.usage += answer.usage or Usage(0)
+        text = "".join(part.text for part in answer.parts if isinstance(part, Text))
+        signature = answer.report.signature
+        if answer.ended != "done" or not signature or not text.strip():
+            raise Failure(
+                "other",
+                "The provider wrote no summary. Nothing was trimmed. To have the model write it: "
+                "/config provider_summary false",
+            )
+        size = self._tokens(opened, text)
+        return Draft(
+            text,
+            check_summary(text, probes),
+            size,
+            opened.state.settings,
+            signer=signer,
+            signature=signature,
+        )
+
+    # The model
+
     async def _ask(
         self,
         opened: OpenAgent,
@@ -228,7 +326,7 @@ class Compactor:
         instruction = await self._dispatcher.mask(instruction)
         request = view(opened.state, opened.live, instruction=instruction)
         await self._record(opened, request, instruction)
-        answer = await self._answer(opened.state, request)
+        answer = await self._answer(opened.state, request, hints_of(opened))
         account.usage += answer.usage or Usage(0)
         if answer.ended != "done":
             raise Failure("cut", "The model did not finish its summary. Nothing was trimmed.")
@@ -246,18 +344,23 @@ class Compactor:
             summary.sentences,
         )
 
-    async def _record(self, opened: OpenAgent, request: Request, instruction: str) -> None:
+    async def _record(
+        self, opened: OpenAgent, request: Request, instruction: str, summarised: int = 0
+    ) -> None:
         counter = self._counter_for(request.model)
-        manifest = manifest_of(opened, request, self._tools, counter, instruction)
+        manifest = manifest_of(
+            opened, request, self._tools, counter, instruction, summarised=summarised
+        )
         stored = await self._dispatcher.dispatch(manifest, command_meta(SYSTEM))
         if isinstance(stored, BudgetReached):
             raise Failure("budget", stored.sentence)
         if isinstance(stored, Refusal):
             raise Failure("other", "The conversation changed meanwhile. Nothing was trimmed.")
 
-    async def _answer(self, state: State, request: Request) -> Answer:
+    async def _answer(self, state: State, request: Request, hints: CallHints) -> Answer:
         with self._tracing.call(state, request) as ended:
-            async with aclosing(bounded_reply(self._models.stream(request, self._tools))) as pieces:
+            stream = hinted_stream(self._models, request, self._tools, hints)
+            async with aclosing(bounded_reply(stream)) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Answer):
                         ended(piece)

@@ -44,7 +44,7 @@ from sapwood.runtime.clock_and_ids import command_meta, now
 from sapwood.runtime.compaction import Compactor
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.log import Log
-from sapwood.runtime.model_access import ModelAccess, manifest_of
+from sapwood.runtime.model_access import ModelAccess, hinted_stream, hints_of, manifest_of
 from sapwood.runtime.open_agent import OpenAgent
 from sapwood.runtime.program_sessions import record_assumed
 from sapwood.runtime.program_summary import ProgramSummaries
@@ -302,14 +302,23 @@ class Driver:
             return  # the state has changed; the next round starts from the new one
         asked = stored.events[-1].version
         try:
-            answer = await self._answer(opened.state, request, tools, sent, asked)
+            answer = await self._answer(opened, request, tools, sent, asked)
         except Failure as failure:
             self._ended_calls[agent] = asked
             await self._failed(opened, turn, failure, asked)
             return
         parts, model = _with_new_ids(answer.parts, turn), answer.model or request.model
         self._tools.hold(turn, parts)
-        reply = AddReply(agent, parts, model, answer.usage, asked, answer.ended, turn=turn.first)
+        reply = AddReply(
+            agent,
+            parts,
+            model,
+            answer.usage,
+            asked,
+            answer.ended,
+            answer.report,
+            turn=turn.first,
+        )
         await insist_in_turn(self._dispatcher, reply, Actor("model", model))
 
     def _params_of(self, state: State) -> TurnParams:
@@ -365,19 +374,22 @@ class Driver:
 
     async def _answer(
         self,
-        state: State,
+        opened: OpenAgent,
         request: Request,
         tools: Sequence[ToolSpec],
         params: Mapping[str, object],
         asked: int,
     ) -> Answer:
         """Returns the answer. Stores its words while they arrive, also those of a failed call."""
+        state = opened.state
         agent, turn = state.agent, state.open.first if state.open else 0
         stream = ReplyStream(self._dispatcher, agent, turn, asked, request.model)
         self._streams[agent] = stream
         try:
             with self._tracing.call(state, request) as ended:
-                pieces = bounded_reply(self._models.stream(request, tools, params=params))
+                pieces = bounded_reply(
+                    hinted_stream(self._models, request, tools, hints_of(opened), params)
+                )
                 async with aclosing(pieces):
                     async for piece in pieces:
                         if isinstance(piece, Answer):

@@ -17,7 +17,7 @@ from typing import Any, Literal, NewType, TypeVar, Union, cast, get_args, get_or
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, structs
 
-from sapwood.core.commands import AskQuestion, Command, CommandMeta
+from sapwood.core.commands import AskQuestion, Command, CommandMeta, Compact
 from sapwood.core.content import Text, Thinking, Usage
 from sapwood.core.events import Actor
 from sapwood.core.file_part import LARGEST_FILE, File, is_base64
@@ -61,6 +61,8 @@ _EXACT = frozenset(
         "hash",
         "tools",
         "signature",
+        "signer",
+        "response",
         "failure",
         "commit",
         "tree",
@@ -76,6 +78,9 @@ _EXACT_CLASSES = frozenset({Actor, Origin, Passage, ProgramSession, NativeRows})
 """Classes whose texts are ids and paths: of actors, transcripts, and rows of transcripts."""
 
 _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}")
+
+_SIGNED = {Thinking: "text", Compact: "summary"}
+"""Classes with a signature, and the field that it is of."""
 
 _COMMANDS: frozenset[type[Command]] = frozenset(get_args(Command))
 
@@ -142,7 +147,7 @@ def _struct(kind: type[Any]) -> _Convert:
                 changed[name] = new
         return value if changed is None else structs.replace(value, **changed)
 
-    return _thinking(convert) if kind is Thinking else convert
+    return _signed(convert, _SIGNED[kind]) if kind in _SIGNED else convert
 
 
 def _made(kind: type[Any], value: Any) -> Any:
@@ -157,12 +162,12 @@ def _made(kind: type[Any], value: Any) -> Any:
     raise Unfit(_article(kind), cast("object", value))
 
 
-def _thinking(convert: _Convert) -> _Convert:
+def _signed(convert: _Convert, text: str) -> _Convert:
     """A signature is valid for the exact text only, so it is removed if the text was masked."""
 
     def converted(value: Any, mask: Mask) -> Any:
         new = convert(value, mask)
-        if new is value or not new.signature or new.text == value.text:
+        if new is value or not new.signature or getattr(new, text) == getattr(value, text):
             return new
         return structs.replace(new, signature="")
 

@@ -2,19 +2,27 @@
 
 import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
 from sapwood.core.budget import estimate_of
 from sapwood.core.commands import CallModel
-from sapwood.core.model_calls import Answer, Delta, ToolSpec
+from sapwood.core.model_calls import Answer, CallHints, Delta, ToolSpec
 from sapwood.core.token_count import Counter
 from sapwood.core.view import Request
 from sapwood.core.view.request import digest
+from sapwood.runtime.clock_and_ids import now
 from sapwood.runtime.open_agent import OpenAgent
 
-__all__ = ["ModelAccess", "manifest_of"]
+__all__ = [
+    "ModelAccess",
+    "ProviderAccess",
+    "hinted_stream",
+    "hints_of",
+    "manifest_of",
+    "provider_access",
+]
 
 
 class ModelAccess(Protocol):
@@ -38,6 +46,60 @@ class ModelAccess(Protocol):
         ...
 
 
+@runtime_checkable
+class ProviderAccess(Protocol):
+    """What model access may have besides: features that some providers offer."""
+
+    def stream(
+        self,
+        request: Request,
+        tools: Sequence[ToolSpec] = (),
+        *,
+        params: Mapping[str, object] | None = None,
+        hints: CallHints,
+    ) -> AsyncIterator[Delta | Answer]:
+        """The same as without hints, which a provider may ignore."""
+        ...
+
+    async def count(self, request: Request, tools: Sequence[ToolSpec] = ()) -> int | None:
+        """The tokens of a request as its provider counts them; None if it does not."""
+        ...
+
+    def summarises(self, model: str) -> str:
+        """The provider that writes summaries with this model itself; '' if it does not."""
+        ...
+
+
+def hinted_stream(
+    models: ModelAccess,
+    request: Request,
+    tools: Sequence[ToolSpec],
+    hints: CallHints,
+    params: Mapping[str, object] | None = None,
+) -> AsyncIterator[Delta | Answer]:
+    """Sends a request, with the hints if the access to models takes any."""
+    if (provider := provider_access(models)) is not None:
+        return provider.stream(request, tools, params=params, hints=hints)
+    return models.stream(request, tools, params=params)
+
+
+def provider_access(models: object) -> ProviderAccess | None:
+    """The access to models as one to features of providers; None if it has none."""
+    return models if isinstance(models, ProviderAccess) else None
+
+
+def hints_of(opened: OpenAgent) -> CallHints:
+    """What a provider may use besides the next request of an agent.
+
+    A fork shares the cache of its parent as long as turns of the parent are in view.
+    """
+    state, live = opened.state, opened.live
+    turn = state.open.first if state.open else state.version + 1
+    last = state.last_call.followed(state.version, now(), turn)
+    owner = next((each.agent for each in live.turns[:1]), state.agent)
+    return CallHints(owner, last.response, last.lifetime)
+
+
 def manifest_of(
     opened: OpenAgent,
     request: Request,
@@ -45,6 +107,7 @@ def manifest_of(
     counter: Counter,
     instruction: str = "",
     params: Mapping[str, object] | None = None,
+    summarised: int = 0,
 ) -> CallModel:
     """Returns the command that stores the manifest. The estimate includes instruction and tools."""
     offered = msgspec.json.encode(tools)
@@ -59,4 +122,5 @@ def manifest_of(
         tools=hashlib.sha256(offered).hexdigest(),
         instruction=instruction,
         offered=size,
+        summarised=summarised,
     )

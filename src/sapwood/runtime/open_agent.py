@@ -37,7 +37,7 @@ __all__ = [
 PARENT = "parent"
 """The name by which an agent means its parent: a child does not know its parent's id."""
 
-SCHEMA = "27"
+SCHEMA = "28"
 """The version of the snapshot format; raise it whenever `State` or `evolve` change."""
 
 SNAPSHOT_EVERY = 512

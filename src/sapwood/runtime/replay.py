@@ -39,7 +39,14 @@ async def replay(log: Log, space: Space, agent: AgentId, version: int) -> Replay
         return None
     called = found[0].event
     opened = await open_agent(log, space, agent, version - 1)
-    request = view(opened.state, opened.live, called.model, called.instruction, version=called.view)
+    request = view(
+        opened.state,
+        opened.live,
+        called.model,
+        called.instruction,
+        version=called.view,
+        summarised=called.summarised,
+    )
     return Replayed(found[0].ref, called, request, digest(request) == called.hash)
 
 

@@ -17,7 +17,8 @@ class Draft(Struct, frozen=True):
     """A summary, what it lacks, and its size in tokens. `settings` are those of the agent.
 
     `drafted` is the number of decisions and questions that rules found, `sentences` what the model
-    said of them; None if it gave no list that could be read.
+    said of them; None if it gave no list that could be read. `signer` is the provider that wrote
+    and signed the summary itself.
     """
 
     text: str
@@ -26,6 +27,8 @@ class Draft(Struct, frozen=True):
     settings: Settings
     drafted: int = 0
     sentences: tuple[JudgedSentence, ...] | None = None
+    signer: str = ""
+    signature: str = ""
 
     @property
     def list_note(self) -> str:

@@ -154,9 +154,7 @@ def _message(message: Message) -> dict[str, object]:
 
 def _part(part: MessagePart) -> dict[str, object]:
     match part:
-        case Text(text):
-            return {"type": "text", "content": text}
-        case File():
+        case Text() | File():
             return {"type": "text", "content": part.text}
         case Thinking(text):
             return {"type": "reasoning", "content": text}

@@ -41,6 +41,11 @@ class LoggedRequest(Struct):
     outcome: Outcome = "open"
     raw: bytes = b""
 
+    @property
+    def counts(self) -> bool:
+        """Whether the request only asks how many tokens it has."""
+        return self.path.endswith(("/count_tokens", "/input_tokens", ":countTokens"))
+
 
 class Rejection(Struct, frozen=True):
     """A request that the real API would have rejected, with its error message.

@@ -75,9 +75,7 @@ def request_lines(request: Request) -> list[str]:
 
 def _part(part: MessagePart) -> list[str]:
     match part:
-        case Text(text):
-            return indented(text, "  ")
-        case File():
+        case Text() | File():
             return indented(part.text, "  ")
         case Thinking(text):
             return [styled(line, dim=True) for line in indented(text, "  ~ ")]

@@ -199,4 +199,5 @@ def _difference(after: Usage, before: Usage) -> Usage:
         after.cache_read - before.cache_read,
         after.cache_write - before.cache_write,
         after.cost - before.cost,
+        after.cache_hour - before.cache_hour,
     )

@@ -77,6 +77,7 @@ __all__ = [
     "keep_last",
     "load",
     "mask_results",
+    "moved_since",
     "redo",
     "restarts_turn",
     "return_to",
@@ -276,6 +277,14 @@ def _named(step: Step) -> str:
     return f"/clear {step.keep}" if step.keep else _STEPS[step.cause]
 
 
+def moved_since(state: State, version: int) -> str:
+    """The newest context command or move of the window after this version; '' if there is none."""
+    newest = max((*state.undo[-1:], *state.redo[-1:]), key=lambda step: step.version, default=None)
+    if newest is None or newest.version <= version:
+        return ""
+    return "/undo" if newest in state.redo[-1:] else _named(newest)
+
+
 _STEPS: dict[StepCause, str] = {
     "": "the last context command",
     "clear": "/clear",
@@ -318,6 +327,8 @@ def compact(inputs: DecisionInput, command: Compact, meta: CommandMeta) -> Accep
     count = len(draft.live.turns)
     at_least = overflow(draft, inputs.counter) if due else 0
     leaving = max(at_least, count - max(0, command.keep))
+    if leaving != count - max(0, command.keep):  # more turns leave than were counted
+        command = structs.replace(command, tokens=0)
     # A program may compact its own summary again, before another turn.
     renews = inputs.state.origin is not None and meta.actor.role == "system" and draft.live.summary
     if leaving <= 0 and not renews:
@@ -346,10 +357,12 @@ def _replace_by_summary(
             command.model,
             command.usage,
             draft.nonce,
+            *((command.signer, command.signature) if isinstance(command, Compact) else ()),
         )
     )
     mask = draft.state.context.mask
-    trim(draft, cause, leaving, counter, summary=summary, mask=mask)
+    tokens = command.tokens if isinstance(command, Compact) else 0
+    trim(draft, cause, leaving, counter, summary=summary, mask=mask, tokens=tokens)
 
 
 def extend_summary(inputs: DecisionInput, command: ExtendSummary, meta: CommandMeta) -> Accepted:

@@ -48,8 +48,9 @@ def trim(
     summary: EventRef | None = None,
     mask: Mask | None = None,
     keep: int = 0,
+    tokens: int = 0,
 ) -> None:
-    """Moves `head` past the oldest `leaving` live turns.
+    """Moves `head` past the oldest `leaving` live turns. `tokens` is their exact size, if known.
 
     If the last user request is in one of them, the context carries it on, so that it stays in view
     until a bare clear.
@@ -65,12 +66,12 @@ def trim(
             head=gone[-1].ref if gone else live.context.head,
             turns=leaving,
             messages=sum(turn.messages for turn in gone),
-            tokens=calibrated(sum(sizes[:leaving]), counter, draft.state.ratio()).tokens,
+            tokens=tokens or calibrated(sum(sizes[:leaving]), counter, draft.state.ratio()).tokens,
             summary=summary,
             request=None if cause == "clear" else _carried(live.context, gone, kept),
             mask=mask if covers else None,
             notes_dropped=cause == "clear" and bool(draft.state.notes),
-            exact=counter.exact,
+            exact=counter.exact or tokens > 0,
             keep=keep,
         )
     )

@@ -19,7 +19,7 @@ from sapwood.core.commands import (
     StreamReply,
 )
 from sapwood.core.content import Note, PromptPart, RecordedResult, ReplyPart, Text, ToolCall
-from sapwood.core.decide.contexts import apply_deferred, restarts_turn
+from sapwood.core.decide.contexts import apply_deferred, moved_since, restarts_turn
 from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
 from sapwood.core.decide.guards import (
     require_budget,
@@ -33,6 +33,7 @@ from sapwood.core.decide.guards import (
 )
 from sapwood.core.decide.trims import slide
 from sapwood.core.events import (
+    CallReported,
     InstructionsRead,
     InstructionText,
     ModelCalled,
@@ -152,7 +153,10 @@ def call_model(inputs: DecisionInput, command: CallModel, meta: CommandMeta) -> 
         require_no_turn(inputs.state, "A call outside of the turn")
     if inputs.account is not None:
         require_budget(call_problem(inputs.account))
-    request = view(inputs.state, inputs.live, command.model, command.instruction)
+    summarised = command.summarised
+    request = view(
+        inputs.state, inputs.live, command.model, command.instruction, summarised=summarised
+    )
     if digest(request) != command.hash:
         raise Refused(StaleRequest())
     draft = Draft(inputs.state, inputs.live, meta)
@@ -171,6 +175,7 @@ def call_model(inputs: DecisionInput, command: CallModel, meta: CommandMeta) -> 
             view=VIEW,
             instruction=command.instruction,
             offered=command.offered,
+            summarised=summarised,
         )
     )
     return draft.accepted()
@@ -180,8 +185,32 @@ def add_reply(inputs: DecisionInput, command: AddReply, meta: CommandMeta) -> Ac
     _require_no_calls(require_turn(inputs.state, command.turn, command.asked))
     _new_calls(command.parts, inputs.live.open.call_ids if inputs.live.open else set[str]())
     draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(ReplyAdded(command.parts, command.model, command.usage, command.ended))
+    if (reported := _reported(inputs.state, command)) is not None:
+        draft.add(reported)
+    response = command.report.response
+    draft.add(ReplyAdded(command.parts, command.model, command.usage, command.ended, response))
     return draft.accepted()
+
+
+def _reported(state: State, command: AddReply) -> CallReported | None:
+    """What the provider reported and nobody knows yet.
+
+    It lists the thoughts that it leaves out again with each call, as long as they are in view.
+    """
+    last, report = state.last_call, command.report
+    moved = moved_since(state, last.before)
+    is_new = bool(moved) or report.dropped > last.dropped
+    dropped = report.dropped if is_new else 0
+    if not dropped and not report.missed:
+        return None
+    return CallReported(
+        command.model,
+        dropped,
+        report.dropped_why if dropped else "",
+        report.missed,
+        report.missed_why,
+        moved,
+    )
 
 
 def stream_reply(inputs: DecisionInput, command: StreamReply, meta: CommandMeta) -> Accepted:

@@ -70,6 +70,7 @@ from sapwood.core.events.session import (
     SessionEvent,
 )
 from sapwood.core.events.turn import (
+    CallReported,
     ModelCalled,
     QuestionAnswered,
     QuestionAsked,
@@ -100,6 +101,7 @@ __all__ = [
     "AgentStarted",
     "AgentTagged",
     "AgentUnarchived",
+    "CallReported",
     "Cause",
     "CheckpointMade",
     "CheckpointMissed",

@@ -64,7 +64,8 @@ class ContextSummarized(Struct, frozen=True, omit_defaults=True, gc=False):
     """A summary of the turns that the next trim takes out of view.
 
     `ledger` lists files and commands from the log. `score` is the share of checked facts that the
-    summary contains, from 0 to 1. `fence` marks the end of the summary in a request.
+    summary contains, from 0 to 1. `fence` marks the end of the summary in a request. If a provider
+    wrote the summary itself, `signer` is its name and `signature` proves to it that it did.
     """
 
     kind: ClassVar = "context.summarized"
@@ -75,6 +76,8 @@ class ContextSummarized(Struct, frozen=True, omit_defaults=True, gc=False):
     model: str = ""
     usage: Usage | None = None
     fence: str = ""
+    signer: str = ""
+    signature: str = ""
 
 
 class SummaryDropped(Struct, frozen=True, omit_defaults=True, gc=False):

@@ -19,6 +19,7 @@ from sapwood.core.lease import Lease
 from sapwood.core.turn_params import TurnParams
 
 __all__ = [
+    "CallReported",
     "ModelCalled",
     "QuestionAnswered",
     "QuestionAsked",
@@ -76,7 +77,9 @@ class ModelCalled(Struct, frozen=True, omit_defaults=True, gc=False):
     The request can be built again from `context` and the place of this event; `hash` proves that it
     is the same. `estimate` is the raw token count, which is later compared with the reported usage;
     `offered` is the part of it for the tool schemas. An `instruction`, such as for a summary, is
-    sent after the history, and the call belongs to no turn.
+    sent after the history, and the call belongs to no turn. If the provider itself is to write the
+    summary, `summarised` is how many of the oldest turns in view it gets, and the instruction is
+    not part of the request.
     """
 
     kind: ClassVar = "model.called"
@@ -90,13 +93,32 @@ class ModelCalled(Struct, frozen=True, omit_defaults=True, gc=False):
     view: int = 1
     instruction: str = ""
     offered: int = 0
+    summarised: int = 0
+
+
+class CallReported(Struct, frozen=True, omit_defaults=True, gc=False):
+    """The provider reported what a request cost besides its tokens.
+
+    `dropped` counts the thoughts that it left out, because of `dropped_why`. `missed` is how many
+    tokens were not in its cache although the call before had them, because of `missed_why`.
+    `command` is the context command that was given since the call before; '' if there was none.
+    """
+
+    kind: ClassVar = "call.reported"
+
+    model: str
+    dropped: int = 0
+    dropped_why: str = ""
+    missed: int = 0
+    missed_why: str = ""
+    command: str = ""
 
 
 class ReplyAdded(Struct, frozen=True, omit_defaults=True, gc=False):
     """The model's message: text, thinking, tool calls.
 
     If it `ended` at the length limit, its last part is incomplete. If it was `cut`, the turn ended
-    first, and its parts are the words that had arrived.
+    first, and its parts are the words that had arrived. `response` is the provider's id of it.
     """
 
     kind: ClassVar = "reply.added"
@@ -105,6 +127,7 @@ class ReplyAdded(Struct, frozen=True, omit_defaults=True, gc=False):
     model: str = ""
     usage: Usage | None = None
     ended: Ended = "done"
+    response: str = ""
 
 
 class ReplyStreamed(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -249,6 +272,7 @@ TurnEvent = (
     TurnStarted
     | TurnLeased
     | ModelCalled
+    | CallReported
     | ReplyAdded
     | ReplyStreamed
     | ReplyLost

@@ -17,7 +17,7 @@ from sapwood.core.content import (
 )
 from sapwood.core.events import Event
 from sapwood.core.plural import counted
-from sapwood.core.token_count import Count, is_exact, show
+from sapwood.core.token_count import Count, is_exact, show, show_tokens
 from sapwood.core.view.frames import how_it_was_cut
 
 __all__ = ["event_summary"]
@@ -74,6 +74,12 @@ def _words(event: Event) -> str:
             return _parts(prompt)
         case events.ModelCalled(model, _, hash_, estimate):
             return f"{model} {show(Count(estimate, exact=False))} {hash_[:12]}"
+        case events.CallReported(_, dropped, dropped_why, missed, missed_why, command):
+            thoughts = f"{counted(dropped, 'thought')} dropped ({dropped_why})" if dropped else ""
+            size = show_tokens(Count(missed, exact=False))
+            tokens = f"{size} not cached ({missed_why})" if missed else ""
+            after = f"after {command}: " if command else ""
+            return after + ", ".join(filter(None, (thoughts, tokens)))
         case events.ReplyAdded(parts, ended=ended):
             return f"{_parts(parts)} {how_it_was_cut(ended)}".rstrip()
         case events.TurnLeased():

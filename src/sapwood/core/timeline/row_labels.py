@@ -80,6 +80,8 @@ def notice(event: Event) -> tuple[str, str]:
             return "⚠", f"{session.program}: {_one_line(loss)}"
         case events.SessionDiffered(text):
             return "⚠", f"The program's request differed from the history here: {_one_line(text)}"
+        case events.CallReported():
+            return "⚠", _cost_of_call(event)
         case events.QuestionAnswered(_, allowed):
             return "?", "Allowed" if allowed else "Denied"
         case (
@@ -119,6 +121,34 @@ def notice(event: Event) -> tuple[str, str]:
             return "·", f"{event.kind} {event_summary(event)}".rstrip()
         case _:
             assert_never(event)
+
+
+_REASONS = {
+    "prefix_binding_mismatch": "what stood before them has changed",
+    "model_binding_mismatch": "another model wrote them",
+    "organization_binding_mismatch": "another account made them",
+    "messages_changed": "the history has changed",
+    "input_changed": "the history has changed",
+    "system_changed": "the system prompt has changed",
+    "tools_changed": "the tools have changed",
+    "model_changed": "the model has changed",
+    "context_compacted": "the history was compacted",
+}
+"""What the reasons of providers mean, in the words of people. Others are shown as they are."""
+
+
+def _cost_of_call(event: events.CallReported) -> str:
+    """What a request cost besides its tokens: the price of the last context command, mostly."""
+    costs: list[str] = []
+    if event.dropped:
+        why = _REASONS.get(event.dropped_why, event.dropped_why)
+        costs.append(f"the provider left out {counted(event.dropped, 'earlier thought')}: {why}")
+    if event.missed:
+        why = _REASONS.get(event.missed_why, event.missed_why)
+        size = show_tokens(Count(event.missed, exact=False))
+        costs.append(f"{size} were not in the cache: {why}")
+    said = "; ".join(costs)
+    return f"After {event.command}, {said}" if event.command else said[:1].upper() + said[1:]
 
 
 def note_label(note: Note) -> str:

@@ -208,6 +208,7 @@ class Timeline:
                 | events.ResultsMasked()
                 | events.CheckpointMissed()
                 | events.SessionDiffered()
+                | events.CallReported()
                 | events.UnreadableEvent()
             ):
                 self._append("event", agent, version, turn=-1)

@@ -5,6 +5,8 @@ turns. The part before the turns changes only when `head` moves or a turn is loa
 these moments the provider's cached prefix stays valid.
 """
 
+from itertools import islice
+
 from msgspec import Struct
 
 from sapwood.core.content import Text
@@ -15,7 +17,7 @@ from sapwood.core.view.frames import (
     framed_instructions,
     framed_quotation,
     framed_request,
-    framed_summary,
+    summary_parts,
 )
 from sapwood.core.view.request import Block, Message, Request
 from sapwood.core.view.turns import VIEW, messages_of, note_after
@@ -44,12 +46,18 @@ def view(
     instruction: str = "",
     *,
     version: int = VIEW,
+    summarised: int = 0,
 ) -> Request:
     """Builds the request that would be sent now.
 
     `model` replaces the agent's own model. An `instruction` is put at the end, after the prefix
-    that a provider has cached. `version` is that of the view.
+    that a provider has cached. `version` is that of the view. With `summarised`, the request has
+    only so many of the oldest turns, and no instruction: a provider that writes the summary itself
+    gets the instruction apart.
     """
+    if summarised:
+        messages, _ = _messages(live, version, summarised)
+        return Request(state.settings.model if model is None else model, _system(state), messages)
     built = next(iter(_newest), None)
     if built is None or built.live is not live or built.version != version:
         built = _Built(live, version, *_messages(live, version))
@@ -76,7 +84,7 @@ def front_texts(live: LivePath) -> tuple[Text, ...]:
     """The texts before the first live turn: summary, quoted turns, carried request."""
     front: list[Text] = []
     if live.summary is not None:
-        front.append(framed_summary(live.summary))
+        front += summary_parts(live.summary)
     front += [framed_quotation(loaded) for loaded in live.loaded]
     if live.request:
         front.append(framed_request(live.request))
@@ -92,13 +100,18 @@ def _system(state: State) -> tuple[Block, ...]:
     return read + own + tuple(Block("pin", pin.name, pin.text) for pin in state.pins)
 
 
-def _messages(live: LivePath, version: int) -> tuple[tuple[Message, ...], tuple[Text, ...]]:
-    """The messages, and what the next prompt has to tell about the last turn."""
+def _messages(
+    live: LivePath, version: int, most: int | None = None
+) -> tuple[tuple[Message, ...], tuple[Text, ...]]:
+    """The messages of all turns, or of the oldest `most`, and what the next prompt has to tell
+    about the last of them.
+    """
     mask = live.context.mask
     over = mask.over if mask else 0
     messages: list[Message] = []
     before: tuple[Text, ...] = front_texts(live)
-    for turn, edge in zip(live.all_turns, mask_edges(live), strict=True):
+    pairs = zip(live.all_turns, mask_edges(live), strict=True)
+    for turn, edge in islice(pairs, most):
         first, *rest = messages_of(turn, edge, over, version=version)
         parts = (*before, *first.parts)
         if messages and messages[-1].role == "user":  # the turn before has no answer

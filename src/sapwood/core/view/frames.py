@@ -9,6 +9,8 @@ without a fence is framed as it was then, so that its requests can be rebuilt by
 import re
 from typing import assert_never
 
+from msgspec import structs
+
 from sapwood.core.content import (
     Ended,
     File,
@@ -18,6 +20,7 @@ from sapwood.core.content import (
 )
 from sapwood.core.events import ContextLoaded, ContextSummarized, InstructionText
 from sapwood.core.turn import Turn
+from sapwood.core.view.request import SignedSummary
 
 __all__ = [
     "DEFAULT_PROMPT",
@@ -34,6 +37,7 @@ __all__ = [
     "how_it_ended",
     "how_it_was_cut",
     "how_the_turn_ended",
+    "summary_parts",
     "told_by_program",
 ]
 
@@ -106,6 +110,17 @@ def _label(note: Note) -> str:
 def _in_label(name: str) -> str:
     """A name on one line and without brackets, so that it cannot end its label."""
     return " ".join(name.translate({ord("["): "(", ord("]"): ")"}).split())
+
+
+def summary_parts(summary: ContextSummarized) -> tuple[Text, ...]:
+    """The summary as it is sent. One that a provider signed has its ledger apart."""
+    if not summary.signature:
+        return (framed_summary(summary),)
+    shown = framed_summary(structs.replace(summary, ledger="")).text
+    signed = SignedSummary(shown, summary.text, summary.signer, summary.signature)
+    if not summary.ledger:
+        return (signed,)
+    return signed, Text(_enclosed("From the log.", summary.ledger, summary.fence))
 
 
 def framed_summary(summary: ContextSummarized) -> Text:

@@ -9,7 +9,15 @@ from msgspec import Struct
 
 from sapwood.core.content import File, Text, Thinking, ToolCall
 
-__all__ = ["Block", "Message", "MessagePart", "Request", "ToolResult", "digest"]
+__all__ = [
+    "Block",
+    "Message",
+    "MessagePart",
+    "Request",
+    "SignedSummary",
+    "ToolResult",
+    "digest",
+]
 
 
 class ToolResult(Struct, frozen=True, tag="result", omit_defaults=True, gc=False):
@@ -26,7 +34,18 @@ class ToolResult(Struct, frozen=True, tag="result", omit_defaults=True, gc=False
     files: tuple[File, ...] = ()
 
 
-MessagePart = Text | Thinking | ToolCall | ToolResult | File
+class SignedSummary(Text, frozen=True, tag="summary", gc=False):
+    """A summary that a provider wrote: its words, and the signature by which it knows them again.
+
+    Other providers get the text.
+    """
+
+    words: str
+    provider: str
+    signature: str
+
+
+MessagePart = Text | Thinking | ToolCall | ToolResult | File | SignedSummary
 
 
 class Block(Struct, frozen=True, gc=False):

@@ -1,12 +1,12 @@
 """Reads the events of Anthropic's Messages API. Does no I/O."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import Raw, Struct
 
 from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
-from sapwood.core.model_calls import Delta
+from sapwood.core.model_calls import CallReport, Delta
 from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.provider_error import error_in_stream
 from sapwood.models.wire.signatures import REDACTED
@@ -31,6 +31,7 @@ class _Block(Struct):
     id: str = ""
     name: str = ""
     input: Raw = Raw(b"{}")
+    content: object = None
 
 
 class _Delta(Struct):
@@ -42,16 +43,43 @@ class _Delta(Struct):
     stop_reason: str | None = None
 
 
-class _Usage(Struct):
+class _Lifetimes(Struct):
+    ephemeral_1h_input_tokens: int | None = None
+
+
+class _Counts(Struct):
+    type: str = ""
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
+    cache_creation: _Lifetimes | None = None
+
+
+class _Usage(_Counts):
+    iterations: list[_Counts] | None = None
+
+
+class _Transformation(Struct):
+    type: str = ""
+    reason: str | None = None
+
+
+class _Miss(Struct):
+    type: str = ""
+    cache_missed_input_tokens: int | None = None
+
+
+class _Diagnostics(Struct):
+    cache_miss_reason: _Miss | None = None
 
 
 class _Message(Struct):
+    id: str = ""
     model: str = ""
     usage: _Usage | None = None
+    input_transformations: list[_Transformation] | None = None
+    diagnostics: _Diagnostics | None = None
 
 
 class _Event(Struct):
@@ -61,6 +89,7 @@ class _Event(Struct):
     content_block: _Block | None = None
     delta: _Delta | None = None
     usage: _Usage | None = None
+    input_transformations: list[_Transformation] | None = None
 
 
 _event = msgspec.json.Decoder(_Event)
@@ -74,16 +103,19 @@ class MessagesReader:
         self._provider = route.provider
         self._blocks: dict[int, _Block] = {}
         self._args: dict[int, list[str]] = {}
-        self._model = ""
+        self._message = _Message()
+        self._dropped: Sequence[_Transformation] = ()
         self._stop = ""
         self._counts: dict[str, int] = {}
+        self._summaries: Sequence[_Counts] = ()
 
     def feed(self, event: ServerEvent) -> list[Delta]:
         """The deltas of an event."""
         read = _event.decode(event.data)
         match read.type:
             case "message_start" if read.message is not None:
-                self._model = read.message.model
+                self._message = read.message
+                self._dropped = read.message.input_transformations or ()
                 self._count(read.message.usage)
             case "content_block_start" if read.content_block is not None:
                 return self._start(read.index, read.content_block)
@@ -91,6 +123,7 @@ class MessagesReader:
                 return self._add(read.index, read.delta)
             case "message_delta":
                 self._stop = (read.delta and read.delta.stop_reason) or self._stop
+                self._dropped = read.input_transformations or self._dropped
                 self._count(read.usage)
             case "message_stop":
                 self.is_complete = True
@@ -129,22 +162,41 @@ class MessagesReader:
         return []
 
     def _count(self, usage: _Usage | None) -> None:
-        """Later counts replace earlier ones: they are totals."""
+        """Later counts replace earlier ones: they are totals, but for summaries of the provider."""
         if usage is not None:
-            found = msgspec.structs.asdict(usage)
-            self._counts |= {name: count for name, count in found.items() if count is not None}
+            self._counts |= _numbers(usage)
+            self._summaries = [
+                each for each in usage.iterations or () if each.type == "compaction"
+            ] or self._summaries
 
     def reply(self) -> Reply:
         """The answer, as far as it was read."""
         parts = [part for index in sorted(self._blocks) for part in self._part(index)]
         ending: Ending = _ENDINGS.get(self._stop, "done") if self._stop else "cut"
-        return Reply(parts, self._model, self._usage(), ending, self._stop)
+        report = self._report()
+        return Reply(parts, self._message.model, self._usage(), ending, self._stop, report)
+
+    def _report(self) -> CallReport:
+        dropped = [each for each in self._dropped if each.type == "thinking_dropped"]
+        diagnostics = self._message.diagnostics
+        miss = (diagnostics and diagnostics.cache_miss_reason) or _Miss()
+        signatures = [b.signature for b in self._blocks.values() if b.type == "compaction"]
+        return CallReport(
+            self._message.id,
+            len(dropped),
+            next((each.reason or "" for each in dropped), ""),
+            miss.cache_missed_input_tokens or 0,
+            miss.type,
+            next(iter(signatures), ""),
+        )
 
     def _part(self, index: int) -> list[ReplyPart]:
         block = self._blocks[index]
         match block.type:
             case "text" if block.text.strip():
                 return [Text(block.text)]
+            case "compaction" if isinstance(block.content, str) and block.content.strip():
+                return [Text(block.content)]
             case "thinking" if block.thinking or block.signature:
                 return [Thinking(block.thinking, self._provider, block.signature)]
             case "redacted_thinking":
@@ -156,8 +208,21 @@ class MessagesReader:
                 return []
 
     def _usage(self) -> Usage | None:
-        read = self._counts.get("cache_read_input_tokens", 0)
-        written = self._counts.get("cache_creation_input_tokens", 0)
-        total = self._counts.get("input_tokens", 0) + read + written
-        output = self._counts.get("output_tokens", 0)
-        return Usage(total, output, read, written) if total or output else None
+        counts = [self._counts, *map(_numbers, self._summaries)]
+        used = sum(map(_usage, counts), Usage(0))
+        return used if used.input or used.output else None
+
+
+def _numbers(counts: _Counts) -> dict[str, int]:
+    found = msgspec.structs.asdict(counts)
+    hour = counts.cache_creation and counts.cache_creation.ephemeral_1h_input_tokens
+    numbers = {name: count for name, count in found.items() if isinstance(count, int)}
+    return numbers if hour is None else {**numbers, "hour": hour}
+
+
+def _usage(counts: Mapping[str, int]) -> Usage:
+    read = counts.get("cache_read_input_tokens", 0)
+    written = counts.get("cache_creation_input_tokens", 0)
+    total = counts.get("input_tokens", 0) + read + written
+    hour = counts.get("hour", 0)
+    return Usage(total, counts.get("output_tokens", 0), read, written, cache_hour=hour)

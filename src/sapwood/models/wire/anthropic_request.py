@@ -9,6 +9,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from sapwood.core.content import File, Text, Thinking, ToolCall
 from sapwood.core.model_calls import Failure
 from sapwood.core.view import Message, ToolResult
+from sapwood.core.view.request import SignedSummary
 from sapwood.models.model_routes import ModelRoute
 from sapwood.models.model_traits import ClaudeTraits, claude_traits, nearest_effort
 from sapwood.models.wire.answer_schema import anthropic_schema, schema_prompt
@@ -24,14 +25,18 @@ from sapwood.models.wire.message_parts import (
 from sapwood.models.wire.signatures import REDACTED
 from sapwood.models.wire.wire_call import WireCall, encode_body, tool_schema
 
-__all__ = ["post_of"]
+__all__ = ["count_of", "post_of"]
 
 _VERSION = "2026-10-21"
 _BINDING_BETA = "thinking-binding-controls-2026-08-01"
+_COMPACTION_BETA = "compact-2026-09-04"
+_LONGEST_INSTRUCTIONS = 16_384
 _BUDGETS = {"minimal": 1_024, "low": 2_048, "medium": 10_000, "high": 16_384}
 _LARGEST_BUDGET = 32_768
 _ROOM = 4_096
 """Tokens for the answer besides those for thinking."""
+_COUNTED = frozenset("model system thinking tool_choice tools output_config".split())
+"""The fields that a question for the number of tokens may have."""
 _OWN = frozenset({"anthropic_cache", "anthropic_cache_instructions", "anthropic_betas"})
 
 _encode = msgspec.json.Encoder().encode
@@ -81,7 +86,12 @@ class _Result(Struct, tag_field="type", tag="tool_result"):
     is_error: bool
 
 
-_Block = _Text | _Image | _Document | _Thinking | _Redacted | _ToolUse | _Result
+class _Compaction(Struct, tag_field="type", tag="compaction"):
+    content: str
+    signature: str
+
+
+_Block = _Compaction | _Text | _Image | _Document | _Thinking | _Redacted | _ToolUse | _Result
 
 
 class _Message(Struct):
@@ -97,21 +107,60 @@ class _Tool(Struct):
 
 def post_of(call: WireCall) -> HttpPost:
     """The request of a call. Raises `Failure` if the model cannot do what it asks for."""
-    traits = claude_traits(call.route.model)
-    fields: dict[str, Any] = {
-        "model": call.route.model,
-        "stream": True,
-        **_settings(call, traits),
-    }
+    fields = {"model": call.route.model, "stream": True, **_settings(call, _traits(call))}
+    if call.hints.summarise:
+        instructions = call.hints.summarise[:_LONGEST_INSTRUCTIONS]
+        fields["compaction"] = {"type": "summarize", "instructions": instructions}
+    after = (
+        {"diagnostics": {"previous_message_id": _previous(call)}} if call.hints.cache_key else {}
+    )
+    body = encode_body(fields, "messages", _history(call), after)
+    return HttpPost(_url(call), _headers(call, fields), body)
+
+
+def count_of(call: WireCall) -> HttpPost:
+    """The question how many tokens a call has."""
+    fields = {"model": call.route.model, **_settings(call, _traits(call))}
+    counted = {name: value for name, value in fields.items() if name in _COUNTED}
+    body = encode_body(counted, "messages", _history(call))
+    return HttpPost(f"{_url(call)}/count_tokens", _headers(call, counted), body)
+
+
+def _traits(call: WireCall) -> ClaudeTraits:
+    return claude_traits(call.route.model)
+
+
+def _url(call: WireCall) -> str:
+    return f"{call.route.url.rstrip('/')}/v1/messages"
+
+
+def _headers(call: WireCall, fields: Mapping[str, Any]) -> dict[str, str]:
     betas = list(call.settings.get("anthropic_betas", ()))
     if "block_binding" in fields.get("thinking", {}):
         betas.append(_BINDING_BETA)
+    if "compaction" in fields or _signed_summary(call) is not None:
+        betas.append(_COMPACTION_BETA)
     headers = {"anthropic-version": _VERSION, "authorization": f"Bearer {call.key}"}
-    if betas:
-        headers["anthropic-beta"] = ",".join(betas)
-    history = [_encode(_message(each, call.route)) for each in call.request.messages]
-    url = f"{call.route.url.rstrip('/')}/v1/messages"
-    return HttpPost(url, headers, encode_body(fields, "messages", history))
+    return {**headers, "anthropic-beta": ",".join(betas)} if betas else headers
+
+
+def _previous(call: WireCall) -> str | None:
+    """The id of the reply before, if it was one of this API."""
+    return call.hints.previous if call.hints.previous.startswith("msg_") else None
+
+
+def _history(call: WireCall) -> list[bytes]:
+    first = _signed_summary(call)
+    return [_encode(_message(each, call.route, first)) for each in call.request.messages]
+
+
+def _signed_summary(call: WireCall) -> SignedSummary | None:
+    """The summary that goes back as the block that this provider signed."""
+    messages = call.request.messages
+    part = messages[0].parts[0] if messages and messages[0].parts else None
+    if not isinstance(part, SignedSummary) or part.provider != call.route.provider:
+        return None
+    return part if _traits(call).compacts else None
 
 
 # Settings
@@ -121,7 +170,8 @@ def _settings(call: WireCall, traits: ClaudeTraits) -> dict[str, Any]:
     given = call.settings
     limit: int = given.get("max_tokens") or traits.max_tokens
     fields: dict[str, Any] = {"max_tokens": limit}
-    if mark := _mark(given.get("anthropic_cache")):
+    lifetime = call.hints.lifetime
+    if mark := _mark(given.get("anthropic_cache"), lifetime):
         fields["cache_control"] = mark
     fields |= _thinking(given.get("thinking"), traits)
     fields |= {
@@ -144,14 +194,15 @@ def _settings(call: WireCall, traits: ClaudeTraits) -> dict[str, Any]:
     elif call.schema is not None:
         texts = [*texts, schema_prompt(call.schema)]
     if texts:
-        fields["system"] = _system(texts, _mark(given.get("anthropic_cache_instructions")))
+        mark = _mark(given.get("anthropic_cache_instructions"), lifetime)
+        fields["system"] = _system(texts, mark)
     return fields
 
 
-def _mark(setting: object) -> _CacheMark | None:
+def _mark(setting: object, lifetime: str) -> _CacheMark | None:
     if not setting:
         return None
-    return _CacheMark(setting) if isinstance(setting, str) else _CacheMark()
+    return _CacheMark(setting if isinstance(setting, str) else lifetime)
 
 
 def _system(texts: list[str], mark: _CacheMark | None) -> list[_Text]:
@@ -224,14 +275,19 @@ def _tool_choice(choice: str, name: str) -> dict[str, Any]:
 # Messages
 
 
-def _message(message: Message, route: ModelRoute) -> _Message:
+def _message(message: Message, route: ModelRoute, signed: SignedSummary | None) -> _Message:
     if message.role == "user":
-        return _Message("user", list(_user_blocks(message)))
+        return _Message("user", list(_user_blocks(message, signed)))
     return _Message("assistant", list(_model_blocks(message, route)))
 
 
-def _user_blocks(message: Message) -> Iterator[_Block]:
+def _user_blocks(message: Message, signed: SignedSummary | None) -> Iterator[_Block]:
     """Results come first: the API does not find them after other content."""
+    if signed is not None and message.parts[0] is signed:
+        yield _Compaction(signed.words, signed.signature)
+        message = Message("user", message.parts[1:])
+        if not message.parts:
+            return
     for part in message.parts:
         if isinstance(part, ToolResult):
             text = _Text(result_text(part, "messages"))

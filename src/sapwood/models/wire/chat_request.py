@@ -120,6 +120,8 @@ def _settings(call: WireCall) -> dict[str, Any]:
         schema, strict = strict_schema(call.schema)
         form = {"name": "answer", "schema": schema, "strict": strict and is_openai}
         fields["response_format"] = {"type": "json_schema", "json_schema": form}
+    if is_openai and call.hints.cache_key:
+        fields["prompt_cache_key"] = call.hints.cache_key
     if call.tools:
         fields["tools"] = [
             _Tool(_ToolFunction(tool.name, tool.description, tool_schema(tool)))

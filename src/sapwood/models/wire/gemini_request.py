@@ -24,7 +24,7 @@ from sapwood.models.wire.message_parts import (
 )
 from sapwood.models.wire.wire_call import WireCall, encode_body, tool_schema
 
-__all__ = ["post_of"]
+__all__ = ["count_of", "post_of"]
 
 _UNSIGNED = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 """The documented signature for a call that this provider did not sign."""
@@ -88,15 +88,28 @@ class _Declaration(Struct, rename="camel"):
 
 def post_of(call: WireCall) -> HttpPost:
     """The request of a call."""
-    history = [
+    body = encode_body(_fields(call), "contents", _history(call))
+    return _post(call, "streamGenerateContent?alt=sse", body)
+
+
+def count_of(call: WireCall) -> HttpPost:
+    """The question how many tokens a call has."""
+    fields = {"model": f"models/{call.route.model}", **_fields(call)}
+    body = encode_body(fields, "contents", _history(call))
+    return _post(call, "countTokens", b'{"generateContentRequest":' + body + b"}")
+
+
+def _post(call: WireCall, method: str, body: bytes) -> HttpPost:
+    path = f"/v1/models/{quote(call.route.model, safe='')}:{method}"
+    return HttpPost(call.route.url.rstrip("/") + path, {"x-goog-api-key": call.key}, body)
+
+
+def _history(call: WireCall) -> list[bytes]:
+    return [
         _encode(content)
         for each in call.request.messages
         for content in _contents(each, call.route)
     ]
-    body = encode_body(_fields(call), "contents", history)
-    model = quote(call.route.model, safe="")
-    path = f"/v1/models/{model}:streamGenerateContent?alt=sse"
-    return HttpPost(call.route.url.rstrip("/") + path, {"x-goog-api-key": call.key}, body)
 
 
 # Settings

@@ -43,6 +43,17 @@ class HttpClient:
         """Closes all connections."""
         await self._http.aclose()
 
+    async def answer(self, post: HttpPost) -> bytes:
+        """The body of a reply that is no stream. Raises as `events` does."""
+        headers = {"content-type": "application/json", **post.headers}
+        async with self._http.stream(
+            "POST", post.url, content=post.body, headers=headers
+        ) as response:
+            body = await _beginning(response)
+            if response.status_code != 200:
+                raise error_of_response(response.status_code, response.headers, body)
+            return body
+
     async def events(self, post: HttpPost) -> AsyncGenerator[ServerEvent]:
         """Yields the events of the reply. Closing the generator closes the reply.
 

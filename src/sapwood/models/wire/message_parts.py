@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Raw
 
 from sapwood.core.content import File, Text, Thinking
-from sapwood.core.view import Message, ToolResult
-from sapwood.core.view.request import MessagePart
+from sapwood.core.view import Message, Request, ToolResult
+from sapwood.core.view.request import MessagePart, SignedSummary
 from sapwood.models.model_routes import ModelRoute, Wire
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "result_text",
     "tool_name",
     "user_content",
+    "without_signed_summary",
 ]
 
 NO_TEXT = "[no words]"
@@ -68,6 +69,16 @@ def user_content(message: Message, wire: Wire) -> list[str | File]:
     if not content and not any(isinstance(part, ToolResult) for part in message.parts):
         return [NO_TEXT]
     return content
+
+
+def without_signed_summary(request: Request) -> Request:
+    """The request with its summary as text, which every provider takes; itself if it has none."""
+    first = next(iter(request.messages), None)
+    if first is None or not first.parts or not isinstance(first.parts[0], SignedSummary):
+        return request
+    parts = (Text(first.parts[0].text), *first.parts[1:])
+    messages = (Message("user", parts), *request.messages[1:])
+    return Request(request.model, request.system, messages)
 
 
 def file_or_text(file: File, wire: Wire) -> str | File:

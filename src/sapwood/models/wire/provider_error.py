@@ -118,7 +118,8 @@ def _codes(tree: object) -> set[str]:
     error = _fields(fields.get("error")) or fields
     codes = {str(error[key]) for key in _CODE_FIELDS if isinstance(error.get(key), str | int)}
     reasons = (_fields(each).get("reason") for each in _details(error))
-    return codes | {reason for reason in reasons if isinstance(reason, str)}
+    ours = _fields(error.get("details")).get("error_code")  # Anthropic
+    return codes | {reason for reason in (*reasons, ours) if isinstance(reason, str)}
 
 
 def _details(error: dict[str, object]) -> list[object]:

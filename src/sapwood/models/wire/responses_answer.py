@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
-from sapwood.core.model_calls import Delta
+from sapwood.core.model_calls import CallReport, Delta
 from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.provider_error import error_in_stream
 from sapwood.models.wire.signatures import ReasoningItem, encode_reasoning
@@ -57,12 +57,19 @@ class _Incomplete(Struct):
     reason: str | None = None
 
 
+class _Diagnostics(Struct):
+    reason: str = ""
+    cache_missed_tokens: int = 0
+
+
 class _Response(Struct):
+    id: str = ""
     model: str = ""
     status: str | None = None
     incomplete_details: _Incomplete | None = None
     usage: _Usage | None = None
     output: list[_Item] | None = None
+    prompt_cache_diagnostics: _Diagnostics | None = None
 
 
 class _Event(Struct):
@@ -134,7 +141,11 @@ class ResponsesReader:
         if refusals and ending == "done":
             ending, reason = "refused", " ".join(refusals)
         parts = _Parts(self._provider).of(items)
-        return Reply(parts, self._model, _counted(self._response.usage), ending, reason)
+        found = self._response.prompt_cache_diagnostics or _Diagnostics()
+        report = CallReport(
+            self._response.id, missed=found.cache_missed_tokens, missed_why=found.reason
+        )
+        return Reply(parts, self._model, _counted(self._response.usage), ending, reason, report)
 
 
 class _Parts:

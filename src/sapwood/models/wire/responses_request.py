@@ -24,7 +24,7 @@ from sapwood.models.wire.message_parts import (
 from sapwood.models.wire.signatures import ReasoningItem, decode_reasoning
 from sapwood.models.wire.wire_call import WireCall, encode_body, tool_schema
 
-__all__ = ["post_of"]
+__all__ = ["count_of", "post_of"]
 
 _NESTED = {
     "openai_reasoning_effort": ("reasoning", "effort"),
@@ -32,6 +32,9 @@ _NESTED = {
     "openai_reasoning_context": ("reasoning", "context"),
     "openai_text_verbosity": ("text", "verbosity"),
 }
+
+_COUNTED = frozenset("model instructions reasoning text tools tool_choice".split())
+"""The fields that a question for the number of tokens may have."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -103,11 +106,29 @@ class _Tool(Struct, tag_field="type", tag="function"):
 def post_of(call: WireCall) -> HttpPost:
     """The request of a call."""
     traits = openai_traits(call.route.model)
-    fields = {"model": call.route.model, "stream": True, **_settings(call, traits)}
-    history = [_encode(item) for each in call.request.messages for item in _items(each, call.route)]
-    url = f"{call.route.url.rstrip('/')}/responses"
-    headers = {"authorization": f"Bearer {call.key}"}
-    return HttpPost(url, headers, encode_body(fields, "input", history))
+    fields: dict[str, Any] = {"model": call.route.model, "stream": True}
+    fields |= _settings(call, traits)
+    after: dict[str, Any] = {}
+    if traits.diagnoses and call.hints.previous.startswith("resp_"):
+        compared = {"comparison_response_id": call.hints.previous}
+        after["prompt_cache_options"] = fields.pop("prompt_cache_options", {}) | compared
+    return _post(call, "", encode_body(fields, "input", _history(call), after))
+
+
+def count_of(call: WireCall) -> HttpPost:
+    """The question how many tokens a call has."""
+    fields = {"model": call.route.model, **_settings(call, openai_traits(call.route.model))}
+    counted = {name: value for name, value in fields.items() if name in _COUNTED}
+    return _post(call, "/input_tokens", encode_body(counted, "input", _history(call)))
+
+
+def _post(call: WireCall, path: str, body: bytes) -> HttpPost:
+    url = f"{call.route.url.rstrip('/')}/responses{path}"
+    return HttpPost(url, {"authorization": f"Bearer {call.key}"}, body)
+
+
+def _history(call: WireCall) -> list[bytes]:
+    return [_encode(item) for each in call.request.messages for item in _items(each, call.route)]
 
 
 # Settings
@@ -134,6 +155,8 @@ def _settings(call: WireCall, traits: OpenAITraits) -> dict[str, Any]:
         form = {"type": "json_schema", "name": "answer", "schema": schema, "strict": strict}
         fields["text"] = {"format": form}
     fields |= _tools(call)
+    if call.hints.cache_key:
+        fields["prompt_cache_key"] = call.hints.cache_key
     for name, value in given.items():
         if name in _NESTED:
             field, inner = _NESTED[name]

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from sapwood.core.content import ReplyPart, Usage
-from sapwood.core.model_calls import Delta, ToolSpec
+from sapwood.core.model_calls import CallHints, CallReport, Delta, ToolSpec
 from sapwood.core.view import Request
 from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.http_client import HttpPost
@@ -30,7 +30,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 class WireCall(Struct, frozen=True):
-    """One call. `settings` are checked parameters, `schema` is the JSON Schema of the answer."""
+    """One call. `settings` are checked parameters, `schema` is the JSON Schema of the answer.
+
+    `hints` are what the provider may use besides; a call of no agent has none.
+    """
 
     route: ModelRoute
     key: str
@@ -38,6 +41,7 @@ class WireCall(Struct, frozen=True):
     tools: Sequence[ToolSpec] = ()
     settings: Mapping[str, Any] = {}
     schema: dict[str, Any] | None = None
+    hints: CallHints = CallHints()
 
     @property
     def system(self) -> list[str]:
@@ -52,13 +56,17 @@ class WireCall(Struct, frozen=True):
 
 
 class Reply(Struct):
-    """What a provider sent: parts, the model that answered, usage, the end and its reason."""
+    """What a provider sent: parts, the model that answered, usage, the end and its reason.
+
+    `report` is what it says about the call.
+    """
 
     parts: list[ReplyPart]
     model: str
     usage: Usage | None
     ending: Ending
     reason: str
+    report: CallReport = CallReport()
 
 
 class AnswerReader(Protocol):
@@ -77,24 +85,37 @@ class AnswerReader(Protocol):
 
 
 class WireFormat(Struct, frozen=True):
-    """A wire format: how a call is written, and how its answer is read."""
+    """A wire format: how a call is written, and how its answer is read.
+
+    `count_of` writes the question how many tokens the call has; None if the API has none.
+    """
 
     post_of: Callable[[WireCall], HttpPost]
     reader: Callable[[ModelRoute], AnswerReader]
+    count_of: Callable[[WireCall], HttpPost] | None = None
 
 
-def encode_body(fields: Mapping[str, object], history: str, items: Sequence[bytes]) -> bytes:
-    """The body of a request, with the history as its last field.
+def encode_body(
+    fields: Mapping[str, object],
+    history: str,
+    items: Sequence[bytes],
+    after: Mapping[str, object] | None = None,
+) -> bytes:
+    """The body of a request, with the history as its last field but for those `after` it.
 
-    Each item depends only on the messages up to its own, so the body without its last two bytes is
-    the beginning of the next body, unless something other than the end of the history changed.
+    Each item depends only on the messages up to its own, so the body up to the end of its history
+    is the beginning of the next body, unless something other than the end of the history changed.
+    Fields that change with each call come `after` the history.
 
     >>> encode_body({"model": "m"}, "messages", [b'"a"', b'"b"'])
     b'{"model":"m","messages":["a","b"]}'
+    >>> encode_body({}, "input", [b'"a"'], {"n": 1})
+    b'{"input":["a"],"n":1}'
     """
     head = _encode(fields)[:-1]
     comma = b"," if len(head) > 1 else b""
-    return b"".join([head, comma, _encode(history), b":[", b",".join(items), b"]}"])
+    tail = b"," + _encode(after)[1:] if after else b"}"
+    return b"".join([head, comma, _encode(history), b":[", b",".join(items), b"]", tail])
 
 
 def tool_schema(tool: ToolSpec) -> Raw:

@@ -79,10 +79,8 @@ def _block(kind: str, name: str, inside: str) -> str:
 
 def _part(part: MessagePart) -> str:
     match part:
-        case Text(words):
-            return text(words[:_MOST])
-        case File():
-            return text(part.text)
+        case Text() | File():
+            return text(part.text[:_MOST])
         case Thinking(words):
             return f'<span class="faint">{text(words[:_MOST])}</span>'
         case ToolCall(_, name, args):

@@ -90,10 +90,8 @@ def _request(request: Request) -> list[Content]:
 
 def _part(part: MessagePart) -> Content:
     match part:
-        case Text(text):
-            return Content(plain(text)[:_LONGEST])
-        case File():
-            return Content(plain(part.text))
+        case Text() | File():
+            return Content(plain(part.text)[:_LONGEST])
         case Thinking(text):
             return Content.styled(plain(text)[:_LONGEST], "italic $faint")
         case ToolCall(_, name, args):
