@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from sapwood.core.model_calls import Answer, CallHints, Delta, Failure, ToolSpec
 from sapwood.core.view import Request
-from sapwood.core.view.request_rules import repeated_roles, unpaired_calls
+from sapwood.core.view.request_rules import repeated_roles, unchecked, unpaired_calls
 from sapwood.models.model_facts import window_of
 from sapwood.models.model_routes import ModelRoute, resolve
 from sapwood.models.model_traits import claude_traits
@@ -164,7 +164,8 @@ class Models:
 
 def _check(request: Request) -> None:
     """Raises `Failure` for a malformed request, because it would be sent as it is."""
-    faults = [*repeated_roles(request), *unpaired_calls(request)]
+    new = unchecked(request)
+    faults = [*repeated_roles(new), *unpaired_calls(new)]
     if not request.messages:
         faults = ["it has no message"]
     if faults:

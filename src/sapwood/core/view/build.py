@@ -13,6 +13,7 @@ from sapwood.core.content import Text
 from sapwood.core.live_path import LivePath
 from sapwood.core.result_masks import mask_edges
 from sapwood.core.state import State
+from sapwood.core.turn import Turn
 from sapwood.core.view.frames import (
     framed_instructions,
     framed_quotation,
@@ -26,17 +27,33 @@ __all__ = ["VIEW", "front_texts", "view"]
 
 
 class _Built(Struct, frozen=True):
-    """The messages of a live path, and what the next prompt has to tell about the last turn."""
+    """The messages of a live path, and what the next prompt has to tell about the last turn.
+
+    `ended` and `after` are the same for the ended turns alone.
+    """
 
     live: LivePath
     version: int
     messages: tuple[Message, ...]
     note: tuple[Text, ...]
+    ended: tuple[Message, ...]
+    after: tuple[Text, ...]
+
+    def begins(self, live: LivePath, version: int) -> bool:
+        """Whether that path has all ended turns of this one in the same form, and perhaps more."""
+        mine, its, count = self.live.context, live.context, len(self.live.turns)
+        if self.version != version or not 0 < count <= len(live.turns) or mine.mask or its.mask:
+            return False
+        front = (mine.head, mine.summary, mine.request, mine.loaded)
+        if front != (its.head, its.summary, its.request, its.loaded):
+            return False
+        return live.turns[count - 1] is self.live.turns[count - 1]  # and so are all before it
 
 
 _newest: list[_Built] = []
 """At most one. A request is built for the model, and again when its call is decided, mostly of the
-same live path; with 100,000 tokens, building it takes milliseconds. A live path never changes."""
+same live path; the next one has the same ended turns. With 100,000 tokens, building all of it takes
+milliseconds. A live path never changes."""
 
 
 def view(
@@ -56,11 +73,11 @@ def view(
     gets the instruction apart.
     """
     if summarised:
-        messages, _ = _messages(live, version, summarised)
+        messages = _messages(live, version, summarised)
         return Request(state.settings.model if model is None else model, _system(state), messages)
     built = next(iter(_newest), None)
     if built is None or built.live is not live or built.version != version:
-        built = _Built(live, version, *_messages(live, version))
+        built = _build(live, version, built)
         _newest[:] = [built]
     messages = built.messages
     if instruction:
@@ -100,25 +117,49 @@ def _system(state: State) -> tuple[Block, ...]:
     return read + own + tuple(Block("pin", pin.name, pin.text) for pin in state.pins)
 
 
-def _messages(
-    live: LivePath, version: int, most: int | None = None
-) -> tuple[tuple[Message, ...], tuple[Text, ...]]:
-    """The messages of all turns, or of the oldest `most`, and what the next prompt has to tell
-    about the last of them.
+def _build(live: LivePath, version: int, known: _Built | None) -> _Built:
+    """Builds the messages of a live path, from those of an earlier one if that is its beginning."""
+    edges = mask_edges(live)
+    messages: list[Message] = []
+    after, count = front_texts(live), 0
+    if known is not None and known.begins(live, version):
+        messages, after, count = list(known.ended), known.after, len(known.live.turns)
+    for turn, edge in zip(live.turns[count:], edges[count:], strict=False):
+        after = _add(messages, after, turn, live, edge, version)
+    ended, note = tuple(messages), after
+    if live.open is not None:
+        note = _add(messages, after, live.open, live, edges[-1], version)
+    if not messages and note:
+        return _Built(live, version, (Message("user", note),), (), ended, after)
+    return _Built(live, version, tuple(messages), note, ended, after)
+
+
+def _messages(live: LivePath, version: int, most: int) -> tuple[Message, ...]:
+    """The messages of the oldest turns."""
+    messages: list[Message] = []
+    after = front_texts(live)
+    for turn, edge in islice(zip(live.all_turns, mask_edges(live), strict=True), most):
+        after = _add(messages, after, turn, live, edge, version)
+    return tuple(messages)
+
+
+def _add(
+    messages: list[Message],
+    before: tuple[Text, ...],
+    turn: Turn,
+    live: LivePath,
+    edge: int,
+    version: int,
+) -> tuple[Text, ...]:
+    """Adds the messages of a turn, with `before` in front of its prompt.
+
+    Returns what the next prompt has to tell about the end of the turn.
     """
     mask = live.context.mask
-    over = mask.over if mask else 0
-    messages: list[Message] = []
-    before: tuple[Text, ...] = front_texts(live)
-    pairs = zip(live.all_turns, mask_edges(live), strict=True)
-    for turn, edge in islice(pairs, most):
-        first, *rest = messages_of(turn, edge, over, version=version)
-        parts = (*before, *first.parts)
-        if messages and messages[-1].role == "user":  # the turn before has no answer
-            parts = (*messages.pop().parts, *parts)
-        messages += [Message("user", parts), *rest]
-        note = note_after(turn) if version > 1 else None
-        before = (note,) if note else ()
-    if not messages and before:
-        return (Message("user", before),), ()
-    return tuple(messages), before
+    first, *rest = messages_of(turn, edge, mask.over if mask else 0, version=version)
+    parts = (*before, *first.parts)
+    if messages and messages[-1].role == "user":  # the turn before has no answer
+        parts = (*messages.pop().parts, *parts)
+    messages += [Message("user", parts), *rest]
+    note = note_after(turn) if version > 1 else None
+    return (note,) if note else ()

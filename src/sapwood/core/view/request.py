@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -126,17 +126,48 @@ class Request(Struct, frozen=True, gc=False):
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
-_newest: list[tuple[Request, str]] = []
-"""At most one request and its digest: a request is hashed when it is made and when it is recorded.
-Requests never change."""
+class _Hashed(Struct, frozen=True):
+    """A request, its digest, and the hash of its bytes before its last message."""
+
+    request: Request
+    digest: str
+    before_last: Any
+
+    def begins(self, request: Request) -> bool:
+        """Whether that request has the same bytes before the last message of this one."""
+        mine = self.request
+        if (mine.model, mine.system) != (request.model, request.system):
+            return False
+        if len(mine.messages) > len(request.messages):
+            return False
+        pairs = zip(mine.messages[:-1], request.messages, strict=False)
+        return all(known is its or known == its for known, its in pairs)
+
+
+_newest: list[_Hashed] = []
+"""At most one. A request is hashed when it is made and when it is recorded, and the next one mostly
+begins with it. Requests never change."""
 
 
 def digest(request: Request) -> str:
     """The SHA-256 of the request's canonical bytes."""
-    for known, hashed in tuple(_newest):
-        same_messages = known.messages is request.messages
-        if same_messages and (known.model, known.system) == (request.model, request.system):
-            return hashed
-    hashed = hashlib.sha256(_encoder.encode(request)).hexdigest()
-    _newest[:] = [(request, hashed)]
-    return hashed
+    known = next(iter(_newest), None)
+    if known is not None and known.begins(request):
+        if known.request.messages is request.messages:
+            return known.digest
+        count = max(0, len(known.request.messages) - 1)
+        hashed = known.before_last.copy()
+        hashed.update(_items(request.messages[count:-1], count))
+    else:
+        fixed = Request(request.model, request.system, request.messages[:-1])
+        hashed = hashlib.sha256(_encoder.encode(fixed).removesuffix(b"]}"))
+    whole = hashed.copy()
+    whole.update(_items(request.messages[-1:], len(request.messages) - 1) + b"]}")
+    _newest[:] = [_Hashed(request, whole.hexdigest(), hashed)]
+    return whole.hexdigest()
+
+
+def _items(messages: tuple[Message, ...], before: int) -> bytes:
+    """The bytes of messages in a list that has so many before them."""
+    data = _encoder.encode(messages)[1:-1]
+    return b"," + data if data and before > 0 else data

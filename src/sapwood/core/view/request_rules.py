@@ -19,19 +19,46 @@ __all__ = [
     "missing_pins",
     "missing_request",
     "repeated_roles",
+    "unchecked",
     "unpaired_calls",
 ]
 
 
 def check(request: Request, state: State, live: LivePath) -> list[str]:
     """Returns everything that is wrong with a request; empty for a valid one."""
-    return [
-        *repeated_roles(request),
-        *unpaired_calls(request),
-        *blank_parts(request),
+    new = unchecked(request)
+    faults = [
+        *repeated_roles(new),
+        *unpaired_calls(new),
+        *blank_parts(new),
         *missing_pins(request, state.pins),
         *missing_request(request, live),
     ]
+    if not faults:
+        _sound[:] = [request.messages]
+    return faults
+
+
+_sound: list[tuple[Message, ...]] = []
+"""The messages of the newest valid request; at most one. The next request mostly begins with them,
+and messages never change."""
+
+
+def unchecked(request: Request) -> Request:
+    """The end of a request: from the last prompt on that `check` has found valid.
+
+    What comes before a prompt has no effect on the rules for what follows.
+    """
+    known, shared = next(iter(_sound), ()), 0
+    for mine, its in zip(known, request.messages, strict=False):
+        if mine is not its:
+            break
+        shared += 1
+    for index in range(shared - 1, 0, -1):
+        message = request.messages[index]
+        if message.role == "user" and not _results(message):
+            return Request(request.model, request.system, request.messages[index:])
+    return request
 
 
 def repeated_roles(request: Request) -> list[str]:
@@ -89,15 +116,19 @@ def missing_request(request: Request, live: LivePath) -> list[str]:
     It is the newest request of the live path, or else the one that is carried in front of it.
     """
     last = next((t.prompt for t in reversed(live.all_turns) if t.is_request), live.request)
-    shown = [
-        part.text
-        for message in request.messages
+    texts = [part.text for part in last if isinstance(part, Text)]
+    return [f"not in view: {text[:40]!r}" for text in texts if not _is_shown(text, request)]
+
+
+def _is_shown(text: str, request: Request) -> bool:
+    """Whether a message of the user has the text. Mostly the last one does."""
+    return any(
+        text in part.text
+        for message in reversed(request.messages)
         if message.role == "user"
         for part in message.parts
         if isinstance(part, Text)
-    ]
-    texts = [part.text for part in last if isinstance(part, Text)]
-    return [f"not in view: {text[:40]!r}" for text in texts if not any(text in s for s in shown)]
+    )
 
 
 def _calls(message: Message) -> list[str]:
