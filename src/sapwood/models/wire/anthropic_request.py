@@ -23,7 +23,7 @@ from sapwood.models.wire.message_parts import (
     user_content,
 )
 from sapwood.models.wire.signatures import REDACTED
-from sapwood.models.wire.wire_call import WireCall, encode_body, tool_schema
+from sapwood.models.wire.wire_call import WireCall, encode_body, encode_history, tool_schema
 
 __all__ = ["count_of", "post_of"]
 
@@ -138,7 +138,8 @@ def _headers(call: WireCall, fields: Mapping[str, Any]) -> dict[str, str]:
     betas = list(call.settings.get("anthropic_betas", ()))
     if "block_binding" in fields.get("thinking", {}):
         betas.append(_BINDING_BETA)
-    if "compaction" in fields or _signed_summary(call) is not None:
+    first = next(iter(call.request.messages), None)
+    if "compaction" in fields or (first and _signed_summary(first, call.route)):
         betas.append(_COMPACTION_BETA)
     headers = {"anthropic-version": _VERSION, "authorization": f"Bearer {call.key}"}
     return {**headers, "anthropic-beta": ",".join(betas)} if betas else headers
@@ -150,17 +151,19 @@ def _previous(call: WireCall) -> str | None:
 
 
 def _history(call: WireCall) -> list[bytes]:
-    first = _signed_summary(call)
-    return [_encode(_message(each, call.route, first)) for each in call.request.messages]
+    return encode_history(call, _encoded)
 
 
-def _signed_summary(call: WireCall) -> SignedSummary | None:
-    """The summary that goes back as the block that this provider signed."""
-    messages = call.request.messages
-    part = messages[0].parts[0] if messages and messages[0].parts else None
-    if not isinstance(part, SignedSummary) or part.provider != call.route.provider:
+def _encoded(message: Message, route: ModelRoute, _: str) -> tuple[list[bytes], str]:
+    return [_encode(_message(message, route))], ""
+
+
+def _signed_summary(message: Message, route: ModelRoute) -> SignedSummary | None:
+    """The summary at the beginning of a message, if it goes back as a block of this provider."""
+    part = message.parts[0] if message.parts else None
+    if not isinstance(part, SignedSummary) or part.provider != route.provider:
         return None
-    return part if _traits(call).compacts else None
+    return part if claude_traits(route.model).compacts else None
 
 
 # Settings
@@ -275,15 +278,15 @@ def _tool_choice(choice: str, name: str) -> dict[str, Any]:
 # Messages
 
 
-def _message(message: Message, route: ModelRoute, signed: SignedSummary | None) -> _Message:
+def _message(message: Message, route: ModelRoute) -> _Message:
     if message.role == "user":
-        return _Message("user", list(_user_blocks(message, signed)))
+        return _Message("user", list(_user_blocks(message, route)))
     return _Message("assistant", list(_model_blocks(message, route)))
 
 
-def _user_blocks(message: Message, signed: SignedSummary | None) -> Iterator[_Block]:
+def _user_blocks(message: Message, route: ModelRoute) -> Iterator[_Block]:
     """Results come first: the API does not find them after other content."""
-    if signed is not None and message.parts[0] is signed:
+    if (signed := _signed_summary(message, route)) is not None:
         yield _Compaction(signed.words, signed.signature)
         message = Message("user", message.parts[1:])
         if not message.parts:

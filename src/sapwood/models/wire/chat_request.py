@@ -21,7 +21,7 @@ from sapwood.models.wire.message_parts import (
     tool_name,
     user_content,
 )
-from sapwood.models.wire.wire_call import WireCall, encode_body, tool_schema
+from sapwood.models.wire.wire_call import WireCall, encode_body, encode_history, tool_schema
 
 __all__ = ["openai_sampling", "post_of", "wanted_effort"]
 
@@ -94,7 +94,7 @@ def post_of(call: WireCall) -> HttpPost:
         system = ["\n\n".join(system)]
     history = [
         *(_encode(_Message("system", text)) for text in system),
-        *(_encode(each) for each in _messages(call.request.messages, call.route)),
+        *encode_history(call, _encoded),
     ]
     url = f"{call.route.url.rstrip('/')}/chat/completions"
     headers = {"authorization": f"Bearer {call.key}"}
@@ -166,15 +166,13 @@ def wanted_effort(wanted: object) -> str:
 # Messages
 
 
-def _messages(messages: Sequence[Message], route: ModelRoute) -> Iterator[_Message]:
-    field = ""
-    for message in messages:
-        if message.role == "user":
-            yield from _user_messages(message)
-            continue
-        own = [p for p in message.parts if isinstance(p, Thinking) and is_own_thinking(p, route)]
-        field = field or next((part.signature for part in own), "")
-        yield _model_message(message, route, field)
+def _encoded(message: Message, route: ModelRoute, field: str) -> tuple[list[bytes], str]:
+    """The messages for a message, and the field in which the server thought so far."""
+    if message.role == "user":
+        return [_encode(each) for each in _user_messages(message)], field
+    own = [p for p in message.parts if isinstance(p, Thinking) and is_own_thinking(p, route)]
+    field = field or next((part.signature for part in own), "")
+    return [_encode(_model_message(message, route, field))], field
 
 
 def _user_messages(message: Message) -> Iterator[_Message]:

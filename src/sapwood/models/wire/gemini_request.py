@@ -22,7 +22,7 @@ from sapwood.models.wire.message_parts import (
     tool_name,
     user_content,
 )
-from sapwood.models.wire.wire_call import WireCall, encode_body, tool_schema
+from sapwood.models.wire.wire_call import WireCall, encode_body, encode_history, tool_schema
 
 __all__ = ["count_of", "post_of"]
 
@@ -105,11 +105,11 @@ def _post(call: WireCall, method: str, body: bytes) -> HttpPost:
 
 
 def _history(call: WireCall) -> list[bytes]:
-    return [
-        _encode(content)
-        for each in call.request.messages
-        for content in _contents(each, call.route)
-    ]
+    return encode_history(call, _encoded)
+
+
+def _encoded(message: Message, route: ModelRoute, _: str) -> tuple[list[bytes], str]:
+    return [_encode(content) for content in _contents(message, route)], ""
 
 
 # Settings

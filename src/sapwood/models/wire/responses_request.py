@@ -22,7 +22,7 @@ from sapwood.models.wire.message_parts import (
     user_content,
 )
 from sapwood.models.wire.signatures import ReasoningItem, decode_reasoning
-from sapwood.models.wire.wire_call import WireCall, encode_body, tool_schema
+from sapwood.models.wire.wire_call import WireCall, encode_body, encode_history, tool_schema
 
 __all__ = ["count_of", "post_of"]
 
@@ -128,7 +128,11 @@ def _post(call: WireCall, path: str, body: bytes) -> HttpPost:
 
 
 def _history(call: WireCall) -> list[bytes]:
-    return [_encode(item) for each in call.request.messages for item in _items(each, call.route)]
+    return encode_history(call, _encoded)
+
+
+def _encoded(message: Message, route: ModelRoute, _: str) -> tuple[list[bytes], str]:
+    return [_encode(item) for item in _items(message, route)], ""
 
 
 # Settings

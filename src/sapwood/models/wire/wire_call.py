@@ -8,7 +8,7 @@ from msgspec import Raw, Struct
 
 from sapwood.core.content import ReplyPart, Usage
 from sapwood.core.model_calls import CallHints, CallReport, Delta, ToolSpec
-from sapwood.core.view import Request
+from sapwood.core.view import Message, Request
 from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.http_client import HttpPost
 from sapwood.models.wire.sse import ServerEvent
@@ -20,6 +20,7 @@ __all__ = [
     "WireCall",
     "WireFormat",
     "encode_body",
+    "encode_history",
     "tool_schema",
 ]
 
@@ -116,6 +117,44 @@ def encode_body(
     comma = b"," if len(head) > 1 else b""
     tail = b"," + _encode(after)[1:] if after else b"}"
     return b"".join([head, comma, _encode(history), b":[", b",".join(items), b"]", tail])
+
+
+class _EncodedHistory(Struct, frozen=True):
+    """The items of each message of a history, and what was known after each message."""
+
+    route: ModelRoute
+    messages: Sequence[Message]
+    items: Sequence[Sequence[bytes]]
+    states: Sequence[str]
+
+
+_newest: list[_EncodedHistory] = []
+"""At most one. The next history mostly begins with the same messages, which never change."""
+
+
+def encode_history(
+    call: WireCall, encode: Callable[[Message, ModelRoute, str], tuple[Sequence[bytes], str]]
+) -> list[bytes]:
+    """The items of a history, those of messages that were encoded before as they were then.
+
+    `encode` gets a message, the route, and what it returned beside the items of the message before.
+    """
+    messages, shared = call.request.messages, 0
+    known = next(iter(_newest), None)
+    items: list[Sequence[bytes]] = []
+    states: list[str] = []
+    if known is not None and known.route == call.route:
+        for mine, its in zip(known.messages, messages, strict=False):
+            if mine is not its:
+                break
+            shared += 1
+        items, states = [*known.items[:shared]], [*known.states[:shared]]
+    for message in messages[shared:]:
+        made, state = encode(message, call.route, states[-1] if states else "")
+        items.append(made)
+        states.append(state)
+    _newest[:] = [_EncodedHistory(call.route, messages, items, states)]
+    return [item for made in items for item in made]
 
 
 def tool_schema(tool: ToolSpec) -> Raw:
