@@ -16,6 +16,7 @@ from sapwood.api.agent import Agent
 from sapwood.api.database import Sapwood
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import connect
+from sapwood.conversation.timeline_reader import read_conversation
 from sapwood.core.content import Text
 from sapwood.core.events import (
     CallReported,
@@ -195,6 +196,9 @@ async def test_a_trim_says_how_many_thoughts_it_cost(server: ScriptedModel) -> N
         assert words.startswith(
             "After /clear 2, the provider left out 2 earlier thoughts: what stood before them"
         )
+        held = at.wood.connection
+        rows = (await read_conversation(held.log, held.space, agent.id)).rows
+        assert sum(words in str(row.content) for row in rows) == 1
         await agent.undo()
         await at.say(agent, "And before?")
         assert [each.command for each in await reported(agent)] == ["/clear 2", "/undo"]

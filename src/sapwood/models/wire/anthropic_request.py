@@ -108,12 +108,12 @@ class _Tool(Struct):
 def post_of(call: WireCall) -> HttpPost:
     """The request of a call. Raises `Failure` if the model cannot do what it asks for."""
     fields = {"model": call.route.model, "stream": True, **_settings(call, _traits(call))}
+    after: dict[str, Any] = {}
     if call.hints.summarise:
         instructions = call.hints.summarise[:_LONGEST_INSTRUCTIONS]
         fields["compaction"] = {"type": "summarize", "instructions": instructions}
-    after = (
-        {"diagnostics": {"previous_message_id": _previous(call)}} if call.hints.cache_key else {}
-    )
+    elif call.hints.cache_key:
+        after["diagnostics"] = {"previous_message_id": _previous(call)}
     body = encode_body(fields, "messages", _history(call), after)
     return HttpPost(_url(call), _headers(call, fields), body)
 
