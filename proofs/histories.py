@@ -54,6 +54,7 @@ from sapwood.core.context import ROOT
 from sapwood.core.events import HUMAN, SYSTEM, Actor, InstructionText, TurnRecorded, TurnStarted
 from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId, EventRef, TurnRef
+from sapwood.core.model_calls import CallReport
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.state import State
 from sapwood.core.view.request import digest
@@ -94,7 +95,9 @@ def _reply(world: World, agent: AgentId, a: int, b: int) -> Command:
     text = (Text(_words(a)),) if b % 3 else ()
     usage = Usage(input=50 + 7 * a, output=b) if b % 2 else None
     ended = "length" if b % 11 == 0 else "done"
-    return AddReply(agent, (*thinking, *text, *calls), "scripted", usage, ended=ended)
+    report = CallReport(f"msg_{a}", a % 3, "prefix_binding_mismatch", b % 2, "messages_changed")
+    parts = (*thinking, *text, *calls)
+    return AddReply(agent, parts, "scripted", usage, ended=ended, report=report)
 
 
 def _call(world: World, agent: AgentId, a: int, b: int) -> Command:
@@ -257,6 +260,11 @@ OPERATIONS: tuple[_Maker, ...] = (
     *(_human(lambda w, g, a, b: _recorded(w, g, a, b)),) * 4,
     *(_human(lambda w, g, a, b: KeepLast(g, a % 5)),) * 2,
     *(_human(lambda w, g, a, b: Compact(g, _words(a), keep=b % 4, ledger=_words(b))),) * 2,
+    _human(
+        lambda w, g, a, b: Compact(
+            g, _words(a), keep=b % 4, signer="anthropic", signature="c2ln", tokens=a % 9
+        )
+    ),
     _model(lambda w, g, a, b: DeferCompact(g, b % 3)),
     _human(lambda w, g, a, b: DropSummary(g, "scripted", Usage(1 + a, b), _words(b))),
     _tidied,
