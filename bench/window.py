@@ -23,8 +23,8 @@ from msgspec import Struct
 from bench.kept_figures import figure
 from sapwood.core.content import Usage
 from sapwood.core.decide.trims import turns_to_leave
-from sapwood.core.last_call import LastCall
-from sapwood.models.model_facts import price_of
+from sapwood.core.last_call import LastCall, Lifetime
+from sapwood.models.model_facts import cache_seconds, price_of
 
 LIMIT = 1.9
 MOST_DEARER = 1.10
@@ -33,6 +33,8 @@ SYSTEM = 10_000
 TURNS = 500
 CALL_SECONDS = 20
 MINUTE, HOUR = 60, 3_600
+UNKNOWN = 5 * MINUTE
+"""Taken for a provider that documents no lifetime."""
 
 
 class Rules(Struct, frozen=True):
@@ -44,8 +46,8 @@ class Rules(Struct, frozen=True):
     lifetime: int
 
 
-def rules_of(vendor: str, model: str, lifetime: int, *, hour: bool = False) -> Rules:
-    """The rules of a model, with the prices of the catalogue."""
+def rules_of(vendor: str, model: str, lifetime: Lifetime = "5m") -> Rules:
+    """The rules of a model, as the product knows them."""
 
     def price(used: Usage) -> float:
         found = price_of(model, used)
@@ -54,18 +56,19 @@ def rules_of(vendor: str, model: str, lifetime: int, *, hour: bool = False) -> R
 
     some = 10_000
     plain = price(Usage(some))
-    written = price(Usage(some, cache_write=some, cache_hour=some if hour else 0))
-    return Rules(vendor, written / plain, price(Usage(some, cache_read=some)) / plain, lifetime)
+    written = price(Usage(some, cache_write=some, cache_hour=some if lifetime == "1h" else 0))
+    seconds = cache_seconds(model, lifetime) or UNKNOWN
+    return Rules(vendor, written / plain, price(Usage(some, cache_read=some)) / plain, seconds)
 
 
-SHORT = rules_of("Anthropic", "claude-opus-5-5", 5 * MINUTE)
-LONG = rules_of("Anthropic, 1 h", "claude-opus-5-5", HOUR, hour=True)
+SHORT = rules_of("Anthropic", "claude-opus-5-5")
+LONG = rules_of("Anthropic, 1 h", "claude-opus-5-5", "1h")
 VENDORS = (
     SHORT,
     LONG,
-    rules_of("OpenAI", "gpt-6-sol", 30 * MINUTE),
-    rules_of("OpenAI < 5.6", "gpt-5", 10 * MINUTE),
-    rules_of("Google", "gemini-3-pro-preview", 5 * MINUTE),  # it documents no lifetime
+    rules_of("OpenAI", "gpt-6-sol"),
+    rules_of("OpenAI < 5.6", "gpt-5"),
+    rules_of("Google", "gemini-3-pro-preview"),
 )
 
 Pauses = Callable[[Random], float]

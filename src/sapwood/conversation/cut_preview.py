@@ -1,7 +1,8 @@
 """What cutting the history before a turn would leave in view, and what it would cost.
 
 A cut keeps the last turns and nothing else of the history: `/clear N`. The provider's cache serves
-the fixed front of the request after it; the turns that stay are written to the cache once.
+the fixed front of the request after it; the turns that stay are written to the cache once. If the
+last call was so long ago that the cache has ended, the next call writes all of it.
 """
 
 from collections.abc import Callable
@@ -14,8 +15,10 @@ from sapwood.core.command_table import TABLE
 from sapwood.core.content import Text, Usage
 from sapwood.core.history_size import calibrated, turn_sizes
 from sapwood.core.ids import AgentId
+from sapwood.core.last_call import LastCall, Lifetime
 from sapwood.core.token_count import ZERO, Count
-from sapwood.models.model_facts import price_of
+from sapwood.models.model_facts import cache_seconds, price_of
+from sapwood.runtime.clock_and_ids import now
 
 __all__ = ["Cut", "CutPlan", "cut_plan"]
 
@@ -41,7 +44,7 @@ class CutPlan(Struct, frozen=True):
     """Every place at which the history can be cut, oldest first, and how things are now.
 
     `fixed` is what stays in every request. `now` is the cost of the next call as things are.
-    `earlier` counts turns in view before which no cut is listed.
+    `earlier` counts turns in view before which no cut is listed. `is_cold`: the cache has ended.
     """
 
     agent: AgentId
@@ -52,6 +55,7 @@ class CutPlan(Struct, frozen=True):
     cap: int = 0
     window: int = 0
     earlier: int = 0
+    is_cold: bool = False
 
 
 async def cut_plan(
@@ -66,7 +70,9 @@ async def cut_plan(
     counter = space.counter_for(state.settings.model)
     budget = budget_of(state, live, counter)
     fixed = budget.system + budget.tools + budget.pins
-    price = _priced(state.settings.model)
+    model, last = state.settings.model, state.last_call
+    is_cold = _is_cold(model, last)
+    price = _priced(model, last.lifetime)
     sizes = [calibrated(raw, counter, state.ratio()) for raw in turn_sizes(live, counter)]
     kept = ZERO
     cuts: list[Cut] = []
@@ -87,28 +93,43 @@ async def cut_plan(
                 " ".join(words[:200].split()) or "a wake-up",
                 sizes[number],
                 budget.total if whole else total,
-                price(total.tokens, total.tokens if whole else fixed.tokens) if priced else None,
+                price(total.tokens, _cached(total if whole else fixed, is_cold))
+                if priced
+                else None,
                 price(total.tokens, total.tokens) if priced else None,
             )
         )
-    total = budget.total.tokens
     return CutPlan(
         agent,
         fixed,
         budget.total,
-        price(total, total),
+        price(budget.total.tokens, _cached(budget.total, is_cold)),
         tuple(reversed(cuts)),
         state.settings.cap,
         state.settings.window,
         max(0, len(sizes) - most),
+        is_cold,
     )
 
 
-def _priced(model: str) -> Callable[[int, int], int | None]:
+def _is_cold(model: str, last: LastCall) -> bool:
+    """Whether the cache of the last call has ended."""
+    seconds = cache_seconds(model, last.lifetime)
+    return bool(last.at) and seconds is not None and now() - last.at > seconds * 1_000_000
+
+
+def _cached(size: Count, is_cold: bool) -> int:
+    return 0 if is_cold else size.tokens
+
+
+def _priced(model: str, lifetime: Lifetime) -> Callable[[int, int], int | None]:
     """The price of a request's input, by its size and by how much of it the cache holds."""
+    for_an_hour = cache_seconds(model, lifetime) != cache_seconds(model)
 
     def price(tokens: int, cached: int) -> int | None:
-        used = Usage(input=tokens, cache_read=cached, cache_write=tokens - cached)
+        written = tokens - cached
+        hour = written if for_an_hour else 0
+        used = Usage(input=tokens, cache_read=cached, cache_write=written, cache_hour=hour)
         found = price_of(model, used)
         return found.millionths if found else None
 

@@ -10,11 +10,13 @@ from msgspec import Struct
 
 from sapwood.core.content import Usage
 from sapwood.core.executor import program_executor
+from sapwood.core.last_call import Lifetime
 from sapwood.core.model_calls import Failure
 from sapwood.models.catalogue import CatalogueModel, Rates, find_model
 from sapwood.models.model_routes import ModelRoute, resolve
+from sapwood.models.model_traits import openai_traits
 
-__all__ = ["Money", "fits", "price_of", "window_of"]
+__all__ = ["Money", "cache_seconds", "fits", "price_of", "window_of"]
 
 _MIN_ANSWER_TOKENS = 4_096
 
@@ -105,6 +107,22 @@ def price_of(model: str, usage: Usage) -> Money | None:
     total += fresh * _rate(prices.input, usage.input)
     total += usage.output * _rate(prices.output, usage.input)
     return Money(total / 1_000_000)
+
+
+def cache_seconds(model: str, lifetime: Lifetime = "5m") -> int | None:
+    """How many seconds the provider keeps a prefix in its cache; None if it documents no lifetime.
+
+    >>> cache_seconds("claude-opus-5-5", "1h"), cache_seconds("gpt-6-sol"), cache_seconds("gpt-5")
+    (3600, 1800, 600)
+    """
+    route, _ = _lookup(model)
+    match route.catalogue if route else "":
+        case "anthropic":
+            return 3_600 if lifetime == "1h" else 300
+        case "openai":
+            return 1_800 if route and openai_traits(route.model).diagnoses else 600
+        case _:
+            return None
 
 
 def _rate(rates: Rates, input_tokens: int) -> Decimal:

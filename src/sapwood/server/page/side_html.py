@@ -41,7 +41,10 @@ def budget_html(found: WindowUse, plan: CutPlan) -> str:
     percent = round(share * 100)
     level = f'<span class="chip {"warn" if budget.level else "ok"}">{percent} %</span>'
     of = f"of {show(Count(limit, exact=True))} {budget.edge}" if budget.limit else "in view"
-    next_call = f"next call <b>{money(plan.now)}</b>" if plan.now is not None else "price unknown"
+    ended = " (cache ended)" if plan.is_cold else ""
+    next_call = "price unknown"
+    if plan.now is not None:
+        next_call = f"next call{ended} <b>{money(plan.now)}</b>"
     return (
         '<section class="sec"><header><h2 class="cap grow">Budget</h2>'
         '<a class="num warn" href="?view=context" data-view="context">what fills it ▸</a></header>'
