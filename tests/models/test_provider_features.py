@@ -6,6 +6,7 @@ Each is sent where the provider has it and nowhere else: the server rejects what
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,7 +27,7 @@ from sapwood.core.events import (
     ReplyAdded,
     SummaryDropped,
 )
-from sapwood.core.model_calls import Failure
+from sapwood.core.model_calls import CallHints, Failure
 from sapwood.core.refusals import Refusal, SummaryLacking
 from sapwood.core.timeline.row_labels import notice
 from sapwood.core.view import Message, Request
@@ -35,6 +36,7 @@ from sapwood.engine.local_engine import LocalEngine
 from sapwood.models import Models
 from sapwood.testing import NoTools
 from scripted_model import ModelRequest, ReplyLike, ScriptedModel, think
+from scripted_model.wires.wire import Shape
 from tests.models.conversation import MODELS, TOOLS, ask, collect, every_wire, open_models
 
 CLAUDE = "anthropic:claude-opus-5-5"
@@ -217,6 +219,30 @@ async def test_a_switch_of_providers_compares_nothing(server: ScriptedModel) -> 
         await agent.configure(model=MODELS["responses"])
         await at.say(agent, "And now?")
         assert "prompt_cache_options" not in at.bodies[-1]
+
+
+@pytest.mark.parametrize(
+    ("wire", "place", "field"),
+    [
+        ("messages", "anthropic", "diagnostics"),
+        ("responses", "responses", "prompt_cache_key"),
+        ("chat", "chat", "prompt_cache_key"),
+    ],
+)
+async def test_a_server_that_does_not_know_a_field_gets_it_once(
+    server: ScriptedModel, monkeypatch: pytest.MonkeyPatch, wire: str, place: str, field: str
+) -> None:
+    module = import_module(f"scripted_model.wires.{place}.validation")
+    older = Shape(module.TOP.allowed - {field}, module.TOP.required)
+    monkeypatch.setattr(module, "TOP", older)
+    if wire == "responses":
+        monkeypatch.setattr(module, "_FORMS", {**module._FORMS, "reply": older})
+    request = ask(MODELS[wire], "Hello.")
+    async with open_models(server.url) as models:
+        for _ in range(2):
+            async for _ in models.stream(request, hints=CallHints("agent")):
+                pass
+    assert [field in str(logged.body) for logged in server.requests] == [True, False, False]
 
 
 # Counting

@@ -51,6 +51,8 @@ _OUTPUT = "output_schema"
 """The parameter for the JSON Schema of the answer."""
 _SUMMARY_REFUSED = re.compile(r"compaction_(?!unavailable)")
 """The codes of Anthropic for a block with a summary that it does not take."""
+_CACHE = re.compile(r"diagnostics|prompt_cache_(key|options)")
+"""The fields about the cache, in the message of a server that does not know them."""
 _COUNT_SECONDS = 10.0
 _NO_KEY = "none"
 """Sent to servers that need no key; some want the header all the same."""
@@ -62,6 +64,7 @@ class Caller:
     def __init__(self, keys: Mapping[str, str], timeouts: Timeouts) -> None:
         self._keys = keys
         self._http = HttpClient(timeouts)
+        self._hintless: set[str] = set()
 
     async def aclose(self) -> None:
         """Closes all connections."""
@@ -77,31 +80,46 @@ class Caller:
     ) -> AsyncGenerator[Delta | Answer]:
         """Makes one attempt: yields deltas, then the answer. Raises `Failure`.
 
-        A provider that does not take back a summary that it signed, for example because the account
-        is another one, gets it as text.
+        If a server refuses a call for something that the answer does not need, it is made without.
         """
         try:
+            if route.url in self._hintless:
+                hints = _without_cache(hints)
             call = self._wire_call(route, request, tools, params, hints)
             reader = _FORMATS[route.wire].reader(route)
-            try:
-                async with aclosing(self._deltas(call, reader)) as deltas:
-                    async for delta in deltas:
-                        yield delta
-            except ProviderError as error:
-                plain = without_signed_summary(request)
-                if plain is request or not any(map(_SUMMARY_REFUSED.match, error.codes)):
-                    raise
-                async with aclosing(
-                    self._deltas(structs.replace(call, request=plain), reader)
-                ) as deltas:
-                    async for delta in deltas:
-                        yield delta
+            while True:
+                try:
+                    async with aclosing(self._deltas(call, reader)) as deltas:
+                        async for delta in deltas:
+                            yield delta
+                    break
+                except ProviderError as error:
+                    simpler = self._simpler(call, error)
+                    if simpler is None:
+                        raise
+                    call = simpler
             answer = _answer(reader.reply(), route)
         except Failure:
             raise
         except Exception as error:
             raise failure_of(error, route, self._keys.values()) from error
         yield answer
+
+    def _simpler(self, call: WireCall, error: ProviderError) -> WireCall | None:
+        """The call without what the server refused; None if that was something else.
+
+        A provider may not take back a summary that it signed, for example in another account. A
+        server that stands in for a provider may not know the fields about its cache.
+        """
+        if error.in_stream:
+            return None
+        plain = without_signed_summary(call.request)
+        if plain is not call.request and any(map(_SUMMARY_REFUSED.match, error.codes)):
+            return structs.replace(call, request=plain)
+        if call.hints.cache_key and error.status in (400, 422) and _CACHE.search(error.words):
+            self._hintless.add(call.route.url)
+            return structs.replace(call, hints=_without_cache(call.hints))
+        return None
 
     async def count(
         self, route: ModelRoute, request: Request, tools: Sequence[ToolSpec]
@@ -143,6 +161,10 @@ class Caller:
         key = self._keys.get(route.account) or _NO_KEY
         schema = _schema(params.get(_OUTPUT))
         return WireCall(route, key, request, tools, settings, schema, hints)
+
+
+def _without_cache(hints: CallHints) -> CallHints:
+    return structs.replace(hints, cache_key="", previous="")
 
 
 def _traced(post: HttpPost) -> HttpPost:
