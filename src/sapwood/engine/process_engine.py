@@ -102,6 +102,8 @@ class ProcessEngine:
         self._seen_waiting: dict[_Key, float] = {}
         self._unheld: dict[_Key, Claim] = {}
         self._look = asyncio.Event()
+        self._is_limited = self._limits.counts_keys or bool(self._limits.share)
+        self._others_wait = False
         self._has_workers = False
         self._is_first_beat = True
 
@@ -179,10 +181,9 @@ class ProcessEngine:
 
     def _has_room(self, space: Space) -> bool:
         """Whether an agent can be claimed without looking at what waits."""
-        limits = self._limits
-        limited = limits.counts_keys or limits.share
         is_served = self._serves is None or self._serves(space)
-        return is_served and not limited and self._places_taken().total() < limits.per_worker
+        has_place = self._places_taken().total() < self._limits.per_worker
+        return is_served and has_place and not self._is_limited
 
     def _places_taken(self) -> Counter[Space]:
         """How many agents of each space are driven here. Those that wait for a timer take none."""
@@ -254,7 +255,8 @@ class ProcessEngine:
                     )
                 if held.seen == held.woken and not held.timers:
                     await self._finish(database, held)
-            self._look.set()
+            if self._others_wait:
+                self._look.set()
         except NotServed:
             self._drop(held)
             with suppress(EngineError):  # the heartbeat finds it when the database answers
@@ -332,11 +334,13 @@ class ProcessEngine:
         running = self._places_taken()
         free = self._limits.per_worker - running.total()
         if free <= 0:
+            self._others_wait = True
             return
         waiting = await database.waiting(self._limits, free)
         if self._has_workers:
             waiting = self._ours(waiting)
-        await self._turns.take(waiting, running, lambda each: self._claim(database, each))
+        taken = await self._turns.take(waiting, running, lambda each: self._claim(database, each))
+        self._others_wait = self._is_limited or taken >= free
 
     def _ours(self, waiting: list[WakeRequest]) -> list[WakeRequest]:
         """Those that were woken here, and those that no worker has taken for a while."""

@@ -41,19 +41,23 @@ class SpaceTurns:
         waiting: Iterable[WakeRequest],
         running: Counter[Space],
         claim: Callable[[WakeRequest], Awaitable[bool]],
-    ) -> None:
-        """Claims the requests to drive now, while there are places. `running` is what runs here.
+    ) -> int:
+        """Claims the requests to drive now, while there are places; returns how many.
 
-        With limits that count by key one after the other, because a claim may be refused.
+        `running` is what runs here. With limits that count by key, requests are claimed one after
+        the other, because a claim may be refused.
         """
+        taken = 0
         chosen = self.next(waiting, running)
         if not self._may_be_refused:
-            await asyncio.gather(*map(claim, chosen))
-            return
+            return sum(await asyncio.gather(*map(claim, chosen)))
         with suppress(StopIteration):
             request = next(chosen)
             while True:
-                request = chosen.send(await claim(request))
+                was_taken = await claim(request)
+                taken += was_taken
+                request = chosen.send(was_taken)
+        return taken
 
     def next(
         self, waiting: Iterable[WakeRequest], running: Counter[Space]

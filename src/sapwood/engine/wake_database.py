@@ -6,7 +6,6 @@ because `wake_all` finds the same agents in the log; so commits are not flushed 
 """
 
 import asyncio
-import os
 import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +28,7 @@ from sapwood.engine.wake_requests import (
     WakeSql,
     engine_file,
 )
-from sapwood.private_files import lock_held
+from sapwood.private_files import create_file, lock_held
 
 if TYPE_CHECKING:
     from asyncpg import Connection
@@ -278,7 +277,7 @@ def _opened(file: Path) -> sqlite3.Connection:
 
 def _connected(file: Path) -> sqlite3.Connection:
     if not file.exists():
-        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+        create_file(file, b"")  # SQLite would let others read it
     connection = sqlite3.connect(file, timeout=30, isolation_level=None)
     try:
         for statement in (*SQLITE_SETTINGS, *(each.format(prefix="") for each in TABLES.values())):

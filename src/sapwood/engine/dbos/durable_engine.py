@@ -70,6 +70,7 @@ class DbosEngine:
         self._starting: set[asyncio.Task[bool]] = set()
         self._turns = SpaceTurns(self._limits, serves)
         self._look = asyncio.Event()
+        self._others_wait = False
         self._closed = False
 
     async def launch(self, drive: DriveFunction) -> None:
@@ -80,7 +81,7 @@ class DbosEngine:
         """
         database, name, loop = await self._opened(), new_worker_id(), LoopThread()
         attempts = DriveAttempts(
-            drive, name, database, self._limits.per_worker, self._intervals, self._look.set
+            drive, name, database, self._limits.per_worker, self._intervals, self._place_is_free
         )
         try:
             await asyncio.to_thread(database.queue.create_queues, self._intervals)
@@ -204,11 +205,18 @@ class DbosEngine:
         """Claims requests that wait, in turns of their spaces, while there are free places."""
         running = worker.attempts.spaces()
         free = self._limits.per_worker - running.total()
-        if free > 0:
-            waiting = await database.wakes.waiting(self._limits, free)
-            await self._turns.take(
-                waiting, running, lambda each: self._claim(database, worker, each)
-            )
+        if free <= 0:
+            self._others_wait = True
+            return
+        waiting = await database.wakes.waiting(self._limits, free)
+        taken = await self._turns.take(
+            waiting, running, lambda each: self._claim(database, worker, each)
+        )
+        self._others_wait = self._is_limited or taken >= free
+
+    def _place_is_free(self) -> None:
+        if self._others_wait:
+            self._look.set()
 
     async def _claim(self, database: EngineDatabase, worker: _Worker, waiting: WakeRequest) -> bool:
         """Claims a request for a new drive. The drive begins while DBOS still records it."""
