@@ -146,11 +146,16 @@ class ModelScriptPlayer(ScriptPlayer):
 
     async def _print_until_end(self, shown: AsyncGenerator[AgentOutput]) -> StepResult:
         progress = PromptProgress(self.connection, self.agent)
+        began_here = False
         async for each in shown:
             match each.what:
                 case Delta() as delta:
-                    self.output.delta(each.agent, delta)
+                    # Words of a call from before may be of a process that died; the call that
+                    # takes its place says all again. If it lives, its reply is printed whole.
+                    if began_here:
+                        self.output.delta(each.agent, delta)
                 case Recorded() as recorded:
+                    began_here = True
                     if isinstance(recorded.event, ToolFinished) and recorded.event.blocked:
                         self.blocked.append(recorded.event.blocked)
                     self.output.event(recorded)
