@@ -371,6 +371,7 @@ _CALLS: Sequence[tuple[str, Callable[[Caller], Awaitable[object]]]] = (
         ),
     ),
     ("follow", lambda it: _first(it.agent().follow(it.number()))),
+    ("watch", lambda it: _first(it.agent().watch(it.number()))),
     ("replay", lambda it: it.agent().replay(it.any(None, 1, 3))),
     ("diff", lambda it: it.agent().diff(it.any(*_MARKS), it.any(None, *_MARKS))),
 )

@@ -107,7 +107,7 @@ async def test_whoever_watches_hears_that_the_log_is_gone(
         raise LogError("The server is away.")
         yield
 
-    monkeypatch.setattr(connection.log, "follow", gone)
+    monkeypatch.setattr(connection.log, "watch", gone)
     async with aclosing(running.watch(AgentId("x"), 0)) as shown:
         with pytest.raises(LogError, match="away"):
             await anext(shown)

@@ -17,9 +17,12 @@ from sapwood.app.connection import Connection, connect
 from sapwood.core.content import ReplyPart, Text
 from sapwood.core.errors import LogAway
 from sapwood.core.events import (
+    AgentKilled,
     Recorded,
     ReplyAdded,
     ReplyLost,
+    ReplyStreamed,
+    TurnCompleted,
     TurnFailed,
     TurnInterrupted,
 )
@@ -144,6 +147,30 @@ async def test_an_interrupt_from_another_process_keeps_what_was_shown(tmp_path: 
         assert isinstance(reply, ReplyAdded)
         assert (text_of(reply.parts), reply.ended) == ("".join(WORDS), "cut")
         assert (await at.agent.request()).messages[1].text.startswith("".join(WORDS))
+
+
+async def test_a_kill_from_another_process_keeps_what_was_shown(tmp_path: Path) -> None:
+    async with stage(tmp_path) as at:
+        at.model.say(*WORDS)
+        await at.shown("".join(WORDS))
+        other = await connect(at.path)
+        await (await Sapwood(other).find("tale")).kill()
+        await other.close()
+        await at.until(AgentKilled)
+        [kept] = await at.all(ReplyStreamed)
+        assert text_of(kept.parts) == "".join(WORDS)
+        assert await at.connection.log.words(at.connection.space, at.agent.id) is None
+
+
+async def test_the_log_has_no_pieces_of_a_reply_that_is_complete(tmp_path: Path) -> None:
+    async with stage(tmp_path) as at:
+        at.model.say(*WORDS)
+        await at.shown("".join(WORDS))
+        at.model.say("The end.", None)
+        events = await at.until(TurnCompleted)
+        kinds = [recorded.kind for recorded in events]
+        assert kinds[-3:] == ["model.called", "reply.added", "turn.completed"]
+        assert await at.connection.log.words(at.connection.space, at.agent.id) is None
 
 
 async def test_an_interrupt_in_this_process_keeps_also_an_unfinished_word(tmp_path: Path) -> None:

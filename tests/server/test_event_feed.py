@@ -4,7 +4,9 @@ import asyncio
 
 import pytest
 
-from sapwood.core.ids import AgentId
+from sapwood.core.content import Text
+from sapwood.core.ids import AgentId, CommandId
+from sapwood.core.live_words import LiveWords
 from sapwood.server import event_feed
 from tests.server.serving import Served, record
 
@@ -64,3 +66,31 @@ async def test_a_follower_that_goes_while_it_waits_does_not_stop_the_others(
             await client.post(f"/v1/agents/{agent}/commands/mark", json={"args": "A"})
         assert (await stays).startswith(b"id: 3\n")
     await staying.aclose()
+
+
+async def test_words_come_once_also_to_a_follower_that_connects_again(
+    served: Served, agent: AgentId
+) -> None:
+    log, space = served.connection.log, served.connection.space
+    first = LiveWords(2, CommandId("first"), (Text("Once "),))
+    more = LiveWords(2, CommandId("more"), (Text("Once upon"),))
+    feeds = served.spaces.get("local").feeds
+    async with asyncio.timeout(20):
+        stream = feeds.follow(agent, 2)
+        assert await anext(stream) == b"retry: 1000\n\n"
+        assert await log.save_words(space, agent, 2, first, None)
+        piece = await anext(stream)
+        assert piece.startswith(b"id: 2.5\nevent: delta\n")
+        assert b'"text":"Once "' in piece
+        assert await log.save_words(space, agent, 2, more, first.command)
+        piece = await anext(stream)
+        assert piece.startswith(b"id: 2.9\nevent: delta\n")
+        assert b'"text":"upon"' in piece
+        again = feeds.follow(agent, 2, 5)
+        assert await anext(again) == b"retry: 1000\n\n"
+        assert b'"text":"upon"' in await anext(again)
+        whole = feeds.follow(agent, 2)
+        assert await anext(whole) == b"retry: 1000\n\n"
+        assert b'"text":"Once upon"' in await anext(whole)
+    for each in (stream, again, whole):
+        await each.aclose()
