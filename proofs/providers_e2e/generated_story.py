@@ -42,7 +42,6 @@ __all__ = ["run_every_kind", "run_generated"]
 _WORD = re.compile(r"WORD\d+[a-z]")
 _QUOTED = "[Messages from before, kept as they were]"
 _ROUNDS = 2
-_NOT_COMPARED = "parts not compared: after Codex's own compaction an undo writes our summary"
 _REMINDER, _QUEUED = "<system-reminder>", "The user sent a new message"
 """A program gives a prompt that was typed during a turn to the model as a reminder."""
 
@@ -159,10 +158,7 @@ class _Story:
         self.told += "| undo "
         self._sapwood("undo")
         self._go_on("after undo")
-        if self._program == "codex" and "compaction" in self.told:
-            self.told += f"({_NOT_COMPARED}) "
-        else:
-            self._expect_former(former, self._requested()[: len(former)], " ".join(act))
+        self._expect_former(former, self._requested()[: len(former)], " ".join(act))
         return self._requested()
 
     def _expect_former(

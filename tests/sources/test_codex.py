@@ -8,6 +8,7 @@ from sapwood.core.content import Note, Text, ToolCall
 from sapwood.core.turn import Reply, Result
 from sapwood.sources import read_session, resume_command
 from sapwood.sources.codex.rows import Row
+from tests.providers.codex.thread_files import ThreadFiles, message
 from tests.sources.writing import CodexFile
 
 ROLLOUT = Path(__file__).parent / "fixtures" / "codex-two-compactions.jsonl"
@@ -117,3 +118,18 @@ def test_a_subagent_knows_whom_it_works_for(tmp_path: Path) -> None:
     file.row("session_meta", id="01a1", source=spawned)
     file.user("Search.")
     assert read_session(file.path).parent == "01a0"
+
+
+def test_a_summary_before_the_first_prompt_is_a_part_of_it(tmp_path: Path) -> None:
+    thread, text = ThreadFiles(tmp_path), "In short: Nothing was said."
+    for _ in range(2):
+        turn = thread.new_id()
+        thread.event("task_started", turn_id=turn)
+        thread.item(message("assistant", "Nothing was said."), turn)
+        thread.compact([message("user", text)], text)
+        thread.end_turn(turn)
+    thread.announced = True
+    thread.turn("one")
+    session = read_session(thread.path)
+    [turn_one] = session.turns
+    assert [part.text for part in turn_one.prompt] == [text, "one"]

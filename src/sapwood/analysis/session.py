@@ -19,6 +19,9 @@ _FOR_SAPWOOD = re.compile(
 """Commands of the plugin and prompts of the MCP server: they ask Sapwood, not the agent."""
 
 
+_UNREADABLE = "[The program keeps its summary encrypted. What the log tells instead is below.]"
+
+
 class Boundary(Struct, frozen=True, omit_defaults=True):
     """A compaction: the program replaced earlier turns by a summary.
 
@@ -40,6 +43,18 @@ class Boundary(Struct, frozen=True, omit_defaults=True):
     quoted: str = ""
     turns: tuple[int, ...] = ()
     cleared: bool = False
+
+    @property
+    def text(self) -> str:
+        """The text that stands for the turns: the summary, and the messages that stayed.
+
+        >>> Boundary(3, summary="It is cold.").text
+        'It is cold.'
+        """
+        summary = self.summary or _UNREADABLE
+        if not self.quoted:
+            return summary
+        return f"{summary}\n\n[Messages from before, kept as they were]\n{self.quoted}"
 
 
 class Session(Struct, frozen=True, omit_defaults=True):

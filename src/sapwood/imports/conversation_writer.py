@@ -193,7 +193,8 @@ class ConversationWriter:
             return
         front = "\n\n".join(history_of(opened.state, live).front)
         is_there = live.context.tip == tip and len(live.turns) == kept
-        if is_there and _same_text(front, boundary.summary):
+        is_plain = not opened.state.pins and not live.loaded
+        if is_there and _same_text(front, boundary.summary, in_frame=is_plain):
             await self._dispatch(commands.assumed(opened.state, compacted.ref))
             return
         if live.context.tip != tip or len(live.turns) < kept:
@@ -270,9 +271,16 @@ def _names_turns(compacted: TranscriptCompaction) -> bool:
     return bool(compacted.boundary.turns) or compacted.boundary.cleared
 
 
-def _same_text(ours: str, theirs: str) -> bool:
-    """Whether two texts are equal but for spaces and line breaks."""
-    return ours.split() == theirs.split()
+def _same_text(ours: str, theirs: str, *, in_frame: bool) -> bool:
+    """Whether two texts are equal but for spaces and line breaks.
+
+    If `in_frame`, ours may have more: a program's own compaction has no frame in its session.
+    """
+    if ours.split() == theirs.split():
+        return True
+    shown = " ".join(ours.split())
+    paragraphs = [" ".join(each.split()) for each in theirs.split("\n\n")]
+    return in_frame and bool(theirs.strip()) and all(each in shown for each in paragraphs)
 
 
 def _weight(turn: TranscriptTurn) -> int:

@@ -4,7 +4,6 @@ The id of every command is computed from its row, so dispatching it twice is har
 version that reads the row otherwise. Its time is the time in the transcript.
 """
 
-from sapwood.analysis.session import Boundary
 from sapwood.core.commands import (
     Clear,
     CommandMeta,
@@ -37,7 +36,6 @@ IMPORTER = Actor("system", "import")
 """The actor of every imported event."""
 
 _NAME = 60
-_UNREADABLE = "[The program keeps its summary encrypted. What the log tells instead is below.]"
 _CUT_OFF = "The transcript ends here."
 
 
@@ -90,7 +88,7 @@ class ImportCommands:
     ) -> tuple[Compact, CommandMeta]:
         """Replaces the turns that left the view by the summary."""
         boundary = compacted.boundary
-        command = Compact(self.agent, _summary(boundary), keep=boundary.kept, ledger=ledger)
+        command = Compact(self.agent, boundary.text, keep=boundary.kept, ledger=ledger)
         return command, self._meta("compaction", compacted.ref.key, compacted.ref.at)
 
     def keep(
@@ -147,10 +145,3 @@ def _name(details: SessionDetails, first: TranscriptTurn) -> str:
     words = details.title or (asked or [first.prompt[-1].text])[0].strip().partition("\n")[0]
     line = " ".join(words.split())
     return line if len(line) <= _NAME else f"{line[: _NAME - 1]}…"
-
-
-def _summary(boundary: Boundary) -> str:
-    summary = boundary.summary or _UNREADABLE
-    if not boundary.quoted:
-        return summary
-    return f"{summary}\n\n[Messages from before, kept as they were]\n{boundary.quoted}"

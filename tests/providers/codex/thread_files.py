@@ -5,7 +5,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ThreadFiles", "message"]
+__all__ = ["Row", "ThreadFiles", "message"]
 
 Row = dict[str, Any]
 DAY = "sessions/2026/11/15"
@@ -153,6 +153,15 @@ class ThreadFiles:
             self.row("turn_context", {"turn_id": "auto-compact-1", "model": "gpt-5-codex"})
         for item in items:
             self.row("response_item", item)
+
+    def compact(self, kept: list[Row], summary: str = "") -> None:
+        """As Codex compacts: its announcements come before the last message that it kept."""
+        context = message("user", "<environment_context>\n</environment_context>")
+        own = [message("developer", "<skills_instructions>"), context]
+        items = [*kept[:-2], *own, *kept[-2:]]
+        self.row("compacted", {"message": summary, "replacement_history": items})
+        self.row("world_state", {"full": True, "state": {"skills": 1}})
+        self.row("turn_context", {"turn_id": self.new_id(), "model": "gpt-5-codex"})
 
     def fork(self, last: str) -> "ThreadFiles":
         """As `thread/fork`: another thread that begins with a part of this one's file."""

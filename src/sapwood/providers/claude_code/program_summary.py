@@ -1,9 +1,4 @@
-"""The program's own compaction that a history still begins with.
-
-Sapwood shows such a summary in a frame, with the messages that the program kept as quotations. In
-the session the program's own text and its own rows are used, so that an undo gives the former
-request, word for word.
-"""
+"""The program's own compaction that a history still begins with: its text and its rows."""
 
 from collections.abc import Sequence
 
@@ -11,6 +6,7 @@ from msgspec import Struct
 
 from sapwood.core.view.frames import REQUEST_FRAME
 from sapwood.providers.claude_code.transcript import LinkRow, Transcript
+from sapwood.providers.shown_summary import shows
 from sapwood.sources.claude.contents import text_of
 from sapwood.sources.claude.rows import decode_row
 
@@ -33,10 +29,9 @@ def find_program_summary(transcript: Transcript, front: Sequence[str]) -> Progra
     """
     if not front or any(not text.startswith(REQUEST_FRAME) for text in front[1:]):
         return None
-    shown = _squeezed(front[0])
     for row in reversed(transcript.rows):
         text = _own_text(transcript, row) if row.is_compact_summary else ""
-        if text and _squeezed(text) in shown:
+        if text and shows(front[0], text):
             return ProgramSummary(text, _kept_rows(transcript, row))
     return None
 
@@ -55,7 +50,3 @@ def _kept_rows(transcript: Transcript, summary: LinkRow) -> tuple[str, ...]:
     listed = metadata.preserved.uuids if metadata and metadata.preserved else None
     rows = [transcript.row(uuid) for uuid in listed or ()]
     return tuple(row.uuid for row in rows if row and row.uuid and row.is_message)
-
-
-def _squeezed(text: str) -> str:
-    return " ".join(text.split())

@@ -125,7 +125,8 @@ class CodexProvider:
         self, session: ProgramSession | None, history: History, options: ProviderOptions
     ) -> Assumed:
         """Brings the thread to exactly this history."""
-        wanted = await asyncio.to_thread(wanted_history, history, self._home, self._copies)
+        thread = session.id if session else ""
+        wanted = await asyncio.to_thread(wanted_history, history, self._home, self._copies, thread)
         if session is None:
             return await self._new_thread(history, wanted, options)
         async with self._lock(session):

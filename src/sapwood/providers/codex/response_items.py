@@ -10,6 +10,7 @@ import msgspec
 from sapwood.core.content import File, PromptPart, Text, Thinking, ToolCall
 from sapwood.core.program_session import NativeRows
 from sapwood.core.view.request import Message, ToolResult
+from sapwood.providers.codex.program_summary import find_program_summary, own_items
 from sapwood.providers.codex.rollout_files import find_file, is_id, segment_of, split_key
 from sapwood.providers.codex.rollout_rows import (
     decode_payload,
@@ -49,14 +50,16 @@ class WantedHistory:
         return " ".join(self.losses)
 
 
-def wanted_history(history: History, home: Path, copies: Path | None = None) -> WantedHistory:
-    """The items of a history: Codex's own rows verbatim, all other turns from the neutral form.
+def wanted_history(
+    history: History, home: Path, copies: Path | None = None, thread: str = ""
+) -> WantedHistory:
+    """The items of a history: Codex's own rows verbatim, everything else from the neutral form.
 
-    `copies` is the folder of private copies, for rows that Codex does not have any more.
+    `copies` is the folder of private copies, for rows that Codex does not have any more. `thread`
+    is the thread that gets the history, if there is one.
     """
     wanted = WantedHistory()
-    if history.front:
-        wanted.items.append(user_item(*history.front))
+    wanted.items += _front_items(history, home, copies, thread)
     rewritten = thoughts = 0
     for turn in history.turns:
         native = turn.native if turn.native and turn.native.session.program == "codex" else None
@@ -75,6 +78,20 @@ def wanted_history(history: History, home: Path, copies: Path | None = None) -> 
     if thoughts:
         wanted.losses.append(f"{thoughts} thought(s) of another model were left out.")
     return wanted
+
+
+def _front_items(
+    history: History, home: Path, copies: Path | None, thread: str
+) -> list[HistoryItem]:
+    """What comes before the turns: Codex's own compaction verbatim, other texts as a message."""
+    natives = [turn.native for turn in history.turns if turn.native is not None]
+    threads = [thread, *(each.session.id for each in natives if each.session.program == "codex")]
+    own = find_program_summary(history.front, home, dict.fromkeys(threads), copies)
+    if own is None:
+        return [user_item(*history.front)] if history.front else []
+    items = [HistoryItem(item) for item in own.items]
+    before = [user_item(*own.before)] if own.before else []
+    return [*before, *items, *([user_item(*own.behind)] if own.behind else [])]
 
 
 def user_item(*texts: str) -> HistoryItem:
@@ -169,7 +186,7 @@ def _waiting_before(path: Path, first: int) -> list[bytes]:
         row = decode_row(line)
         if row is None or row.type != "response_item":
             if row is not None and row.type == "compacted":
-                break
+                return [*_summary_of_nothing(line), *found]
             continue
         payload = decode_payload(row.payload)
         if is_waiting(payload):
@@ -177,6 +194,15 @@ def _waiting_before(path: Path, first: int) -> list[bytes]:
         elif payload is not None and not is_announcement(payload, asked=False):
             break
     return found
+
+
+def _summary_of_nothing(compacted: bytes) -> tuple[bytes, ...]:
+    """The summary that Codex wrote before the first prompt: it belongs to the first turn.
+
+    A compaction after a prompt has messages of the user too, and is no part of a turn.
+    """
+    items = own_items(compacted)
+    return items if len(items) == 1 else ()
 
 
 def _rows(path: Path, first: int, last: int, digest: str) -> bytes | None:

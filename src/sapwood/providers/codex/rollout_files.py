@@ -14,7 +14,16 @@ from pathlib import Path
 
 from sapwood.sources.discovery import program_homes
 
-__all__ = ["codex_home", "current_file", "find_file", "is_id", "row_key", "segment_of", "split_key"]
+__all__ = [
+    "codex_home",
+    "current_file",
+    "find_file",
+    "is_id",
+    "row_key",
+    "segment_of",
+    "split_key",
+    "thread_files",
+]
 
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ID = re.compile(_UUID)
@@ -62,6 +71,14 @@ def current_file(home: Path, thread: str) -> Path | None:
     if len(files) > 1 and (noted := _noted_file(home, thread)) in files:
         return noted
     return files[-1] if files else None
+
+
+def thread_files(home: Path, thread: str, copies: Path | None = None) -> list[Path]:
+    """All files of a thread, and their private copies in this folder."""
+    if not is_id(thread):
+        return []
+    kept = copies.glob(f"rollout-*-{thread}*.jsonl") if copies is not None else ()
+    return [*_files(home, f"{thread}*"), *kept]
 
 
 def find_file(home: Path, thread_or_segment: str, near: Path | None = None) -> Path | None:

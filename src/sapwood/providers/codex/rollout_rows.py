@@ -27,6 +27,7 @@ __all__ = [
     "decode_row",
     "is_announcement",
     "is_noise",
+    "is_own_compaction",
     "is_waiting",
     "item_key",
     "ordinal_of",
@@ -58,6 +59,7 @@ class Payload(Struct, gc=False):
     history_mode: str | None = None
     cwd: str | None = None
     cli_version: str | None = None
+    message: str | None = None
     replacement_history: list[Raw] | None = None
     num_turns: int | None = None
     full: bool | None = None
@@ -87,6 +89,7 @@ _HEAD = 400
 _EVENTS = re.compile(
     rb'"type":\s?"(?:task_started|task_complete|turn_aborted|thread_rolled_back|UserMessage)"'
 )
+_ENCRYPTED = ("compaction", "compaction_summary")
 _ORDINAL = re.compile(rb'"ordinal":\s?(\d{1,15})')
 
 
@@ -113,6 +116,16 @@ def is_announcement(item: Payload, *, asked: bool) -> bool:
     if item.role != "user":
         return True
     return not asked and is_scaffolding(item.text) and not is_told_once(item.text)
+
+
+def is_own_compaction(row: Payload) -> bool:
+    """Whether Codex itself compacted, not Sapwood: then there is a summary, which may be encrypted.
+
+    >>> is_own_compaction(Payload(message="It is cold."))
+    True
+    """
+    items = (decode_payload(item) for item in row.replacement_history or ())
+    return bool(row.message) or any(each and each.type in _ENCRYPTED for each in items)
 
 
 def is_waiting(item: Payload | None) -> bool:

@@ -14,6 +14,7 @@ from sapwood.providers.codex.rollout_rows import (
     decode_row,
     is_announcement,
     is_noise,
+    is_own_compaction,
     item_key,
     ordinal_of,
 )
@@ -153,6 +154,8 @@ class ThreadHistory:
         self.announcements, self.world, self._late, self._asked = [], b"", False, False
         for item in row.items:
             payload = decode_payload(item.payload)
+            if row.is_own:
+                self._asked = False  # Codex announces itself in the middle of the user's messages
             if payload is not None:
                 self._add(item, payload, 0)
 
@@ -186,13 +189,17 @@ class ThreadHistory:
 
 
 class ParsedRow(Struct, gc=False):
-    """A row: its place, its payload, and the items in it. `raw` is kept of some types only."""
+    """A row: its place, its payload, and the items in it. `raw` is kept of some types only.
+
+    `is_own` is whether Codex itself compacted its history in this row.
+    """
 
     offset: int
     type: str
     payload: Payload
     items: tuple[HistoryItem, ...] = ()
     raw: bytes = b""
+    is_own: bool = False
 
 
 class RolloutReader:
@@ -284,7 +291,7 @@ _NOTHING = Payload()
 
 
 def _parsed(row: RolloutRow, offset: int) -> ParsedRow:
-    raw, items = b"", ()
+    raw, items, is_own = b"", (), False
     if row.type == "response_item":
         item = HistoryItem(bytes(row.payload))
         # Only messages are looked into: calls and results may be long.
@@ -294,10 +301,11 @@ def _parsed(row: RolloutRow, offset: int) -> ParsedRow:
     payload = decode_payload(row.payload) or _NOTHING
     match row.type:
         case "compacted":
+            is_own = is_own_compaction(payload)
             items = tuple(HistoryItem(bytes(each)) for each in payload.replacement_history or ())
             payload.replacement_history = None
         case "world_state" | "turn_context":
             raw = bytes(row.payload)
         case _:
             pass
-    return ParsedRow(offset, row.type, payload, items, raw)
+    return ParsedRow(offset, row.type, payload, items, raw, is_own)

@@ -68,6 +68,8 @@ class CodexReader:
         self._injected: list[Item] | None = None
         self._injected_at: RowRef | None = None
         self._passed_over: frozenset[str] = frozenset()
+        # The last summary before the first prompt, to which it belongs.
+        self._opening: tuple[RowRef, str] | None = None
 
     @property
     def needs_earlier_rows(self) -> bool:
@@ -168,6 +170,9 @@ class CodexReader:
         if is_scaffolding(text):
             self._builder.add_note(ref, text)
         elif text.strip():
+            if self._opening is not None and not self._builder.turns:
+                self._builder.add_note(*self._opening)
+            self._opening = None
             self._builder.start_turn(ref, Text(text))
             self._asked = True
 
@@ -238,6 +243,8 @@ class CodexReader:
         if turn is not None and turn.remove_last_reply(summary):
             used = self._used_before  # the last count belongs to the call that wrote the summary
         self._builder.end_turn(COMPACTED)
+        if not self._builder.turns:
+            self._opening = (ref, summary)
         boundary = Boundary(
             0, trigger="auto" if self._asked else "manual", before_tokens=used, at=ref.at
         )
