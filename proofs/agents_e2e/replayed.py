@@ -8,7 +8,7 @@ from proofs.agents_e2e.checks import Checks
 from proofs.agents_e2e.home import Home
 from proofs.agents_e2e.model import Seen
 from sapwood.core.content import File, Text, Thinking, ToolCall
-from sapwood.core.view.request import MessagePart, ToolResult
+from sapwood.core.view.request import MessagePart, SignedSummary, ToolResult
 from sapwood.sources.claude.sent_requests import rebuild_request, sent_requests
 from sapwood.sources.source_programs import imported_agent_id
 
@@ -46,7 +46,7 @@ def _check_command(home: Home, path: Path, checks: Checks) -> None:
 
 def _of(part: MessagePart) -> list[str]:
     match part:
-        case Text(text):
+        case Text(text) | SignedSummary(text):
             return [text.removeprefix("[system] ")]
         case Thinking() | File():
             return []

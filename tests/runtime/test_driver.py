@@ -12,12 +12,18 @@ from sapwood.api.agent import Agent
 from sapwood.api.database import Sapwood
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import connect
+from sapwood.conversation.answers import Compacted
+from sapwood.conversation.call import Person, Services
+from sapwood.conversation.script import CommandStep
+from sapwood.conversation.service import ConversationService
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import Configure
 from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, ToolCall
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import ModelCalled, Recorded, SummaryDropped, ToolStarted, TurnFailed
+from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Answer, Effect, Failure, ToolOutcome, ToolUse
-from sapwood.core.refusals import Refusal, SummaryLacking
+from sapwood.core.refusals import CommandIdUsed, Refusal, SummaryLacking
 from sapwood.core.settings import SettingsChange
 from sapwood.core.view import Request, ToolResult
 from sapwood.engine.local_engine import LocalEngine
@@ -304,6 +310,48 @@ async def test_a_summary_has_a_cap_of_its_own() -> None:
         assert "zebrafish_reader, in short." in (await said(agent))[0]
         asked = [t for each in at.model.requests for t in each.texts() if t[:9] == "Summarise"]
         assert "Use at most 30 words." in asked[0]
+
+
+async def test_the_same_command_twice_stores_one_summary() -> None:
+    def plan(request: Request, heard: str) -> Planned:
+        return "In short: herons." if heard.startswith("Summarise") else "A long answer. " * 50
+
+    async with house(plan) as at:
+        agent = await at.wood.start(model="planned")
+        await agent.run_command("Tell me about herons")
+        await at.idle(agent)
+        service = ConversationService(Services(at.running.connection, compact=at.running.compact))
+
+        async def compact(args: str = "--anyway") -> object:
+            step = CommandStep(TABLE["compact"], args)
+            return await service.answer(AgentId(agent.id), step, caller=Person(command_id="one"))
+
+        first = await compact()
+        assert isinstance(first, Compacted)
+        end, asked = (await agent.state()).version, len(at.model.requests)
+        again = await compact()
+        assert isinstance(again, Compacted)
+        assert again.events == first.events
+        assert (await agent.state()).version == end
+        assert len(at.model.requests) == asked, "the model is not asked again"
+        assert isinstance(await compact("--keep 1"), CommandIdUsed)
+
+
+async def test_the_same_command_twice_at_once_stores_one_summary() -> None:
+    def plan(request: Request, heard: str) -> Planned:
+        return "In short: herons." if heard.startswith("Summarise") else "A long answer. " * 50
+
+    async with house(plan, thinks_for=0.05) as at:
+        agent = await at.wood.start(model="planned")
+        await agent.run_command("Tell me about herons")
+        await at.idle(agent)
+        why = command_meta(command="one", request="compact")
+        ran = [at.running.compact(agent.id, 0, True, why) for _ in range(2)]
+        done = await asyncio.gather(*ran)
+        assert not any(isinstance(each, Refusal) for each in done)
+        kinds = [each.kind for each in await agent.events()]
+        assert kinds.count("context.summarized") == 1
+        assert kinds.count("summary.dropped") == 1, "the second summary is paid for"
 
 
 async def test_a_summary_that_saves_nothing_changes_nothing() -> None:

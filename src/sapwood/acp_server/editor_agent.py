@@ -53,6 +53,7 @@ from sapwood.conversation.answers import Answer, Prompted
 from sapwood.conversation.configured_models import first_settings
 from sapwood.conversation.script import Script, TextStep, chunks
 from sapwood.conversation.timeline_reader import read_conversation
+from sapwood.core.commands import CommandMeta
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.events import (
     Recorded,
@@ -337,8 +338,10 @@ class EditorAgent:
                 self._started = True
         return runner
 
-    async def _compact(self, agent: AgentId, keep: int, anyway: bool) -> Done | Refusal:
-        return await (await self._running()).compact(agent, keep, anyway)
+    async def _compact(
+        self, agent: AgentId, keep: int, anyway: bool, why: CommandMeta
+    ) -> Done | Refusal:
+        return await (await self._running()).compact(agent, keep, anyway, why)
 
     async def _assume(self, agent: AgentId) -> None:
         await (await self._running()).assume(agent)

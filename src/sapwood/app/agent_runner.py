@@ -14,7 +14,7 @@ from sapwood.conversation.call import Services
 from sapwood.conversation.model_tool import ModelCommandTool
 from sapwood.conversation.program_session import assume_session
 from sapwood.conversation.service import ConversationService
-from sapwood.core.commands import InterruptTurn
+from sapwood.core.commands import CommandMeta, InterruptTurn
 from sapwood.core.events import Recorded
 from sapwood.core.executor import program_executor
 from sapwood.core.ids import AgentId
@@ -138,10 +138,13 @@ class AgentRunner:
         turn = (await dispatcher.open(agent)).turn
         return await dispatcher.dispatch(InterruptTurn(agent, reason, turn=turn), command_meta())
 
-    async def compact(self, agent: AgentId, keep: int = 0, anyway: bool = False) -> Done | Refusal:
+    async def compact(
+        self, agent: AgentId, keep: int = 0, anyway: bool = False, why: CommandMeta | None = None
+    ) -> Done | Refusal:
         """Replaces the history, except the last `keep` turns, by a checked summary.
 
-        A weak summary is refused, unless a person wants it `anyway`. Raises `Failure` if the model
+        A weak summary is refused, unless a person wants it `anyway`. `why` is the meta data of the
+        command that asked for it: its id is that of the summary. Raises `Failure` if the model
         cannot be called.
         """
         tools = await self._offered()
@@ -159,7 +162,7 @@ class AgentRunner:
             tools,
             self._tracing,
         )
-        return await compactor.compact(agent, keep, anyway=anyway)
+        return await compactor.compact(agent, keep, anyway=anyway, why=why)
 
     async def assume(self, agent: AgentId) -> None:
         """Brings the session of the agent's program to the live path, if the agent is at rest.

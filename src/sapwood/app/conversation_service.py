@@ -11,7 +11,7 @@ from sapwood.config.folders import data_folder
 from sapwood.conversation.call import Services
 from sapwood.conversation.configured_models import ConfiguredModels
 from sapwood.conversation.service import ConversationService
-from sapwood.core.commands import Fork
+from sapwood.core.commands import CommandMeta, Fork
 from sapwood.core.events import InstructionText
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
@@ -33,7 +33,7 @@ __all__ = [
     "own_files",
 ]
 
-Compact = Callable[[AgentId, int, bool], Awaitable[Done | Refusal]]
+Compact = Callable[[AgentId, int, bool, CommandMeta], Awaitable[Done | Refusal]]
 
 _SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 

@@ -7,6 +7,7 @@ from msgspec import Struct
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection
 from sapwood.client.http_session import HttpSession, path_of
+from sapwood.core.commands import CommandMeta
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.refusals import Refusal
@@ -53,6 +54,8 @@ class RemoteRunner(AgentRunner):
             return refused.refusal
         return Done(done.message, done.events)
 
-    async def compact(self, agent: AgentId, keep: int = 0, anyway: bool = False) -> Done | Refusal:
+    async def compact(
+        self, agent: AgentId, keep: int = 0, anyway: bool = False, why: CommandMeta | None = None
+    ) -> Done | Refusal:
         """Raises `SapwoodError`: the command /compact is carried out by the server."""
         raise SapwoodError("Summaries are written on the machine of the server. Type: /compact")

@@ -17,6 +17,7 @@ from sapwood.app.conversation_service import conversation_service
 from sapwood.app.engines import LazyEngine
 from sapwood.config.config_file import Config
 from sapwood.conversation.service import ConversationService
+from sapwood.core.commands import CommandMeta
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
@@ -109,8 +110,10 @@ class ServedAgents:
             self._starting = None
             _log.exception("Prompts are stored, but agents cannot run now")
 
-    async def _compact(self, agent: AgentId, keep: int, anyway: bool) -> Done | Refusal:
-        return await self.runner.compact(agent, keep, anyway)
+    async def _compact(
+        self, agent: AgentId, keep: int, anyway: bool, why: CommandMeta
+    ) -> Done | Refusal:
+        return await self.runner.compact(agent, keep, anyway, why)
 
     async def _assume(self, agent: AgentId) -> None:
         task = asyncio.ensure_future(self.runner.assume(agent))

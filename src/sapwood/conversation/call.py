@@ -111,7 +111,7 @@ class Services(Struct, frozen=True):
 
     space: OpenSpace
     models: ModelChoice | None = None
-    compact: Callable[[AgentId, int, bool], Awaitable[Done | Refusal]] | None = None
+    compact: Callable[[AgentId, int, bool, CommandMeta], Awaitable[Done | Refusal]] | None = None
     checkpoints: Callable[[], Checkpoints] | None = None
     take_over: Callable[[Fork], Awaitable[AgentId]] | None = None
     start_work: Callable[[], None] | None = None

@@ -31,7 +31,7 @@ from sapwood.analysis.judgement.summary_list import (
 from sapwood.analysis.ledger import Decision, Question, ledger_of, render_ledger
 from sapwood.analysis.probes import check_summary, probes_of
 from sapwood.core.command_table import TABLE
-from sapwood.core.commands import Compact, DropSummary, RecordJudgement
+from sapwood.core.commands import CommandMeta, Compact, DropSummary, RecordJudgement
 from sapwood.core.content import Text, Usage
 from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM
@@ -110,19 +110,25 @@ class Compactor:
         self._tracing = tracing or Untraced()
 
     async def compact(
-        self, agent: AgentId, keep: int = 0, *, anyway: bool = False
+        self,
+        agent: AgentId,
+        keep: int = 0,
+        *,
+        anyway: bool = False,
+        why: CommandMeta | None = None,
     ) -> Done | Refusal:
         """Replaces all but the last `keep` turns by a checked summary.
 
         A summary that lacks too much or is too long is refused, unless a person wants it `anyway`.
-        Refused while a turn is open. Raises `Failure` if the model gives no summary.
+        It is stored under the id of `why`, the meta data of the command that asked for it. Refused
+        while a turn is open. Raises `Failure` if the model gives no summary.
         """
         opened = await self._dispatcher.open(agent)
         if opened.state.origin is not None:
             return Imported(agent, opened.state.origin.source)
         if opened.state.open is not None:
             return TurnIsOpen(TABLE["compact"].typed)
-        return await self._compact(opened, keep, anyway=anyway)
+        return await self._compact(opened, keep, anyway=anyway, why=why)
 
     async def complete(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
         """Completes the open turn of a model that asked to compact, with a checked summary.
@@ -132,7 +138,12 @@ class Compactor:
         return await self._compact(await self._dispatcher.open(agent), keep)
 
     async def _compact(
-        self, opened: OpenAgent, keep: int, *, anyway: bool = False
+        self,
+        opened: OpenAgent,
+        keep: int,
+        *,
+        anyway: bool = False,
+        why: CommandMeta | None = None,
     ) -> Done | Refusal:
         state, turns = opened.state, opened.live.all_turns
         leaving = turns[: max(0, len(turns) - max(0, keep))]
@@ -148,7 +159,7 @@ class Compactor:
                     draft = await self._summarise(opened, leaving, account)
                 problem = None if anyway else draft.problem(len(leaving))
                 answer = problem or await self._replace_turns(
-                    opened, leaving, keep, draft, account, ended, counting
+                    opened, leaving, keep, draft, account, ended, counting, why
                 )
             except BaseException as error:  # the tokens used before an interrupt cost money too
                 await self._record_unused(state, account, str(error) or "interrupted")
@@ -157,7 +168,7 @@ class Compactor:
                 counting.cancel()
             if isinstance(answer, Refusal):
                 await self._record_unused(state, account, answer.sentence)
-            elif not answer.events:
+            elif not answer.events or answer.repeated:
                 await self._record_unused(state, account, answer.message)
             return answer
 
@@ -180,6 +191,7 @@ class Compactor:
         account: Account,
         ended: Callable[[Compact], None],
         counting: Awaitable[int],
+        why: CommandMeta | None,
     ) -> Done | Refusal:
         state = opened.state
         # Any text between a signed summary and turns that stay would invalidate their thinking.
@@ -200,8 +212,10 @@ class Compactor:
             await counting,
         )
         ended(command)
-        done = await self._dispatcher.dispatch(command, command_meta(SYSTEM))
-        if isinstance(done, Refusal) or not done.events:
+        id, request = (why.id, why.request) if why else (None, "")
+        meta = command_meta(SYSTEM, command=id, request=request)
+        done = await self._dispatcher.dispatch(command, meta)
+        if isinstance(done, Refusal) or not done.events or done.repeated:
             return done
         await self._keep_judgement(state, draft)
         return structs.replace(done, message=f"{done.message}{draft.list_note}")

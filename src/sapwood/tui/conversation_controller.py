@@ -26,6 +26,7 @@ from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService, Outcome
 from sapwood.conversation.session import ConversationSession
 from sapwood.core.command_table import SlashCommand
+from sapwood.core.commands import CommandMeta
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
@@ -233,8 +234,10 @@ class ConversationController:
         if self._running is not None:
             await self._running.close()
 
-    async def _compact(self, agent: AgentId, keep: int, anyway: bool) -> Done | Refusal:
-        return await self.running.compact(agent, keep, anyway)
+    async def _compact(
+        self, agent: AgentId, keep: int, anyway: bool, why: CommandMeta
+    ) -> Done | Refusal:
+        return await self.running.compact(agent, keep, anyway, why)
 
     # What is typed
 

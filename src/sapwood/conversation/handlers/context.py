@@ -206,7 +206,9 @@ async def compact(call: Call) -> Changed | Compacted:
         return await _compact_by_rules(call, keep)
     if call.services.compact is None:
         raise RefusedError(ModelNeeded(call.run.command.typed, call.agent))
-    done = await call.services.compact(call.agent, keep, anyway)
+    done = await call.first_answer() or await call.services.compact(
+        call.agent, keep, anyway, call.given()
+    )
     if isinstance(done, Refusal):
         raise RefusedError(done)
     return Compacted(call.agent, done.message, done.events)
