@@ -303,6 +303,17 @@ async def test_a_fork_goes_back_to_before_a_turn_that_it_inherited(tmp_path: Pat
         assert len(await at.said()) == 2
 
 
+async def test_the_successor_of_a_child_is_told_of_the_turns_of_the_child(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        child = await at.agent.fork(name="child")
+        turn = await Desk(child, tmp_path, at.running).says("write a.txt one")
+        [outcome] = await child.run_command("/new")
+        assert isinstance(outcome.answer, ConversationStarted)
+        fresh = await Sapwood(at.agent.connection).find(outcome.answer.agent)
+        with pytest.raises(RefusedError, match=f"type /revert {child.id}:{turn}"):
+            await fresh.revert()
+
+
 async def test_a_turn_of_a_conversation_in_another_folder_is_not_gone_back_to(
     tmp_path: Path,
 ) -> None:

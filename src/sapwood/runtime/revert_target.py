@@ -84,7 +84,7 @@ async def _with_other_conversations(
     """The refusal, with the turns of other conversations in this folder that can be reverted."""
     folder = state.workspace.folder
     page = await log.conversations(space, folder, limit=_LOOKED_AT) if folder else []
-    agents = [*await log.ancestors(space, state.agent), *(each.agent for each in page)]
+    agents = [*await _relatives(log, space, state), *(each.agent for each in page)]
     found: list[str] = []
     for agent in dict.fromkeys(agents):
         other = await open_state(log, space, agent)
@@ -98,6 +98,18 @@ async def _with_other_conversations(
         "This conversation changed no files. Other conversations in this folder did: "
         f"type {' or '.join(found[:_OTHERS])}."
     )
+
+
+async def _relatives(log: Log, space: Space, state: State) -> list[AgentId]:
+    """The other children of the agent's parent, the last changed first, then its ancestors.
+
+    A child that was succeeded is such a child: its successor has the same parent.
+    """
+    if state.parent is None:
+        return []
+    family = sorted(await log.family(space, state.agent), key=lambda each: -each.updated)
+    siblings = [each.agent for each in family if each.parent == state.parent]
+    return [*siblings[:_LOOKED_AT], *await log.ancestors(space, state.agent)]
 
 
 async def _is_turn(log: Log, space: Space, agent: AgentId, version: int) -> bool:
