@@ -31,7 +31,13 @@ from sapwood.api.results import (
 from sapwood.api.turn_recorder import AgentHandle, TurnRecorder
 from sapwood.api.turn_stream import TurnStream
 from sapwood.app.streamed_words import StreamedWords
-from sapwood.conversation.answers import Answer, ConversationStarted, FilesReverted, Prompted
+from sapwood.conversation.answers import (
+    Answer,
+    Changed,
+    ConversationStarted,
+    FilesReverted,
+    Prompted,
+)
 from sapwood.conversation.call import Person
 from sapwood.conversation.model_requests import budget_for, history_in_view, request_for
 from sapwood.conversation.script import CommandStep
@@ -791,6 +797,9 @@ class Agent(AgentHandle):
         Raises `RefusedError` if a turn is open.
         """
         answer = await self._answer("new", "", command_id, actor)
+        if isinstance(answer, Changed):  # a server repeats its first answer by its events
+            started = next(each.agent for each in answer.events if each.agent != self.id)
+            return Agent(self.connection, started)
         assert isinstance(answer, ConversationStarted)
         return Agent(self.connection, answer.agent)
 

@@ -78,8 +78,13 @@ class Exchange:
         return _hashed(f"{name}\n\n{given}")
 
     async def content(self) -> RequestContent:
-        """What the request asks for, whatever its id. Raises `Problem`."""
-        asked = {name: value for name, value in (await self.body()).items() if name != "id"}
+        """What the request asks for, whatever its id. Raises `Problem`.
+
+        A command that says what it was made from may have new ids in a retry: of a child, of mail.
+        """
+        body = await self.body()
+        left_out = ("id", "command") if body.get("request") else ("id",)
+        asked = {name: value for name, value in body.items() if name not in left_out}
         try:
             encoded = msgspec.json.encode(asked, order="sorted")
         except RecursionError:
