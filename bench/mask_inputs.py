@@ -35,6 +35,10 @@ _REPEATED = {
     "sentences about passwords": "password of the day is ",
     "names before a line break": "password:\n  ",
     "accented letters": "\xe3\xf1",
+    "words in base64": "cGFzc3dvcmQgb2YgdGhlIGRheQ== ",
+    "random words after a name": "token a1b2c3d4e5f6g7h8 ",
+    "piped commands": "echo geheim | sudo -S chpasswd --stdin kinit ",
+    "joined strings": '"ghp_" + "a1b2c3d4e5f6g7h8" + ',
     "masks": "[secret: password]",
     "arrows": "→",
 }
@@ -49,6 +53,9 @@ def worst_inputs(size: int = MEGABYTE) -> Iterator[tuple[str, str]]:
     yield "one line of base64", "".join(random.choices(letters, k=size))
     yield "a header and spaces", f"-----BEGIN {_PRIVATE}" + " " * size
     yield "nested quotes", "".join("\\" * (n % 7) + '"' for n in range(size // 4))
+    programs = "mysql redis-cli ldapsearch ldappasswd sqlcmd ssh-keygen keytool snmp smbclient lftp"
+    options = " -p abcd -a bcde -w cdef -s defg -P efgh -N fghi -A ghij -U me%hijk -u me,ijkl"
+    yield "options of other programs", programs + "\n" + options * (size // len(options))
     count = size // 24
     values = ("".join(random.choices(letters[:62], k=10)) for _ in range(count))
     yield "keys that all differ", " ".join(f"api_key={value}1a" for value in values)

@@ -200,10 +200,12 @@ def _is_stated_password(place: _Place) -> bool:
 
 
 def _is_credential(place: _Place) -> bool:
+    if place.is_spaced and not _is_argument(place):
+        return False
     before = place.before()
     if before[-1:] == ":" or before.rstrip("_-").endswith(_NOT_SECRET) or _is_about(place.name):
         return False
-    return (not place.is_spaced or _is_argument(place)) and _is_secret_value(place)
+    return _is_secret_value(place)
 
 
 def _is_secret_value(place: _Place) -> bool:
@@ -237,10 +239,16 @@ def _is_signature(place: _Place) -> bool:
 
 def _is_argument(place: _Place) -> bool:
     """Whether the value follows a space as in `--password VALUE` or `login ME password VALUE`."""
+    before = place.before(_LOGIN_CONTEXT)
+    flag = before[-_CONTEXT:]
+    # The patterns are slow to find out that they do not fit.
     return (
-        _FLAG.search(place.before()) is not None
-        or _LOGIN.search(place.before(_LOGIN_CONTEXT)) is not None
-        or _DECLARED.search(place.before(_LOGIN_CONTEXT)) is not None
+        ("-" in flag and _FLAG.search(flag) is not None)
+        or ("login" in before and _LOGIN.search(before) is not None)
+        or (
+            ("set" in before or "env" in before or "arg" in before)
+            and _DECLARED.search(before) is not None
+        )
     )
 
 

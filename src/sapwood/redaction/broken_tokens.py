@@ -14,53 +14,56 @@ _STARTS = (
     *("AIza", "npm_", "sk_live_", "ops_", "hf_", "pypi-AgE", "dckr_pat_", "shpat_"),
 )
 """How tokens begin that people paste most. A short prefix would be found in ordinary words."""
-_FIRST = frozenset(start[0] for start in _STARTS)
+_IN_WORDS = ("_", "-")
+"""What may stand before the start of a token, but not before a word."""
 _RUN = re.compile(r"[\w-]*+", re.ASCII)
 _GAP = (
     r"""(?:["'`]?[ \t]{0,4}[+\\.]?[ \t]{0,4}\r?\n[ \t]{0,32}(?:\d{1,7}(?:\t|:[ ]?))?[ \t]{0,32}"""
     r"""(?:[+>|][ ]?)?["'`]?|["'`][ ]?[+.][ ]?["'`])"""
 )
 _BREAK = re.compile(_GAP + r"(?=[\w-]{8})", re.ASCII)
-_START_AND_BREAK = re.compile(
-    rf"(?<![A-Za-z0-9])(?:{'|'.join(_STARTS)})[\w-]{{0,16}}{_GAP}$",
-    re.ASCII,
-)
-_LONGEST_BREAK = 100
-_BEFORE_PART = "\n\t \"'`"
-_AFTER_LINE_BREAK = " \t0123456789:+>|\"'`"
-_JOINS = "+."
+_LONG_WORD = 16
+_MOST_AFTER_START = 16
 _MOST_LINES = 8
+_SHORTEST_TOKEN = 24
+"""At most the length of the shortest token with one of these starts."""
+_DIGIT = re.compile(r"\d", re.ASCII)
 
 
 def find_broken_tokens(searched: Searched) -> Iterator[Span]:
-    """Yields tokens that continue after a break. One of their parts is a long word."""
+    """Yields tokens that continue after a break. One of their first two parts is a long word."""
     text, done = searched.text, 0
-    for start, _ in searched.long_words:
-        if start < done:
-            continue
-        if text[start] in _FIRST and text.startswith(_STARTS, start):
-            position = start
-        else:
-            position = _start_before(text, start)
-        if position >= 0:
-            done, span = _continued(text, position)
+    if not searched.long_words:
+        return
+    places = ((place, start) for start in _STARTS if start in text for place in _all(text, start))
+    for place, start in sorted(places):
+        if place >= done and _is_broken(text, place, len(start)):
+            done, span = _continued(text, place)
             if span is not None:
                 yield span
 
 
-def _start_before(text: str, word: int) -> int:
-    """Where a token starts whose second part is this word; -1 if there is none."""
-    if not word or text[word - 1] not in _BEFORE_PART:
-        return -1
-    before = text[max(0, word - _LONGEST_BREAK) : word]
-    # Few words follow a break with a start before it, and the pattern is slow to find that out.
-    line = before.rstrip(_AFTER_LINE_BREAK)
-    if line[-1:] != "\n" and not any(map(before[-3:-1].__contains__, _JOINS)):
-        return -1
-    if not any(map(before.__contains__, _STARTS)):
-        return -1
-    found = _START_AND_BREAK.search(before)
-    return word - len(before) + found.start() if found else -1
+def _all(text: str, part: str) -> Iterator[int]:
+    """Every place of a part of the text."""
+    place = text.find(part)
+    while place >= 0:
+        yield place
+        place = text.find(part, place + len(part))
+
+
+def _is_broken(text: str, place: int, size: int) -> bool:
+    """Whether a token may start at this place, with a start of this size, and go on after a break.
+
+    If its first part is short, the second one is a long word.
+    """
+    end = _end_of_run(text, place)
+    gap = _BREAK.match(text, end)
+    if gap is None:
+        return False
+    if end - place >= _LONG_WORD and text[place - 1 : place] not in _IN_WORDS:
+        return True
+    after = _end_of_run(text, gap.end()) - gap.end()
+    return after >= _LONG_WORD and end - place - size <= _MOST_AFTER_START
 
 
 def _continued(text: str, position: int) -> tuple[int, Span | None]:
@@ -78,7 +81,7 @@ def _continued(text: str, position: int) -> tuple[int, Span | None]:
         if piece.startswith(_STARTS) or not _continues(joined, piece):
             break
         joined, end = joined + piece, last
-    if end == first_end or not token_length(joined):
+    if end == first_end or len(joined) < _SHORTEST_TOKEN or not token_length(joined):
         return first_end, None
     return end, Span(position, end, kind_of_token(joined))
 
@@ -87,7 +90,9 @@ def _continues(joined: str, piece: str) -> bool:
     """Whether a piece belongs to the token before it: it looks random, or has a digit at least if
     the token is not complete without it.
     """
-    return looks_random(piece) or (not token_length(joined) and any(map(str.isdigit, piece)))
+    if len(joined) < _SHORTEST_TOKEN:
+        return _DIGIT.search(piece) is not None
+    return looks_random(piece) or (not token_length(joined) and _DIGIT.search(piece) is not None)
 
 
 def _end_of_run(text: str, start: int) -> int:

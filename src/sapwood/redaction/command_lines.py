@@ -5,7 +5,7 @@ the same line. Every pattern begins with a plain text and looks at a bounded par
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from sapwood.redaction.anchors import Anchored
 from sapwood.redaction.byte_text import Searched, Span
@@ -47,6 +47,8 @@ _NAMES = sorted({flag[2:] for flag, _, _ in _OPTIONS if flag.startswith(" -")}, 
 _FLAGS = re.compile(f" -(?:{'|'.join(map(re.escape, reversed(_NAMES)))})")
 """Every flag of the options, found in one search: the longest first, of which others are parts."""
 _CONTEXT = 300
+_LONGEST_OPTION = 256
+"""At least the longest match of an option."""
 _ARGUMENTS = Anchored(
     (anchor, re.compile(form + r"""["']?(?P<value>[^\s\\"'`$<>|-][^\s\\"'`|]{5,127})""", re.ASCII))
     for anchor, form in (
@@ -60,15 +62,16 @@ _ARGUMENTS = Anchored(
         (" password ", r"connect[ ](?:'[^'\n]{1,32}'|\S{1,32})[ ]password[ ]"),
     )
 )
-_BEFORE_PIPE = re.compile(
-    r"""(?:echo|printf)(?:[ ]-[neE]{1,2})?(?:[ ]["']?%s(?:\\n)?["']?)?[ ]"""
+_BEFORE_PIPE = (
+    r"""(?:[ ]-[neE]{1,2})?(?:[ ]["']?%s(?:\\n)?["']?)?[ ]"""
     r"""(?P<quote>["']?)(?:(?P<user>[\w.-]{1,64}):)?(?P<value>[^\s\\"'`$|]{4,128})(?P=quote)"""
-    r"[ ]?\|",
-    re.ASCII,
+    r"[ ]?\|"
 )
-_HERE = re.compile(
-    r"""<<<[ ]?["']?(?:(?P<user>[\w.-]{1,64}):)?(?P<value>[^\s\\"'`$|]{4,128})""", re.ASCII
-)
+_HERE = r"""<<<[ ]?["']?(?:(?P<user>[\w.-]{1,64}):)?(?P<value>[^\s\\"'`$|]{4,128})"""
+_PIPED = [
+    re.compile(form, re.ASCII) for form in (f"echo{_BEFORE_PIPE}", f"printf{_BEFORE_PIPE}", _HERE)
+]
+"""What is piped into a program. Each begins with a plain text, which is searched for fast."""
 _READERS = ("chpasswd", "--password-stdin", "--stdin", "--with-token", "sudo -S", "kinit")
 """Programs, and options of programs, that read a secret from stdin."""
 _KEY_PAIR = re.compile(
@@ -92,9 +95,10 @@ def find_command_secrets(searched: Searched) -> Iterator[Span]:
     for argument in _ARGUMENTS.present(searched.parts, text):
         yield from _real(argument.finditer(text))
     if ("<" in text and "<<<" in text) or ("|" in text and ("echo" in text or "printf" in text)):
-        for reader in _READERS:
-            if reader in text:
-                yield from _piped(text, reader)
+        lines = (part for reader in _READERS if reader in text for part in _lines_of(text, reader))
+        for start, end in _joined(lines):
+            for pattern in _PIPED:
+                yield from _real(pattern.finditer(text, start, end))
 
 
 def find_key_pairs(text: str, keys: Iterable[Span]) -> Iterator[Span]:
@@ -105,10 +109,10 @@ def find_key_pairs(text: str, keys: Iterable[Span]) -> Iterator[Span]:
 
 
 def _after_options(text: str, option: re.Pattern[str], programs: tuple[str, ...]) -> Iterator[Span]:
-    present = [program for program in programs if program in text] if option.search(text) else []
-    if present:
-        found = (match for match in option.finditer(text) if not match["value"].isdigit())
-        yield from _real(match for match in found if _is_after(present, text, match.start()))
+    for start, end in _lines_after(text, programs):
+        found = option.finditer(text, start, end + _LONGEST_OPTION)
+        inside = (match for match in found if match.start() <= end)
+        yield from _real(match for match in inside if not match["value"].isdigit())
 
 
 def _real(found: Iterable[re.Match[str]]) -> Iterator[Span]:
@@ -117,19 +121,43 @@ def _real(found: Iterable[re.Match[str]]) -> Iterator[Span]:
             yield Span(*match.span("value"), _PASSWORD)
 
 
-def _piped(text: str, reader: str) -> Iterator[Span]:
-    """Yields what the line of a program that reads a secret pipes into it."""
+def _lines_of(text: str, reader: str) -> Iterator[tuple[int, int]]:
+    """The lines with a program that reads a secret, or what is looked at of long ones."""
     position = text.find(reader)
     while position >= 0:
         start = max(text.rfind("\n", 0, position) + 1, position - _CONTEXT)
-        end = text.find("\n", position, position + _CONTEXT)
-        end = end if end >= 0 else min(len(text), position + _CONTEXT)
-        for pattern in (_BEFORE_PIPE, _HERE):
-            yield from _real(pattern.finditer(text, start, end))
+        end = _line_end(text, position)
+        yield start, end
         position = text.find(reader, end)
 
 
-def _is_after(programs: list[str], text: str, position: int) -> bool:
-    """Whether one of the programs is named before the position, in the same line."""
-    before = text[max(0, position - _CONTEXT) : position + 1].rpartition("\n")[2]
-    return any(map(before.__contains__, programs))
+def _lines_after(text: str, programs: Sequence[str]) -> list[tuple[int, int]]:
+    """The parts of lines after the name of a program: where an option of it may begin."""
+    found: list[tuple[int, int]] = []
+    for program in programs:
+        position = text.find(program)
+        while position >= 0:
+            end = _line_end(text, position)
+            found.append((position + len(program) - 1, end))
+            # The last of several names in this part reaches farthest.
+            position = text.rfind(program, position + 1, end)
+            if position < 0:
+                position = text.find(program, end)
+    return _joined(found)
+
+
+def _line_end(text: str, position: int) -> int:
+    """The end of the line, or of what is looked at of a long one."""
+    end = text.find("\n", position, position + _CONTEXT)
+    return end if end >= 0 else min(len(text), position + _CONTEXT)
+
+
+def _joined(parts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The parts in order, those that overlap as one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(parts):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined

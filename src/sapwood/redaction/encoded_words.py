@@ -1,8 +1,8 @@
 """Finds words that are a secret in base64 or hex, by how the encoded form begins."""
 
 import re
-from base64 import b64decode, b64encode
-from binascii import Error, unhexlify
+from base64 import b64encode
+from binascii import Error, a2b_base64, unhexlify
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -56,9 +56,14 @@ def _heads() -> dict[str, list[tuple[str, bool]]]:
 
 def _decoded(word: str, *, is_hex: bool) -> str:
     """The decoded text; empty if it is not printable."""
-    plain = word.rstrip("=").replace("-", "+").replace("_", "/")
     try:
-        data = unhexlify(word) if is_hex else b64decode(plain + "=" * (-len(plain) % 4))
+        if is_hex:
+            data = unhexlify(word)
+        else:
+            plain = word.rstrip("=")
+            if "-" in plain or "_" in plain:  # the other alphabet
+                plain = plain.replace("-", "+").replace("_", "/")
+            data = a2b_base64(plain + "=" * (-len(plain) % 4))
         text = data.decode("ascii")
     except (Error, ValueError):
         return ""

@@ -45,15 +45,19 @@ _FOREIGN = tuple(
     )
     for name in ("kennwort", "senha", "contrase\xc3\xb1a", "mot de passe")
 )
-_NAMED_BEFORE = re.compile(
-    r"(?:token|secret|(?:api|access|secret|private|signing|encryption|master|license)[ _-]?key)"
-    rf"(?:{_SENTENCE}|{_NEXT_LINE})[\"'`]?$|(?:use|using|with)[ ](?:the[ ])?(?:token|api key)[ ]$",
-    re.ASCII,
-)
 _SECRET_NAMES = ("token", "secret", "key")
-"""One of them is in every match of `_NAMED_BEFORE`."""
+_KEYS = ("api", "access", "secret", "private", "signing", "encryption", "master", "license")
+_AFTER_NAME = re.compile(rf"(?:{_SENTENCE}|{_NEXT_LINE})[\"'`]?$", re.ASCII)
+_AFTER_NAME_ENDS = (
+    *(f" {verb} " for verb in "is was are ist lautet es est to from now = -> :".split()),
+    *("now ", "set to ", "* ", ": "),
+)
+"""How a sentence ends that names a value in one line."""
+_USED = re.compile(r"(?:use|using|with)[ ](?:the[ ])?(?:token|api key)[ ]$", re.ASCII)
 _REST_OF_TOKEN = re.compile(r"[\w+/=.~-]*+", re.ASCII)
 _NAMED_LENGTH = 100
+_CELL = 12
+"""At least the spaces between the border of a cell and its value, and a quote."""
 _SAMPLE = 64
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 _AS_PASSWORD = (re.compile("as the password"), re.compile("as password"))
@@ -159,8 +163,31 @@ def _random_words(searched: Searched) -> Iterator[Span]:
     text, lower = searched.text, searched.lower
     for start, end in searched.long_words:
         before = lower[max(0, start - _NAMED_LENGTH) : start]
-        if not any(map(before.__contains__, _SECRET_NAMES)):
-            continue
-        if looks_random(text[start : min(end, start + _SAMPLE)]) and _NAMED_BEFORE.search(before):
+        if _is_named(before) and looks_random(text[start : min(end, start + _SAMPLE)]):
             rest = _REST_OF_TOKEN.match(text, end)
             yield Span(start, rest.end() if rest else end, "credential")
+
+
+def _is_named(before: str) -> bool:
+    """Whether the text before a word ends with the name of a secret and a sentence such as `is`."""
+    if before.endswith(("token ", "api key ")) and _USED.search(before):
+        return True
+    end = before.rstrip("\"'`")
+    may_be = end.endswith(_AFTER_NAME_ENDS) or "\n" in before or "|" in before[-_CELL:]
+    return may_be and any(_AFTER_NAME.match(before, place) for place in _ends_of_names(before))
+
+
+def _ends_of_names(before: str) -> Iterator[int]:
+    """Where names of secrets end, the last one first."""
+    for name in _SECRET_NAMES:
+        place = before.rfind(name)
+        while place >= 0:
+            if name != "key" or _is_secret_key(before, place):
+                yield place + len(name)
+            place = before.rfind(name, 0, place)
+
+
+def _is_secret_key(before: str, place: int) -> bool:
+    """Whether `key` at this place is part of a name such as `api_key`."""
+    end = place - 1 if place and before[place - 1] in " _-" else place
+    return before.endswith(_KEYS, 0, end)
