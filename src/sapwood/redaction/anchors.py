@@ -59,9 +59,8 @@ def pattern_of_any(anchors: Iterable[str]) -> re.Pattern[str]:
     for anchor in sorted(lower):
         if not any(other in anchor for other in lower if other != anchor):
             groups[anchor[0]].append(re.escape(anchor[1:]))
-    firsts = "".join(map(re.escape, groups))
     each = (f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in groups.items())
-    return re.compile(f"(?=[{firsts}])(?:{'|'.join(each)})")
+    return re.compile("|".join(each))
 
 
 def _in_lower_case(anchor: str) -> str:

@@ -22,6 +22,9 @@ _GAP = (
     r"""(?:[+>|][ ]?)?["'`]?|["'`][ ]?[+.][ ]?["'`])"""
 )
 _BREAK = re.compile(_GAP + r"(?=[\w-]{8})", re.ASCII)
+_LONGEST_BREAK = 100
+_BEFORE_PART = "\n\t \"'`"
+_AFTER_LINE_BREAK = " \t0123456789:+>|\"'`"
 _LONG_WORD = 16
 _MOST_AFTER_START = 16
 _MOST_LINES = 8
@@ -33,44 +36,59 @@ _DIGIT = re.compile(r"\d", re.ASCII)
 def find_broken_tokens(searched: Searched) -> Iterator[Span]:
     """Yields tokens that continue after a break. One of their first two parts is a long word."""
     text, done = searched.text, 0
-    if not searched.long_words:
+    if not any(_may_be_part(text, start) for start, _ in searched.long_words):
         return
-    places = ((place, start) for start in _STARTS if start in text for place in _all(text, start))
-    for place, start in sorted(places):
-        if place >= done and _is_broken(text, place, len(start)):
+    run, gap = 0, None
+    for place, start in sorted(_all_starts(text)):
+        if place < done or (place and text[place - 1].isalnum()):
+            continue
+        if place >= run:  # not within the run of the start before
+            run = _end_of_run(text, place)
+            gap = _BREAK.match(text, run)
+        if gap is not None and _is_broken(text, place, run - len(start), gap):
             done, span = _continued(text, place)
             if span is not None:
                 yield span
 
 
-def _all(text: str, part: str) -> Iterator[int]:
-    """Every place of a part of the text."""
-    place = text.find(part)
-    while place >= 0:
-        yield place
-        place = text.find(part, place + len(part))
-
-
-def _is_broken(text: str, place: int, size: int) -> bool:
-    """Whether a token may start at this place, with a start of this size, and go on after a break.
-
-    If its first part is short, the second one is a long word.
-    """
-    end = _end_of_run(text, place)
-    gap = _BREAK.match(text, end)
-    if gap is None:
-        return False
-    if end - place >= _LONG_WORD and text[place - 1 : place] not in _IN_WORDS:
+def _may_be_part(text: str, word: int) -> bool:
+    """Whether a long word is the first part of a broken token, or follows one. Looks fast."""
+    if text.startswith(_STARTS, word):
         return True
-    after = _end_of_run(text, gap.end()) - gap.end()
-    return after >= _LONG_WORD and end - place - size <= _MOST_AFTER_START
+    if not word or text[word - 1] not in _BEFORE_PART:
+        return False
+    before = text[word - _LONGEST_BREAK if word > _LONGEST_BREAK else 0 : word]
+    is_joined = "+" in before[-3:] or "." in before[-3:]
+    if not is_joined and before.rstrip(_AFTER_LINE_BREAK)[-1:] != "\n":
+        return False
+    return any(map(before.__contains__, _STARTS))
+
+
+def _all_starts(text: str) -> Iterator[tuple[int, str]]:
+    """Every place at which a token may start, and its start."""
+    for start in _STARTS:
+        place = text.find(start)
+        while place >= 0:
+            yield place, start
+            place = text.find(start, place + len(start))
+
+
+def _is_broken(text: str, place: int, last: int, gap: re.Match[str]) -> bool:
+    """Whether a token may start at this place and go on after the gap.
+
+    If its first part is short, the second one is a long word. `last` is where the run before the
+    gap ends, less the size of the start.
+    """
+    if gap.start() - place >= _LONG_WORD and text[place - 1 : place] not in _IN_WORDS:
+        return True
+    if last - place > _MOST_AFTER_START:
+        return False
+    return _end_of_run(text, gap.end()) - gap.end() >= _LONG_WORD
 
 
 def _continued(text: str, position: int) -> tuple[int, Span | None]:
     """Where the search goes on, and the token that begins here if it continues after a break."""
     first_end = end = _end_of_run(text, position)
-    if position and text[position - 1].isalnum():
-        return end, None
     joined = text[position:end]
     for _ in range(_MOST_LINES):
         gap = _BREAK.match(text, end)

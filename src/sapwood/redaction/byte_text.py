@@ -32,9 +32,9 @@ _LONG_WORD = b"w" * 16
 
 
 class Searched:
-    """A text with one character a byte (`text`), as bytes (`data`), in lower case (`lower`).
+    """A text with one character a byte (`text`), and in lower case (`lower`).
 
-    `parts` are the common parts of anchors that it has; see `Anchored`.
+    `long_words` are the start and end of each word of sixteen characters or more.
 
     What begins at `stop` or later need not be found: the next piece of a long text has it too.
     """
@@ -42,22 +42,26 @@ class Searched:
     def __init__(self, text: str, stop: int | None = None) -> None:
         self.text = text
         self.stop = len(text) if stop is None else stop
-        self.data = text.encode("latin-1")
-        self.lower = self.data.lower().decode("latin-1")
-        self.parts = common_parts(self.lower)
+        data = text.encode("latin-1")
+        self.lower = data.lower().decode("latin-1")
+        self.long_words = _long_words(data)
 
     @cached_property
-    def long_words(self) -> list[tuple[int, int]]:
-        """The start and end of each word of sixteen characters or more."""
-        shape = self.data.translate(_WORD_SHAPE)
-        found: list[tuple[int, int]] = []
-        start = shape.find(_LONG_WORD)
-        while start >= 0:
-            end = shape.find(b" ", start)
-            end = end if end >= 0 else len(shape)
-            found.append((start, end))
-            start = shape.find(_LONG_WORD, end)
-        return found
+    def parts(self) -> set[str]:
+        """The common parts of anchors that it has; see `Anchored`."""
+        return common_parts(self.lower)
+
+
+def _long_words(data: bytes) -> list[tuple[int, int]]:
+    shape = data.translate(_WORD_SHAPE)
+    found: list[tuple[int, int]] = []
+    start = shape.find(_LONG_WORD)
+    while start >= 0:
+        end = shape.find(b" ", start)
+        end = end if end >= 0 else len(shape)
+        found.append((start, end))
+        start = shape.find(_LONG_WORD, end)
+    return found
 
 
 class ByteText:

@@ -109,7 +109,7 @@ def find_key_pairs(text: str, keys: Iterable[Span]) -> Iterator[Span]:
 
 
 def _after_options(text: str, option: re.Pattern[str], programs: tuple[str, ...]) -> Iterator[Span]:
-    for start, end in _lines_after(text, programs):
+    for start, end in _lines_after(text, programs) if option.search(text) else ():
         found = option.finditer(text, start, end + _LONGEST_OPTION)
         inside = (match for match in found if match.start() <= end)
         yield from _real(match for match in inside if not match["value"].isdigit())

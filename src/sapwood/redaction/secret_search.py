@@ -89,7 +89,8 @@ def _search(text: str, known: Sequence[str], stop: int | None = None) -> list[Sp
 
 def _search_both(searched: Searched, known: Sequence[str]) -> list[Span]:
     """Searches a text as it is, and the words in it that are encoded."""
-    return [*_search_once(searched, known), *_encoded_secrets(searched, known)]
+    found = _search_once(searched, known)
+    return [*found, *_encoded_secrets(searched, known)] if searched.long_words else found
 
 
 def _encoded_secrets(searched: Searched, known: Sequence[str]) -> Iterator[Span]:
@@ -116,13 +117,10 @@ def _encoded_secrets(searched: Searched, known: Sequence[str]) -> Iterator[Span]
 
 def _search_once(searched: Searched, known: Sequence[str]) -> list[Span]:
     text = searched.text
-    tokens = list(find_tokens(searched))
-    found = [
-        *tokens,
-        *find_key_pairs(text, tokens),
-        *find_broken_tokens(searched),
-        *find_known_values(text, known),
-    ]
+    found = list(find_known_values(text, known)) if known else []
+    if searched.long_words:
+        tokens = list(find_tokens(searched))
+        found += [*tokens, *find_key_pairs(text, tokens), *find_broken_tokens(searched)]
     if len(text) <= _SHORT and not _ANY_ANCHOR.search(searched.lower):
         return found
     return [

@@ -56,6 +56,9 @@ _AFTER_NAME_ENDS = (
 _USED = re.compile(r"(?:use|using|with)[ ](?:the[ ])?(?:token|api key)[ ]$", re.ASCII)
 _REST_OF_TOKEN = re.compile(r"[\w+/=.~-]*+", re.ASCII)
 _NAMED_LENGTH = 100
+_BEFORE_VALUE = " \t\n|:\\\"'`"
+_LINE_BEFORE_VALUE = " \t0123456789:-\\\"'`"
+"""What may stand before a value in its line, if the name is in a line before."""
 _CELL = 12
 """At least the spaces between the border of a cell and its value, and a quote."""
 _SAMPLE = 64
@@ -79,6 +82,7 @@ _LOGINS = tuple(
 )
 _OTHER_NAMES = Anchored((*_FOREIGN, *_LOGINS))
 _DIGITS = "1234567890"
+_DIGIT = re.compile(f"[{_DIGITS}]")
 _PROTOCOLS = Anchored(
     (
         (
@@ -162,6 +166,8 @@ def _random_words(searched: Searched) -> Iterator[Span]:
     """Yields long words that look random after a sentence such as `the token is`."""
     text, lower = searched.text, searched.lower
     for start, end in searched.long_words:
+        if not start or text[start - 1] not in _BEFORE_VALUE or not _DIGIT.search(text, start, end):
+            continue
         before = lower[max(0, start - _NAMED_LENGTH) : start]
         if _is_named(before) and looks_random(text[start : min(end, start + _SAMPLE)]):
             rest = _REST_OF_TOKEN.match(text, end)
@@ -172,8 +178,11 @@ def _is_named(before: str) -> bool:
     """Whether the text before a word ends with the name of a secret and a sentence such as `is`."""
     if before.endswith(("token ", "api key ")) and _USED.search(before):
         return True
-    end = before.rstrip("\"'`")
-    may_be = end.endswith(_AFTER_NAME_ENDS) or "\n" in before or "|" in before[-_CELL:]
+    may_be = (
+        before.rstrip("\"'`").endswith(_AFTER_NAME_ENDS)
+        or before.rstrip(_LINE_BEFORE_VALUE)[-1:] == "\n"
+        or "|" in before[-_CELL:]
+    )
     return may_be and any(_AFTER_NAME.match(before, place) for place in _ends_of_names(before))
 
 

@@ -1,9 +1,11 @@
 """Finds tokens of a known form, in a time that grows with the length of the text only."""
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import accumulate
 
 from sapwood.redaction.byte_text import Searched, Span
 from sapwood.redaction.token_forms import FORMS, VAGUE_FORMS
@@ -35,18 +37,30 @@ def _alternatives(forms: Iterable[_Form], *, whole: bool) -> str:
     grouped: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for _, prefixes, rest in forms:
         for prefix in prefixes.split():
-            grouped[prefix[0]].append((prefix[1:], rest if whole else ""))
+            grouped[prefix[0]].append((prefix[1:], rest if whole else _head(rest)))
     groups: list[str] = []
     for first, each in sorted(grouped.items()):
         each.sort(key=lambda pair: -len(pair[0]))
         inner = "|".join(re.escape(prefix) + rest for prefix, rest in each)
         groups.append(f"{re.escape(first)}(?:{inner})")
-    firsts = "".join(sorted(grouped))
-    return f"(?=[{re.escape(firsts)}])(?:{'|'.join(groups)})"
+    return f"(?:{'|'.join(groups)})"
 
 
+def _head(rest: str) -> str:
+    """The first characters of the rest, so that no ordinary word is taken for a prefix.
+
+    A class with other characters than those of words gives none: a text is cut at these.
+    """
+    found = _WORD_CLASS.match(rest)
+    return f"(?={found[1]}{{{min(int(found[2]), _HEAD)}}})" if found else ""
+
+
+_HEAD = 12
+_WORD_CLASS = re.compile(r"(\[[\w\\-]+\]|\\[wd])\{(\d+)")
 _ALL = (*FORMS, *VAGUE_FORMS)
-_PREFIX = re.compile(_WORD_START + _alternatives(_ALL, whole=False), re.ASCII)
+_PREFIX = re.compile(_alternatives(_ALL, whole=False), re.ASCII)
+_BEFORE_PREFIX = re.compile(rf"[^A-Za-z0-9](?={_PREFIX.pattern})", re.ASCII)
+"""A character before a prefix. `re` finds a pattern fast that begins with a class of characters."""
 _KINDS = {prefix: kind for kind, prefixes, _ in reversed(_ALL) for prefix in prefixes.split()}
 _PREFIX_SIZES = sorted({len(prefix) for prefix in _KINDS}, reverse=True)
 _VAGUE = frozenset(prefix for _, prefixes, _ in VAGUE_FORMS for prefix in prefixes.split())
@@ -62,13 +76,8 @@ def _token() -> re.Pattern[str]:
 
 _PREFIX_LENGTH = 24
 """At least the length of the longest prefix before a long word."""
-_STEP = 16_384
-_LONGEST_START = 256
-"""At least the characters by which a token is recognised; it may be longer."""
 _SAMPLE = 128
 """Characters of a token that are judged."""
-_DENSE = 0.2
-"""The share of long words from which the whole text is searched in one go."""
 
 # Tokens with a fixed text in the middle: this text, a pattern that begins with it, and one for the
 # characters before it. A pattern that begins with a plain text is searched for fast.
@@ -147,9 +156,9 @@ def find_tokens(searched: Searched) -> Iterator[Span]:
     words = [(max(0, start - _PREFIX_LENGTH), end) for start, end in searched.long_words]
     if not words:
         return
-    around = " ".join([text[start:end] for start, end in words])
-    if _PREFIX.search(around):
-        yield from _prefixed(text, words if len(around) < _DENSE * len(text) else None)
+    around = " ".join(["", *[text[start:end] for start, end in words]])
+    if _BEFORE_PREFIX.search(around):
+        yield from _prefixed(text, _prefixes(text, words, around))
     if "eyJ" in around:
         yield from _web_tokens(text)
     for kind, anchor, middle, before in _MIDDLES:
@@ -172,10 +181,14 @@ def kind_of_token(text: str) -> str:
     return _KINDS[_prefix(text, 0)]
 
 
-def _prefixed(text: str, words: list[tuple[int, int]] | None) -> Iterator[Span]:
-    """Yields tokens with a known prefix. If `words` are given, they begin in one of them."""
-    for match in _all_tokens(text) if words is None else _tokens_in(text, words):
-        start, end = match.span()
+def _prefixed(text: str, places: Iterable[int]) -> Iterator[Span]:
+    """Yields the tokens that begin at these places, which are where prefixes begin."""
+    position, token = 0, _token()
+    for start in places:
+        found = token.match(text, start) if start >= position else None
+        if found is None:
+            continue
+        position = end = found.end()
         prefix = _prefix(text, start)
         if prefix not in _VAGUE or looks_random(
             text[start + len(prefix) : min(end, start + _SAMPLE)]
@@ -183,25 +196,12 @@ def _prefixed(text: str, words: list[tuple[int, int]] | None) -> Iterator[Span]:
             yield Span(start, end, _KINDS[prefix])
 
 
-def _all_tokens(text: str) -> Iterator[re.Match[str]]:
-    """Searches in short steps: one step over a long text would block every other thread."""
-    position, pattern = 0, _token()
-    for step in range(0, len(text), _STEP):
-        stop = step + _STEP
-        for begun in pattern.finditer(text, max(step, position), stop + _LONGEST_START):
-            if begun.start() >= stop:
-                break
-            token = pattern.match(text, begun.start()) or begun
-            position = token.end()
-            yield token
-
-
-def _tokens_in(text: str, words: list[tuple[int, int]]) -> Iterator[re.Match[str]]:
-    for start, end in words:
-        for prefix in _PREFIX.finditer(text, start, end):
-            token = _token().match(text, prefix.start())
-            if token:
-                yield token
+def _prefixes(text: str, words: list[tuple[int, int]], around: str) -> Iterator[int]:
+    """Where prefixes begin in these parts of the text, which are joined by spaces in `around`."""
+    joined = list(accumulate((end - start + 1 for start, end in words), initial=1))
+    for found in _BEFORE_PREFIX.finditer(around):
+        word = bisect_right(joined, found.end()) - 1
+        yield words[word][0] + found.end() - joined[word]
 
 
 def _prefix(text: str, start: int) -> str:
