@@ -111,4 +111,6 @@ def test_a_summary_before_the_first_prompt_belongs_to_its_turn(tmp_path: Path) -
     thread.turn("one")
     wanted = wanted_history(History((history_turn(native(thread, 0)),)), tmp_path)
     assert texts(wanted.items) == [SUMMARY, "one", "answer to one"]
+    shown_too = History((history_turn(native(thread, 0)),), (shown(""),))
+    assert texts(wanted_history(shown_too, tmp_path).items) == texts(wanted.items)
     assert has_same(RolloutReader(tmp_path).read(thread.path).items, wanted.items)

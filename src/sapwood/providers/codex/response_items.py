@@ -60,6 +60,7 @@ def wanted_history(
     """
     wanted = WantedHistory()
     wanted.items += _front_items(history, home, copies, thread)
+    in_front = {item.payload for item in wanted.items}
     rewritten = thoughts = 0
     for turn in history.turns:
         native = turn.native if turn.native and turn.native.session.program == "codex" else None
@@ -69,7 +70,8 @@ def wanted_history(
             parts = [part for message in turn.messages for part in message.parts]
             thoughts += sum(isinstance(part, Thinking) for part in parts)
             items = items_of_messages(turn.messages)
-        wanted.items.extend(HistoryItem(item) for item in items)
+        # A summary in front that Codex wrote before the first prompt is a part of its turn too.
+        wanted.items.extend(HistoryItem(item) for item in items if item not in in_front)
     if rewritten:
         wanted.losses.append(
             f"Codex's own rows of {rewritten} turn(s) were not found or have changed, so these "
