@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from sapwood.api import Agent, open
 from scripted_model import ScriptedModel, call
 from tests.cli.calling import Sapwooder
+from tests.engine.eventually import eventually
 
 pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
 
@@ -134,6 +136,58 @@ async def ask_everywhere(address: str, spaces: list[str]) -> list[str]:
 
 async def _text(agent: Agent) -> str:
     return (await agent.ask("roof")).text
+
+
+def test_a_question_outlives_its_killed_worker_and_its_tool_runs_once(
+    sapwood: Sapwooder, address: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any process answers, and the next worker continues the turn."""
+    monkeypatch.setenv("SAPWOOD_DATABASE", address)
+    monkeypatch.setenv("SAPWOOD_SPACE", f"asked-{secrets.token_hex(4)}")
+    program = [sys.executable, "-m", "sapwood.cli"]
+    project = home / "project"
+    with ScriptedModel() as model:
+        model.script(
+            lambda asked: "Done." if asked.results else call("shell", {"command": "echo 1 >> ran"})
+        )
+        sapwood("config", "set", "base_urls.den", model.openai_url)
+        sapwood("config", "set", "sandbox_ask", "true")
+        with (home / "first.log").open("wb") as log:
+            first = subprocess.Popen([*program, "worker"], stderr=log)
+        try:
+            asyncio.run(until_asked(address, project, home / "first.log"))
+        except TimeoutError:
+            pytest.fail((home / "first.log").read_text())
+        finally:
+            first.kill()
+            first.wait()
+        listed = subprocess.run([*program, "answer"], capture_output=True, text=True, check=True)
+        [question] = re.findall(r"sapwood answer (\w+) yes", listed.stdout)
+        subprocess.run([*program, "answer", question, "yes"], check=True, stdout=subprocess.DEVNULL)
+        assert not (project / "ran").exists()
+        second = subprocess.Popen([*program, "worker"], stderr=subprocess.PIPE)
+        try:
+            said = asyncio.run(answered(address, os.environ["SAPWOOD_SPACE"], "lead"))
+        finally:
+            second.terminate()
+            _, errors = second.communicate(timeout=60)
+        asked = len(model.requests)
+    assert said == "Done."
+    assert (project / "ran").read_text() == "1\n"
+    assert asked == 2, "each reply of the model was asked for once"
+    assert second.returncode == 0, errors
+    assert b"Traceback" not in errors
+
+
+async def until_asked(address: str, folder: Path, log: Path) -> None:
+    """Gives a prompt to the worker with this log, and waits until a tool call needs an answer."""
+    async with asyncio.timeout(120), open(address, space=os.environ["SAPWOOD_SPACE"]) as wood:
+        await eventually(lambda: b"Running the agents of" in log.read_bytes())
+        agent = await wood.start("lead", model="den:qwen3", folder=str(folder))
+        await agent.prompt("Run it.")
+        async for recorded in agent.follow():
+            if recorded.kind == "question.asked":
+                return
 
 
 @pytest.mark.parametrize(
