@@ -1,12 +1,15 @@
-"""`python -m tests.engine.another_worker PLACE JOURNAL NAME STORM AGENTS DEAD_AFTER`: a worker.
+"""`python -m tests.engine.another_worker PARENT PLACE JOURNAL NAME STORM AGENTS DEAD_AFTER`
 
-It drives until it gets SIGTERM. An agent whose name starts with `held` is driven until
-the journal has the note `release`; one whose name starts with `blocks` blocks the event loop of the
-worker until then. With a storm it gives work to agents itself, and wakes them.
+It drives until it gets SIGTERM, and ends with the process that started it. An agent whose name
+starts with `held` is driven until the journal has the note `release`; one whose name starts with
+`blocks` blocks the event loop of the worker until then. With a storm it gives work to agents
+itself, and wakes them.
 """
 
 import asyncio
+import ctypes
 import logging
+import os
 import random
 import signal
 import subprocess
@@ -45,10 +48,9 @@ class AnotherWorker:
         self._errors = journal.path.with_name(f"{name}.stderr")
         numbers = (str(storm), str(agents), str(dead_after))
         arguments = (backend.place, str(journal.path), name, *numbers)
+        command = [sys.executable, "-m", __name__, str(os.getpid()), *arguments]
         with self._errors.open("wb") as errors:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, *arguments], stderr=errors
-            )
+            self._process = subprocess.Popen(command, stderr=errors)
 
     @property
     def errors(self) -> str:
@@ -117,6 +119,17 @@ async def _storm(engine: Engine, journal: DriveJournal, times: int, agents: int)
             await engine.wake(SPACE, AgentId(f"agent-{number}"))
 
 
+def _end_with(parent: int) -> None:
+    """Has Linux kill this process when the one that started it ends, however that ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        sys.exit("The process that started this worker has ended.")
+
+
+_SET_PARENT_DEATH_SIGNAL = 1
+
+
 def _log_what_libraries_say() -> None:
     """To the terminal, where the tests expect nothing; what we say ourselves is none of that."""
     logging.basicConfig(level=logging.WARNING)
@@ -141,6 +154,7 @@ async def _main(
 
 
 if __name__ == "__main__":
-    place, path, name, storm, agents, dead_after = sys.argv[1:]
+    parent, place, path, name, storm, agents, dead_after = sys.argv[1:]
+    _end_with(int(parent))
     _log_what_libraries_say()
     asyncio.run(_main(place, path, name, int(storm), int(agents), float(dead_after)))
