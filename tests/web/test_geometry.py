@@ -138,6 +138,21 @@ def test_a_stream_follows_the_end_and_moves_nothing_for_a_reader_above(stage: St
     expect(stage.page.locator("#rows .md").last).to_be_in_viewport()
 
 
+def test_the_model_of_a_stream_is_named_beside_the_rail(stage: Stage) -> None:
+    stage.begin(("Question?", "Answer."))
+    stage.prompt("Stream. [[stall: 3]] [[say: words]]")
+    stage.page.wait_for_selector("#stream .gut abbr:not(:empty)")
+    label = stage.page.locator("#stream .gut abbr").bounding_box()
+    words = stage.page.locator("#stream .body").bounding_box()
+    assert label is not None
+    assert words is not None
+    rail = words["x"] - 14 - 3  # the gap between the columns, and the width of the rail
+    assert label["x"] + label["width"] <= rail
+    shown = stage.page.locator("#rows .row.reply .gut abbr").last.inner_text()
+    assert stage.page.locator("#stream .gut abbr").inner_text() == shown
+    stage.idle()
+
+
 def test_a_fold_that_is_opened_above_moves_nothing_below_the_top_edge(long: Stage) -> None:
     long.server.run("do", long.agent, "/clear 20")
     fold = long.page.locator("[data-fold]")

@@ -243,9 +243,11 @@ export function toggleFold(/** @type {any} */ button) {
 // Words of a reply that is still arriving.
 /** @param {string} model */
 export function startStream(model) {
-  const row = fragment('<article class="row reply streaming" aria-busy="true"><div class="gut"><span class="ok"></span></div><div class="body"><div class="words"></div><span class="caret" aria-hidden="true"></span></div></article>');
+  const row = fragment('<article class="row reply streaming" aria-busy="true"><div class="gut"><span class="ok"><abbr></abbr></span></div><div class="body"><div class="words"></div><span class="caret" aria-hidden="true"></span></div></article>');
   const name = model.split(':').pop() || 'model';
-  /** @type {any} */ (row.querySelector('.ok')).textContent = name.slice(0, 24);
+  const short = name.startsWith('claude') ? name.split('-')[1] || name : name;
+  const label = /** @type {any} */ (row.querySelector('abbr'));
+  [label.title, label.textContent] = [name, short.slice(0, 9)];
   still(() => stream.replaceChildren(row));
   rows.setAttribute('aria-busy', 'true');
 }
