@@ -104,3 +104,19 @@ def test_a_fault_after_a_valid_beginning_is_found() -> None:
         calls = Message("assistant", (ToolCall("c1", "run"),))
         wrong = Request(request.model, request.system, (*request.messages[:-1], calls))
         assert request_rules.check(wrong, connection_state, live)
+
+
+def test_a_changed_front_before_the_same_turns_is_seen() -> None:
+    with sapwood.open_sync(":memory:") as wood:
+        agent = wood.start("demo", model="gpt-5")
+        for number in range(3):
+            agent.record(f"Question {number}?", f"Answer {number}.")
+        first = next(each.version for each in agent.events() if each.kind == "turn.recorded")
+        agent.clear(1)
+        before = agent.request()
+        agent.run_command(f"/load {first}")
+        loaded = agent.request()
+        assert "Question 0?" in loaded.messages[0].text
+        assert loaded.messages[1:] == before.messages[1:]
+        agent.clear(1)
+        assert agent.request() == before
