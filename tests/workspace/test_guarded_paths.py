@@ -226,3 +226,35 @@ async def test_writing_files_and_running_git_is_not_running_anything(tmp_path: P
         subprocess.run, ["git", "status"], cwd=tmp_path / "vendor", capture_output=True
     )
     assert (tmp_path / "owned").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "astray"),
+    [
+        ("ls > build/a.txt", False),
+        ("ls > linked/a.txt", True),
+        ("ls > build/link.txt", True),
+        ("git ls-files | while read f; do cat $f; done", False),
+        ("find build -exec cat {} +", True),
+    ],
+)
+def test_files_that_a_line_writes_or_lists_are_looked_up(
+    tmp_path: Path, line: str, astray: bool
+) -> None:
+    root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
+    (root / "build").mkdir(parents=True)
+    elsewhere.mkdir()
+    (root / "src").mkdir()
+    if astray:
+        (root / "linked").symlink_to(elsewhere)
+        (root / "build" / "link.txt").symlink_to(elsewhere / "a.txt")
+    found = PathGuards(home=str(tmp_path)).words_astray(locate(str(root), "."), line)
+    assert bool(found) is astray
+
+
+@pytest.mark.parametrize("name", [".env", "-rf", "x /etc", "notes .env"])
+def test_a_listed_name_that_is_more_than_a_name_is_found(tmp_path: Path, name: str) -> None:
+    line = "for f in $(git ls-files); do cat $f; done"
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).touch() if "/" not in name else (tmp_path / name).mkdir()
+    assert PathGuards(home=str(tmp_path)).words_astray(locate(str(tmp_path), "."), line)

@@ -134,7 +134,13 @@ def test_every_part_of_a_command_must_be_allowed() -> None:
 
 def test_what_cannot_be_told_is_asked_for_if_a_rule_might_forbid_it() -> None:
     assert shell("echo $(rm x)", "deny shell(rm *)", "allow shell") == "deny"
-    assert shell("echo $(ls)", "deny shell(rm *)", "allow shell") == "ask"
+    assert shell("echo $(ls)", "deny shell(rm *)", "allow shell") == "allow"
+    assert shell("make $(cat a)", "deny shell(rm *)", "allow shell") == "ask"
+    assert shell("f() { ls; }; f", "deny shell(rm *)", "allow shell") == "ask"
+    assert shell("cat $(ls)", "deny shell(cat .env)", "allow shell") == "ask"
+    assert shell("rm $(ls)", "deny shell(rm *)", "allow shell") == "deny"
+    assert shell("git $(cat a) x", "deny shell(git push *)", "allow shell") == "ask"
+    assert shell("a=pu; git ${a}sh", "deny shell(git push *)", "allow shell") == "deny"
     assert shell("echo $(rm x)", "ask shell(rm *)", "allow shell") == "ask"
     assert shell("echo $(rm x)", "allow shell(echo *)") == "ask"
     assert shell("echo $(rm x)", "allow shell") == "allow"
@@ -250,7 +256,18 @@ def test_a_denied_command_is_denied_in_other_clothes(command: str) -> None:
     assert shell(command, "deny shell(git push *)", "allow shell", "allow *") == "deny"
 
 
-@pytest.mark.parametrize("command", ["git log push", "git -C push status", "echo push git"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git -C push status",
+        "make push git",
+        "tool --run='git push'",
+        "echo push git | tool",
+        "cat <<'E' | tool\ngit push\nE",
+        "echo push git > a",
+        "find . -name 'git push' -fprint a",
+    ],
+)
 def test_a_command_that_contains_the_denied_words_asks(command: str) -> None:
     assert shell(command, "deny shell(git push *)", "allow shell") == "ask"
 
@@ -260,6 +277,13 @@ def test_a_command_that_contains_the_denied_words_asks(command: str) -> None:
 )
 def test_a_command_without_the_denied_words_is_allowed(command: str) -> None:
     assert shell(command, "deny shell(git push *)", "deny shell(rm *)", "allow shell") == "allow"
+
+
+@pytest.mark.parametrize(
+    "command", ["git log push", "echo push git", "grep 'git push' a | head", "cat <<E\ngit push\nE"]
+)
+def test_the_denied_words_are_data_in_a_line_that_only_reads(command: str) -> None:
+    assert shell(command, "deny shell(git push *)", "allow shell") == "allow"
 
 
 @pytest.mark.parametrize(
@@ -298,6 +322,40 @@ def test_a_command_without_the_denied_words_is_allowed(command: str) -> None:
         ("./run *", "./run --exec=a", "ask"),
         ("git log", "CI=1 git log", "allow"),
         ("git log", "GIT_PAGER=a git log", "ask"),
+        ("git log *", 'git log --author="$(git log -1 --format=%an)"', "allow"),
+        ("git log *", "git log --author=$(git log -1 --format=%an)", "ask"),
+        ("git log *", 'for c in $(git log --format=%h); do git log "$c"; done', "allow"),
+        ("git log *", 'for c in $(git log --format=%s); do git log "$c"; done', "ask"),
+        ("cat *", 'cat "$(cat a)"', "ask"),
+        ("cat *", "for f in a/*.py; do cat $f; done", "allow"),
+        ("cat *", "for f in a .env; do cat $f; done", "ask"),
+        ("cat *", "d=/etc; cat $d/passwd", "ask"),
+        ("cat *", "false && d=a; cat $d/etc/passwd", "ask"),
+        ("cat *", "cat a > build/b.txt", "allow"),
+        ("cat *", "cat a > b.py", "ask"),
+        ("cat *", "cat a > build/../b.log", "ask"),
+        ("cat *", "{ cat a; } > .envrc", "ask"),
+        ("cat *", "cat a; [ -f b ] && cat b", "allow"),
+        ("cat *", "cat a; [ -v 'a[$(ls)]' ]", "ask"),
+        ("cat *", "cat a | while read -r x; do [[ $x -eq 1 ]] && cat a; done", "ask"),
+        ("cat *", "cat a; set -a", "ask"),
+        ("cat *", "cat a; exit 1", "allow"),
+        ("cat *", "cd a && cat b", "ask"),
+        ("find *", "find . -exec find a {} +", "allow"),
+        ("find *", "find . -exec rm {} +", "ask"),
+        ("find *", "find . -exec env + rm {} \\;", "ask"),
+        ("printf *", "printf -v 'a[$(ls)]' x", "ask"),
+        ("printf *", "printf '%s' a", "allow"),
+        ("cut *", "cut -d: -f1 /etc/passwd", "ask"),
+        ("cut *", "cut -d/ -f1 a", "allow"),
+        ("grep *", "grep -ex /etc/passwd", "ask"),
+        ("rg *", "rg --files /etc", "ask"),
+        ("sed *", "sed -n '/<a>/,/<\\/a>/p' b", "allow"),
+        ("sed *", 'sed "s/a/$(cat b)/" c', "ask"),
+        ("python3 *", "python3 <<< 'print()'", "ask"),
+        ("make *", "make V=1 test", "allow"),
+        ("diff *", "diff <(diff a b) c", "allow"),
+        ("diff *", "diff <(rm a) c", "ask"),
     ],
 )
 def test_a_star_stands_for_data(pattern: str, command: str, expected: Verdict) -> None:

@@ -6,16 +6,18 @@ is not on the line, or is in another language (`runs_unseen_text`): `base64 -d |
 """
 
 import fnmatch
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 
 from sapwood.workspace.permissions import known_programs as known
 from sapwood.workspace.permissions.command_forms import SHELLS, WRAPPERS
+from sapwood.workspace.permissions.printed_values import ANY_WORDS, MARKS
 from sapwood.workspace.permissions.shell_commands import SimpleCommand, simple_commands
 from sapwood.workspace.permissions.text_scripts import only_prints
 
-__all__ = ["is_interpreter", "mentions", "runs_unseen_text", "script_of"]
+__all__ = ["evaluates", "is_interpreter", "may_be", "mentions", "runs_unseen_text", "script_of"]
 
 _QUOTES = str.maketrans("", "", "'\"\\")
 _MAX_PATTERNS = 200
@@ -50,25 +52,73 @@ def mentions(pattern: str, line: str) -> bool:
     )
 
 
-def runs_unseen_text(commands: Sequence[SimpleCommand], place: int, depth: int = 0) -> bool:
+def may_be(pattern: str, command: SimpleCommand, forms: Sequence[str]) -> bool:
+    """Whether a command can be the one of the pattern, by words that are not known in advance.
+
+    >>> may_be("git push *", SimpleCommand(("git", "\x00")), ["git \x00"])
+    True
+    >>> may_be("rm *", SimpleCommand(("grep", "rm", "*.sh"), frozenset({2})), ["grep rm '*.sh'"])
+    False
+    """
+    wanted = pattern.split()
+    if (command.is_known and not command.patterns) or not wanted:
+        return False
+    names = {form.split()[0].rpartition("/")[2] for form in forms}
+    if not any(fnmatch.fnmatchcase(name.casefold(), wanted[0].casefold()) for name in names):
+        return False
+    name, given = command.words[0], command.words[1:2]
+    is_other = (
+        name in known.SUBCOMMANDS and len(wanted) > 1 and given and not set("*?[") & set(wanted[1])
+    )
+    if is_other and given[0] in known.SUBCOMMANDS[name] and given[0] != wanted[1]:
+        return False
+    return not command.is_known or mentions(pattern, " ".join(command.words))
+
+
+def runs_unseen_text(command: SimpleCommand, depth: int = 0) -> bool:
     """Whether a command of the line may run commands that are not among the words of the line."""
-    words = commands[place].words
+    words = command.words
     name = words[0].rpartition("/")[2]
+    if evaluates(words):
+        return True
     if name in known.READS or name in known.PRINTS or words[:2] == ("command", "-v"):
         return False
     if name in known.SUBCOMMANDS and words[1:2] and words[1] in known.SUBCOMMANDS[name]:
         return False
     if is_interpreter(name):
         return _interprets_unseen(name, words[1:], depth)
-    if name in WRAPPERS and (commands[place].patterns or name in _TAKES_COMMANDS):
+    if not MARKS.isdisjoint("".join(words)):
+        return True
+    if name in WRAPPERS and (command.patterns or name in _TAKES_COMMANDS):
         run = next((word for word in words[1:] if not word.startswith("-")), "")
-        return bool(commands[place].patterns) or run not in known.READS | known.PRINTS
+        return bool(command.patterns) or run not in known.READS | known.PRINTS
     if name == "git":
         return any(_IS_GIT_SETTING.match(word) for word in words[1:])
     return any(_NAMES_INTERPRETER.search(word) for word in words[1:])
 
 
 _IS_GIT_SETTING = re.compile(r"-c$|-c[a-z]+\.|--config-env|--exec-path")
+
+
+def evaluates(words: Sequence[str]) -> bool:
+    """Whether bash evaluates an argument of its own command: `printf -v 'a[$(…)]'`, `test -v`.
+
+    >>> evaluates(["test", "-v", "a[$(ls)]"]), evaluates(["[", "-f", "a", "]"])
+    (True, False)
+    """
+    rest = words[1:]
+    if words[0] == "printf":
+        return bool(rest) and rest[0] != "--" and (rest[0][:1] == "-" or rest[0][:1] in MARKS)
+    if words[0] not in ("test", "["):
+        return False
+    unsure = [not MARKS.isdisjoint(word) for word in rest]
+    return (
+        "-v" in rest
+        or "-R" in rest
+        or any(first and second for first, second in itertools.pairwise(unsure))
+        or (any(unsure) and any("[" in word for word in rest))
+        or ANY_WORDS in "".join(rest)
+    )
 
 
 def is_interpreter(name: str) -> bool:
@@ -96,9 +146,7 @@ def _interprets_unseen(name: str, arguments: Sequence[str], depth: int) -> bool:
         return False
     if name in SHELLS and len(arguments) >= 2 and re.fullmatch(r"-[a-z]*c", arguments[0]):
         inner = simple_commands(arguments[1]) if depth < _MAX_NESTING else None
-        return inner is None or any(
-            runs_unseen_text(inner, place, depth + 1) for place in range(len(inner))
-        )
+        return inner is None or any(runs_unseen_text(each, depth + 1) for each in inner)
     script = next((word for word in arguments if not re.match(r"-F?.{0,2}$", word)), "")
     return not script_of(name, arguments) and not only_prints(name, script)
 

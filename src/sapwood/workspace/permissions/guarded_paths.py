@@ -19,7 +19,8 @@ from sapwood.workspace.permissions.guarded_files import (
     why_private,
     why_runs_programs,
 )
-from sapwood.workspace.permissions.shell_commands import folders_of, simple_commands
+from sapwood.workspace.permissions.printed_values import SOME_FILE
+from sapwood.workspace.permissions.shell_commands import simple_commands
 from sapwood.workspace.places import Place
 
 __all__ = ["PathGuards"]
@@ -39,6 +40,9 @@ _HOOKS_PATH = re.compile(r"^\s*hookspath\s*=\s*\"?(.+?)\"?\s*$", re.IGNORECASE |
 _MAX_PRIVATE_FILES = 20_000
 _MAX_DEPTH = 4
 _MAX_WORDS = 500
+_MAX_LISTED = 20_000
+_SYSTEM = ("/usr/", "/bin/", "/lib/", "/lib64/", "/opt/", "/nix/store/")
+"""Where programs and libraries are: links to them are in every environment of Python."""
 _INODES_SECONDS = 1.0
 """How long the list of private files that exist is used again: a search looks at many files."""
 
@@ -87,23 +91,62 @@ class PathGuards:
         one. With too many words for a check, all of them are returned.
         """
         commands = simple_commands(line) or ()
-        folders = folders_of(commands, folder.shown)
-        words = {
-            word: os.path.join(folder.root, inside or folder.shown)
-            for command, inside in zip(commands, folders, strict=True)
-            for word in (*command.words[1:], *command.inputs)
-        }
+        words: dict[str, str] = {}
+        written: dict[str, str] = {}
+        for command in commands:
+            top = os.path.join(folder.root, command.folder_from(folder.shown) or folder.shown)
+            words |= dict.fromkeys((*command.words[1:], *command.inputs), top)
+            written |= dict.fromkeys(command.outputs, top)
         if len(words) > _MAX_WORDS:
-            return tuple(words)
-        return tuple(word for word, top in words.items() if self._leads_astray(folder, top, word))
+            return (*words, *written)
+        return (
+            *(word for word, top in words.items() if self._leads_astray(folder, top, word)),
+            *(word for word, top in written.items() if self._is_written_astray(folder, top, word)),
+        )
+
+    def _is_written_astray(self, folder: Place, top: str, word: str) -> bool:
+        """Whether `> word` writes outside the workspace or a protected file; it may not exist."""
+        if not word.isprintable() or len(word) > 4_096:
+            return True
+        place = Place(folder.root, os.path.realpath(os.path.join(top, word)), word)
+        return not place.is_inside or bool(self.against_writing(place))
+
+    def _is_listing_astray(self, folder: Place, top: str, start: str) -> bool:
+        """Whether a file below a folder is private, or has a name that is more than a name.
+
+        A line that lists files and reads them follows links, and a name with a space can become
+        several words.
+        """
+        count = 0
+        for at, folders, files in os.walk(os.path.join(top, start)):
+            folders[:] = [name for name in folders if name != ".git"]
+            for name in (*folders, *files):
+                count += 1
+                path = os.path.join(at, name)
+                pieces = os.path.relpath(path, top).split()
+                if count > _MAX_LISTED or (len(pieces) > 1 and any(map(_is_risky, pieces))):
+                    return True
+                if pieces[0].startswith("-") or why_private(path):
+                    return True
+                real = os.path.realpath(path) if os.path.islink(path) else path
+                if real != path and not (_is_in(real, folder.root) or real.startswith(_SYSTEM)):
+                    return True
+                if real != path and why_private(real):
+                    return True
+        return False
 
     def _leads_astray(self, folder: Place, top: str, word: str) -> bool:
+        if SOME_FILE in word:
+            return self._is_listing_astray(folder, top, word.partition(SOME_FILE)[0])
         path = os.path.join(top, word.rpartition("=")[2])
         found = glob.iglob(path) if set("*?[") & set(word) else (path,)
         for each in islice(found, _MAX_WORDS):
             if len(each) > 4_096 or "\0" in each or not os.path.lexists(each):
                 continue
             place = Place(folder.root, os.path.realpath(each), word)
+            pieces = os.path.relpath(each, top).split()
+            if len(pieces) > 1 and each != path and any(map(_is_risky, pieces)):
+                return True
             if not place.is_inside or self.against_reading(place):
                 return True
         return False
@@ -139,6 +182,11 @@ class PathGuards:
             places = (os.path.join(self._home, each) for each in private_files_of_homes())
             self._inodes = (now, _linked_files((*places, *self._own, self._keys)))
         return self._inodes[1]
+
+
+def _is_risky(piece: str) -> bool:
+    """Whether a part of a name would be an option or another file, if it were a word by itself."""
+    return piece.startswith(("-", "/", "~")) or ".." in piece.split("/") or bool(why_private(piece))
 
 
 def _linked_files(places: Iterable[str]) -> frozenset[tuple[int, int]] | None:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 __all__ = [
+    "CHECKS_FILES",
+    "GIT_ONLY_READS",
     "GIT_READS",
     "GLOBAL_OPTIONS",
     "MODULES",
@@ -26,7 +28,7 @@ __all__ = [
     "is_bad_operand",
 ]
 
-PRINTS = frozenset("echo printf true false pwd sleep seq whoami".split())
+PRINTS = frozenset("echo printf true false pwd sleep seq whoami basename dirname".split())
 """Programs that only print their arguments, or ignore them."""
 ONLY_READS = frozenset(
     "ls wc du df stat head tail cat nl cut basename dirname cmp comm md5sum sha256sum grep".split()
@@ -40,7 +42,7 @@ READS = frozenset(
     "whereis jq cd test [ hostname locale nm size ss netstat".split()
 )
 """Programs that read, apart from the options below."""
-TAKES_EXPRESSION = frozenset("grep egrep fgrep rg jq yq fd tr cut printf".split())
+TAKES_EXPRESSION = frozenset("grep egrep fgrep rg jq yq fd tr".split())
 """Programs whose first operand is an expression and not a file."""
 _OPTIONS: Mapping[str, str] = {
     "rg": "--pre --hostname-bin -z --search-zip",
@@ -55,7 +57,7 @@ _OPTIONS: Mapping[str, str] = {
     "yq": "-i --inplace --in-place -s --split-exp",
     "ss": "-K --kill",
     "hostname": "-F -b",
-    "jq": "-L --library-path",
+    "jq": "-L --library-path -f --from-file",
     "pytest": "-p -c -o --config-file --rootdir --confcutdir --override-ini --basetemp --pdbcls "
     "--pastebin --log-file --junit-xml --junitxml --debug --import-mode --pyargs",
     "unittest": "-s -t",
@@ -207,6 +209,13 @@ GIT_READS = frozenset(
     "check-ignore stash restore reset fetch pull merge rebase cherry-pick revert".split()
 )
 """Subcommands of git that do not write the files they name from what a caller chose."""
+GIT_ONLY_READS = frozenset(
+    "status log show diff shortlog blame annotate grep whatchanged diff-tree diff-index range-diff "
+    "cherry rev-parse rev-list ls-files ls-tree describe merge-base check-ignore".split()
+)
+"""Subcommands of git that change nothing."""
+CHECKS_FILES = frozenset("pytest mypy ruff pyright flake8 pylint shellcheck eslint".split())
+"""Programs that check the files they name, and the whole workspace if they name none."""
 _RUN = "-r -w -s -C --silent --if-present --workspace --workspaces --filter --recursive --parallel"
 _NPM: Mapping[str, str] = {
     **dict.fromkeys(("test", "t", "run", "run-script", "start"), "*"),
@@ -308,9 +317,12 @@ TELLING = re.compile(
 """Names of options that say that a program is run, a file written, or something sent or deleted."""
 
 
+_MAKE_VARIABLE = re.compile(r"(?!(?:V|VERBOSE|Q|N|JOBS|DEBUG|TESTS?|PKGS?)=[\w ./:-]*$)[^-].*=")
+"""Variables of make name programs (SHELL=./program), apart from these."""
 _BAD_OPERANDS: Mapping[str, re.Pattern[str]] = {
-    "make": re.compile(r"[^-].*="),  # SHELL=./program
-    "gmake": re.compile(r"[^-].*="),
+    "make": _MAKE_VARIABLE,
+    "gmake": _MAKE_VARIABLE,
+    "bun": re.compile(r"-$"),  # runs what it reads
     "jq": re.compile(r".*\benv\b", re.IGNORECASE),
     "ps": re.compile(r"[a-z]*e"),  # shows the environment of processes
     "kubectl": re.compile(r".*secret", re.IGNORECASE),

@@ -4,12 +4,19 @@ The first rule that matches decides. If none does, the mode decides: normally re
 workspace is allowed, access outside of it is denied, and everything else needs a question.
 """
 
+from functools import lru_cache
+
 from msgspec import Struct
 
 from sapwood.core.settings import PermissionMode
 from sapwood.workspace.globs import escape
 from sapwood.workspace.permissions.command_forms import forms_of, forms_of_unclear_line
-from sapwood.workspace.permissions.denied_words import mentions, runs_unseen_text
+from sapwood.workspace.permissions.denied_words import (
+    may_be,
+    mentions,
+    runs_unseen_text,
+)
+from sapwood.workspace.permissions.guarded_files import why_private, why_runs_programs
 from sapwood.workspace.permissions.permission_rules import (
     PermissionRule,
     PermissionRules,
@@ -23,12 +30,15 @@ from sapwood.workspace.permissions.permission_rules import (
     is_for_exact_path,
     names_tool,
 )
-from sapwood.workspace.permissions.shell_commands import (
-    SimpleCommand,
-    folders_of,
-    simple_commands,
+from sapwood.workspace.permissions.shell_commands import SimpleCommand, simple_commands
+from sapwood.workspace.permissions.wildcards import (
+    does_nothing,
+    harmless_prefix,
+    is_path_inside,
+    is_report,
+    only_reads,
+    why_not_covered,
 )
-from sapwood.workspace.permissions.wildcards import harmless_prefix, why_not_covered
 
 __all__ = [
     "NOT_COVERED",
@@ -103,7 +113,10 @@ class PermissionDecision(Struct, frozen=True):
 class _Command(Struct, frozen=True):
     """One command of a line: `parts` is None if it is not known, `folder` if that is not known.
 
-    `is_unseen`: it may run other commands than the line shows.
+    `is_unseen`: it may run other commands than the line shows. `writes` are the files that it
+    writes with `>` and that nothing allows it to write. `together` are all commands of the line.
+    `does_nothing`: it changes nothing
+    outside the shell, and other commands of the line decide.
     """
 
     tool: str
@@ -112,10 +125,15 @@ class _Command(Struct, frozen=True):
     folder: str | None
     line: ShellAction
     is_unseen: bool = False
+    writes: tuple[str, ...] = ()
+    together: tuple[SimpleCommand, ...] = ()
+    does_nothing: bool = False
 
     @property
     def text(self) -> str | None:
-        return None if self.parts is None else self.parts.text
+        """The command, if every word of it is known and it writes no file with `>`."""
+        is_whole = self.parts is not None and self.parts.is_known and not self.parts.outputs
+        return self.parts.text if self.parts is not None and is_whole else None
 
 
 def decide_permission(
@@ -142,7 +160,7 @@ def decide_permission(
         return PermissionDecision("deny", "The permission mode is read-only.")
     if not isinstance(action, ShellAction):
         return _decide_one(action, rules, granted, mode)
-    parts = [_decide_one(each, rules, granted, mode) for each in _commands(action)]
+    parts = [_decide_one(each, rules, granted, mode) for each in _commands(action, rules, mode)]
     worst = max(parts, key=lambda part: ("allow", "ask", "deny").index(part.verdict))
     if action.must_ask and worst.verdict != "deny":
         return PermissionDecision("ask", action.wants)
@@ -171,23 +189,50 @@ def prefix_rule(action: ToolAction) -> PermissionRule | None:
     return PermissionRule("allow", action.tool, f"{command_pattern(prefix)} *", folder)
 
 
-def _commands(action: ShellAction) -> list[_Command]:
+def _commands(action: ShellAction, rules: PermissionRules, mode: PermissionMode) -> list[_Command]:
     commands = simple_commands(action.command)
     if commands is None:
         forms = forms_of_unclear_line(action.command)
         return [_Command(action.tool, None, forms, action.folder, action)]
-    folders = folders_of(commands, action.folder)
+    counts = [not does_nothing(each, action.astray) for each in commands]
     return [
         _Command(
             action.tool,
             each,
             forms_of(each.words),
-            folder,
+            each.folder_from(action.folder),
             action,
-            runs_unseen_text(commands, place),
+            runs_unseen_text(each),
+            _not_writable(each, action, rules, mode),
+            commands,
+            any(counts) and not counts[place],
         )
-        for place, (each, folder) in enumerate(zip(commands, folders, strict=True))
+        for place, each in enumerate(commands)
     ]
+
+
+def _not_writable(
+    command: SimpleCommand, action: ShellAction, rules: PermissionRules, mode: PermissionMode
+) -> tuple[str, ...]:
+    """The files behind `>` that neither a rule for write_file allows, nor their place and name.
+
+    Reports in a folder for output are what a command prints, kept for later.
+    """
+    folder = command.folder_from(action.folder)
+    found: list[str] = []
+    for path in command.outputs:
+        if folder is None or path in action.astray or not is_path_inside(path):
+            found.append(path)
+            continue
+        whole = path if folder == "." else f"{folder}/{path}"
+        guard = why_runs_programs(whole) or why_private(whole)
+        write = FileAction("write_file", whole, reads=False, guard=guard)
+        is_decided = any(_matches(rule, write) for rule in rules)
+        if _decide_one(write, rules, (), mode).verdict != "allow" and (
+            is_decided or guard or not is_report(whole)
+        ):
+            found.append(path)
+    return tuple(found)
 
 
 def _decide_one(
@@ -236,6 +281,8 @@ def _default_decision(
         return PermissionDecision("allow", "Reading is allowed.")
     if mode == "all":
         return PermissionDecision("allow", "The permission mode is all.")
+    if isinstance(action, _Command) and action.does_nothing and not action.writes:
+        return PermissionDecision("allow", "It changes nothing outside the shell.")
     if isinstance(action, _Command) and action.line.is_confined:
         return PermissionDecision("allow", "It runs in the sandbox.")
     if isinstance(action, _Command) and action.line.wants:
@@ -268,15 +315,17 @@ def _matches(rule: PermissionRule, action: FileAction | OtherAction | _Command) 
 def _matches_command(rule: PermissionRule, command: _Command) -> bool:
     if is_for_all(rule) or (rule.verdict == "allow" and _names_line(rule, command)):
         return True
-    if not covers_folder(rule, command.folder):
-        return False
     if rule.verdict == "allow":
         return (
             command.parts is not None
+            and not command.writes
             and covers_command(rule, command.parts.text)
+            and (covers_folder(rule, command.folder) or _reads_anywhere(rule, command))
             and not why_not_covered(rule.pattern, command.parts, command.line.astray)
         )
-    return any(covers_command(rule, form) for form in command.forms)
+    return covers_folder(rule, command.folder) and any(
+        covers_command(rule, form) for form in command.forms
+    )
 
 
 def _names_line(rule: PermissionRule, action: FileAction | OtherAction | _Command) -> bool:
@@ -295,7 +344,29 @@ def _may_match(rule: PermissionRule, action: FileAction | OtherAction | _Command
         return False
     if action.parts is None or action.is_unseen:
         return True
-    return covers_folder(rule, action.folder) and mentions(rule.pattern, action.line.command)
+    if not covers_folder(rule, action.folder):
+        return False
+    if may_be(rule.pattern, action.parts, action.forms):
+        return True
+    # In a line that only reads or prints, text stays text.
+    return mentions(rule.pattern, action.line.command) and not _only_read(action.together)
+
+
+@lru_cache(maxsize=16)
+def _only_read(commands: tuple[SimpleCommand, ...]) -> bool:
+    return all(only_reads(each) for each in commands)
+
+
+def _reads_anywhere(rule: PermissionRule, command: _Command) -> bool:
+    """Whether the command only reads, in a folder of the workspace, and the rule names none."""
+    return (
+        rule.verdict == "allow"
+        and not rule.folder
+        and command.folder is not None
+        and command.parts is not None
+        and command.parts.words[0] != "git"
+        and only_reads(command.parts)
+    )
 
 
 def _remedy(action: FileAction | OtherAction | _Command) -> PermissionRules:

@@ -1,305 +1,316 @@
 """Finds the simple commands that a shell command line runs. Pure.
 
-It understands words, quotes, `;`, `&&`, `||`, `|`, `&`, new lines, redirections of output to
-/dev/null or to another output, input from a file, `time`, `if`, `while` and `for`, and variables
-that only choose how a program prints or logs. It does not understand other variables,
-substitutions, other redirections, groups, functions and comments, because what those run is known
-only at run time. The result is complete: it contains every command that the line can start, or is
-None.
+The result is complete: it contains every command that the line can start, with its words as they
+can be when it runs, or is None. Words that are known only at run time contain a mark
+(`shell_values.py`).
 """
 
 import re
 import shlex
+from collections.abc import Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
-__all__ = ["SimpleCommand", "folders_of", "simple_commands"]
+from sapwood.workspace.permissions.printed_values import MARKS, NOT_KNOWN, SOME_FILE
+from sapwood.workspace.permissions.shell_grammar import (
+    Arithmetic,
+    Case,
+    Compound,
+    Condition,
+    Loop,
+    Node,
+    NotUnderstood,
+    Redirection,
+    Script,
+    Simple,
+    Text,
+    Variable,
+    Word,
+    parse_script,
+)
+from sapwood.workspace.permissions.shell_values import Value, Values, substitutions
 
-_RESERVED = frozenset("for case esac in select function coproc ! [[ ]] { }".split())
-# The commands between these words are found like all others; the words decide when they run.
-_AROUND_COMMANDS = frozenset("if then elif else fi while until do done".split())
-_PRINTED = re.compile(r"\$(?:\?|PWD|HOME|USER|PATH|SHELL|HOSTNAME|LANG)(?![A-Za-z0-9_])")
-"""Variables that say nothing private. They may be printed."""
-# Output to /dev/null or to another output; the number before it was read as a word.
-_HARMLESS_REDIRECTION = re.compile(
-    r"(?:(?:&>>?|>>?|<)[ \t]*/dev/null|>&[0-9])(?=[ \t\n;&|]|$)", re.ASCII
-)
-_LOOP = re.compile(
-    r"[ \t]*[a-z_]{1,20}[ \t]+in((?:[ \t]+[A-Za-z0-9_./*-]+)*)[ \t]*[;\n]\s*(?=do\s)"
-)
-_INPUT = re.compile(r"<[ \t]*([A-Za-z0-9_.][A-Za-z0-9_./-]*)(?=[ \t\n;&|]|$)", re.ASCII)
+__all__ = ["SimpleCommand", "exec_parts", "simple_commands"]
+
+_MAX_COMMANDS = 200
+_MAX_LINE = 20_000
+_DEVICES = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr"))
 _HARMLESS_VARIABLE = re.compile(
     r"(?:CI|NODE_ENV|APP_ENV|RAILS_ENV|RACK_ENV|FLASK_ENV|FLASK_DEBUG|RUST_BACKTRACE|RUST_LOG|LANG|"
     r"LC_[A-Z]+|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR|COLUMNS|LINES|PYTHONUNBUFFERED|PYTHONHASHSEED|"
-    r"PYTHONDONTWRITEBYTECODE|GOOS|GOARCH|CGO_ENABLED|PORT|LOG_LEVEL|DEBUG|VERBOSE|"
-    r"PYTHONPATH(?==(?:src|lib|\.)[ \t]))=[A-Za-z0-9_.:,*-]*[ \t]+(?=[^ \t\n;&|#])",
+    r"PYTHONDONTWRITEBYTECODE|GOOS|GOARCH|CGO_ENABLED|PORT|LOG_LEVEL|DEBUG|VERBOSE)"
+    r"=[A-Za-z0-9_.:,*-]*|PYTHONPATH=(?:src|lib|\.)",
     re.ASCII,
 )
 """Variables that name neither programs nor files, with a plain value, before a command."""
-_MAX_COMMANDS = 100
-_OPERATOR = re.compile(r"&&|\|\||\|&|[;|&\n]")
-_NOT_PLAIN = frozenset("$`(){}")
-_NOT_PLAIN_FIRST = frozenset("*?[]~=^")
+_FOLDER_COMMANDS = frozenset("cd pushd popd builtin command eval source . exec trap".split())
+"""Commands of the shell that change its folder, or may run `cd`."""
+_CHANGES_VARIABLES = frozenset(
+    "export declare typeset local readonly unset mapfile readarray getopts eval source . builtin "
+    "command shift trap exec alias unalias enable shopt".split()
+)
+_LET = re.compile(r"([a-z_][a-z0-9_]*)(?:\+\+|--|[+*-]?=\d+)", re.ASCII)
 
 
 class SimpleCommand(Struct, frozen=True):
-    """The words of one command, and the operator after it: '' at the end of the line.
+    """The words of one command.
 
-    `patterns` are the places of words that the shell replaces by the names of files, and `inputs`
-    the files that the command reads with `<`.
+    `patterns` are the places of words that the shell replaces by the names of files, `inputs` and
+    `outputs` the files that it reads with `<` and writes with `>`. `folder` is where it runs, from
+    the folder of the line on; None if unsure.
     """
 
     words: tuple[str, ...]
-    operator: str = ""
     patterns: frozenset[int] = frozenset()
     inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    folder: str | None = "."
 
     @property
     def text(self) -> str:
         """The command in one canonical form: one space between words, quoted where needed."""
         return shlex.join(self.words)
 
+    @property
+    def is_known(self) -> bool:
+        """Whether every word is known before the line runs."""
+        return NOT_KNOWN.isdisjoint("".join(self.words))
 
+    def folder_from(self, folder: str) -> str | None:
+        """Where it runs, if the line runs in this folder."""
+        if self.folder is None or self.folder == ".":
+            return None if self.folder is None else folder
+        return self.folder if folder == "." else f"{folder}/{self.folder}"
+
+
+@lru_cache(maxsize=16)
 def simple_commands(line: str) -> tuple[SimpleCommand, ...] | None:
     """Each simple command of the line; None if the line is not understood.
 
     >>> [each.text for each in simple_commands("git add . && git commit -m 'a; b' 2>/dev/null")]
     ['git add .', "git commit -m 'a; b'"]
-    >>> simple_commands("echo $(rm -rf .)") is None
+    >>> [each.text for each in simple_commands("for x in a b; do echo $(ls $x); done")][:2]
+    ['ls a', 'ls b']
+    >>> [each.folder for each in simple_commands("make; cd docs && make html | tail; ls")]
+    ['.', '.', 'docs', 'docs', None]
+    >>> simple_commands("f() { rm -rf .; }; f") is None
     True
     """
-    parser = _Parser(line)
-    return parser.commands() if parser.parse() else None
+    if len(line) > _MAX_LINE:
+        return None
+    try:
+        script = parse_script(line)
+        search = _Search(script)
+        search.script(script)
+    except (NotUnderstood, RecursionError):
+        return None
+    return search.found()
 
 
-def folders_of(commands: tuple[SimpleCommand, ...], folder: str) -> tuple[str | None, ...]:
-    """The folder in which each command runs, from the workspace's folder on; None if unsure.
+def exec_parts(words: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """The words of a `find` without `-exec … ;`, and the commands that it runs.
 
-    `cd FOLDER && …` changes the folder of what follows. In other combinations the commands after
-    `cd` may run in either folder.
-
-    >>> folders_of(simple_commands("make; cd docs && make html | tail"), ".")
-    ('.', '.', 'docs', 'docs')
-    >>> folders_of(simple_commands("cd docs; make html"), ".")
-    ('.', None)
+    >>> exec_parts(["find", "src", "-exec", "wc", "-l", "{}", "+"])
+    (['find', 'src'], [['wc', '-l', '{}']])
     """
-    found: list[str | None] = []
-    current: str | None = folder
-    for place, command in enumerate(commands):
-        found.append(current)
-        if _changes_folder(command.words):
-            is_piped = place > 0 and commands[place - 1].operator in _PIPES
-            after = {each.operator for each in commands[place:-1]}
-            is_sure = command.operator == "&&" and not is_piped and after <= {"&&", *_PIPES}
-            current = _entered(current, command.words) if is_sure else None
-    return tuple(found)
+    rest, commands, place = list[str](), list[list[str]](), 0
+    while place < len(words):
+        ends = (n for n in range(place + 1, len(words)) if _ends_exec(words, n))
+        end = next(ends, None)
+        if words[place] != "-exec" or end is None or end == place + 1:
+            rest.append(words[place])
+            place += 1
+            continue
+        commands.append(list(words[place + 1 : end]))
+        place = end + 1
+    return rest, commands
 
 
-_PIPES = ("|", "|&")
-_FOLDER_COMMANDS = ("cd", "pushd", "popd")
-_RUNS_ANOTHER = ("builtin", "command", "eval", "source", ".", "exec", "trap")
-"""Commands of the shell itself that may run `cd`."""
+def _ends_exec(words: Sequence[str], place: int) -> bool:
+    return words[place] == ";" or (words[place] == "+" and words[place - 1] == "{}")
 
 
-def _changes_folder(words: tuple[str, ...]) -> bool:
-    return words[0] in _FOLDER_COMMANDS or words[0] in _RUNS_ANOTHER
+class _Search:
+    """Goes through a script and keeps its commands and the folder in which they run."""
 
+    def __init__(self, script: Script) -> None:
+        self._values = Values(script)
+        self._commands: dict[SimpleCommand, None] = {}
+        self._folder: str | None = "."
+        self._inputs: tuple[str, ...] = ()
+        self._outputs: tuple[str, ...] = ()
+        self._changes_variables = False
 
-def _entered(folder: str | None, words: tuple[str, ...]) -> str | None:
-    """The folder after `cd WORD`; None for all that is not a plain path downwards."""
-    if folder is None or len(words) != 2 or words[0] != "cd":
-        return None
-    path = words[1]
-    steps = [step for step in path.split("/") if step not in ("", ".")]
-    if path.startswith(("/", "~", "-")) or ".." in steps or any(char in path for char in "*?["):
-        return None
-    return "/".join([*([] if folder == "." else [folder]), *steps]) or "."
-
-
-class _Parser:
-    """Parses a line in one pass."""
-
-    def __init__(self, line: str) -> None:
-        self._line = line
-        self._place = 0
-        self._commands: list[SimpleCommand] = []
-        self._words: list[str] = []
-        self._word: list[str] | None = None
-        self._is_quoted = False
-        self._is_pattern = False
-        self._patterns: set[int] = set()
-        self._inputs: list[str] = []
-        self._needs_more = False
-        self._is_timed = False
-        self._is_around = False
-
-    def commands(self) -> tuple[SimpleCommand, ...]:
+    def found(self) -> tuple[SimpleCommand, ...] | None:
+        if not self._commands or (self._changes_variables and self._values.are_used):
+            return None
         return tuple(self._commands)
 
-    def parse(self) -> bool:
-        """Parses the line; returns whether all of it was understood."""
-        while self._place < len(self._line):
-            if not self._step(self._line[self._place]) or len(self._commands) > _MAX_COMMANDS:
-                return False
-        return self._end_command("") and not self._needs_more and bool(self._commands)
+    def script(self, script: Script) -> None:
+        for place in script:
+            before = self._folder
+            for number, nodes in enumerate(place.pipelines):
+                if number and place.operators[number - 1] == "||" and self._folder != before:
+                    self._folder = None
+                self._pipeline(nodes)
+            if self._folder != before:
+                self._folder = before if place.in_background else None
 
-    def _step(self, char: str) -> bool:
-        match char:
-            case " " | "\t":
-                self._place += 1
-                return self._end_word()
-            case "\\":
-                return self._escaped()
-            case "'":
-                return self._single_quoted()
-            case '"':
-                return self._double_quoted()
-            case "<" | ">" | "&" | ";" | "|" | "\n":
-                return self._redirection() or self._operator()
-            case _:
-                return self._plain(char)
+    def _pipeline(self, nodes: tuple[Node, ...]) -> None:
+        for node in nodes:
+            before = self._folder
+            self._node(node)
+            if len(nodes) > 1:
+                self._folder = before
 
-    def _plain(self, char: str) -> bool:
-        if char == "$" and (printed := self._printed(self._place)):
-            self._add(printed)
-            self._place += len(printed)
-            return True
-        if not self._words and self._word is None:
-            found = _HARMLESS_VARIABLE.match(self._line, self._place)
-            if found:
-                self._place = found.end()
-                return True
-        if char in _NOT_PLAIN or not (char.isprintable()) or (char == "#" and self._word is None):
-            return False
-        if not self._words and char in _NOT_PLAIN_FIRST and not self._is_test():
-            return False  # a pattern, a home folder or an assignment instead of a command name
-        self._add(char)
-        self._is_pattern |= char in "*?[" and bool(self._words)
-        self._place += 1
-        return True
+    def _node(self, node: Node) -> None:
+        for body in substitutions(node):
+            self._apart(body)
+        if isinstance(node, Simple):
+            self._simple(node)
+            return
+        inputs, outputs = self._inputs, self._outputs
+        found_in, found_out = self._files(node.redirections)
+        self._inputs, self._outputs = (*inputs, *found_in), (*outputs, *found_out)
+        match node:
+            case Condition():
+                self._values.variants([_unsplit(word) for word in node.words])
+                self._values.require_numbers(node.numbers)
+                self._add(SimpleCommand((":",)))
+            case Compound(kind="("):
+                self._apart(node.bodies[0])
+            case Compound() | Case():
+                for word in node.words if isinstance(node, Case) else ():
+                    self._values.variants([_unsplit(word)])
+                self._bodies(node.bodies)
+            case Loop():
+                for word in node.words:
+                    self._values.variants([word])
+                self._bodies((node.body,))
+        self._inputs, self._outputs = inputs, outputs
 
-    def _printed(self, place: int) -> str:
-        """A harmless variable at this place, if the command only prints it."""
-        if self._words[:1] not in (["echo"], ["printf"]):
-            return ""
-        found = _PRINTED.match(self._line, place)
-        return found[0] if found else ""
+    def _apart(self, body: Script) -> None:
+        """Commands in a shell of their own, whose folder is not that of what follows."""
+        before = self._folder
+        self.script(body)
+        self._folder = before
 
-    def _is_test(self) -> bool:
-        """Whether the next word is the command `[`."""
-        return self._word is None and self._line[self._place : self._place + 2] == "[ "
+    def _bodies(self, bodies: Sequence[Script]) -> None:
+        """Commands that run once, several times or not at all."""
+        before, commands = self._folder, dict(self._commands)
+        is_same = True
+        for body in bodies:
+            self.script(body)
+            is_same &= self._folder == before
+        if not is_same:
+            self._commands, self._folder = commands, None
+            for body in bodies:
+                self._folder = None
+                self.script(body)
+            self._folder = None
 
-    def _add(self, text: str, quoted: bool = False) -> None:
-        if self._word is None:
-            self._word = []
-            self._is_quoted = False
-            self._is_pattern = False
-        self._word.append(text)
-        self._is_quoted |= quoted
+    def _simple(self, node: Simple) -> None:
+        inputs, outputs = self._files(node.redirections)
+        if not node.words:
+            if node.redirections:
+                raise NotUnderstood
+            for _, _, word in node.assignments:
+                self._values.variants([_unsplit(word)])
+            self._add(SimpleCommand((":",)))
+            return
+        variants = self._values.variants(node.words)
+        for variant in variants:
+            words = tuple(value.text for value in variant)
+            self._require_prefix(node, words[0])
+            self._require_builtin(words)
+            patterns = frozenset(n for n, value in enumerate(variant) if value.is_pattern)
+            self._add(SimpleCommand(words, patterns, inputs, outputs))
+            self._add_executed(words)
+        name = variants[0][0].text
+        if name in _FOLDER_COMMANDS:
+            self._folder = self._entered(variants[0]) if len(variants) == 1 else None
 
-    def _escaped(self) -> bool:
-        following = self._line[self._place + 1 : self._place + 2]
-        self._place += 2
-        if following == "\n":
-            return True  # the line goes on
-        if not following:
-            return False
-        self._add(following, quoted=True)
-        return True
+    def _add(self, command: SimpleCommand) -> None:
+        inputs = (*self._inputs, *command.inputs)
+        outputs = (*self._outputs, *command.outputs)
+        self._commands[
+            SimpleCommand(command.words, command.patterns, inputs, outputs, self._folder)
+        ] = None
+        if len(self._commands) > _MAX_COMMANDS:
+            raise NotUnderstood
 
-    def _single_quoted(self) -> bool:
-        end = self._line.find("'", self._place + 1)
-        if end < 0:
-            return False
-        self._add(self._line[self._place + 1 : end], quoted=True)
-        self._place = end + 1
-        return True
+    def _add_executed(self, words: tuple[str, ...]) -> None:
+        """The commands that `find -exec` runs."""
+        if words[0].rpartition("/")[2] != "find":
+            return
+        end = next((n for n, word in enumerate(words) if n and word[:1] in "-!("), len(words))
+        for command in exec_parts(words)[1]:
+            for start in words[1:end] or (".",):
+                file = f"{start.rstrip('/')}/{SOME_FILE}"
+                run = tuple(word.replace("{}", file) for word in command)
+                if set(run[0]) & MARKS:
+                    raise NotUnderstood
+                self._add(SimpleCommand(run))
 
-    def _double_quoted(self) -> bool:
-        self._add("", quoted=True)
-        place = self._place + 1
-        while place < len(self._line):
-            char = self._line[place]
-            if char == '"':
-                self._place = place + 1
-                return True
-            if char == "$" and (printed := self._printed(place)):
-                self._add(printed, quoted=True)
-                place += len(printed)
-                continue
-            if char in "$`":
-                return False
-            if char == "\\" and self._line[place + 1 : place + 2] in ("$", "`", '"', "\\", "\n"):
-                place += 1
-                char = self._line[place].replace("\n", "")
-            self._add(char, quoted=True)
-            place += 1
-        return False
+    def _files(
+        self, redirections: Sequence[Redirection]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The files that are read and written."""
+        inputs: list[str] = []
+        outputs: list[str] = []
+        for each in redirections:
+            for variant in self._values.variants([each.target]):
+                if each.operator in ("<<", "<<<"):
+                    continue
+                path = variant[0].text if len(variant) == 1 else ""
+                if not path:
+                    continue  # the shell refuses it
+                if each.operator == ">" and path not in _DEVICES:
+                    outputs.append(path)
+                elif each.operator == "<" and path not in ("/dev/null", "/dev/stdin"):
+                    inputs.append(path)
+        return tuple(inputs), tuple(outputs)
 
-    def _redirection(self) -> bool:
-        found = _HARMLESS_REDIRECTION.match(self._line, self._place)
-        if not found:
-            found = _INPUT.match(self._line, self._place)
-            if not found or self._is_descriptor():
-                return False
-            self._inputs.append(found[1])
-        elif self._is_descriptor() and not found[0].startswith("&"):
-            self._word = None
-        self._place = found.end()
-        return self._end_word()
+    def _require_prefix(self, node: Simple, name: str) -> None:
+        """Only harmless variables may be set for a command."""
+        for variable, is_added, word in node.assignments:
+            text = "".join(part.text for part in word if isinstance(part, Text))
+            is_plain = all(isinstance(part, Text) for part in word) and not is_added
+            is_for_read = variable == "IFS" and name == "read"
+            if not is_plain or not (
+                is_for_read or _HARMLESS_VARIABLE.fullmatch(f"{variable}={text}")
+            ):
+                raise NotUnderstood
 
-    def _is_descriptor(self) -> bool:
-        word = "".join(self._word or ())
-        return not self._is_quoted and word.isascii() and word.isdigit()
+    def _require_builtin(self, words: tuple[str, ...]) -> None:
+        """Refuses commands of the shell whose arguments it evaluates."""
+        name = words[0]
+        if name in _CHANGES_VARIABLES or words[:2] in (("set", "--"), ("printf", "-v")):
+            self._changes_variables = True
+        for word in words[1:] if name == "let" else ():
+            found = _LET.fullmatch(word)
+            if found is None:
+                raise NotUnderstood
+            self._values.require_numbers([(Arithmetic((found[1],)),)])
 
-    def _operator(self) -> bool:
-        found = _OPERATOR.match(self._line, self._place)
-        if not found:
-            return False
-        self._place = found.end()
-        return self._end_command(found[0])
+    def _entered(self, values: tuple[Value, ...]) -> str | None:
+        """The folder after `cd WORD`; None for all that is not a plain path downwards."""
+        if self._folder is None or len(values) != 2 or values[0].text != "cd":
+            return None
+        path = values[1].text
+        steps = [step for step in path.split("/") if step not in ("", ".")]
+        is_plain = not set(path) & (MARKS | set("*?["))
+        if path.startswith(("/", "~", "-")) or ".." in steps or not is_plain or not path:
+            return None
+        return "/".join([*([] if self._folder == "." else [self._folder]), *steps]) or "."
 
-    def _end_word(self) -> bool:
-        if self._word is None:
-            return True
-        word, self._word = "".join(self._word), None
-        if not self._words:
-            if word in _AROUND_COMMANDS and not self._is_quoted and not self._inputs:
-                self._is_around = not self._is_timed
-                return self._is_around
-            if word == "for" and not self._is_quoted and not self._is_timed:
-                return self._loop()
-            if word == "time" and not self._is_quoted and not self._inputs:
-                self._is_timed = True
-                return True
-            if word in _RESERVED or not word or (self._is_timed and word.startswith("-")):
-                return False
-            self._is_timed = False
-        if self._is_pattern:
-            self._patterns.add(len(self._words))
-        self._words.append(word)
-        return True
 
-    def _loop(self) -> bool:
-        """Reads `for NAME in WORDS;`. Its variable is not understood where it is used."""
-        found = _LOOP.match(self._line, self._place)
-        if found:
-            self._place = found.end()
-        return found is not None
-
-    def _end_command(self, operator: str) -> bool:
-        if not self._end_word():
-            return False
-        if self._words:
-            patterns, self._patterns = frozenset(self._patterns), set()
-            words, inputs = tuple(self._words), tuple(self._inputs)
-            self._commands.append(SimpleCommand(words, operator, patterns, inputs))
-            self._words, self._inputs, self._is_around = [], [], False
-            self._needs_more = operator in ("&&", "||", "|", "|&")
-            return True
-        if self._is_timed or self._inputs:
-            return False
-        if self._is_around:
-            self._is_around = False
-            return operator != "&"
-        return operator in ("", "\n")  # False for an operator without a command before it
+def _unsplit(word: Word) -> Word:
+    """A word that the shell does not split."""
+    return tuple(
+        Variable(part.name, True, part.is_changed, part.default)
+        if isinstance(part, Variable)
+        else part
+        for part in word
+    )

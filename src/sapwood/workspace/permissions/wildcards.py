@@ -6,17 +6,43 @@ only if it is known to be harmless for that program (`known_programs.py`); every
 be in the rule: `allow shell(git log --output=*)`.
 """
 
+import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
 
 from sapwood.workspace.permissions import known_programs as known
 from sapwood.workspace.permissions.command_forms import WRAPPERS
-from sapwood.workspace.permissions.denied_words import is_interpreter, script_of
+from sapwood.workspace.permissions.denied_words import evaluates, is_interpreter, script_of
 from sapwood.workspace.permissions.guarded_files import why_private, why_runs_programs
-from sapwood.workspace.permissions.shell_commands import SimpleCommand
+from sapwood.workspace.permissions.printed_values import (
+    A_NUMBER,
+    A_REVISION,
+    ANY_TEXT,
+    ANY_WORDS,
+    MARKS,
+    SOME_FILE,
+)
+from sapwood.workspace.permissions.shell_commands import SimpleCommand, exec_parts
 from sapwood.workspace.permissions.text_scripts import only_prints
 
-__all__ = ["harmless_prefix", "why_not_covered"]
+__all__ = [
+    "does_nothing",
+    "harmless_prefix",
+    "is_path_inside",
+    "is_report",
+    "only_reads",
+    "why_not_covered",
+]
+
+_EXAMPLES = str.maketrans({A_NUMBER: "0", A_REVISION: "0000000"})
+_SCRIPTED = frozenset("sed awk gawk mawk".split())
+_GIVES_EXPRESSION = re.compile(r"-[a-zA-Z]*[ef].|--(?:regexp|file)=|--files$|--type-list$")
+_REPORT = re.compile(
+    r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*\.(?:log|out|err|tap)|"
+    r"(?:build|dist|out|output|target|tmp|temp|coverage|reports?|results?|artifacts|logs?)/"
+    r"(?:[\w-][\w. +-]*/)*[\w-][\w. +-]*\."
+    r"(?:txt|json|jsonl|ndjson|csv|tsv|md|rst|xml|html|svg|list|lst|keys|names|diff|patch)"
+)
 
 _STAR = re.compile(r"(?<!\\)(?:\\\\)*\*")
 _ADDRESS = re.compile(
@@ -48,10 +74,12 @@ def why_not_covered(pattern: str, command: SimpleCommand, astray: Sequence[str] 
     for name in command.inputs:
         if name in astray or _bad_operand(name, True):
             return name
+    if evaluates(command.words):
+        return command.words[1]
     if _STAR.search(pattern) is None:
-        return ""
+        return "" if command.is_known else command.words[-1]
     is_spelled = _spelling(pattern)
-    words = command.words
+    words = tuple(word.translate(_EXAMPLES) for word in command.words)
     if not is_spelled(words[0]):
         return words[0]
     open_words = [
@@ -62,6 +90,65 @@ def why_not_covered(pattern: str, command: SimpleCommand, astray: Sequence[str] 
         if word in astray or (place in may_be_options and word[0] in "*?["):
             return word
     return _uncovered(words, [word for _, word in open_words], is_spelled)
+
+
+def only_reads(command: SimpleCommand) -> bool:
+    """Whether a command reads, prints or does nothing, so that its words are only data.
+
+    >>> (
+    ...     only_reads(SimpleCommand(("grep", "rm -rf", "a.md"))),
+    ...     only_reads(SimpleCommand(("sh", "a"))),
+    ... )
+    (True, False)
+    """
+    name = _name(command.words)
+    is_git = name == "git" and command.words[1:2] and command.words[1] in known.GIT_ONLY_READS
+    if (
+        not is_git
+        and name not in known.READS | known.PRINTS | _SCRIPTED
+        and not _is_nothing(command)
+    ):
+        return False
+    return not command.outputs and not why_not_covered(f"{name} *", command)
+
+
+def does_nothing(command: SimpleCommand, astray: Sequence[str] = ()) -> bool:
+    """Whether a command changes and shows nothing outside the shell that runs it: `true`, `exit 1`.
+
+    >>> does_nothing(SimpleCommand(("set", "-e"))), does_nothing(SimpleCommand(("set", "-a")))
+    (True, False)
+    """
+    if not _is_nothing(command):
+        return False
+    return not why_not_covered(f"{_name(command.words)} *", command, astray)
+
+
+_NOTHING = frozenset("true false : test [ read let".split())
+_FLOW = frozenset("exit return break continue".split())
+_SHELL_OPTION = re.compile(r"[-+](?:[eu]{1,2}o?|o)|pipefail|errexit|nounset")
+
+
+def _is_nothing(command: SimpleCommand) -> bool:
+    name, rest = command.words[0], command.words[1:]
+    if name in _FLOW:
+        return len(rest) <= 1 and all(each.translate(_EXAMPLES).isdigit() for each in rest)
+    if name == "set":
+        return bool(rest) and all(_SHELL_OPTION.fullmatch(each) for each in rest)
+    return name in _NOTHING
+
+
+def is_path_inside(path: str) -> bool:
+    """Whether it is the path of a file of the workspace that no program obeys, by its name."""
+    return MARKS.isdisjoint(path) and not _bad_operand(path, False)
+
+
+def is_report(path: str) -> bool:
+    """Whether a file is for what programs print: a log, or a text or data in a folder for output.
+
+    >>> is_report("build/report.json"), is_report("package.json"), is_report("build/run.sh")
+    (True, False, False)
+    """
+    return _REPORT.fullmatch(path) is not None
 
 
 def harmless_prefix(words: Sequence[str]) -> str | None:
@@ -100,8 +187,15 @@ def _uncovered(
     words: Sequence[str], open_words: Sequence[str], is_spelled: Callable[[str], bool]
 ) -> str:
     name = _name(words)
-    if name in known.PRINTS:
-        return ""
+    if name in known.PRINTS or _is_nothing(SimpleCommand(tuple(words))):
+        return "" if name not in ("test", "[") else _uncovered_test(open_words)
+    if unsure := next((word for word in words if ANY_WORDS in word), ""):
+        return unsure
+    if name == "find":
+        kept, _ = exec_parts(words)  # what it runs is a command of its own
+        words, open_words = kept, [word for word in open_words if word in kept]
+    if name in known.CHECKS_FILES:
+        open_words = [word for word in open_words if SOME_FILE not in word]
     if bad := next((word for word in open_words if known.is_bad_operand(name, word)), ""):
         return bad
     if name in ("sed", "awk", "gawk", "mawk"):
@@ -120,6 +214,8 @@ def _uncovered(
 
 
 def _uncovered_by_interpreter(name: str, words: Sequence[str], open_words: Sequence[str]) -> str:
+    if len(words) == 1:
+        return name  # it runs what it reads
     if not open_words or list(words[1:]) in (["--version"], ["-V"], ["-v"], ["--test"]):
         return ""
     script = script_of(name, words[1:])
@@ -208,7 +304,7 @@ def _unlisted(words: Sequence[str], listed: Sequence[str]) -> str:
     letters = {option[1] for option in listed if re.fullmatch(r"-[A-Za-z]", option)}
     for word in words:
         option = word.partition("=")[0]
-        if word == "--":
+        if word == "--" or (word[:2] in ("-S", "-G") and word[1] in letters):
             continue
         if option in listed or re.fullmatch(r"-\d+", word):
             continue
@@ -237,15 +333,31 @@ def _without_texts(words: Sequence[str]) -> list[str]:
 
 
 def _without_expression(name: str, words: Sequence[str]) -> list[str]:
-    if name not in known.TAKES_EXPRESSION:
+    """The words without the expression that is searched for, unless an option has given it."""
+    if name == "cut":
+        return [
+            word
+            for place, word in enumerate(words)
+            if not re.fullmatch(r"-d.?|--delimiter=.", word) and words[place - 1 : place] != ["-d"]
+        ]
+    if name not in known.TAKES_EXPRESSION or any(_GIVES_EXPRESSION.match(word) for word in words):
         return list(words)
     first = next((place for place, word in enumerate(words) if not word.startswith("-")), None)
+    if first is None or words[first][0:1] in MARKS:
+        return list(words)
     return [word for place, word in enumerate(words) if place != first]
+
+
+def _uncovered_test(open_words: Sequence[str]) -> str:
+    """For `test`: a text that is not known is compared, or looked for as a file."""
+    return _first_bad([word for word in open_words if MARKS.isdisjoint(word)], (), True)
 
 
 def _uncovered_script(name: str, words: Sequence[str], open_words: Sequence[str]) -> str:
     """For sed and awk: options that only choose the input, one harmless script, then files."""
     script, in_place = "", "-i" in words
+    if unsure := next((word for word in words if ANY_TEXT in word), ""):
+        return unsure
     for place, word in enumerate(words[1:], 1):
         if re.fullmatch(r"-[nErsFz]|-F.{1,3}|--|-nE|-ne|-e|-En", word) or word == "-i":
             if word == "-i" and word in open_words:
@@ -292,12 +404,15 @@ def _is_option(option: str, bad: str) -> bool:
 
 
 def _bad_operand(word: str, reads: bool) -> str:
-    if len(word) > _MAX_WORD or word.startswith("@"):
+    if len(word) > _MAX_WORD or word.startswith("@") or ANY_TEXT in word or ANY_WORDS in word:
+        return word
+    if SOME_FILE in word and not reads:
         return word
     if _ADDRESS.search(word):
         return "" if _OWN_ADDRESS.match(word) else word
     for piece in _pieces(word):
-        is_away = piece.startswith(("/", "~")) or ".." in piece.split("/")
+        steps = (posixpath.normpath(piece) if reads else piece).split("/")
+        is_away = piece.startswith(("/", "~")) or ".." in steps
         if (is_away and not (reads and piece in _DEVICES)) or why_private(piece):
             return word
         if not reads and why_runs_programs(piece):
