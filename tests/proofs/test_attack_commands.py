@@ -9,9 +9,11 @@ from proofs.attack_commands.corpus import (
     MAX_ASKED,
     allowed_evasions,
     allowed_hostile,
+    asked_held_out,
     asked_without_need,
     evasion_lines,
     harmless_lines,
+    held_out_lines,
     hostile_lines,
     verdict,
 )
@@ -32,6 +34,10 @@ def test_no_way_around_a_denial_is_allowed() -> None:
 
 def test_ordinary_work_is_rarely_asked_about_without_need() -> None:
     assert len(asked_without_need(TYPICAL)) <= MAX_ASKED * len(harmless_lines())
+
+
+def test_lines_of_strangers_rarely_ask() -> None:
+    assert len(asked_held_out()) <= MAX_ASKED * len(held_out_lines())
 
 
 def test_the_lines_are_many_and_of_many_kinds() -> None:

@@ -13,8 +13,12 @@ from functools import cache, lru_cache
 
 from sapwood.workspace.permissions import known_programs as known
 from sapwood.workspace.permissions.command_forms import SHELLS, WRAPPERS
-from sapwood.workspace.permissions.printed_values import ANY_WORDS, MARKS
-from sapwood.workspace.permissions.shell_commands import SimpleCommand, simple_commands
+from sapwood.workspace.permissions.printed_values import ANY_TEXT, ANY_WORDS, MARKS, SOME_FILE
+from sapwood.workspace.permissions.shell_commands import (
+    SimpleCommand,
+    simple_commands,
+    xargs_command,
+)
 from sapwood.workspace.permissions.text_scripts import only_prints
 
 __all__ = ["evaluates", "is_interpreter", "may_be", "mentions", "runs_unseen_text", "script_of"]
@@ -87,8 +91,14 @@ def runs_unseen_text(command: SimpleCommand, depth: int = 0) -> bool:
         return False
     if is_interpreter(name):
         return _interprets_unseen(name, words[1:], depth)
-    if not MARKS.isdisjoint("".join(words)):
+    is_wrapper = name in WRAPPERS and not xargs_command(words)
+    if any(
+        ANY_TEXT in word or ANY_WORDS in word or (SOME_FILE in word and is_wrapper)
+        for word in words
+    ):
         return True
+    if name == "xargs" and not is_wrapper:
+        return False  # what it runs is a command of its own
     if name in WRAPPERS and (command.patterns or name in _TAKES_COMMANDS):
         run = next((word for word in words[1:] if not word.startswith("-")), "")
         return bool(command.patterns) or run not in known.READS | known.PRINTS

@@ -147,7 +147,16 @@ _LOG = (
     "--raw --cc --merge-base --relative --patience --histogram --compact-summary --pickaxe-regex "
     "--line-prefix --source --count --no-index --submodule --full-index --no-walk --not "
     "--function-context --line-number --ignore-case --files-with-matches --untracked --sort "
-    "--reverse --numbered --email --porcelain --show-signature --notes --text --full-history"
+    "--reverse --numbered --email --porcelain --show-signature --notes --text --full-history "
+    "-A -B -D -H -I -g --after-context --before-context --context --and --or --max-depth --heading "
+    "--break --show-function --word-regexp --fixed-strings --extended-regexp --perl-regexp "
+    "--only-matching --column --no-abbrev-commit --no-notes --stat-width --stat-count "
+    "--color-moved --ancestry-path --simplify-by-decoration --ignore-submodules --no-prefix "
+    "--committer "
+    "--author-date-order --walk-reflogs --ignore-cr-at-eol --ignore-space-at-eol --find-copies "
+    "--find-copies-harder --pickaxe-all --line-porcelain --show-name --show-number --show-email "
+    "--root --exclude --glob --max-parents --min-parents --boundary --cherry-mark --left-only "
+    "--right-only --parents --children --no-abbrev --summary"
 )
 _GIT: Mapping[str, str] = {
     "status": "*",
@@ -317,7 +326,10 @@ TELLING = re.compile(
 """Names of options that say that a program is run, a file written, or something sent or deleted."""
 
 
-_MAKE_VARIABLE = re.compile(r"(?!(?:V|VERBOSE|Q|N|JOBS|DEBUG|TESTS?|PKGS?)=[\w ./:-]*$)[^-].*=")
+_MAKE_VARIABLE = re.compile(
+    r"(?!(?:V|VERBOSE|Q|N|JOBS|DEBUG|TESTS?|PKGS?)=[\w ./:-]*$|"
+    r"[A-Z_]+=(?:\d+|on|off|yes|no|true|false|debug|release|dev|test|all)$)[^-].*="
+)
 """Variables of make name programs (SHELL=./program), apart from these."""
 _BAD_OPERANDS: Mapping[str, re.Pattern[str]] = {
     "make": _MAKE_VARIABLE,

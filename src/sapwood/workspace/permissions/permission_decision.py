@@ -17,6 +17,7 @@ from sapwood.workspace.permissions.denied_words import (
     runs_unseen_text,
 )
 from sapwood.workspace.permissions.guarded_files import why_private, why_runs_programs
+from sapwood.workspace.permissions.known_programs import PRINTS
 from sapwood.workspace.permissions.permission_rules import (
     PermissionRule,
     PermissionRules,
@@ -37,6 +38,7 @@ from sapwood.workspace.permissions.wildcards import (
     is_path_inside,
     is_report,
     only_reads,
+    plain_forms,
     why_not_covered,
 )
 
@@ -319,7 +321,7 @@ def _matches_command(rule: PermissionRule, command: _Command) -> bool:
         return (
             command.parts is not None
             and not command.writes
-            and covers_command(rule, command.parts.text)
+            and any(covers_command(rule, text) for text in plain_forms(command.parts))
             and (covers_folder(rule, command.folder) or _reads_anywhere(rule, command))
             and not why_not_covered(rule.pattern, command.parts, command.line.astray)
         )
@@ -358,12 +360,15 @@ def _only_read(commands: tuple[SimpleCommand, ...]) -> bool:
 
 
 def _reads_anywhere(rule: PermissionRule, command: _Command) -> bool:
-    """Whether the command only reads, in a folder of the workspace, and the rule names none."""
+    """Whether the command only reads, in a folder of the workspace, and the rule names none.
+
+    What only prints its arguments may run in any folder.
+    """
     return (
         rule.verdict == "allow"
         and not rule.folder
-        and command.folder is not None
         and command.parts is not None
+        and (command.folder is not None or command.parts.words[0] in PRINTS)
         and command.parts.words[0] != "git"
         and only_reads(command.parts)
     )

@@ -38,7 +38,7 @@ _AWAY = re.compile(r"(?:^|[=:])[/~]|(?:^|[/=:])\.\.(?:[/=:]|$)|[\0\2]")
 _DATE = re.compile(r"\+(?:%-?[aAbBdeFHIjmMNsSTuVwyYZz]|[A-Za-z0-9_:. -])+", re.ASCII)
 _FIND_TESTS = frozenset(
     "-type -name -iname -path -ipath -not ! ( ) -o -or -a -and -maxdepth -mindepth -size -mtime "
-    "-mmin -newer -prune -print -empty -regex -iregex -wholename".split()
+    "-mmin -newer -prune -print -empty -print0 -regex -iregex -wholename".split()
 )
 _HASH_FORMAT = re.compile(r"--(?:format|pretty)=(?:t?format:)?%[hH]")
 _MORE_THAN_HASH = re.compile(

@@ -12,7 +12,13 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from sapwood.workspace.permissions.printed_values import MARKS, NOT_KNOWN, SOME_FILE
+from sapwood.workspace.permissions.printed_values import (
+    ANY_TEXT,
+    ANY_WORDS,
+    MARKS,
+    NOT_KNOWN,
+    SOME_FILE,
+)
 from sapwood.workspace.permissions.shell_grammar import (
     Arithmetic,
     Case,
@@ -29,18 +35,27 @@ from sapwood.workspace.permissions.shell_grammar import (
     Word,
     parse_script,
 )
-from sapwood.workspace.permissions.shell_values import Value, Values, substitutions
+from sapwood.workspace.permissions.shell_values import LET, Value, Values, substitutions
 
-__all__ = ["SimpleCommand", "exec_parts", "simple_commands"]
+__all__ = [
+    "HARMLESS_VARIABLE",
+    "SimpleCommand",
+    "exec_parts",
+    "simple_commands",
+    "xargs_command",
+]
 
 _MAX_COMMANDS = 200
-_MAX_LINE = 20_000
+_MAX_LINE = 200_000
 _DEVICES = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr"))
-_HARMLESS_VARIABLE = re.compile(
+HARMLESS_VARIABLE = re.compile(
     r"(?:CI|NODE_ENV|APP_ENV|RAILS_ENV|RACK_ENV|FLASK_ENV|FLASK_DEBUG|RUST_BACKTRACE|RUST_LOG|LANG|"
     r"LC_[A-Z]+|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR|COLUMNS|LINES|PYTHONUNBUFFERED|PYTHONHASHSEED|"
-    r"PYTHONDONTWRITEBYTECODE|GOOS|GOARCH|CGO_ENABLED|PORT|LOG_LEVEL|DEBUG|VERBOSE)"
-    r"=[A-Za-z0-9_.:,*-]*|PYTHONPATH=(?:src|lib|\.)",
+    r"PYTHONDONTWRITEBYTECODE|GOOS|GOARCH|CGO_ENABLED|PORT|LOG_LEVEL|DEBUG|VERBOSE|TERM|PY_COLORS|"
+    r"CARGO_TERM_COLOR|CARGO_INCREMENTAL|RUST_TEST_THREADS|PYTEST_DISABLE_PLUGIN_AUTOLOAD|"
+    r"GIT_OPTIONAL_LOCKS|NODE_NO_WARNINGS)"
+    r"=[A-Za-z0-9_.:,*-]*|PYTHONPATH=(?:src|lib|\.)|(?:GIT_)?PAGER=cat|"
+    r"PYTHONWARNINGS=(?:ignore|default|always|error)",
     re.ASCII,
 )
 """Variables that name neither programs nor files, with a plain value, before a command."""
@@ -50,7 +65,6 @@ _CHANGES_VARIABLES = frozenset(
     "export declare typeset local readonly unset mapfile readarray getopts eval source . builtin "
     "command shift trap exec alias unalias enable shopt".split()
 )
-_LET = re.compile(r"([a-z_][a-z0-9_]*)(?:\+\+|--|[+*-]?=\d+)", re.ASCII)
 
 
 class SimpleCommand(Struct, frozen=True):
@@ -131,6 +145,34 @@ def _ends_exec(words: Sequence[str], place: int) -> bool:
     return words[place] == ";" or (words[place] == "+" and words[place - 1] == "{}")
 
 
+_XARGS_OPTION = re.compile(r"-[0rt]+|-[nPL]\d+|--null|--no-run-if-empty")
+_XARGS_VALUE = re.compile(r"-[nPLd]")
+
+
+def xargs_command(words: Sequence[str]) -> tuple[str, ...]:
+    """The command that `xargs` runs, with `{}` where the lines come in; () if it is not clear.
+
+    >>> xargs_command(["xargs", "-0", "wc", "-l"]), xargs_command(["xargs", "-a", "list", "rm"])
+    (('wc', '-l', '{}'), ())
+    """
+    place, given = 1, ""
+    while place < len(words) and words[place].startswith("-"):
+        if words[place] == "-I" and place + 1 < len(words):
+            given, place = words[place + 1], place + 2
+        elif re.fullmatch(r"-I\S+", words[place]):
+            given, place = words[place][2:], place + 1
+        elif _XARGS_OPTION.fullmatch(words[place]):
+            place += 1
+        elif _XARGS_VALUE.fullmatch(words[place]):
+            place += 2
+        else:
+            return ()
+    run = tuple(words[place:])
+    if not run or not NOT_KNOWN.isdisjoint("".join(words)) or (given and given in run[0]):
+        return ()
+    return tuple(word.replace(given, "{}") for word in run) if given else (*run, "{}")
+
+
 class _Search:
     """Goes through a script and keeps its commands and the folder in which they run."""
 
@@ -158,9 +200,11 @@ class _Search:
                 self._folder = before if place.in_background else None
 
     def _pipeline(self, nodes: tuple[Node, ...]) -> None:
-        for node in nodes:
+        for number, node in enumerate(nodes):
             before = self._folder
             self._node(node)
+            if isinstance(node, Simple) and node.words[:1] == ((Text("xargs"),),):
+                self._add_fed(node, nodes[:number])
             if len(nodes) > 1:
                 self._folder = before
 
@@ -187,7 +231,8 @@ class _Search:
             case Loop():
                 for word in node.words:
                     self._values.variants([word])
-                self._bodies((node.body,))
+                for _ in self._values.iterations(node):
+                    self._bodies((node.body,))
         self._inputs, self._outputs = inputs, outputs
 
     def _apart(self, body: Script) -> None:
@@ -228,7 +273,8 @@ class _Search:
             self._add(SimpleCommand(words, patterns, inputs, outputs))
             self._add_executed(words)
         name = variants[0][0].text
-        if name in _FOLDER_COMMANDS:
+        is_question = name == "command" and node.words[1:2] == ((Text("-v"),),)
+        if name in _FOLDER_COMMANDS and not is_question:
             self._folder = self._entered(variants[0]) if len(variants) == 1 else None
 
     def _add(self, command: SimpleCommand) -> None:
@@ -252,6 +298,16 @@ class _Search:
                 if set(run[0]) & MARKS:
                     raise NotUnderstood
                 self._add(SimpleCommand(run))
+
+    def _add_fed(self, node: Simple, before: tuple[Node, ...]) -> None:
+        """The command that `xargs` runs with what the commands before it print."""
+        known = self._values.lines(before) if before and not node.redirections else ()
+        for variant in self._values.variants(node.words):
+            run = xargs_command([value.text for value in variant])
+            for line in known or (Value(ANY_TEXT),) if run else ():
+                # Names with spaces are looked up; other text can be any number of words.
+                text = ANY_WORDS if ANY_TEXT in line.text else line.text
+                self._add(SimpleCommand(tuple(word.replace("{}", text) for word in run)))
 
     def _files(
         self, redirections: Sequence[Redirection]
@@ -279,17 +335,22 @@ class _Search:
             is_plain = all(isinstance(part, Text) for part in word) and not is_added
             is_for_read = variable == "IFS" and name == "read"
             if not is_plain or not (
-                is_for_read or _HARMLESS_VARIABLE.fullmatch(f"{variable}={text}")
+                is_for_read or HARMLESS_VARIABLE.fullmatch(f"{variable}={text}")
             ):
                 raise NotUnderstood
 
     def _require_builtin(self, words: tuple[str, ...]) -> None:
         """Refuses commands of the shell whose arguments it evaluates."""
         name = words[0]
-        if name in _CHANGES_VARIABLES or words[:2] in (("set", "--"), ("printf", "-v")):
+        is_harmless = name == "export" and all(map(HARMLESS_VARIABLE.fullmatch, words[1:]))
+        is_harmless |= words[:2] == ("command", "-v")
+        if (name in _CHANGES_VARIABLES and not is_harmless) or words[:2] in (
+            ("set", "--"),
+            ("printf", "-v"),
+        ):
             self._changes_variables = True
         for word in words[1:] if name == "let" else ():
-            found = _LET.fullmatch(word)
+            found = LET.fullmatch(word)
             if found is None:
                 raise NotUnderstood
             self._values.require_numbers([(Arithmetic((found[1],)),)])

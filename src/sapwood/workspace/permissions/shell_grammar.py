@@ -64,6 +64,9 @@ _COMPARES_NUMBERS = frozenset("-eq -ne -lt -le -gt -ge".split())
 _TIME = re.compile(r"time[ \t]+(?=[^ \t-])")
 _IN_CONDITION = re.compile(r"&&|\|\||[()!<>](?=[ \t])")
 _NUMBER_OF = re.compile(r"#\w+\}|PIPESTATUS\[\d\]\}", re.ASCII)
+_ESCAPED = re.compile(r"'((?:[^'\\\n]|\\[nt\\'\"])*)'")
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _PLAIN = re.compile(r"[^ \t\n;&|<>()'\"\\$`{}]+")
 _PLAIN_QUOTED = re.compile(r"[^\"\\$`]+")
@@ -629,6 +632,9 @@ class _Parser:
             if line.startswith("\\\n", self._at):
                 raise NotUnderstood  # the name goes on in the next line
             return Variable(name[0], quoted)
+        if following == "'" and not quoted:
+            found = self._match(_ESCAPED)
+            return Text(_ESCAPE.sub(lambda each: _ESCAPES[each[1]], found[1]), True)
         if following and (following in "'@*-_\\[" or following.isdigit()):
             raise NotUnderstood
         if following == '"' and not quoted:

@@ -17,6 +17,7 @@ from sapwood.workspace.permissions.printed_values import (
     ANY_TEXT,
     ANY_WORDS,
     MARKS,
+    NOT_KNOWN,
     printed_lines,
 )
 from sapwood.workspace.permissions.shell_grammar import (
@@ -36,10 +37,12 @@ from sapwood.workspace.permissions.shell_grammar import (
     Word,
 )
 
-__all__ = ["Value", "Values", "substitutions"]
+__all__ = ["LET", "Value", "Values", "substitutions"]
 
 _NUMBER = re.compile(f"[0-9{A_NUMBER}]*")
+LET = re.compile(r"([a-z_][a-z0-9_]*)(?:\+\+|--|[+*-]?=\d+)", re.ASCII)
 _MAX_VARIANTS = 60
+_MAX_ROUNDS = 8
 _PATTERN = frozenset("*?[")
 _OWN_NAME = re.compile(
     r"(?!.*proxy|npm_|pnpm_|yarn_)[a-z_][a-z0-9_]{0,40}|[A-Z]|FILES?|DIRS?|BASE|COUNT|TOTAL|NUM|NAME|"
@@ -79,7 +82,8 @@ class Values:
         self._sure: set[str] = set()
         self._open: set[str] = set()
         self._known_reads: set[int] = set()
-        self._outputs: dict[int, Value] = {}
+        self._outputs: dict[tuple[int, frozenset[tuple[str, tuple[Value, ...]]]], Value] = {}
+        self._bound: dict[str, tuple[Value, ...]] = {}
         self.are_used = False
         for place in script:
             is_alone = not place.operators and len(place.pipelines[0]) == 1
@@ -103,6 +107,25 @@ class Values:
             found[tuple(value for word in words for value in self._word(word, given))] = None
         return list(found)
 
+    def iterations(self, loop: Loop) -> Iterator[None]:
+        """Gives the variable of a loop its values, while its commands are looked at.
+
+        Each known word is one round; all other values are one round together.
+        """
+        if len(self._assigned[loop.name]) != sum(1 for word in loop.words for _ in _listed(word)):
+            yield  # it gets values elsewhere too
+            return
+        self._bound.pop(loop.name, None)
+        self._of(loop.name)
+        values = self._found[loop.name] or (Value(""),)
+        are_known = len(values) <= _MAX_ROUNDS and all(
+            NOT_KNOWN.isdisjoint(value.text) and not value.is_pattern for value in values
+        )
+        for each in ((value,) for value in values) if are_known else (values,):
+            self._bound[loop.name] = each
+            yield
+        del self._bound[loop.name]
+
     def require_numbers(self, words: Sequence[Word]) -> None:
         """Raises `NotUnderstood` unless they are numbers: arithmetic runs commands in texts."""
         for word in words:
@@ -114,6 +137,10 @@ class Values:
         """The words that one word becomes, with these values of variables."""
         if len(word) == 1 and isinstance(only := word[0], Text):
             return [Value(only.text, not only.quoted and not _PATTERN.isdisjoint(only.text))]
+        if len(word) == 1 and isinstance(only := word[0], Variable) and not only.quoted:
+            value = self._changed(only, given[only.name])
+            if NOT_KNOWN.isdisjoint(value.text) and not value.is_pattern:
+                return [_split(Value(text)) for text in value.text.split()]
         texts, is_pattern, is_removed = [""], False, bool(word)
         for part in word:
             match part:
@@ -153,12 +180,14 @@ class Values:
 
     def _printed(self, body: Script) -> Value:
         """What commands print, as one value."""
-        if id(body) not in self._outputs:
-            lines = {v for place in body for each in place.pipelines for v in self._lines(each)}
-            self._outputs[id(body)] = lines.pop() if len(lines) == 1 else Value(ANY_TEXT)
-        return self._outputs[id(body)]
+        key = (id(body), frozenset(self._bound.items()))
+        if key not in self._outputs:
+            lines = {v for place in body for each in place.pipelines for v in self.lines(each)}
+            self._outputs[key] = lines.pop() if len(lines) == 1 else Value(ANY_TEXT)
+        return self._outputs[key]
 
-    def _lines(self, nodes: Sequence[Node]) -> tuple[Value, ...]:
+    def lines(self, nodes: Sequence[Node]) -> tuple[Value, ...]:
+        """The lines that a pipeline prints, each as a value."""
         variants: list[list[tuple[Value, ...]]] = []
         for node in nodes:
             if not isinstance(node, Simple) or not node.words:
@@ -176,7 +205,11 @@ class Values:
 
     def _of(self, name: str) -> tuple[Value, ...]:
         self.are_used = True
+        if name in self._bound:
+            return self._bound[name]
         if name not in self._assigned:
+            if name == "PWD":
+                return (Value("."),)
             if name in _PRINTED:
                 return _UNKNOWN
             raise NotUnderstood
@@ -184,20 +217,21 @@ class Values:
             return _UNKNOWN  # its value depends on itself
         if name not in self._found:
             self._open.add(name)
+            bound, self._bound = self._bound, {}
             found = dict.fromkeys(
                 v for each in self._assigned[name] for v in self._assigned_by(each)
             )
-            if name not in self._sure:
-                found[Value("")] = None
             self._found[name] = tuple(found)
+            self._bound = bound
             self._open.discard(name)
-        return self._found[name]
+        is_set = name in self._sure or Value("") in self._found[name]
+        return self._found[name] if is_set else (*self._found[name], Value(""))
 
     def _assigned_by(self, source: Word | _Lines | Value) -> Iterator[Value]:
         if isinstance(source, Value):
             yield source
         elif isinstance(source, _Lines):
-            yield from self._lines(source.nodes)
+            yield from self.lines(source.nodes)
         else:
             for variant in self.variants([source]):
                 yield from (_one(value) for value in variant)
@@ -228,6 +262,10 @@ class Values:
                     if not node.words:
                         value = tuple(_quoted(part) for part in word)
                         self._assign(name, Value(ANY_TEXT) if is_added else value)
+                is_let = bool(node.words) and _text(node.words[0]) == "let"
+                for word in node.words[1:] if is_let else ():
+                    if (found := LET.fullmatch(_text(word))) is not None:
+                        self._assign(found[1], Value(A_NUMBER))
                 if (
                     node.words
                     and _text(node.words[0]) == "read"
@@ -260,7 +298,8 @@ class Values:
             part = redirection.target[0] if len(redirection.target) == 1 else None
             if isinstance(part, Substitution) and part.is_file and len(part.body) == 1:
                 before = part.body[0].pipelines[0] if not part.body[0].operators else ()
-        names = [_text(word) for word in first.words[1:] if not _text(word).startswith("-")]
+        texts = [_text(word) for word in first.words[1:]]
+        names = [text for text in texts if text and not text.startswith("-")]
         is_whole = all(name == "IFS" and not word for name, _, word in first.assignments)
         if before and len(names) == 1 and is_whole:
             self._known_reads.add(id(first))

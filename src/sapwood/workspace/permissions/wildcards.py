@@ -22,7 +22,12 @@ from sapwood.workspace.permissions.printed_values import (
     MARKS,
     SOME_FILE,
 )
-from sapwood.workspace.permissions.shell_commands import SimpleCommand, exec_parts
+from sapwood.workspace.permissions.shell_commands import (
+    HARMLESS_VARIABLE,
+    SimpleCommand,
+    exec_parts,
+    xargs_command,
+)
 from sapwood.workspace.permissions.text_scripts import only_prints
 
 __all__ = [
@@ -31,12 +36,16 @@ __all__ = [
     "is_path_inside",
     "is_report",
     "only_reads",
+    "plain_forms",
     "why_not_covered",
 ]
 
 _EXAMPLES = str.maketrans({A_NUMBER: "0", A_REVISION: "0000000"})
 _SCRIPTED = frozenset("sed awk gawk mawk".split())
 _GIVES_EXPRESSION = re.compile(r"-[a-zA-Z]*[ef].|--(?:regexp|file)=|--files$|--type-list$")
+_AWK_VARIABLE = re.compile(r"[a-zA-Z_]\w*=", re.ASCII)
+_REPORT_OPTION = re.compile(r"--(?:junit-?xml|output-file)=")
+_PACKAGE = re.compile(r"@[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
 _REPORT = re.compile(
     r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*\.(?:log|out|err|tap)|"
     r"(?:build|dist|out|output|target|tmp|temp|coverage|reports?|results?|artifacts|logs?)/"
@@ -123,7 +132,9 @@ def does_nothing(command: SimpleCommand, astray: Sequence[str] = ()) -> bool:
     return not why_not_covered(f"{_name(command.words)} *", command, astray)
 
 
-_NOTHING = frozenset("true false : test [ read let".split())
+_NOTHING = frozenset(
+    "true false : test [ read let type wait seq nproc uname basename dirname".split()
+)
 _FLOW = frozenset("exit return break continue".split())
 _SHELL_OPTION = re.compile(r"[-+](?:[eu]{1,2}o?|o)|pipefail|errexit|nounset")
 
@@ -132,9 +143,33 @@ def _is_nothing(command: SimpleCommand) -> bool:
     name, rest = command.words[0], command.words[1:]
     if name in _FLOW:
         return len(rest) <= 1 and all(each.translate(_EXAMPLES).isdigit() for each in rest)
+    if name == "command":
+        return rest[:1] in (("-v",), ("-V",))
+    if name in ("export", "unset"):
+        sign = "=" if name == "unset" else ""
+        return bool(rest) and all(HARMLESS_VARIABLE.fullmatch(each + sign) for each in rest)
+    if name in ("jobs", "ulimit", "umask"):
+        return all(re.fullmatch(r"-[a-zA-Z]", each) for each in rest)
+    if name in known.SUBCOMMANDS:
+        return rest == ("--version",)
+    if name == "xargs":
+        return bool(xargs_command(command.words))  # what it runs is a command of its own
     if name == "set":
         return bool(rest) and all(_SHELL_OPTION.fullmatch(each) for each in rest)
     return name in _NOTHING
+
+
+def plain_forms(command: SimpleCommand) -> tuple[str, ...]:
+    """The command, and the same without options that mean nothing: `git --no-pager log`.
+
+    >>> plain_forms(SimpleCommand(("git", "--no-pager", "log")))
+    ('git --no-pager log', 'git log')
+    """
+    words = command.words
+    ignored = known.GLOBAL_OPTIONS.get(words[0], ())
+    if len(words) < 3 or words[1] not in ignored:
+        return (command.text,)
+    return command.text, SimpleCommand((words[0], *words[2:])).text
 
 
 def is_path_inside(path: str) -> bool:
@@ -195,7 +230,7 @@ def _uncovered(
         kept, _ = exec_parts(words)  # what it runs is a command of its own
         words, open_words = kept, [word for word in open_words if word in kept]
     if name in known.CHECKS_FILES:
-        open_words = [word for word in open_words if SOME_FILE not in word]
+        open_words = _without_reports(open_words)
     if bad := next((word for word in open_words if known.is_bad_operand(name, word)), ""):
         return bad
     if name in ("sed", "awk", "gawk", "mawk"):
@@ -225,7 +260,8 @@ def _uncovered_by_interpreter(name: str, words: Sequence[str], open_words: Seque
         return script
     # A script of the workspace is the project's own, and so are its options.
     bad = known.bad_options(script) or ("--",)
-    return _first_bad([word for word in open_words if word != "-m"], bad, False)
+    open_words = [word for word in open_words if word != "-m"]
+    return _first_bad(_without_reports(open_words), bad, False)
 
 
 def _uncovered_by_runner(
@@ -269,11 +305,13 @@ def _uncovered_subcommand(
     form = next((each for each in (" ".join(rest[:2]), rest[0]) if each in covered), "")
     if not form:
         return _uncovered_unknown_form(name, rest, open_words, is_spelled)
-    given = list(open_words)
+    given = [word for word in open_words if word not in known.GLOBAL_OPTIONS.get(name, ())]
     for word in form.split():
         if word in given:
             given.remove(word)
     given = _without_texts(given)
+    if known.SUBCOMMANDS[name] is known.SUBCOMMANDS["npm"]:
+        given = [word for word in given if not _PACKAGE.fullmatch(word)]
     reads = name == "git" and rest[0] in known.GIT_READS
     listed = covered[form].split()
     needed = [option[1:] for option in listed if option[0] == "+"]
@@ -304,7 +342,7 @@ def _unlisted(words: Sequence[str], listed: Sequence[str]) -> str:
     letters = {option[1] for option in listed if re.fullmatch(r"-[A-Za-z]", option)}
     for word in words:
         option = word.partition("=")[0]
-        if word == "--" or (word[:2] in ("-S", "-G") and word[1] in letters):
+        if word == "--" or (word[:2] == "-L" and "L" in letters):
             continue
         if option in listed or re.fullmatch(r"-\d+", word):
             continue
@@ -327,6 +365,9 @@ def _without_texts(words: Sequence[str]) -> list[str]:
         before = words[place - 1] if place else ""
         if re.fullmatch(r"-[a-z]*m|--message|--grep|--author|-S|-G|--since|--until", before):
             continue
+        if re.match(r"-[SG].", word):
+            kept.append(word[:2])
+            continue
         text = re.match(r"(--message|--grep|--author|--format|--pretty|--date)=", word)
         kept.append(text[1] if text else word)
     return kept
@@ -348,6 +389,18 @@ def _without_expression(name: str, words: Sequence[str]) -> list[str]:
     return [word for place, word in enumerate(words) if place != first]
 
 
+def _without_reports(words: Sequence[str]) -> list[str]:
+    """The words without listed files, reports (`--junitxml=build/a.xml`) and plugins left out."""
+    return [
+        word
+        for place, word in enumerate(words)
+        if SOME_FILE not in word
+        and word != "--co"  # of pytest, which knows it as --collect-only
+        and not (_REPORT_OPTION.match(word) and is_report(word.partition("=")[2]))
+        and not (word == "-p" and words[place + 1 : place + 2] and words[place + 1][:3] == "no:")
+    ]
+
+
 def _uncovered_test(open_words: Sequence[str]) -> str:
     """For `test`: a text that is not known is compared, or looked for as a file."""
     return _first_bad([word for word in open_words if MARKS.isdisjoint(word)], (), True)
@@ -359,10 +412,12 @@ def _uncovered_script(name: str, words: Sequence[str], open_words: Sequence[str]
     if unsure := next((word for word in words if ANY_TEXT in word), ""):
         return unsure
     for place, word in enumerate(words[1:], 1):
-        if re.fullmatch(r"-[nErsFz]|-F.{1,3}|--|-nE|-ne|-e|-En", word) or word == "-i":
+        if re.fullmatch(r"-[nErsFvz]|-F.{1,5}|--|-nE|-ne|-e|-En|-nr", word) or word == "-i":
             if word == "-i" and word in open_words:
                 return word
-        elif words[place - 1] == "-F" and len(word) <= 3:
+        elif (words[place - 1] == "-F" and len(word) <= 5) or (
+            words[place - 1] == "-v" and name != "sed" and _AWK_VARIABLE.match(word)
+        ):
             continue
         elif word.startswith("-") and word in open_words:
             return word
