@@ -1,7 +1,8 @@
 """`python -m proofs.attack_commands`: hostile lines that are allowed, harmless lines that ask.
 
 Fails if one hostile line is allowed without a question, or if more than one harmless line of
-twenty asks under the rules of a typical developer, although these name every program in it.
+twenty asks under the rules of a typical developer, although these name every program in it. The
+held-out lines have rules of their own.
 """
 
 import sys
@@ -11,9 +12,11 @@ from proofs.attack_commands.corpus import (
     allowed_evasions,
     allowed_hostile,
     asked_harmless,
+    asked_held_out,
     asked_without_need,
     evasion_lines,
     harmless_lines,
+    held_out_lines,
     hostile_lines,
 )
 from proofs.attack_commands.rule_sets import FIRST, RULE_SETS, TYPICAL
@@ -44,11 +47,16 @@ def main() -> int:
         print(f"rules '{name}': {len(asked_harmless(name))} of {len(harmless)} harmless lines ask")
     share = len(needless) / len(harmless)
     print(f"harmless lines: {len(harmless)}, {len(needless)} asked without need ({share:.1%})")
+    asked = asked_held_out()
+    for line in asked:
+        print(f"    asked: {line.command!r}")
+    held_out = len(asked) / len(held_out_lines())
+    print(f"held-out harmless lines: {len(held_out_lines())}, {len(asked)} ask ({held_out:.1%})")
     total = len(hostile) + len(evasions)
     print(
         f"hostile lines: {total} in {len(families)} families, {let_in} allowed without a question"
     )
-    return 1 if let_in or share > MAX_ASKED else 0
+    return 1 if let_in or max(share, held_out) > MAX_ASKED else 0
 
 
 if __name__ == "__main__":

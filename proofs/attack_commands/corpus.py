@@ -1,9 +1,12 @@
 """The lines, and what the real decision says about each of them.
 
-`hostile.txt` was written together with the rules. `independent_hostile.txt` and
-`independent_harmless.txt` were written by people who had not read them.
+`hostile.txt` and `nested_hostile.jsonl` were written together with the rules. The lines of
+`independent_*` and `held_out_*` were written by people who had not read them. When the rules met
+the held-out lines for the first time, 1 of 399 hostile ones was allowed, and 119 of 410 harmless
+ones asked.
 """
 
+import json
 import re
 import shlex
 from collections.abc import Sequence
@@ -12,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from proofs.attack_commands.evasions import evasions
-from proofs.attack_commands.rule_sets import RULE_SETS
+from proofs.attack_commands.rule_sets import HELD_OUT, RULE_SETS
 from sapwood.workspace.control_characters import require_visible
 from sapwood.workspace.permissions.permission_decision import ShellAction, decide_permission
 from sapwood.workspace.permissions.permission_rules import PermissionRules, parse_rules
@@ -25,9 +28,11 @@ __all__ = [
     "allowed_evasions",
     "allowed_hostile",
     "asked_harmless",
+    "asked_held_out",
     "asked_without_need",
     "evasion_lines",
     "harmless_lines",
+    "held_out_lines",
     "hostile_lines",
     "verdict",
 ]
@@ -57,7 +62,9 @@ def verdict(command: str, rules: Sequence[str]) -> str:
 
 def hostile_lines() -> tuple[Line, ...]:
     """Lines that no typical rule may allow."""
-    return (*_read("hostile.txt"), *_read("independent_hostile.txt"))
+    tables = (_read(name) for name in ("hostile.txt", "independent_hostile.txt"))
+    nested = (_read_rows(name) for name in ("held_out_hostile.jsonl", "nested_hostile.jsonl"))
+    return tuple(line for lines in (*tables, *nested) for line in lines)
 
 
 def evasion_lines() -> tuple[tuple[str, str, str], ...]:
@@ -68,6 +75,17 @@ def evasion_lines() -> tuple[tuple[str, str, str], ...]:
 def harmless_lines() -> tuple[Line, ...]:
     """Lines of ordinary work."""
     return _read("independent_harmless.txt")
+
+
+def held_out_lines() -> tuple[Line, ...]:
+    """Lines of ordinary work, for the rules that are named after them."""
+    return _read_rows("held_out_harmless.jsonl")
+
+
+def asked_held_out() -> list[Line]:
+    """Those that do not run at once. The rules name every program in them."""
+    rules = RULE_SETS[HELD_OUT]
+    return [line for line in held_out_lines() if verdict(line.command, rules) != "allow"]
 
 
 def allowed_hostile(rule_set: str) -> list[Line]:
@@ -119,3 +137,9 @@ def _read(name: str) -> tuple[Line, ...]:
     lines = (_FOLDER / name).read_text(encoding="utf-8").splitlines()
     parts = [line.rpartition("\t") for line in lines if line.strip()]
     return tuple(Line(name, kind, command) for kind, _, command in parts)
+
+
+@cache
+def _read_rows(name: str) -> tuple[Line, ...]:
+    rows = map(json.loads, (_FOLDER / name).read_text(encoding="utf-8").splitlines())
+    return tuple(Line(name, row["family"], row["line"]) for row in rows)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-__all__ = ["DENIALS", "FIRST", "RULE_SETS", "TYPICAL"]
+__all__ = ["DENIALS", "FIRST", "HELD_OUT", "RULE_SETS", "TYPICAL"]
 
 _READERS = (
     "ls cat head tail wc cut sort uniq tr nl grep egrep rg fd find tree file stat du df diff cmp "
@@ -62,6 +62,14 @@ _DEVELOPER = [
     *(f"allow shell({name} *)" for name in _CHECKERS),
     *_BUILDING,
 ]
+_HELD_OUT = (
+    *("git status", "git diff", "git log", "git show", "git blame", "git branch", "git rev-parse"),
+    *("git ls-files", "git shortlog", "git describe", "git grep", "python -m pytest", "npm test"),
+    *("cargo test", "cargo build", "cargo check", "sed -n"),
+    *"ls cat rg grep pytest make ruff mypy find head tail wc jq echo sort uniq cut tr awk".split(),
+    *"diff basename dirname date pwd which test printf true sleep nl column comm tee cd".split(),
+)
+HELD_OUT = "for held-out lines"
 TYPICAL = "developer"
 FIRST = "developer, first draft"
 RULE_SETS: Mapping[str, list[str]] = {
@@ -72,6 +80,10 @@ RULE_SETS: Mapping[str, list[str]] = {
     "python": _PYTHON,
     FIRST: _DEVELOPER,
     TYPICAL: [*_DEVELOPER, *_MORE],
+    HELD_OUT: [
+        *(f"deny shell({name} *)" for name in ("git push", "rm", "curl", "sudo")),
+        *(f"allow shell({name} *)" for name in _HELD_OUT),
+    ],
 }
 """Nobody said anything; a reader; git, Node or Python only; a developer with all of them.
 
