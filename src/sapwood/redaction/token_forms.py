@@ -127,6 +127,12 @@ _SERVICES = (
     ("square-token", "sq0atp- sq0csp- sq0idp-", rf"{_W}{{22,}}"),
     ("square-token", "EAAA", rf"{_W}{{60}}"),
     ("facebook-token", "EAAC EAAM EAAB EAAG EAAJ", rf"{_A}{{40,}}"),
+    (
+        "facebook-token",
+        "EAAD EAAE EAAF EAAH EAAI EAAK EAAL EAAN EAAO EAAP EAAQ EAAR EAAS EAAT EAAU EAAV EAAW EAAX "
+        "EAAY EAAZ",
+        rf"{_A}{{80,}}",
+    ),
     ("dropbox-token", "sl. sl.u.", rf"{_W}{{100,}}"),
     ("figma-token", "figd_ figdr_ figo_", rf"{_W}{{36,}}"),
     ("airtable-token", "pat", rf"{_A}{{14}}\.{_H}{{64}}"),
