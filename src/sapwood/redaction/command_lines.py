@@ -29,6 +29,7 @@ _OPTIONS = tuple(
             ),
         ),
         (" -a", "[ =]", ("redis-cli",)),
+        (" -a", r"""[ =]["']?[\w.@-]{1,64}:""", ("http ", "https ", "xh ")),
         (" -w", "[ =]?", _LDAP),
         (" -s", "[ =]", ("ldappasswd",)),
         (" -P", "[ =]?", ("sqlcmd", "bcp ", "mosquitto_", "ipmitool", "zip ", "ssh-keygen")),
@@ -54,6 +55,8 @@ _ARGUMENTS = Anchored(
     for anchor, form in (
         ("htpasswd", r"htpasswd[ ]-[a-zA-Z]{0,6}b[a-zA-Z]{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ]"),
         (" /p:", r" /p:"),
+        ("pass:", r"-pass(?:in|out)?[ ]pass:"),
+        ("gh secret set", r"gh secret set[ ][^\n|]{1,120}?(?:--body|-b)[ =]"),
         ("net use", r"net use(?:r[ ]\S{1,64}|[ ]\S{1,8}[ ]\\\\\S{1,128})[ ](?!/)"),
         ("wpa_passphrase", r"""wpa_passphrase[ ](?:"[^"\n]{1,32}"|\S{1,32})[ ]"""),
         ("rabbitmqctl", r"rabbitmqctl[ ](?:add_user|change_password)[ ]\S{1,64}[ ]"),
