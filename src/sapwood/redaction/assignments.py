@@ -16,7 +16,12 @@ from msgspec import Struct
 
 from sapwood.redaction.anchors import Anchored
 from sapwood.redaction.byte_text import Searched, Span
-from sapwood.redaction.value_shapes import is_placeholder, looks_random, looks_typed
+from sapwood.redaction.value_shapes import (
+    is_placeholder,
+    looks_random,
+    looks_scrambled,
+    looks_typed,
+)
 
 __all__ = ["ASSIGNED_ANCHORS", "ASSIGNED_KINDS", "find_assigned_values"]
 
@@ -28,12 +33,15 @@ _ENV = r"""(?P<env>[^\s"'`\\]{6,128})"""
 _ELEMENT = r">(?P<element>[^\s<>]{6,128})<"
 _FALLBACK = r"""=[ ]{0,2}[a-z_][\w.\[\]()]{0,40}[ ]{1,2}(?:\|\||\?\?|or)(?=[ ]{1,2}["'`])"""
 _DECLARED_TYPE = r"""[ ]as[ ][a-z]{3,12}[ ]{0,2}="""
-_TYPED = r""":[ ]{0,2}[a-z][\w.|\[\]]{0,30}(?:[ ]\|[ ]\w{1,30})?(?:[ ]{1,2}=(?!=)|=(?=["'brf]))"""
+_TYPED = (
+    r""":[ ]{0,2}(?:&(?:'static[ ])?)?[a-z][\w.|\[\]]{0,30}(?:[ ]\|[ ]\w{1,30})?"""
+    r"""(?:[ ]{1,2}=(?!=)|=(?=["'brf]))"""
+)
 _FIELD = r"""\\{0,3}["']?,?\s{1,40}\\{0,3}["']?value\\{0,3}["']?[ ]{0,2}[:=]"""
 _ASSIGN = (
     r"""\\{0,3}["'`]?\]?[ \t]{0,8}"""
     r"""(?:(?<=[ ])[\[(][^\[\]()\n]{1,40}[\])])?"""
-    rf"""(?:{_TYPED}|{_FALLBACK}|{_DECLARED_TYPE}|=>|->|:=|\|\|=|==?|:|\((?=\\{{0,3}}["'])"""
+    rf"""(?:{_TYPED}|{_FALLBACK}|{_DECLARED_TYPE}|=>|->|:=|\?=|\|\|=|==?|:|\((?=\\{{0,3}}["'])"""
     rf"""|,(?=[ ]?\\{{0,3}}["'])|{_FIELD})[ \t]{{0,8}}"""
 )
 _SUFFIX = r"(?:[_.-][a-z0-9_.-]{1,24}|\d{1,3})?"
@@ -58,7 +66,7 @@ _NOT_THE_VALUE = frozenset(
 """Last parts of names that tell something about a secret, such as `token_count`."""
 _LAST_PART = re.compile(r"[_.-]")
 _NOT_SECRET = tuple(
-    "next page prev previous continuation starting sync cursor resume change".split()
+    "next page prev previous continuation starting sync cursor resume change hashed".split()
 )
 _SECRET_KEY_NAMES = (
     "api app application access secret private auth signing encryption encrypt master account "
@@ -77,7 +85,9 @@ _FLAG = re.compile(r"(?:^|\s)(?:--?(?:[\w-]{0,20}[-_])?(?:api|auth|access)?|add-
 _KEY_HEADER = re.compile(r"(?:^|[\s\"'])x-[a-z-]{2,20}$", re.ASCII)
 _LOGIN = re.compile(r"login[ \t]{1,8}\S{1,80}[ \t\r\n]{1,8}$", re.ASCII)
 _DECLARED = re.compile(
-    r"(?:^|[\s(])(?:env|arg|setx|setq|set)[ \t]{1,4}(?:[\w-]{0,40}|[\w./-]{1,64}:_)$", re.ASCII
+    r"(?:^|[\s(])(?:env|arg|setx|setq|set(?:[ ]-[a-z]{1,3})?)[ \t]{1,4}"
+    r"(?:[\w-]{0,40}|[\w./-]{1,64}:_(?:auth)?)$",
+    re.ASCII,
 )
 _CONTEXT = 24
 """Characters before a name that are examined."""
@@ -182,6 +192,8 @@ def _is_password(place: _Place) -> bool:
 def _is_typed(place: _Place) -> bool:
     if _is_about(place.name):
         return False
+    if place.before(1) in ("&", "?") and looks_scrambled(place.value):
+        return True  # a field of a form
     return place.looks_typed() or (
         place.in_env
         and len(place.value) >= _ENV_VALUE_LENGTH
@@ -209,7 +221,9 @@ def _is_credential(place: _Place) -> bool:
 
 
 def _is_secret_value(place: _Place) -> bool:
-    return looks_random(place.value) or (place.in_env and place.looks_typed())
+    return looks_random(place.value) or (
+        place.in_env and (place.looks_typed() or looks_scrambled(place.value))
+    )
 
 
 def _is_key(place: _Place) -> bool:
@@ -229,7 +243,11 @@ def _is_about(name: str) -> bool:
 
 
 def _is_auth(place: _Place) -> bool:
-    return not place.before(1).isalpha() and not place.is_spaced and looks_random(place.value)
+    if place.before(1).isalpha() or not looks_random(place.value):
+        return False
+    if not place.is_spaced:
+        return True
+    return place.group == "quoted" and bool(_KEY_HEADER.search(place.before().rstrip("-")))
 
 
 def _is_signature(place: _Place) -> bool:
@@ -265,6 +283,10 @@ _NAMES: Anchored[tuple[str, str, _Accepts]] = Anchored(
         ("credential", "secret", rf"s?{_SUFFIX}", _is_credential),
         ("credential", "token", rf"{_SUFFIX}", _is_credential),
         ("credential", "key", rf"(?<=[a-z0-9_.?& -]key){_SUFFIX}", _is_key),
+        ("credential", "unseal key", r"(?:[ _]\d{1,2})?", _is_credential),
+        ("credential", "recovery key", r"(?:[ _]\d{1,2})?", _is_credential),
+        ("credential", "recovery code", "s?", _is_credential),
+        ("credential", "backup code", "s?", _is_credential),
         ("credential", "cred", r"(?:ential)?s?", _is_credential),
         ("credential", "auth", r"(?:key|code)?", _is_auth),
         ("credential", "appid", "", _is_signature),
@@ -273,7 +295,8 @@ _NAMES: Anchored[tuple[str, str, _Accepts]] = Anchored(
 )
 
 _AUTHORIZATION = re.compile(
-    r"""authorization\\{0,3}["']?[ \t]{0,4}(?:[:=]|,(?=[ ]?["']))[ \t]{0,4}"""
+    r"""authorization\\{0,3}["']?[ \t]{0,4}"""
+    r"""(?:,\s{0,8}\\{0,3}["']value\\{0,3}["'][ ]?:|[:=]|,(?=[ ]?["']))[ \t]{0,4}"""
     r"""[brfu]{0,2}\\{0,3}["'`]?"""
     r"""(?:(?P<scheme>[a-z][\w-]{2,20})[ \t]{1,4})?(?=(?P<value>[\w.~+/=:%-]{8,128}))""",
     re.ASCII,

@@ -4,7 +4,7 @@ import re
 from functools import cache
 from math import ceil
 
-__all__ = ["is_placeholder", "looks_chosen", "looks_random", "looks_typed"]
+__all__ = ["is_placeholder", "looks_chosen", "looks_random", "looks_scrambled", "looks_typed"]
 
 # The searched text has one character a byte, so an ellipsis is written as its three bytes.
 _PLACEHOLDER_PARTS = re.compile(
@@ -67,6 +67,15 @@ def _mixed(length: int) -> re.Pattern[str]:
     """
     runs = r"(?:[a-z]++|[A-Z]++|[0-9]++|[^A-Za-z0-9]++)"
     return re.compile(f"{_LETTER_AND_DIGIT}{runs}{{{ceil(_RANDOM_CHANGES * length)}}}")
+
+
+def looks_scrambled(value: str) -> bool:
+    """Whether a word of letters only is random: its case changes more often than in any name."""
+    runs = _RUN_OF_LETTERS.findall(value)
+    return value.isalpha() and len(value) >= _RANDOM_LENGTH and len(runs) > len(value) * 0.46
+
+
+_RUN_OF_LETTERS = re.compile("[a-z]+|[A-Z]+")
 
 
 def looks_typed(value: str) -> bool:
