@@ -5,7 +5,12 @@ from collections.abc import Iterator
 
 from sapwood.redaction.anchors import Anchored
 from sapwood.redaction.byte_text import Searched, Span
-from sapwood.redaction.value_shapes import is_placeholder, looks_random, looks_typed
+from sapwood.redaction.value_shapes import (
+    is_placeholder,
+    looks_chosen,
+    looks_random,
+    looks_typed,
+)
 
 __all__ = ["PLACE_ANCHORS", "PLACE_KINDS", "URL_PASSWORD", "find_placed_secrets"]
 
@@ -26,8 +31,10 @@ _SPACED_LOGIN = re.compile(
 )
 _QUOTED_SCHEME = re.compile(r"""["'`][A-Za-z][\w+.-]{1,20}$""", re.ASCII)
 _COOKIES = re.compile(
-    r"""cookies?2?\\{0,3}["']?(?:[ \t]{0,4}[:=]|[ \t])[ \t]{0,4}[brfu]{0,2}\\{0,3}["'`]?"""
-    r"""(?=[\w.%-]{1,64}=[^\s;]{6})""",
+    r"""cookies?2?\\{0,3}["']?"""
+    r"""(?:[ \t]{0,4}[:=]|[ \t]|,\s{0,8}\\{0,3}["']value\\{0,3}["'][ ]?:)"""
+    r"""[ \t]{0,4}[brfu]{0,2}\\{0,3}["'`]?"""
+    r"""(?=[\w.%-]{1,64}=[^\s;])""",
     re.ASCII,
 )
 _COOKIE_OPTION = re.compile(r""" -\w{0,4}b[ ]?["']?(?=[\w.%-]{1,64}=[^\s;]{6})""", re.ASCII)
@@ -36,10 +43,15 @@ _COOKIE_END = re.compile(r"""[\n"'`]""")
 _COOKIES_LENGTH = 8_192
 _COOKIE_PLAIN = re.compile(r"(?:strict|lax|none|true|false|[a-z]{2}[-_][a-z]{2}|\d{1,9})$", re.I)
 _USER_OPTION = re.compile(
-    r"""-u(?:ser)?[ =]{0,2}["']?[^\s:"'/=]{1,64}:(?P<value>[^\s"'`:/]{3,128})""", re.ASCII
+    r"""-u(?:ser)?[ =]{0,2}["']?[^\s:"'/=]{1,64}:(?P<value>[^\s"'`:/]{3,128})""",
+    re.ASCII,
+)
+_USER_IN_CLUSTER = re.compile(
+    r"""[ ]-[sSfkLiv]{1,5}u[ ]["']?[^\s:"'/=]{1,64}:(?P<value>[^\s"'`:/]{3,128})""", re.ASCII
 )
 _WEB_PROGRAMS = ("curl ", "wget ", "http ", "https ", "xh ")
 _LONG_CONTEXT = 300
+_SEVERAL_WORDS = r"""=["']([^\s"'$]{1,40}[ ][^"'$\n]{3,80})["']"""
 _LINES = Anchored(
     (anchor, (kind, line))
     for kind, anchor, line in (
@@ -75,6 +87,27 @@ _LINES = Anchored(
                 r"([0-9a-f-]{32,64})\b"
             ),
         ),
+        (
+            _PASSWORD,
+            "otpauth://",
+            re.compile(r"""otpauth://[^\s"'<>]{0,200}[?&]secret=([A-Za-z2-7]{16,128})"""),
+        ),
+        (_PASSWORD, 'psk="', re.compile(r'psk="([^"\n$]{8,63})"')),
+        (
+            _PASSWORD,
+            "asicAuth",
+            re.compile(r"""asicAuth\w{0,14}\(["'][^"'\n]{1,64}["'], ?["']([^"'\n]{6,128})["']\)"""),
+        ),
+        (
+            _PASSWORD,
+            "AC",
+            re.compile(r"""AC[0-9a-f]{32}["'], ?["']([0-9a-f]{32})["']""", re.ASCII),
+        ),
+        (_PASSWORD, "vault login", re.compile(r"vault login ([\w.-]{20,128})\b", re.ASCII)),
+        (_PASSWORD, "master.key", re.compile(r"master\.key\r?\n([0-9a-f]{32})\b")),
+        # A text of several words after a name in capital letters.
+        (_PASSWORD, "PASS", re.compile(r"PASS(?:WORD|WD|PHRASE)?" + _SEVERAL_WORDS)),
+        (_PASSWORD, "SECRET=", re.compile("SECRET" + _SEVERAL_WORDS)),
         (_PASSWORD, ":5432:", re.compile(r":5432:[^\s:]{1,63}:[^\s:]{1,63}:([^\s:\"']{6,128})")),
         (_PASSWORD, ":*:", re.compile(r":\*:[^\s:]{1,63}:[^\s:]{1,63}:([^\s:\"']{6,128})")),
         (
@@ -93,6 +126,14 @@ _WORDS = r"""\\{0,3}["']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["']?((?:[a-z]{3,8} ){11
 _PHRASES = Anchored((anchor, re.compile(anchor + _WORDS)) for anchor in ("mnemonic", "phrase"))
 
 
+_TABLE = re.compile(
+    r"^[ \t]*\|(?P<head>[^\n]{3,300})\|[ \t]*\r?\n[ \t]*\|[ :|-]{3,300}\|[ \t]*\r?\n", re.MULTILINE
+)
+_TABLE_ROW = re.compile(r"[ \t]*\|([^\n]{3,400})\|[ \t]*(?:\r?\n|$)")
+_CELL = re.compile(r"[^|]*")
+_SECRET_COLUMNS = frozenset(
+    ("password", "passwort", "passphrase", "secret", "token", "api key", "key", "credential")
+)
 PLACE_ANCHORS = (*_LINES.anchors, *_PHRASES.anchors, "://", "cookie", "curl", "-u")
 
 
@@ -103,6 +144,8 @@ def find_placed_secrets(searched: Searched) -> Iterator[Span]:
         yield from _url_logins(text)
     yield from _cookies(text, lower)
     yield from _user_options(text)
+    if "|" in text and any(f"| {column} |" in lower for column in _SECRET_COLUMNS):
+        yield from _table_cells(text)
     for kind, line in _LINES.present(searched.parts, text):
         yield from (Span(*m.span(1), kind) for m in line.finditer(text) if _is_real(m[1]))
     for phrase in _PHRASES.present(searched.parts, lower):
@@ -155,12 +198,30 @@ def _is_cookie_secret(value: str) -> bool:
 
 def _user_options(text: str) -> Iterator[Span]:
     """Yields passwords such as in `curl -u me:PASSWORD`."""
-    for match in _USER_OPTION.finditer(text):
+    found = _USER_OPTION.finditer(text)
+    clusters = _USER_IN_CLUSTER.finditer(text) if "curl" in text else ()
+    for match in (*found, *clusters):
         value = match["value"]
         if looks_typed(value) or (
             not value.isdigit() and not is_placeholder(value) and _is_web(text, match.start())
         ):
             yield Span(*match.span("value"), _PASSWORD)
+
+
+def _table_cells(text: str) -> Iterator[Span]:
+    """Yields the cells below a head such as `Password`, in tables of Markdown."""
+    for table in _TABLE.finditer(text):
+        heads = [head.strip(" \t*`").lower() for head in table["head"].split("|")]
+        columns = [place for place, head in enumerate(heads) if head in _SECRET_COLUMNS]
+        row = _TABLE_ROW.match(text, table.end()) if columns else None
+        while row:
+            cells = [cell.span() for cell in _CELL.finditer(text, *row.span(1)) if cell[0]]
+            for start, end in (cells[column] for column in columns if column < len(cells)):
+                value = text[start:end].strip(" \t*`")
+                if looks_chosen(value) or looks_random(value):
+                    first = text.index(value, start)
+                    yield Span(first, first + len(value), _PASSWORD)
+            row = _TABLE_ROW.match(text, row.end())
 
 
 def _is_web(text: str, position: int) -> bool:
