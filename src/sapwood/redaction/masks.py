@@ -23,6 +23,7 @@ _KINDS = "|".join(
     sorted({*_VAGUE_KINDS, *PLACE_KINDS, *TOKEN_KINDS, KNOWN_KEY, PRIVATE_KEY, ENCODED_SECRET})
 )
 _TAIL = re.compile(r"[\w=+/.~-]{4}", re.ASCII)
+_FILLER = re.compile(r"(\w)\1{15}$")
 _MOST_ROUNDS = 8
 _TAIL_MIN_LENGTH = 20
 """A mask shows the last four characters only of secrets of this length or longer."""
@@ -38,8 +39,13 @@ def find_secrets(text: str, known: Sequence[str] = ()) -> list[Secret]:
     """See `sapwood.redaction.find_secrets`."""
     byte_text = ByteText(text)
     found = find_spans(byte_text.text, forms_of_known_values(known))
-    spans = list(byte_text.character_spans(found))
+    spans = [span for span in byte_text.character_spans(found) if not _is_filler(text, span)]
     return list(_joined(_outside_masks(text, spans))) if spans else []
+
+
+def _is_filler(text: str, span: Span) -> bool:
+    """Whether a token is an example that ends with one character many times: `sk-xxxxxxxx…`."""
+    return span.kind != KNOWN_KEY and bool(_FILLER.search(text, span.start, span.end))
 
 
 def mask_secrets(

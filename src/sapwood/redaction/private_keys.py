@@ -13,6 +13,8 @@ _TITLE = r"(?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?"
 _HEADER = re.compile(rf"-----BEGIN {_TITLE}-----|---- BEGIN {_TITLE} ----")
 _FOOTER = re.compile(rf"-----END {_TITLE}-----|---- END {_TITLE} ----")
 _BEGIN = re.compile(r"---- ?-?BEGIN |-----BEGIN ")
+_ARGUMENT_END = re.compile(r"""["'`][)\]]""")
+"""After a header that code looks for in a text: no key follows."""
 _MAX_LENGTH = 30_000
 _PUTTY = re.compile(r"Private-Lines: ?\d{1,4}")
 _PUTTY_SIGNATURE = re.compile(r"\s{0,4}Private-(?:MAC|Hash): ?[0-9a-f]{40,64}")
@@ -64,7 +66,8 @@ def _armoured(text: str) -> Iterator[Span]:
             position = footer.end()
             footer = _FOOTER.search(text, position)
         start, position = header.start(), _key_end(text, header.end(), footer)
-        yield Span(start, position, PRIVATE_KEY)
+        if position > header.end() or not _ARGUMENT_END.match(text, position):
+            yield Span(start, position, PRIVATE_KEY)
         if footer and footer.start() < position:
             footer = _FOOTER.search(text, position)
     while footer:
