@@ -17,7 +17,8 @@ _PASSWORD = "password"
 _LINE_START = r"[ \t]{0,32}(?:\d{1,7}(?:\t|:[ ]?))?[ \t]{0,32}"
 _VERB = r"(?:is|was|are|ist|lautet|es|est|to|from|now|=|->|:)"
 _SENTENCE = (
-    rf"(?:(?:[ ][\w'(!),-]{{1,20}}+){{0,7}}?:?[ ]{_VERB}[ ](?:now[ ]|set[ ]to[ ])?|[ ]?:?\*\*:?[ ]"
+    rf"(?:(?:[ ][\w'(!),\x80-\xff-]{{1,20}}+){{0,7}}?:?[ ]{_VERB}[ ](?:now[ ]|set[ ]to[ ])?"
+    r"|[ ]?:?\*\*:?[ ]"
     r"|(?:[ ][\w'(!),-]{1,20}+){1,4}:[ ]|[ *`\w]{0,16}+\|[ ]{0,8})"
 )
 """Between a name and its value: some words and a verb or a colon, or the border of two cells."""
