@@ -20,7 +20,8 @@ from sapwood import (
 from sapwood.events import AgentStarted, MarkSet, Recorded
 
 READS = set(
-    "state request budget events follow watch replay diff mail opened do ask turn run_command".split()
+    "state request budget events follow watch replay diff mail opened do ask turn "
+    "run_command".split()
 )
 ADA = Actor("human", "ada")
 

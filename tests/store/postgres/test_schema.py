@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -13,6 +14,9 @@ from sapwood.core.log_values import AgentSummary, Cursor, LogError
 from sapwood.store.postgres import PostgresLog, schema
 from tests.store.contract import append, commit_of, prompt_event, take
 from tests.store.postgres.freeze import ADA, BOB, COMMITS, RELEASED, SNAPSHOT, SPACE
+
+if TYPE_CHECKING:
+    from sapwood.store.postgres.connections import Connection
 
 _numbers = itertools.count(1)
 _SCHEMA = """
@@ -123,6 +127,22 @@ async def test_many_may_open_an_empty_database_at_once(empty: str) -> None:
     assert found[0][0] == schema.NEWEST
 
 
+async def test_nobody_sees_a_half_made_database(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: set[int] = set()
+    run = schema._run  # pyright: ignore[reportPrivateUsage]
+
+    async def watched(connection: "Connection", number: int, name: str) -> None:
+        await run(connection, number, name)
+        seen.add(await schema.read_schema_number(empty))
+
+    monkeypatch.setattr(schema, "_run", watched)
+    await (await PostgresLog.open(empty)).close()
+    assert seen == {0}
+    assert await schema.read_schema_number(empty) == schema.NEWEST
+
+
 async def test_a_database_of_a_newer_sapwood_is_refused(empty: str) -> None:
     await (await PostgresLog.open(empty)).close()
     await execute(empty, "INSERT INTO sapwood.migrations (number, name) VALUES (99, '0099_x.sql')")
@@ -180,7 +200,7 @@ async def test_a_migration_that_fails_changes_nothing(
     monkeypatch.setattr(schema, "script", broken)
     with pytest.raises(LogError, match="division by zero"):
         await PostgresLog.open(empty)
-    assert {row["table_name"] for row in await execute(empty, _SCHEMA)} == {"migrations"}
+    assert not await execute(empty, _SCHEMA)
     monkeypatch.undo()
     await (await PostgresLog.open(empty)).close()
 

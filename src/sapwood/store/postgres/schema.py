@@ -1,7 +1,8 @@
-"""Creates and migrates the tables. Each numbered migration runs once, in its own transaction.
+"""Creates and migrates the tables. Each numbered migration runs once.
 
-A lock makes processes that open an old or empty database at the same time wait for each other.
-A released migration is never edited.
+An empty database gets all of them in one transaction, another one each in its own. A lock makes
+processes that open an old or empty database at the same time wait for each other. A released
+migration is never edited.
 """
 
 import re
@@ -77,12 +78,12 @@ async def migrate(connection: "Connection") -> None:
     _require_supported(connection)
     at = await _schema_number(connection)
     await _refuse_newer(connection, at)
-    if at < NEWEST:
+    if at == 0:
+        # In one transaction, so that no other process sees tables of an older schema meanwhile.
         async with connection.transaction():
-            await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
-            await connection.execute(_TABLE)
-        for number, name in migrations().items():
-            await _run(connection, number, name)
+            await _run_all(connection)
+    elif at < NEWEST:
+        await _run_all(connection)
 
 
 async def require_schema(connection: "Connection") -> None:
@@ -110,6 +111,14 @@ async def read_schema_number(dsn: str) -> int:
         return await _schema_number(connection)
     finally:
         await connection.close()
+
+
+async def _run_all(connection: "Connection") -> None:
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        await connection.execute(_TABLE)
+    for number, name in migrations().items():
+        await _run(connection, number, name)
 
 
 async def _run(connection: "Connection", number: int, name: str) -> None:
