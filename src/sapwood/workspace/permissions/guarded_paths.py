@@ -126,7 +126,7 @@ class PathGuards:
                 pieces = os.path.relpath(path, top).split()
                 if count > _MAX_LISTED or (len(pieces) > 1 and any(map(_is_risky, pieces))):
                     return True
-                if pieces[0].startswith("-") or why_private(path):
+                if name.startswith("-") or why_private(path):
                     return True
                 real = os.path.realpath(path) if os.path.islink(path) else path
                 if real != path and not (_is_in(real, folder.root) or real.startswith(_SYSTEM)):

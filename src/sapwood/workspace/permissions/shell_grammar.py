@@ -49,7 +49,7 @@ _FOR_ARITHMETIC = re.compile(r"\(\(([\w\s+*/%<>=!&|;,-]*)\)\)\s*;?\s*(?=do\s)", 
 _BRACES = re.compile(r"\{([\w./+-]*(?:,[\w./+-]*)+)\}", re.ASCII)
 _RANGE = re.compile(r"\{-?\d{1,6}\.\.-?\d{1,6}\}" + _END)
 _CHANGED = re.compile(
-    r"(?:(?P<default>:?-)(?P<text>[\w ./,:+-]*)|%%?[^${}`'\"\\]*|##?[^${}`'\"\\]*|"
+    r"(?:(?P<default>:-)(?P<text>[\w ./,:+-]*)|%%?[^${}`'\"\\]*|##?[^${}`'\"\\]*|"
     r"//?[^${}`'\"\\]*|:\d+(?::\d+)?|[\^]{1,2}|,{1,2})\}",
     re.ASCII,
 )
@@ -67,9 +67,12 @@ _NUMBER_OF = re.compile(r"#\w+\}|PIPESTATUS\[\d\]\}", re.ASCII)
 _ESCAPED = re.compile(r"'((?:[^'\\\n]|\\[nt\\'\"])*)'")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
+_COMMON_NAME = re.compile(r"[A-Za-z0-9_./-]+", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _PLAIN = re.compile(r"[^ \t\n;&|<>()'\"\\$`{}]+")
 _PLAIN_QUOTED = re.compile(r"[^\"\\$`]+")
+_STARTS_BLANK = frozenset(" \t\\#")
+_STARTS_REDIRECTION = frozenset("<>&0123456789")
 _META = frozenset(" \t\n;&|<>()")
 
 
@@ -453,6 +456,8 @@ class _Parser:
 
     def _redirection(self, found: list[Redirection]) -> bool:
         """Reads a redirection, if there is one here."""
+        if self._peek() not in _STARTS_REDIRECTION:
+            return False
         if (descriptor := _DESCRIPTOR.match(self._line, self._at)) is not None:
             self._at = descriptor.end()
             return True
@@ -682,6 +687,8 @@ class _Parser:
     def _blank(self) -> None:
         """Skips spaces, and a comment."""
         start = self._at
+        if self._peek() not in _STARTS_BLANK:
+            return
         if (found := _BLANK.match(self._line, self._at)) is not None:
             self._at = found.end()
         is_start = self._at == 0 or self._line[self._at - 1] in _META or self._at > start
@@ -731,6 +738,10 @@ def _plain_text(word: Word) -> str:
 
 def _require_plain_name(word: Word) -> None:
     """The name of a command has to be known, and to be no word of the shell's grammar."""
+    only = word[0] if len(word) == 1 else None
+    is_common = isinstance(only, Text) and not only.quoted and _COMMON_NAME.fullmatch(only.text)
+    if is_common and is_common[0] not in _RESERVED:
+        return
     text = "".join(part.text for part in word if isinstance(part, Text))
     plain = _plain_text(word)
     is_pattern = any(

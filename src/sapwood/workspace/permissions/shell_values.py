@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from sapwood.workspace.permissions.printed_values import (
     A_NUMBER,
-    A_REVISION,
     ANY_TEXT,
     ANY_WORDS,
     MARKS,
@@ -97,6 +96,8 @@ class Values:
 
     def variants(self, words: Sequence[Word]) -> list[tuple[Value, ...]]:
         """Each sequence of words that these can become. Raises `NotUnderstood` if too many."""
+        if all(len(word) == 1 and type(word[0]) is Text for word in words):
+            return [tuple(self._word(word, {})[0] for word in words)]
         names = {part.name for word in words for part in word if isinstance(part, Variable)}
         choices = [self._of(name) for name in names]
         if math.prod(map(len, choices)) > _MAX_VARIANTS:
@@ -118,8 +119,11 @@ class Values:
         self._bound.pop(loop.name, None)
         self._of(loop.name)
         values = self._found[loop.name] or (Value(""),)
-        are_known = len(values) <= _MAX_ROUNDS and all(
-            NOT_KNOWN.isdisjoint(value.text) and not value.is_pattern for value in values
+        is_inner = bool(self._bound)  # the rounds of nested loops would multiply
+        are_known = (
+            not is_inner
+            and len(values) <= _MAX_ROUNDS
+            and all(NOT_KNOWN.isdisjoint(value.text) and not value.is_pattern for value in values)
         )
         for each in ((value,) for value in values) if are_known else (values,):
             self._bound[loop.name] = each
@@ -173,7 +177,7 @@ class Values:
 
     def _changed(self, part: Variable, value: Value) -> Value:
         if part.is_changed:
-            return value if value.text in (A_NUMBER, A_REVISION) else Value(ANY_TEXT)
+            return Value(ANY_TEXT)
         if part.default is not None and (not value.text or set(value.text) & MARKS):
             return Value(ANY_TEXT) if value.text else Value(part.default)
         return value
@@ -205,6 +209,8 @@ class Values:
 
     def _of(self, name: str) -> tuple[Value, ...]:
         self.are_used = True
+        if name == "_":
+            raise NotUnderstood  # the shell sets it at each command
         if name in self._bound:
             return self._bound[name]
         if name not in self._assigned:
