@@ -185,7 +185,7 @@ def prefix_rule(action: ToolAction) -> PermissionRule | None:
         return None
     commands = simple_commands(action.command)
     prefix = harmless_prefix(commands[0].words) if commands and len(commands) == 1 else None
-    if prefix is None:
+    if prefix is None or not commands or not commands[0].is_known or commands[0].outputs:
         return None
     folder = "" if action.folder == "." else escape(action.folder)
     return PermissionRule("allow", action.tool, f"{command_pattern(prefix)} *", folder)
