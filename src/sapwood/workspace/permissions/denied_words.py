@@ -59,7 +59,7 @@ def mentions(pattern: str, line: str) -> bool:
 def may_be(pattern: str, command: SimpleCommand, forms: Sequence[str]) -> bool:
     """Whether a command can be the one of the pattern, by words that are not known in advance.
 
-    >>> may_be("git push *", SimpleCommand(("git", "\x00")), ["git \x00"])
+    >>> may_be("git push *", SimpleCommand(("git", "\\x00")), ["git \\x00"])
     True
     >>> may_be("rm *", SimpleCommand(("grep", "rm", "*.sh"), frozenset({2})), ["grep rm '*.sh'"])
     False
