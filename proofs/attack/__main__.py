@@ -17,6 +17,7 @@ from scripted_model import ScriptedModel
 __all__ = ["main"]
 
 _AT_ONCE = 3
+_ROOT = Path(__file__).parents[2]
 _MODULES = (approvals, bounds, escapes, files, outputs, reuse, rules, secrets, servers)
 """Each fills the list of attacks."""
 
@@ -26,6 +27,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="attack", description=__doc__)
     parser.add_argument("ids", nargs="*", help="only these, such as S1 S13")
     parser.add_argument("-k", default="", metavar="WORDS", help="only with these words")
+    parser.add_argument(
+        "--of", type=Path, default=_ROOT, metavar="FOLDER", help="attack the program of this folder"
+    )
     options = parser.parse_args()
     only = set(options.ids)
     named = [attack for attack in ATTACKS if not only or attack.id in only]
@@ -36,7 +40,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="sapwood-attack-") as place:
         folder = Path(place)
         folder.chmod(0o755)  # another user must be able to look for what is inside
-        wheel = _build(folder)
+        wheel = _build(options.of.resolve(), folder)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             tries = [
                 (attack, pool.submit(_try, attack, folder / str(number), wheel))
@@ -67,9 +71,8 @@ def _try(attack: Attack, folder: Path, wheel: Path) -> tuple[str, float]:
     return fault, time.monotonic() - began
 
 
-def _build(folder: Path) -> Path:
-    """The wheel, built and unpacked."""
-    root = Path(__file__).parents[2]
+def _build(root: Path, folder: Path) -> Path:
+    """The wheel of a working copy, built and unpacked."""
     wheels, target = folder / "wheels", folder / "program"
     build = ["uv", "build", "--quiet", "--wheel", "--no-build-isolation", "--out-dir", str(wheels)]
     subprocess.run([*build, str(root)], check=True)

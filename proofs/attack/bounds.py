@@ -193,32 +193,6 @@ def _is_clear(text: str, file: str) -> None:
     held(file in text, f"the file is not named: {text[-300:]}")
 
 
-@attack("X18", "import a transcript in which one row has thousands of children")
-def many_children(victim: Victim) -> None:
-    few, many = (_import_cpu(victim, children) for children in (500, 2_000))
-    held(many < 6 * few, f"{few:.1f} s for 500 children, {many:.1f} s for 2,000")
-
-
-def _import_cpu(victim: Victim, children: int) -> float:
-    rows = [_row("user", "root", None), _row("assistant", "reply", "root")]
-    rows += [_row("user", f"child-{number}", "reply") for number in range(children)]
-    file = victim.home / f"session-{children}.jsonl"
-    lines = (json.dumps({**row, "sessionId": f"s{children}"}) for row in rows)
-    file.write_text("\n".join(lines), encoding="utf-8")
-    ended = victim.run("import", str(file))
-    held(ended.code == 0, ended.text[-300:])
-    return ended.cpu
-
-
-def _row(kind: str, uuid: str, parent: str | None) -> dict[str, object]:
-    content = [{"type": "text", "text": "Hello."}]
-    message: dict[str, object] = {"role": kind, "id": f"m-{uuid}", "content": content}
-    if kind == "assistant":
-        message |= {"model": "claude-x", "stop_reason": "end_turn"}
-    at = "2026-01-01T00:00:00Z"
-    return {"type": kind, "uuid": uuid, "parentUuid": parent, "timestamp": at, "message": message}
-
-
 @attack("X20", "read what the program leaves behind, as another user")
 def modes_of_files(victim: Victim) -> None:
     (victim.project / "notes.txt").write_text("one", encoding="utf-8")

@@ -31,7 +31,7 @@ def _run(
 
 def _passes_denial(victim: Victim, *forms: str) -> None:
     """Tries to run `touch proof-N`, which a rule denies, in these forms."""
-    (victim.project / "notes.txt").write_text("a\n")
+    (victim.project / "notes.txt").write_text(f"touch proof-{len(forms) - 1}\n")
     calls = [
         ("shell", {"command": form.replace("TOUCH", f"touch proof-{number}")})
         for number, form in enumerate(forms)
