@@ -46,7 +46,7 @@ def find_broken_tokens(searched: Searched) -> Iterator[Span]:
             run = _end_of_run(text, place)
             gap = _BREAK.match(text, run)
         if gap is not None and _is_broken(text, place, run - len(start), gap):
-            done, span = _continued(text, place)
+            done, span = _continued(text, place, gap)
             if span is not None:
                 yield span
 
@@ -86,12 +86,11 @@ def _is_broken(text: str, place: int, last: int, gap: re.Match[str]) -> bool:
     return _end_of_run(text, gap.end()) - gap.end() >= _LONG_WORD
 
 
-def _continued(text: str, position: int) -> tuple[int, Span | None]:
-    """Where the search goes on, and the token that begins here if it continues after a break."""
-    first_end = end = _end_of_run(text, position)
+def _continued(text: str, position: int, gap: re.Match[str] | None) -> tuple[int, Span | None]:
+    """Where the search goes on, and the token that begins here if it continues after the gap."""
+    first_end = end = gap.start() if gap else position
     joined = text[position:end]
     for _ in range(_MOST_LINES):
-        gap = _BREAK.match(text, end)
         if gap is None:
             break
         last = _end_of_run(text, gap.end())
@@ -99,6 +98,7 @@ def _continued(text: str, position: int) -> tuple[int, Span | None]:
         if piece.startswith(_STARTS) or not _continues(joined, piece):
             break
         joined, end = joined + piece, last
+        gap = _BREAK.match(text, end)
     if end == first_end or len(joined) < _SHORTEST_TOKEN or not token_length(joined):
         return first_end, None
     return end, Span(position, end, kind_of_token(joined))

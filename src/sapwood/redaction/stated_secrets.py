@@ -54,7 +54,12 @@ _AFTER_NAME_ENDS = (
     *("now ", "set to ", "* ", ": "),
 )
 """How a sentence ends that names a value in one line."""
-_USED = re.compile(r"(?:use|using|with)[ ](?:the[ ])?(?:token|api key)[ ]$", re.ASCII)
+_USED = tuple(
+    f"{verb} {the}{name} "
+    for verb in ("use", "using", "with")
+    for the in ("", "the ")
+    for name in ("token", "api key")
+)
 _REST_OF_TOKEN = re.compile(r"[\w+/=.~-]*+", re.ASCII)
 _NAMED_LENGTH = 100
 _BEFORE_VALUE = " \t\n|:\\\"'`"
@@ -177,7 +182,7 @@ def _random_words(searched: Searched) -> Iterator[Span]:
 
 def _is_named(before: str) -> bool:
     """Whether the text before a word ends with the name of a secret and a sentence such as `is`."""
-    if before.endswith(("token ", "api key ")) and _USED.search(before):
+    if before.endswith(_USED):
         return True
     may_be = (
         before.rstrip("\"'`").endswith(_AFTER_NAME_ENDS)
