@@ -105,7 +105,6 @@ def main(argv: list[str]) -> int:
         f"(at most {MOST_CPU}), {found.events:.0f} events (at most 0) and "
         f"{found.bytes / 1e3:.1f} kB (at most {MOST_BYTES / 1e3:.0f})"
     )
-    figure("stream: bytes", found.bytes)
     figure("stream: events", found.events)
     return int(found.cpu > MOST_CPU * slack or found.events > 0 or found.bytes > MOST_BYTES * slack)
 

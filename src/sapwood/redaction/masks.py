@@ -23,7 +23,7 @@ _KINDS = "|".join(
     sorted({*_VAGUE_KINDS, *PLACE_KINDS, *TOKEN_KINDS, KNOWN_KEY, PRIVATE_KEY, ENCODED_SECRET})
 )
 _TAIL = re.compile(r"[\w=+/.~-]{4}", re.ASCII)
-_FILLER = re.compile(r"(\w)\1{15}$")
+_FILLER = re.compile(r"(?:[A-Za-z0-9]{1,10}[-_]){0,3}(\w)\1{15,}", re.ASCII)
 _MOST_ROUNDS = 8
 _TAIL_MIN_LENGTH = 20
 """A mask shows the last four characters only of secrets of this length or longer."""
@@ -44,8 +44,9 @@ def find_secrets(text: str, known: Sequence[str] = ()) -> list[Secret]:
 
 
 def _is_filler(text: str, span: Span) -> bool:
-    """Whether a token is an example that ends with one character many times: `sk-xxxxxxxx…`."""
-    return span.kind != KNOWN_KEY and bool(_FILLER.search(text, span.start, span.end))
+    """Whether a token is an example, one character many times after its prefix: `sk-xxxxxxxx…`."""
+    is_certain = span.kind in (KNOWN_KEY, PRIVATE_KEY)
+    return not is_certain and bool(_FILLER.fullmatch(text, span.start, span.end))
 
 
 def mask_secrets(

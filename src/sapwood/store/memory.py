@@ -280,7 +280,7 @@ class MemoryLog:
                 yield words
             if self._closed:
                 return
-            if len(stream) == after:
+            if len(stream) <= after:
                 await changed.wait()
 
     async def tail(self, space: Space, after: Cursor | None = None) -> AsyncIterator[TailedEvent]:
