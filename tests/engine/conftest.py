@@ -26,8 +26,9 @@ from tests.engine.backends import (
 from tests.engine.drive_journal import DriveJournal
 
 _numbers = itertools.count(1)
-_DBOS = ["sqlite", "postgres"]
-_DURABLE = [*_DBOS, "process-sqlite", "process-postgres"]
+# The check of a change has what most people run: a process on SQLite, workers on PostgreSQL.
+_DBOS = [pytest.param("sqlite", marks=pytest.mark.night), "postgres"]
+_DURABLE = [*_DBOS, "process-sqlite", pytest.param("process-postgres", marks=pytest.mark.night)]
 _TEMPORAL = pytest.param("temporal", marks=pytest.mark.night)
 
 OpenEngine = Callable[..., Engine]

@@ -1,5 +1,6 @@
 """Deletes what DBOS has of an agent: the inputs of its drives."""
 
+import sqlalchemy as sa
 from dbos import DBOSClient, DBOSPortableJSONSerializer
 
 from sapwood.core.ids import AgentId, Space
@@ -19,6 +20,9 @@ def erase_workflows(address: str, space: Space, agent: AgentId) -> None:
     quiet_dbos_logging()
     system = find_system_database(address)
     if system is None:
+        return
+    if not sa.inspect(system.sql).has_table("workflow_status", schema=system.schema):
+        system.sql.dispose()  # only processes without DBOS have used it
         return
     client = DBOSClient(
         system_database_engine=system.sql,
