@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import stat
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -146,3 +147,16 @@ async def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert set(modes(tmp_path).values()) == {0o600}
     await log.close()
     assert modes(tmp_path) == {"log.db": 0o600}
+
+
+def test_a_file_that_another_process_is_writing_is_switched_after_it(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    ending = threading.Timer(0.2, other.execute, ["COMMIT"])
+    ending.start()
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as connection:
+        schema.prepare(connection, path)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    ending.join()
+    other.close()

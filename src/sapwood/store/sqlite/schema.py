@@ -5,6 +5,7 @@ changed.
 """
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -22,6 +23,7 @@ APPLICATION = 0x53617077
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 _OLDEST_SQLITE = (3, 37, 0)
+_SWITCHES, _SWITCH_PAUSE = 100, 0.02
 
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
@@ -36,11 +38,24 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
             "Nothing was changed. Use a newer Python."
         )
     require_ours(connection, path)
-    (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
-    if mode != "wal":
-        connection.execute("PRAGMA journal_mode = WAL")
+    _switch_to_wal(connection)
     if _schema(connection) < NEWEST:
         _migrate(connection, path)
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Switches the file to WAL mode. SQLite does not wait if another process does so just now."""
+    for _ in range(_SWITCHES):
+        (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+        if mode == "wal":
+            return
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            time.sleep(_SWITCH_PAUSE)
+    connection.execute("PRAGMA journal_mode = WAL")
 
 
 def read_schema_number(path: Path) -> int:
