@@ -50,7 +50,7 @@ RequireModel = Callable[[str, Config, Mapping[str, str]], None]
 _SECONDS = 5.0
 _EXTRA = re.compile(r"([A-Za-z0-9._-]+)[^;]*;.*extra == ['\"]([^'\"]+)['\"]")
 _USES = {
-    "engine": "turns that survive crashes, and workers",
+    "engine": "workers",
     "mcp": "tools of MCP servers",
     "otel": "spans for OpenTelemetry",
     "postgres": "conversations in PostgreSQL",
