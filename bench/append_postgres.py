@@ -30,8 +30,6 @@ from sapwood.core.log_values import Commit
 from sapwood.store.postgres import PostgresLog
 from sapwood.store.postgres.schema import migrations, script
 
-__all__ = ["WRITERS", "Crowd", "measure_crowd", "measure_postgres"]
-
 WRITERS = 32
 PAUSE = 0.003
 Session: TypeAlias = "asyncpg.Connection[asyncpg.Record]"

@@ -24,8 +24,6 @@ from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt
 from sapwood.store.sqlite import SqliteLog
 from sapwood.store.sqlite.commit_rows import rows_of
 
-__all__ = ["EVENTS", "Figures", "commit_of_turn", "measure_sqlite"]
-
 EVENTS = 8
 SPACE = Space("bench")
 WARM_UP = 50

@@ -13,8 +13,6 @@ from sapwood.core.ids import Passage
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.providers.claude_code.program import project_folder
 
-__all__ = ["claude_figures"]
-
 LIVE_MS = 2_000.0
 AT_REST_CPU_MS = 150.0
 TURNS = 6

@@ -13,8 +13,6 @@ from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.providers.codex import CodexProvider
 from sapwood.runtime.agent_provider import ProviderOptions
 
-__all__ = ["codex_figures"]
-
 LIVE_MS = 100.0
 AT_REST_CPU_MS = 150.0
 TURNS = 6

@@ -2,8 +2,6 @@
 
 from msgspec import Struct
 
-__all__ = ["Figure"]
-
 
 class Figure(Struct, frozen=True):
     """A median and its limit; a figure without a limit is shown only."""

@@ -5,8 +5,6 @@ import time
 
 import asyncpg
 
-__all__ = ["bare_notify"]
-
 PAUSE = 0.01
 _TABLE = "CREATE TABLE IF NOT EXISTS public.notices (number serial PRIMARY KEY, body text NOT NULL)"
 _WRITE = """

@@ -9,8 +9,6 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-__all__ = ["own_database"]
-
 _numbers = itertools.count(1)
 
 

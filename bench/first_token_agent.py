@@ -21,8 +21,6 @@ from sapwood.engine.dbos import DbosEngine
 from sapwood.models import Models
 from sapwood.testing import NoTools
 
-__all__ = ["RunningAgent", "running_agent"]
-
 
 class RunningAgent:
     """An agent and the engine that runs it."""

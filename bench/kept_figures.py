@@ -12,8 +12,6 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-__all__ = ["KEPT", "MOST_WORSE", "Figure", "figure", "keep", "read_kept", "taken", "worse"]
-
 KEPT = Path(__file__).with_name("kept.json")
 MOST_WORSE = 0.15
 """By how much a figure may be worse than the kept one. Two runs of one version differ by less."""

@@ -9,8 +9,6 @@ import statistics
 import sys
 from collections.abc import Mapping, Sequence
 
-__all__ = ["USUAL_START_MS", "cpu_ms", "python_start_ms", "slowness_by"]
-
 USUAL_START_MS = 12.0
 """The processor time of a start of Python on the machine that the limits were set for."""
 

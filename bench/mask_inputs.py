@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from random import Random
 
-__all__ = ["MEGABYTE", "worst_inputs"]
-
 MEGABYTE = 1_000_000
 _PRIVATE = "PRIV" + "ATE KEY-----"
 _REPEATED = {

@@ -1,7 +1,5 @@
 """Texts without a secret that speak of secrets: code, SQL, documentation, logs. None is masked."""
 
-__all__ = ["ORDINARY"]
-
 ORDINARY = (
     "if password == other.password:",
     "SELECT id FROM users WHERE name = :name AND password = :password",

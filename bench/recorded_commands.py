@@ -23,8 +23,6 @@ from sapwood.sources import read_session
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.places import Place
 
-__all__ = ["RecordedCommand", "needs_of", "recorded_commands"]
-
 _ON_FILES = frozenset(
     "[ awk base64 basename bat black bundle cargo cat cc cd chmod cmake cmp comm cp ctest cut "
     "date df diff dirname do done du echo egrep else env eslint exit export false fd fi file "

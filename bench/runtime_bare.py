@@ -17,8 +17,6 @@ from sqlalchemy import event
 from sapwood.engine.dbos.dbos_logging import quiet_dbos_logging
 from sapwood.engine.dbos.system_database import SystemDatabase, open_system_database
 
-__all__ = ["BareWorkflows", "all_recorded", "bare_workflows"]
-
 _IN_FLIGHT = "('ENQUEUED', 'PENDING')"
 
 

@@ -24,17 +24,6 @@ from sapwood.engine.process_engine import ProcessEngine
 from sapwood.engine.temporal import TemporalEngine
 from sapwood.runtime.scheduler import Engine
 
-__all__ = [
-    "Delay",
-    "EngineKind",
-    "Waiting",
-    "dbos",
-    "measure_delay",
-    "measure_waiting",
-    "process",
-    "temporal",
-]
-
 _SPACE = Space("bench")
 _TICKS = os.sysconf("SC_CLK_TCK")
 

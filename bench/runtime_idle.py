@@ -20,8 +20,6 @@ from sapwood.engine.dbos import DbosEngine
 from sapwood.engine.dbos.system_database import SystemDatabase, open_system_database
 from scripted_model import ScriptedModel
 
-__all__ = ["Idle", "measure_idle"]
-
 TALKING = 100
 _MODEL = "den:oak"
 _AT_ONCE = 500

@@ -18,8 +18,6 @@ from sapwood.core.ids import AgentId, TurnRef
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.tags import Tags
 
-__all__ = ["PER_OWNER", "SPACE", "agent_of", "copy_agents", "owner_of"]
-
 SPACE = "scale"
 PER_OWNER = 10
 _BATCH = 5_000

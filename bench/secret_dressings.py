@@ -8,8 +8,6 @@ from urllib.parse import quote, unquote
 from bench.secret_forms import Sample
 from sapwood.redaction import mask_secrets
 
-__all__ = ["DRESSINGS", "is_masked"]
-
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _NUMBER = re.compile(r"^ *\d+\t", re.MULTILINE)
 _VISIBLE = 12

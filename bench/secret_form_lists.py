@@ -1,7 +1,5 @@
 """Lists of forms of secrets, in the notation of `secret_forms`."""
 
-__all__ = ["CONTEXTS", "TOKENS"]
-
 _UUID = "{H8}-{H4}-4{H3}-a{H3}-{H12}"
 
 TOKENS = (

@@ -17,8 +17,6 @@ from msgspec import Struct
 from bench.secret_form_lists import CONTEXTS, TOKENS
 from bench.secret_forms_seen import SEEN
 
-__all__ = ["Sample", "samples", "tuned_forms"]
-
 _LETTERS = {
     "A": string.ascii_letters + string.digits,
     "H": "0123456789abcdef",

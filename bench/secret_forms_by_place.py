@@ -5,8 +5,6 @@ The list was written before the rules that it made necessary. It is in the notat
 without width into it, and `⟨wrapped:…⟩` breaks it over two lines.
 """
 
-__all__ = ["BY_PLACE"]
-
 _OPTIONS = (
     "redis-cli -h cache.internal -a «{P}» ping",
     "redis-cli -u redis://cache.internal -a '«{A32}»' INFO",

@@ -6,8 +6,6 @@ alone, 63 % were masked. Do not tune the rules on these: a form whose miss was l
 `secret_forms_seen`.
 """
 
-__all__ = ["HELD_OUT"]
-
 _FORMS = (
     "MUX_TOKEN_SECRET=«{B75}»",
     "export NOVU_SECRET_KEY=«{H32}»",

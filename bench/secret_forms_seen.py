@@ -3,8 +3,6 @@
 They count among the tuned forms since then.
 """
 
-__all__ = ["SEEN"]
-
 _FORMS = (
     'private static final String API_TOKEN = "«{A40}»";',
     'const apiSecret = process.argv[2] || "«{A36}»";',

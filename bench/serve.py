@@ -24,8 +24,6 @@ from bench import QUICK_CLOCK_SLACK
 from bench.serve_guards import measure_guards
 from bench.served import ServedProcess
 
-__all__ = ["main"]
-
 _MOST_OVERHEAD = 3.0
 _MOST_LAG = 0.5
 _RATE = 200

@@ -23,8 +23,6 @@ from sapwood.server.access.request_limits import RequestLimits, SharedCounts
 from sapwood.store.postgres import PostgresLog
 from tools.postgres import dsn_or_throwaway
 
-__all__ = ["measure_guards"]
-
 _MOST_GUARD = 0.3
 _MOST_WALL = 4.0
 """Times the read without the wall: it takes three round trips instead of one."""

@@ -10,8 +10,6 @@ from types import TracebackType
 
 from sapwood.config.server_tokens import TokenStore
 
-__all__ = ["ServedProcess"]
-
 
 class ServedProcess:
     """A server over a database, by default in its folder. It runs no agents.

@@ -14,8 +14,6 @@ from pathlib import Path
 
 import sapwood
 
-__all__ = ["MODEL", "words"]
-
 MODEL = "den:oak"
 _PROMPT = 400
 _WORDS = "the of a to in is you that it he was for on are as with his they be at one have this from"

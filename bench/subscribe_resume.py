@@ -13,8 +13,6 @@ from sapwood.core.ids import Space
 from sapwood.core.log_values import Cursor, TailedEvent
 from sapwood.store.postgres import PostgresLog
 
-__all__ = ["FEW", "Resume", "measure_resume"]
-
 FEW = 1_000
 _EVENTS_OF_AGENT = 3
 _ROUNDS, _LEFT = 40, 500

@@ -13,8 +13,6 @@ from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt, VersionConflict
 from sapwood.store.postgres import PostgresLog
 
-__all__ = ["PROCESSES", "SPACE", "WRITERS", "Acknowledged", "run_writers", "write_one"]
-
 PROCESSES, WRITERS = 4, 16
 SPACE = Space("bench")
 SHARED = 4

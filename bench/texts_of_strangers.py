@@ -13,8 +13,6 @@ from pathlib import Path
 
 from bench.secret_forms import Sample
 
-__all__ = ["ordinary_of_strangers", "secrets_of_strangers"]
-
 _FOLDER = Path(__file__).parent
 
 

@@ -13,8 +13,6 @@ from bench.corpora import KINDS, Message, read
 from sapwood.tokens.counters import ExactCounter
 from sapwood.tokens.text_shapes import FEATURES, classes_of, features_of, shapes_of
 
-__all__ = ["SEEN", "fit", "main"]
-
 SEEN = (
     "o200k_base",
     "cl100k_base",

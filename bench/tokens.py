@@ -18,8 +18,6 @@ from bench.kept_figures import figure
 from sapwood.core.token_count import Calibration, Counter
 from sapwood.tokens import Chars4Counter, ExactCounter, FeatureCounter, counter_for
 
-__all__ = ["main"]
-
 LIMIT = 8.0
 DEFAULT = "features, calibrated"
 COUNTERS = ("chars4", "chars4, calibrated", "features", DEFAULT, "exact")

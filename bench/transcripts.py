@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["write_claude", "write_codex"]
-
 _ROOT = Path(__file__).parents[1]
 _CWD = "/srv/wood"
 _USAGE = {

@@ -22,8 +22,6 @@ from sapwood import Agent, Recorded, open
 from scripted_model import ScriptedModel
 from tools.postgres import dsn_or_throwaway
 
-__all__ = ["main"]
-
 LIMIT = 1.0
 """Seconds that half of the prompts may take at most; an idle machine takes a fifth of it."""
 _SPACES = 5

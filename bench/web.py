@@ -19,8 +19,6 @@ from bench import QUICK_CLOCK_SLACK
 from bench.kept_figures import figure
 from bench.served import ServedProcess
 
-__all__ = ["main"]
-
 Scrolled = tuple[list[float], float]
 """The sorted times between frames, and the mean work for a frame, in milliseconds."""
 

@@ -19,8 +19,6 @@ from sapwood.analysis.session import Session
 from sapwood.sources import read_session
 from sapwood.tokens import FeatureCounter
 
-__all__ = ["LIMITS", "BorderScore", "LabelledChapters", "main", "read_chapters", "score_of"]
-
 FOLDER = Path(__file__).parent / "sessions"
 _FEWEST_WINDOW = 2
 

@@ -17,8 +17,6 @@ from sapwood.analysis.session import Session
 from sapwood.core.content import Text
 from sapwood.core.turn import Reply, Result, Turn
 
-__all__ = ["keyword_ledger"]
-
 _PATH = re.compile(r"[\w./-]*\w\.(?:[a-z]{1,5})\b")
 _COMMAND = re.compile(r'"(?:command|cmd)": ?"((?:[^"\\]|\\.)*)"')
 _FAILED = re.compile(r"error|fail", re.I)

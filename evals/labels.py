@@ -9,8 +9,6 @@ from msgspec import Struct
 from sapwood.analysis.session import Session
 from sapwood.sources import read_session
 
-__all__ = ["SETS", "LabelledSession", "Labels", "SessionSet", "read_set"]
-
 FOLDER = Path(__file__).parent / "sessions"
 SessionSet = Literal["tuned", "held_out"]
 SETS: tuple[SessionSet, ...] = ("tuned", "held_out")

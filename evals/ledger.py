@@ -16,8 +16,6 @@ from evals.scores import Score, compare, match_labels
 from sapwood.analysis.ledger import Ledger, ledger_of
 from sapwood.analysis.session import Session
 
-__all__ = ["Scores", "main", "scores_of"]
-
 FILES_LIMIT = 0.98
 DECISIONS = (0.80, 0.70)
 QUESTIONS = (0.60, 0.50)

@@ -14,15 +14,6 @@ from msgspec import Struct
 from sapwood.analysis.session import Session
 from sapwood.sources import read_session
 
-__all__ = [
-    "QUOTED_SETS",
-    "QuotedLabel",
-    "QuotedLabels",
-    "QuotedSession",
-    "QuotedSet",
-    "read_quoted",
-]
-
 FOLDER = Path(__file__).parent / "sessions"
 QuotedSet = Literal["strangers", "quoted_tuned", "quoted_held_out"]
 QUOTED_SETS: tuple[QuotedSet, ...] = ("strangers", "quoted_tuned", "quoted_held_out")

@@ -9,8 +9,6 @@ from evals.scores import Score
 from sapwood.analysis.ledger import Ledger, ledger_of
 from sapwood.analysis.session import Session
 
-__all__ = ["TITLES", "is_short", "print_quoted", "quoted_total"]
-
 FILES_F1 = 0.95
 FAILING_MADE_UP = 1
 DECISIONS = (0.80, 0.70)

@@ -15,8 +15,6 @@ from evals.scores import Score, compare
 from sapwood.analysis.ledger import Decision, Failing, Files, Ledger, Question
 from sapwood.core.content import Text
 
-__all__ = ["QuotedScores", "found_of", "quoted_scores"]
-
 _WORD = re.compile(r"[^\W_][\w.:/+%-]*")
 _SAME = 0.7
 _MIN_SHARED = 3

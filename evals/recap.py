@@ -18,8 +18,6 @@ from sapwood.analysis.language.word_stems import content_words
 from sapwood.analysis.session import Session
 from sapwood.tokens import FeatureCounter
 
-__all__ = ["BUDGET", "LIMIT", "facts_of", "main", "survivors", "with_prompt"]
-
 BUDGET = 2_000
 LIMIT = 0.95
 QUOTED_LIMIT = 0.80

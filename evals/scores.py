@@ -8,8 +8,6 @@ from msgspec import Struct
 
 from evals.labels import SentenceLabel
 
-__all__ = ["Score", "compare", "match_labels"]
-
 _PARENTHESES = re.compile(r"\([^()]*\)")
 _WORD = re.compile(r"[a-z0-9][a-z0-9_./%-]*")
 _SAME_MEANING = 0.6

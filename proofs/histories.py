@@ -60,8 +60,6 @@ from sapwood.core.state import State
 from sapwood.core.view.request import digest
 from sapwood.testing.world import World
 
-__all__ = ["MODEL", "OPERATIONS", "Operation", "Step", "histories", "next_steps"]
-
 MODEL = Actor("model", "scripted")
 
 Operation = tuple[int, int, int]

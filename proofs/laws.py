@@ -75,8 +75,6 @@ from sapwood.core.view import Message, check, view
 from sapwood.core.view.request import digest
 from sapwood.testing.world import CharacterCounter, World
 
-__all__ = ["Violation", "run_history"]
-
 Messages = tuple[Message, ...]
 CONTEXT_COMMANDS = (Clear, KeepLast, Rewind, Compact, FinishRevert)
 ENDS = (CompleteTurn, InterruptTurn, FailTurn, RecordTurn)

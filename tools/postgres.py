@@ -25,16 +25,6 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-__all__ = [
-    "VARIABLE",
-    "Cluster",
-    "PostgresUnavailable",
-    "cluster",
-    "dsn_or_throwaway",
-    "dying_with_us",
-    "throwaway",
-]
-
 VARIABLE = "SAPWOOD_TEST_POSTGRES"
 
 _DEBIAN = Path("/usr/lib/postgresql")

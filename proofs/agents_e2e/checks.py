@@ -2,8 +2,6 @@
 
 import sys
 
-__all__ = ["Checks"]
-
 
 class Checks:
     """The checks of one proof."""

@@ -6,8 +6,6 @@ from typing import Any
 from proofs.agents_e2e.home import Home
 from proofs.agents_e2e.lines import Talker
 
-__all__ = ["Claude"]
-
 _TOOLS = "Bash,Write,Read,Task,mcp__plugin_sapwood_sapwood__context"
 
 

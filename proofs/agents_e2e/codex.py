@@ -6,8 +6,6 @@ from proofs.agents_e2e.environment import ProofError
 from proofs.agents_e2e.home import Home
 from proofs.agents_e2e.lines import Talker
 
-__all__ = ["Codex"]
-
 
 class Codex(Talker):
     """A running app server."""

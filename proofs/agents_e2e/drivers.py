@@ -8,8 +8,6 @@ from proofs.agents_e2e.environment import ProofError
 from proofs.agents_e2e.home import Home
 from proofs.agents_e2e.terminal import status_line_shows
 
-__all__ = ["ClaudeDriver", "CodexDriver"]
-
 
 def _call(name: str, **args: object) -> str:
     return f"[[tool: {name} {json.dumps(args)}]]"

@@ -10,8 +10,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["ProofError", "find_programs"]
-
 _HERE = Path(__file__).resolve().parent
 _ENVIRONMENT = _HERE / ".venv"
 _REQUIREMENTS = _HERE / "requirements.txt"

@@ -11,8 +11,6 @@ from sapwood.context_actions.archive_files import read_archives
 from sapwood.journal import JournalEntry, read_entries
 from scripted_model import ScriptedModel
 
-__all__ = ["Home"]
-
 _REPOSITORY = Path(__file__).resolve().parents[2]
 _SECONDS = 60
 

@@ -11,8 +11,6 @@ from proofs.agents_e2e.home import Home
 from proofs.agents_e2e.model import Seen, Sent
 from scripted_model import ModelRequest, ScriptedModel
 
-__all__ = ["answer_as_judge", "check_judge"]
-
 _TASK = "You judge a record of an agent's work."
 _KEPT = "Atlas tiles are used instead of vectors."
 _DROPPED = "Let's go with the small office."

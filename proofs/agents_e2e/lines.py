@@ -10,8 +10,6 @@ from typing import Any, Self
 
 from proofs.agents_e2e.environment import ProofError
 
-__all__ = ["Talker"]
-
 _SECONDS = 60.0
 
 

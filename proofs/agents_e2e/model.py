@@ -6,8 +6,6 @@ from typing import Any, cast
 
 from scripted_model import ScriptedModel
 
-__all__ = ["Seen", "Sent"]
-
 
 class Sent:
     """One request."""

@@ -10,8 +10,6 @@ import sys
 
 from proofs.agents_e2e.environment import ProofError
 
-__all__ = ["enter_namespace", "reaches_outside"]
-
 _INSIDE = "SAPWOOD_PROOF_INSIDE"
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
 

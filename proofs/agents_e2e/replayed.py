@@ -12,8 +12,6 @@ from sapwood.core.view.request import MessagePart, SignedSummary, ToolResult
 from sapwood.sources.claude.sent_requests import rebuild_request, sent_requests
 from sapwood.sources.source_programs import imported_agent_id
 
-__all__ = ["check_replay"]
-
 
 def check_replay(home: Home, seen: Seen, checks: Checks) -> None:
     """Every request in the transcripts of Claude Code is one that the model got, word for word."""

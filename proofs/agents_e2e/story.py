@@ -10,8 +10,6 @@ from proofs.agents_e2e.judged import check_judge
 from proofs.agents_e2e.model import Seen
 from proofs.agents_e2e.replayed import check_replay
 
-__all__ = ["Driver", "run_story"]
-
 RESUMPTION = "## Session Resumption"
 NOTE = "Herons are counted in March only"
 GOAL = "Finish the atlas of nests"

@@ -14,8 +14,6 @@ from typing import Any
 
 from proofs.agents_e2e.home import Home
 
-__all__ = ["answer_first_questions", "status_line_shows"]
-
 _SEQUENCE = re.compile(rb"\x1b\[[0-9;?]*[a-zA-Z]")
 _SECONDS = 30.0
 _ROWS, _COLUMNS = 40, 160

@@ -14,8 +14,6 @@ from proofs.attack.registry import ATTACKS, Attack, Broken
 from proofs.attack.victim import Victim
 from scripted_model import ScriptedModel
 
-__all__ = ["main"]
-
 _AT_ONCE = 3
 _ROOT = Path(__file__).parents[2]
 _MODULES = (approvals, bounds, escapes, files, outputs, reuse, rules, secrets, servers)

@@ -9,8 +9,6 @@ from proofs.attack.registry import attack, held
 from proofs.attack.victim import Ended, Victim, script
 from proofs.tui_tmux.terminal import Terminal
 
-__all__: list[str] = []
-
 _HIDERS = {
     "an operating system command": "\x1b]",
     "a private message": "\x1b^",

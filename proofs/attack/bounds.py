@@ -15,8 +15,6 @@ from proofs.attack.registry import attack, held
 from proofs.attack.victim import Ended, Victim
 from scripted_model import ModelRequest, ReplyLike, call
 
-__all__: list[str] = []
-
 _LATE = 10.0
 """Seconds that a run may take longer than its timeout and a harmless run together."""
 _CPU = 8.0

@@ -12,8 +12,6 @@ from pathlib import Path
 from proofs.attack.registry import held
 from proofs.attack.victim import NOBODY, Victim, script
 
-__all__ = ["Escape", "EscapeWorld", "other_user"]
-
 _WHO = ("-c", "user.name=P", "-c", "user.email=p@example.com", "-c", "safe.directory=*")
 _MISSING = b"missing"
 _LOCAL = ("-c", "protocol.file.allow=always")

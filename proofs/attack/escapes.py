@@ -9,8 +9,6 @@ from proofs.attack.escape_world import Escape, EscapeWorld, other_user
 from proofs.attack.registry import attack, held
 from proofs.attack.victim import Victim, script
 
-__all__: list[str] = []
-
 _KEY = "cat {home}/.ssh/id_ed25519; echo KEY >> {home}/.ssh/authorized_keys"
 
 

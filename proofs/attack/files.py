@@ -10,8 +10,6 @@ from pathlib import Path
 from proofs.attack.registry import attack, held
 from proofs.attack.victim import Victim
 
-__all__: list[str] = []
-
 
 def _git(folder: Path, *args: str) -> None:
     identity = ["-c", "user.name=T", "-c", "user.email=t@example.org"]

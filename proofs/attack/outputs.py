@@ -7,8 +7,6 @@ from pathlib import Path
 from proofs.attack.registry import attack, held
 from proofs.attack.victim import Victim
 
-__all__: list[str] = []
-
 _EVIL = "\x1b]0;evil\x07\x1b[2J\x9b31m\u202eevil\u2066\x08\r"
 _RAW = {
     "ESC ]": b"\x1b]0;evil",

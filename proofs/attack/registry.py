@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from proofs.attack.victim import Victim
 
-__all__ = ["ATTACKS", "Attack", "Broken", "attack", "held"]
-
 
 class Broken(AssertionError):
     """An attack succeeded."""

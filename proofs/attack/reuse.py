@@ -6,8 +6,6 @@ import sys
 from proofs.attack.registry import attack, held
 from proofs.attack.victim import Victim
 
-__all__: list[str] = []
-
 _PROGRAM = """
 import asyncio, json, sapwood
 

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from proofs.attack.registry import attack, held
 from proofs.attack.victim import Ended, Victim
 
-__all__: list[str] = []
-
 _SECRET = "PRIVATE-TEXT-OF-THE-PERSON"
 
 

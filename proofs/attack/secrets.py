@@ -10,8 +10,6 @@ from pathlib import Path
 from proofs.attack.registry import attack, held
 from proofs.attack.victim import Victim
 
-__all__: list[str] = []
-
 _TOKEN = "ghp_" + "aB3dE6gH9j" * 3 + "kL5mN7"  # the shape of a key; no key
 _ANTHROPIC = "sk-" + "ant-" + "api03-" + "Zy9xW8vU7t" * 9 + "AA"
 

@@ -13,8 +13,6 @@ from pathlib import Path
 from proofs.attack.registry import attack, held
 from proofs.attack.victim import NOBODY, Victim
 
-__all__: list[str] = []
-
 
 def _tools(victim: Victim, folder: Path, *calls: tuple[str, dict[str, object]]) -> list[str]:
     """What a new MCP server in a folder answers to calls of its tools."""

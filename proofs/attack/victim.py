@@ -15,8 +15,6 @@ from tempfile import TemporaryFile
 
 from scripted_model import ScriptedModel
 
-__all__ = ["NOBODY", "Ended", "Victim", "script"]
-
 NOBODY = 65_534
 """The user id of somebody else on the same machine."""
 

@@ -21,8 +21,6 @@ from proofs.attack_commands.corpus import (
 )
 from proofs.attack_commands.rule_sets import FIRST, RULE_SETS, TYPICAL
 
-__all__ = ["main"]
-
 
 def main() -> int:
     """Prints both counts and returns the exit code."""

@@ -22,21 +22,6 @@ from sapwood.workspace.permissions.permission_rules import PermissionRules, pars
 from sapwood.workspace.permissions.shell_commands import simple_commands
 from sapwood.workspace.tool_output import ToolError
 
-__all__ = [
-    "MAX_ASKED",
-    "Line",
-    "allowed_evasions",
-    "allowed_hostile",
-    "asked_harmless",
-    "asked_held_out",
-    "asked_without_need",
-    "evasion_lines",
-    "harmless_lines",
-    "held_out_lines",
-    "hostile_lines",
-    "verdict",
-]
-
 MAX_ASKED = 0.05
 _KEYWORDS = re.compile(r"^\s*(?:(?:do|then|if|else|time|[A-Z]+=\S+)\s+|for .*)*|\b(?:done|fi)\b")
 _FOLDER = Path(__file__).parent

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 
 from proofs.attack_commands.rule_sets import DENIALS
 
-__all__ = ["evasions"]
-
 _TEMPLATES = (
     "{}",
     "/usr/bin/{}",

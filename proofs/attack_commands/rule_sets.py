@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-__all__ = ["DENIALS", "FIRST", "HELD_OUT", "RULE_SETS", "TYPICAL"]
-
 _READERS = (
     "ls cat head tail wc cut sort uniq tr nl grep egrep rg fd find tree file stat du df diff cmp "
     "jq "

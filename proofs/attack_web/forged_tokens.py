@@ -17,8 +17,6 @@ from bench.served import ServedProcess
 from proofs.attack_web.raw_http import Target, send
 from tools.oidc_issuer.issuer_process import Issuer, NodeMissing, issuer
 
-__all__ = ["forged_tokens"]
-
 _LEEWAY = 30
 
 

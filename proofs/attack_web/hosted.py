@@ -17,8 +17,6 @@ from proofs.attack_web.raw_http import Answer, Target, send
 from sapwood.config.server_tokens import TokenScope, TokenStore
 from scripted_model import ScriptedModel
 
-__all__ = ["SECRET", "Hosted", "hosted"]
-
 SECRET = "the-heron-of-the-operator"
 _MODEL = "claude-sonnet-5-5"
 _SECONDS = 60

@@ -11,8 +11,6 @@ import sapwood
 from proofs.attack_web.raw_http import Target
 from sapwood.core.content import ToolCall
 
-__all__ = ["hostile_content", "write_hostile_conversation"]
-
 PAYLOADS = (
     "<script>hacked=1</script>",
     '<img src=x onerror="hacked=1">',

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-__all__ = ["Answer", "Target", "send"]
-
 
 class Answer(Struct, frozen=True):
     """The answer of the server; status 0 if it closed the connection without one."""

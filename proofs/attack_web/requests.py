@@ -11,8 +11,6 @@ from proofs.attack_web.routes import ROUTES, attempts, filled
 from sapwood.config.server_tokens import TokenStore
 from sapwood.core.command_table import TABLE
 
-__all__ = ["ATTACKS"]
-
 
 def _patient(target: Target, method: str, path: str, body: bytes, timeout: float = 20.0) -> Answer:
     """The answer to a request of the token for everything, after as many waits as it asks for."""

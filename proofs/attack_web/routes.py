@@ -14,8 +14,6 @@ from sapwood.server.access.rate_limit import OpenStreams
 from sapwood.server.application import PUBLIC_PATHS, Guarded, Public, SecurityHeaders, endpoints
 from sapwood.server.exchange import Endpoint
 
-__all__ = ["ROUTES", "Attempt", "attempts", "filled", "guarded_routes"]
-
 ROUTES: tuple[Endpoint, ...] = endpoints(OpenStreams(1))
 """The table of routes. `guarded_routes` finds out whether a router has others."""
 

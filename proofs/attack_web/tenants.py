@@ -20,8 +20,6 @@ from sapwood.config.serve_settings import parse_rule
 from sapwood.config.server_tokens import SCOPES
 from sapwood.server.access.oidc import spaces_of
 
-__all__ = ["TENANT_ATTACKS"]
-
 _SCRIPT_SECONDS = 2.0
 """For how long a script of the page may try to sign in."""
 

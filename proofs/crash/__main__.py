@@ -12,8 +12,6 @@ from pathlib import Path
 from proofs.crash.writer_killer import WriterKiller
 from tools.postgres import dsn_or_throwaway
 
-__all__ = ["main"]
-
 BACKENDS = ("sqlite", "postgres")
 
 

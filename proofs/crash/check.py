@@ -10,8 +10,6 @@ from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.runtime.log import Log
 
-__all__ = ["Findings", "check"]
-
 _PAGE = 5_000
 
 

@@ -8,8 +8,6 @@ from sapwood.core.events import SYSTEM, Recorded, TurnStarted
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt
 
-__all__ = ["AGENTS", "Share", "commit_of", "shares_of", "text_of"]
-
 AGENTS = tuple(AgentId(f"agent-{number}") for number in range(8))
 _SHARED = tuple(random.Random(number).randbytes(4_000).hex() for number in range(10))
 

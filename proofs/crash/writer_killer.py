@@ -11,8 +11,6 @@ from pathlib import Path
 from proofs.crash.check import Findings, check
 from sapwood.core.ids import Space
 
-__all__ = ["WriterKiller"]
-
 _BEFORE_READY = 0.1
 """The share of writers that are killed while they start."""
 

@@ -12,8 +12,6 @@ from proofs.providers_e2e.act_checks import ActChecks
 from proofs.providers_e2e.conversation import Conversation
 from proofs.providers_e2e.temporary_home import temporary_home
 
-__all__ = ["main"]
-
 PROGRAMS = ("claude-code", "codex")
 
 

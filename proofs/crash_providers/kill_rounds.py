@@ -18,8 +18,6 @@ from proofs.providers_e2e.conversation import Conversation, turn
 from proofs.providers_e2e.processes import kill_program
 from proofs.providers_e2e.sent_history import history_in, view_of, words
 
-__all__ = ["KillRounds"]
-
 _COMMANDS = (
     ("/clear 1",),
     ("/clear 2",),

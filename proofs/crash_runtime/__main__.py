@@ -14,8 +14,6 @@ from proofs.crash_runtime.engines import engine_setup
 from proofs.crash_runtime.proof import Plan, prove
 from tools.postgres import dsn_or_throwaway
 
-__all__ = ["main"]
-
 RUNS = (
     ("dbos", "postgres", 3, 5.0),
     ("dbos", "sqlite", 1, 2.0),

@@ -11,8 +11,6 @@ from proofs.crash_runtime.rounds import SCOUT, letters_in, tokens_in
 from sapwood.core.events import MailRead, MailReceived, MailSent
 from sapwood.core.ids import AgentId
 
-__all__ = ["Findings", "check"]
-
 _SHOWN = 12
 
 

@@ -14,9 +14,6 @@ from sapwood.engine.temporal import TemporalEngine
 from sapwood.runtime.scheduler import Engine
 from tools.temporal_server import address_or_throwaway
 
-__all__ = ["EngineSetup", "engine_setup"]
-
-
 _WORKER = (sys.executable, "-m", "sapwood.cli", "worker")
 _PROCESS = (sys.executable, "-m", "proofs.crash_runtime.local_worker")
 

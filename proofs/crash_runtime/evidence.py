@@ -13,17 +13,6 @@ from sapwood.core.events import Recorded, ReplyAdded, ToolFinished, TurnStarted
 from sapwood.core.ids import AgentId
 from scripted_model import LoggedRequest
 
-__all__ = [
-    "Answer",
-    "Evidence",
-    "Result",
-    "Turn",
-    "appended_in",
-    "requests_of",
-    "searches_in",
-    "turns_of",
-]
-
 _SEARCH = re.compile(r"^(\d+) .*--regexp (\S+)", re.MULTILINE)
 
 

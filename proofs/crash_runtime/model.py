@@ -8,8 +8,6 @@ from pathlib import Path
 from proofs.crash_runtime.rounds import Key, key_of
 from scripted_model import ModelRequest, Reply, ScriptedModel
 
-__all__ = ["answer_of", "scripted_team"]
-
 _LONGEST = 0.12
 """The longest delay before an answer, and the longest pause within one, in seconds."""
 

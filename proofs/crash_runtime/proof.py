@@ -19,8 +19,6 @@ from proofs.crash_runtime.workload import Workload
 from sapwood.app.connection import Connection, connect
 from scripted_model import ScriptedModel
 
-__all__ = ["Plan", "prove"]
-
 _MODEL = "team:any"
 _ENDING = 120.0
 """Seconds after the last kill within which every turn must have ended."""

@@ -11,8 +11,6 @@ from msgspec import Struct
 from scripted_model import ToolCall, call
 from scripted_model.json_values import Json, JsonObject, is_object, objects_at, text_at
 
-__all__ = ["FOUNDER", "SCOUT", "TOKEN", "Key", "Round", "key_of", "letters_in", "tokens_in"]
-
 FOUNDER, SCOUT = "oak", "elm"
 """The names of agents. Ids have no vowels, so no name is a prefix of an id."""
 

@@ -6,8 +6,6 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["Workers"]
-
 _READY = "Running the agents of"
 _BEFORE_READY = 0.15
 """The share of workers that are killed while they start."""

@@ -13,8 +13,6 @@ from sapwood.core.settings import Settings, Workspace
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
 from sapwood.runtime.scheduler import Engine
 
-__all__ = ["Workload"]
-
 _GLANCE = 0.25
 _CAP = 3_000
 """The cap of the history in tokens, small enough that windows move."""

@@ -14,8 +14,6 @@ from proofs.tui_tmux.terminal import Failed
 from scripted_model import ScriptedModel
 from tools.postgres import cluster
 
-__all__ = ["main"]
-
 
 def main(arguments: list[str]) -> int:
     """Returns 1 if a character was lost, or a turn was billed twice without a word."""

@@ -21,8 +21,6 @@ from sapwood.core.ids import AgentId
 from sapwood.runtime.clock_and_ids import command_meta
 from scripted_model import ModelRequest, Reply, ReplyLike, ScriptedModel
 
-__all__ = ["KINDS", "POSTGRES_KINDS", "Findings", "Interruptions"]
-
 _WORDS = 60
 _MODEL = "claude-sonnet-5-5"
 _KEY = "ANTHROPIC_API_KEY"

@@ -19,8 +19,6 @@ from sapwood.core.events import (
     TurnStarted,
 )
 
-__all__ = ["StoredTurn", "missing_characters", "stored_turn", "turns_of"]
-
 _ENDS = (TurnCompleted, TurnFailed, TurnInterrupted)
 
 

@@ -17,8 +17,6 @@ from proofs.agents_e2e.environment import ProofError
 from proofs.deploy.chart import CHART, rendered
 from proofs.deploy.programs import program
 
-__all__ = ["main"]
-
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 _SECONDS = 120
 

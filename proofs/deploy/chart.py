@@ -6,8 +6,6 @@ from typing import Any
 
 import yaml
 
-__all__ = ["CHART", "rendered"]
-
 CHART = Path(__file__).resolve().parents[2] / "deploy" / "helm" / "sapwood"
 _FORM = re.compile(r"[ \t]*\{\{-\s*(.*?)\s*\}\}|\{\{\s*(.*?)\s*\}\}")
 _IF = re.compile(r"[ \t]*\{\{-? if (\S+) \}\}\n(.*?)[ \t]*\{\{-? end \}\}\n?", re.DOTALL)

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from proofs.agents_e2e.environment import ProofError
 
-__all__ = ["program"]
-
 _HERE = Path(__file__).resolve().parent
 _ENVIRONMENT = _HERE / ".venv"
 _REQUIREMENTS = _HERE / "requirements.txt"

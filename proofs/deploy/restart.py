@@ -22,8 +22,6 @@ from proofs.deploy.served_site import ServedSite
 from scripted_model import ScriptedModel
 from tools.postgres import cluster
 
-__all__ = ["main"]
-
 _LONGEST_STOP = 20.0
 """Seconds within which a server must have stopped."""
 _LONGEST_GAP = 10.0

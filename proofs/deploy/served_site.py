@@ -15,8 +15,6 @@ from proofs.agents_e2e.environment import ProofError
 from proofs.deploy.programs import program
 from sapwood.server.application import PUBLIC_PATHS
 
-__all__ = ["NAME", "ServedSite", "ServerProcess"]
-
 NAME = "localhost"
 READINESS = "/readyz" if "/readyz" in tuple[str, ...](PUBLIC_PATHS) else "/healthz"
 _CADDYFILE = Path(__file__).resolve().parents[2] / "deploy" / "Caddyfile"

@@ -8,8 +8,6 @@ from proofs.e2e.checks import Checks
 from proofs.e2e.runner import SCENES, prove
 from proofs.e2e.wires import WIRES
 
-__all__ = ["main"]
-
 
 def main(arguments: list[str]) -> int:
     """Runs the proof and returns 1 if a claim does not hold."""

@@ -2,8 +2,6 @@
 
 from collections.abc import Sized
 
-__all__ = ["Checks"]
-
 _SHOWN = 600
 
 

@@ -24,8 +24,6 @@ from proofs.e2e.system_under_test import SystemUnderTest, open_system
 from proofs.e2e.wires import LIMITS
 from scripted_model import ScriptedModel
 
-__all__ = ["SCENES", "prove"]
-
 SCENES: dict[str, Callable[[SystemUnderTest], Awaitable[None]]] = {
     "turn": turn.play,
     "model_switch": model_switch.play,

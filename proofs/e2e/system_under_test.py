@@ -28,8 +28,6 @@ from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
 from sapwood.runtime.dispatch import Done
 from scripted_model import ModelRequest, ReplyLike, ScriptedModel
 
-__all__ = ["SystemUnderTest", "open_system"]
-
 LONGEST = 60.0
 """The time limit of each wait in a scene, in seconds."""
 

@@ -2,8 +2,6 @@
 
 from scripted_model import ScriptedModel
 
-__all__ = ["KEYS", "LIMITS", "SMALL", "WIRES", "base_urls"]
-
 WIRES = {
     "messages": "anthropic:claude-sonnet-5-5",
     "responses": "openai:gpt-6.1-sol",

@@ -13,8 +13,6 @@ from pathlib import Path
 from proofs.erase.proof import Findings, prove
 from tools.postgres import cluster
 
-__all__ = ["main"]
-
 STORES = ("sqlite", "postgres")
 _SHOWN = 20
 _KEY = "SAPWOOD_ENCRYPTION_KEY"

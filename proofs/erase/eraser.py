@@ -13,8 +13,6 @@ from typing import Any
 
 import sapwood
 
-__all__ = ["STEPS"]
-
 STEPS = (
     *("begin_erasure", "erase_agent", "clear_space", "erase_words"),
     *("forget_agents", "scrub", "finish_erasure"),

@@ -14,8 +14,6 @@ from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId
 from sapwood.runtime.open_agent import open_state, snapshot_of
 
-__all__ = ["MadeAgent", "SharedText", "make_history", "marker"]
-
 _LONG = 3_000
 _ACTS = (
     *("turn", "turn", "long", "shared", "fork", "fork in turn"),

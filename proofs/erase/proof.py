@@ -28,8 +28,6 @@ from sapwood.core.settings import Workspace
 from sapwood.lifecycle.erasable_log import erasable
 from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
 
-__all__ = ["Findings", "prove"]
-
 _SPACES = 6
 _WORKSPACES = 12
 """Histories with checkpoints; git takes long."""

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-__all__ = ["dump_of", "found_in_bytes", "found_in_files", "found_in_stores"]
-
 _MARKER = re.compile(rb"mk[0-9a-f]{24}")
 _PIECE = 8 * 1024 * 1024
 _OVERLAP = 64

@@ -16,8 +16,6 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log_values import Snapshot
 from sapwood.runtime.open_agent import snapshot_of
 
-__all__ = ["OpenAgents"]
-
 _MARKER = re.compile(r"mk[0-9a-f]{24}")
 
 

@@ -16,8 +16,6 @@ from sapwood.core.log_values import AgentSummary, TailedEvent
 from sapwood.core.state import State
 from sapwood.runtime.open_agent import open_state
 
-__all__ = ["Survey", "compare", "survey", "tailed"]
-
 
 class Survey(msgspec.Struct, frozen=True):
     """Everything that can be read of one agent: events, request, facts, hits, and its fold."""

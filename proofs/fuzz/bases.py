@@ -9,8 +9,6 @@ from typing import Any
 
 from msgspec import Struct
 
-__all__ = ["BASES", "Line"]
-
 Row = dict[str, Any]
 _CWD = "/srv/wood"
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from proofs.fuzz.bases import BASES, Line
 
-__all__ = ["DAMAGES", "Damage"]
-
 HOSTILE: tuple[Any, ...] = (
     "../../x",
     "/etc/passwd",

@@ -25,8 +25,6 @@ from sapwood.testing import PlannedModel
 from sapwood.workspace.permissions.permission_rules import parse_rules
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
-__all__ = ["FuzzCounts", "fuzz"]
-
 _CALLS_IN_TURN = 50
 _TURNS_OF_AGENT = 10
 _TURN_SECONDS = 120

@@ -6,8 +6,6 @@ from random import Random
 from sapwood.core.command_table import TABLE
 from sapwood.core.content import ToolCall
 
-__all__ = ["hostile_call"]
-
 _TOOLS: dict[str, tuple[str, ...]] = {
     "read_file": ("path", "offset", "limit"),
     "list_files": ("path", "glob", "depth", "ignored"),

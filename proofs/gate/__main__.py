@@ -14,8 +14,6 @@ from pathlib import Path
 from proofs.gate.proof import Findings, prove
 from tools.postgres import dsn_or_throwaway
 
-__all__ = ["main"]
-
 STORES = {"memory": 0.45, "sqlite": 0.35, "postgres": 0.2}
 """The stores, each with its share of the calls: calls on a server take longest."""
 _SHOWN = 20

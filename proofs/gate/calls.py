@@ -25,8 +25,6 @@ from sapwood.core.events import HUMAN, SYSTEM, Actor
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Settings
 
-__all__ = ["Caller"]
-
 _KINDS: tuple[type[Struct], ...] = get_args(Command)
 _MARKS = ("A", "B", "_c")
 _MOST_AGENTS = 12

@@ -27,8 +27,6 @@ from sapwood.display.timeline_markdown import conversation_markdown
 from sapwood.display.timeline_text import conversation_lines
 from sapwood.runtime.open_agent import open_agent
 
-__all__ = ["Findings", "prove"]
-
 _EXACT = frozenset(
     {
         *("hash", "tools", "signature", "commit", "tree", "folder", "worktree", "branch"),

@@ -20,8 +20,6 @@ from sapwood.core.content import (
 )
 from sapwood.core.settings import Settings
 
-__all__ = ["SECRET", "hostile", "odd_text"]
-
 SECRET = "sk-ant-api03-" + "aB3dE6gH9" * 5
 """A secret that must not be in any log."""
 

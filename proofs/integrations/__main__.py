@@ -13,8 +13,6 @@ from proofs.agents_e2e.namespace import enter_namespace, reaches_outside
 from proofs.integrations.frameworks import FRAMEWORKS, python_of
 from proofs.integrations.story import run_story
 
-__all__ = ["main"]
-
 LIMIT = 90.0
 """The time limit of one framework, in seconds."""
 

@@ -16,8 +16,6 @@ from threading import Timer
 
 from proofs.agents_e2e.environment import ProofError
 
-__all__ = ["FRAMEWORKS", "Framework", "RunningExample", "further_checks", "python_of"]
-
 _HERE = Path(__file__).resolve().parent
 _REPOSITORY = _HERE.parents[1]
 _SECONDS = 90

@@ -16,8 +16,6 @@ from sapwood.core.view import Message, Request, ToolResult
 from sapwood.integrations.conversation import Conversation, Database
 from scripted_model import ModelRequest, ScriptedModel, conversation
 
-__all__ = ["run_story"]
-
 ONE = "What is one? [[say: One is a number.]]"
 BOTH = (
     "Where is it colder? [[think: I look at both.]] "

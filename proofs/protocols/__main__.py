@@ -17,8 +17,6 @@ from proofs.integrations.frameworks import FRAMEWORKS, python_of
 from sapwood.config.server_tokens import SCOPES, TokenStore
 from scripted_model import ScriptedModel
 
-__all__ = ["main"]
-
 LIMIT = 240.0
 """The time limit of a client, in seconds. On a quiet machine it takes a few of them."""
 

@@ -16,8 +16,6 @@ from proofs.providers_e2e.generated_story import run_every_kind, run_generated
 from proofs.providers_e2e.support_table import PAGE, page_of, version_of
 from proofs.providers_e2e.temporary_home import temporary_home
 
-__all__ = ["main"]
-
 PROGRAMS = ("claude-code", "codex")
 TRAPS = {"claude-code": claude_traps.run_traps, "codex": codex_traps.run_traps}
 QUICK = (

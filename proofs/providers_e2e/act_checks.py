@@ -4,8 +4,6 @@ from dataclasses import dataclass, field
 
 from proofs.agents_e2e.checks import Checks
 
-__all__ = ["Act", "ActChecks"]
-
 
 @dataclass
 class Act:

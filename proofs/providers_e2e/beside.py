@@ -19,8 +19,6 @@ from proofs.providers_e2e.claude_world import ClaudeWorld, claude_world
 from proofs.providers_e2e.codex_world import CodexWorld, codex_world
 from sapwood.core.program_session import ProgramSession
 
-__all__ = ["run_story"]
-
 LIMIT = 300.0
 """The time limit of both programs together, in seconds."""
 

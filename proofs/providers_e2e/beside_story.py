@@ -8,8 +8,6 @@ from proofs.agents_e2e.codex import Codex
 from proofs.agents_e2e.home import Home
 from proofs.providers_e2e.conversation import Conversation, turn
 
-__all__ = ["BESIDE", "ProgramSessions"]
-
 
 class ProgramSessions:
     """Sessions that a program makes and goes on with by itself, without Sapwood."""

@@ -33,8 +33,6 @@ from sapwood.runtime.agent_provider import (
     SessionBusy,
 )
 
-__all__ = ["TRAPS", "run_traps"]
-
 LIMIT = 300.0
 """The time limit of all of them, in seconds."""
 

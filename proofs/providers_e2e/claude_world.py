@@ -28,8 +28,6 @@ from sapwood.runtime.agent_provider import (
 )
 from scripted_model import ScriptedModel
 
-__all__ = ["ClaudeWorld", "claude_world", "history"]
-
 _WORDS = re.compile(r"TURN\d+|SUMMARY|PROBE\d*|NEUTRAL\d*|No response requested")
 
 

@@ -31,8 +31,6 @@ from sapwood.runtime.agent_provider import (
     SessionBusy,
 )
 
-__all__ = ["TRAPS", "run_traps"]
-
 _ANYWHERE = ("--skip-git-repo-check", "--disable", "plugins")
 LIMIT = 240.0
 """The time limit of all of them, in seconds."""

@@ -8,8 +8,6 @@ from proofs.agents_e2e.codex import Codex
 from proofs.providers_e2e.conversation import Conversation, until
 from proofs.providers_e2e.sent_history import history_in
 
-__all__ = ["COMMANDS"]
-
 _OPEN = "It takes effect when this session is closed"
 
 

@@ -19,8 +19,6 @@ from proofs.providers_e2e.act_checks import ActChecks
 from proofs.providers_e2e.sent_history import history_in, view_of, words
 from scripted_model import ScriptedModel
 
-__all__ = ["Conversation", "turn", "until", "whole"]
-
 _SECONDS = 300.0
 _TOOLS = {
     "claude-code": 'Bash {{"command":"{}"}}',

@@ -5,8 +5,6 @@ import json
 from proofs.providers_e2e.conversation import Conversation, turn
 from proofs.providers_e2e.sent_history import history_in
 
-__all__ = ["run_crossing"]
-
 _OTHER = {"claude-code": "codex", "codex": "claude-code"}
 
 

@@ -12,8 +12,6 @@ from proofs.providers_e2e.conversation import Conversation, turn, whole
 from proofs.providers_e2e.interrupted_story import INTERRUPTED
 from proofs.providers_e2e.sent_history import history_in, words
 
-__all__ = ["ACTS", "run_acts", "title_of"]
-
 _DATA = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
 )

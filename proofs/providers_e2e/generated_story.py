@@ -37,8 +37,6 @@ from sapwood.core.view.frames import REQUEST_FRAME
 from sapwood.imports.importer import Importer
 from scripted_model import ScriptedModel
 
-__all__ = ["run_every_kind", "run_generated"]
-
 _WORD = re.compile(r"WORD\d+[a-z]")
 _QUOTED = "[Messages from before, kept as they were]"
 _ROUNDS = 2

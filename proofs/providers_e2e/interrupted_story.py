@@ -10,8 +10,6 @@ from proofs.providers_e2e.own_screen import listed_sessions, type_a_turn
 from proofs.providers_e2e.processes import kill_program
 from proofs.providers_e2e.sent_history import history_in, view_of, words
 
-__all__ = ["INTERRUPTED"]
-
 _GOES_ON = (0, 7)
 """The turn was finished, or it ended where the program was stopped, and that is said."""
 

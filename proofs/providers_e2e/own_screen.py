@@ -9,8 +9,6 @@ from proofs.providers_e2e.conversation import until
 from proofs.providers_e2e.processes import kill_program
 from proofs.tui_tmux.terminal import Failed, Terminal
 
-__all__ = ["LEAVE", "READY", "listed_sessions", "prepare_first_start", "type_a_turn"]
-
 _PATIENCE = 40.0
 READY = {"claude-code": "❯", "codex": "›"}
 LEAVE = {"claude-code": "/exit", "codex": "/quit"}

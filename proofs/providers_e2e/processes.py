@@ -6,8 +6,6 @@ from pathlib import Path
 
 from proofs.agents_e2e.home import Home
 
-__all__ = ["kill_program", "program_processes"]
-
 _NAMES = {"claude-code": b"claude", "codex": b"codex"}
 
 

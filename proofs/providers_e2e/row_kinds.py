@@ -14,8 +14,6 @@ from proofs.agents_e2e.claude import Claude
 from proofs.agents_e2e.codex import Codex
 from proofs.agents_e2e.home import Home
 
-__all__ = ["CLAUDE_KINDS", "CODEX_KINDS", "OpenClaude", "OpenCodex", "prepare_project"]
-
 _DOT = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
 )

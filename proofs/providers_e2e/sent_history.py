@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any  # requests are JSON
 
-__all__ = ["history_in", "view_of", "words"]
-
 _WORD = re.compile(r"TURN\d+[a-z]*|PROBE\d+|ANSWER\d+[a-z]*|result-\d+[a-z]*")
 _OWN = (
     "<system-reminder>",

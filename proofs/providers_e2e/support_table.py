@@ -7,8 +7,6 @@ from pathlib import Path
 from proofs.agents_e2e.home import Home
 from proofs.providers_e2e.act_checks import Act
 
-__all__ = ["PAGE", "page_of", "version_of"]
-
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "provider-versions.md"
 _TITLES = {"claude-code": "Claude Code", "codex": "Codex"}
 _COMMANDS = {"claude-code": "claude", "codex": "codex"}

@@ -10,8 +10,6 @@ from proofs.agents_e2e.home import Home
 from proofs.providers_e2e.processes import kill_program
 from scripted_model import ScriptedModel
 
-__all__ = ["temporary_home"]
-
 
 @contextmanager
 def temporary_home() -> Generator[tuple[Home, ScriptedModel]]:

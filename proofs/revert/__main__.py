@@ -10,8 +10,6 @@ from multiprocessing import get_context
 from proofs.revert.checks import Findings
 from proofs.revert.history import play
 
-__all__ = ["main"]
-
 _SHOWN = 20
 _OTHER_USER = 65534
 _SHARE_OF_OTHER_USER = 3

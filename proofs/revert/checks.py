@@ -4,8 +4,6 @@ from msgspec import Struct
 
 from proofs.revert.snapshot import Entry, Snapshot
 
-__all__ = ["Findings", "check_revert", "check_same"]
-
 
 class Findings(Struct):
     """What was found. Each problem is one line."""

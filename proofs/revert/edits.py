@@ -10,8 +10,6 @@ from random import Random
 
 from proofs.revert.snapshot import IGNORED_FOLDER, IGNORED_NAME, LARGE
 
-__all__ = ["EDITS", "edit", "git", "lay_out"]
-
 _FOLDERS = ["", "", "src", "src/deep", "docs", "priv", IGNORED_FOLDER, "lib", "sp ace"]
 _NAMES = ["a", "b.py", "c.md", "git~1", "-dash", "ü", "new\nline", "key", f"x{IGNORED_NAME}"]
 _FILE_MODES = [0o644, 0o644, 0o600, 0o755, 0o640, 0o666, 0o700, 0o444, 0o664]

@@ -22,8 +22,6 @@ from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import Refusal
 from sapwood.runtime.dispatch import Dispatcher, Done
 
-__all__ = ["play"]
-
 _STEPS = 14
 
 

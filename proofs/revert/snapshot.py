@@ -9,8 +9,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-__all__ = ["IGNORED_FOLDER", "IGNORED_NAME", "LARGE", "Entry", "Snapshot", "take", "take_outside"]
-
 LARGE = 10_000_000
 IGNORED_NAME, IGNORED_FOLDER = ".ign", "built"
 _CONTENT = 1_000_000

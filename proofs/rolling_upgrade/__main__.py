@@ -23,8 +23,6 @@ from sapwood.core.ids import AgentId
 from scripted_model import ModelRequest, ScriptedModel
 from tools.postgres import cluster
 
-__all__ = ["main"]
-
 ROOT = Path(__file__).parents[2]
 LAST = "a8a90f9d39bab87e095e97a477fa7ced6e965040"
 """The version to upgrade from while the repository has no tags."""

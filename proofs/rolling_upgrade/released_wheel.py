@@ -12,8 +12,6 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-__all__ = ["WheelError", "installed_wheel"]
-
 _HERE = Path(__file__).resolve().parent
 _ROOT = _HERE.parents[1]
 _EXTRAS = "engine,models,postgres"

@@ -33,8 +33,6 @@ from scripted_model import ScriptedModel
 from tools.postgres import Cluster, cluster
 from tools.temporal_server import address_or_throwaway
 
-__all__ = ["main"]
-
 _SLOWER = 2.0
 """The p95 of quiet tenants may be at most this many times as long while one tenant floods."""
 

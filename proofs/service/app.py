@@ -4,8 +4,6 @@ import os
 
 import sapwood
 
-__all__ = ["MODEL", "runtime"]
-
 MODEL = "den:qwen3"
 
 

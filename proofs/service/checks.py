@@ -13,8 +13,6 @@ from sapwood.core.content import Text
 from sapwood.core.events import ModelCalled, Recorded, ReplyAdded, TurnCompleted, TurnStarted
 from sapwood.core.ids import AgentId
 
-__all__ = ["SILENCE", "Findings", "check_log", "try_other_tenants"]
-
 SILENCE = 60.0
 """Seconds after which the events of a space that did not come are lost."""
 

@@ -12,8 +12,6 @@ from proofs.service.app import MODEL
 from proofs.service.model import expected
 from sapwood import Agent, LogError, RefusedError, Sapwood, TurnError
 
-__all__ = ["Answer", "Conversation", "Tenants", "percentile"]
-
 _AGAIN = 0.5
 
 

@@ -2,8 +2,6 @@
 
 from scripted_model import ModelRequest, Reply, ReplyLike, call
 
-__all__ = ["answer", "expected", "uses_tool"]
-
 _THINKS_FOR = 0.2
 
 

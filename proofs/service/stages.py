@@ -12,8 +12,6 @@ from proofs.service.load import Answer, Conversation, percentile
 from sapwood.core.content import Text
 from sapwood.core.events import ModelCalled, Recorded, TurnCompleted, TurnStarted
 
-__all__ = ["Stages", "stages_of"]
-
 _SECOND = 1_000_000
 
 

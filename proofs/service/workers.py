@@ -10,8 +10,6 @@ from pathlib import Path
 
 from tools.postgres import dying_with_us
 
-__all__ = ["Workers"]
-
 _READY = "Running the agents of"
 _LOOK = 0.1
 _LEAVING = 30.0

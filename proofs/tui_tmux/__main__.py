@@ -18,8 +18,6 @@ from proofs.tui_tmux.program import DEFECT, Program, play
 from proofs.tui_tmux.terminal import Failed, Terminal
 from scripted_model import ModelRequest, ReplyLike, ScriptedModel
 
-__all__ = ["main"]
-
 
 class Day(Program):
     """A session with the full screen. Each method tests one thing."""

@@ -9,8 +9,6 @@ from pathlib import Path
 from proofs.tui_tmux.program import DEFECT, Program
 from proofs.tui_tmux.terminal import Failed
 
-__all__ = ["INLINE_STEPS", "InlineDay"]
-
 _ABOVE = "this was in the terminal before"
 _COMPOSER = "╭──"
 _EMPTY = "Message, or / for commands"

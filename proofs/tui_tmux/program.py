@@ -8,8 +8,6 @@ from typing import TypeVar
 from proofs.tui_tmux.terminal import Failed, Terminal
 from scripted_model import ScriptedModel
 
-__all__ = ["DEFECT", "Program", "play"]
-
 _KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "NO_COLOR")
 
 DEFECT = """

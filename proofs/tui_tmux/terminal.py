@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["Failed", "Terminal"]
-
 _GLANCE = 0.1
 _STILL = 0.6
 """The screen is complete if it has not changed for this many seconds."""

@@ -18,8 +18,6 @@ from proofs.providers_e2e.temporary_home import temporary_home
 from proofs.web_scene.scene import Scene
 from proofs.web_scene.served_home import ServedHome
 
-__all__ = ["main"]
-
 PROGRAMS = ("claude-code", "codex")
 LIMIT = 300.0
 """The time limit of the whole proof, in seconds. On a quiet machine it takes a tenth of it."""

@@ -8,8 +8,6 @@ from proofs.agents_e2e.environment import ProofError
 from proofs.providers_e2e.conversation import Conversation, turn
 from proofs.web_scene.served_home import ServedHome
 
-__all__ = ["Scene"]
-
 _NAMES = {"claude-code": "Claude Code", "codex": "Codex"}
 
 

@@ -8,8 +8,6 @@ from types import TracebackType
 from proofs.agents_e2e.environment import ProofError
 from proofs.agents_e2e.home import Home
 
-__all__ = ["ServedHome"]
-
 
 class ServedHome:
     """A server that runs agents, with the programs of its home."""

@@ -15,18 +15,6 @@ from msgspec import Struct, field
 from sapwood.config.folders import journal_file
 from sapwood.private_files import append_line
 
-__all__ = [
-    "JOURNAL_KINDS",
-    "JournalEntry",
-    "JournalKind",
-    "add_to_journal",
-    "append_entry",
-    "entries",
-    "now",
-    "read_entries",
-]
-
-
 JournalKind = Literal[
     "changed",
     "archived",

@@ -8,20 +8,6 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = [
-    "append_line",
-    "create_file",
-    "lock_held",
-    "locked",
-    "new_file",
-    "private_folder",
-    "release_lock",
-    "replace_file",
-    "slug",
-    "try_lock",
-    "write_new_file",
-]
-
 _MOST_FILES = 10_000
 
 

@@ -10,8 +10,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["current_traceparent", "is_traceparent", "within_trace"]
-
 _FORM = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _given: ContextVar[str] = ContextVar("sapwood_traceparent", default="")
 

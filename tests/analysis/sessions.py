@@ -5,8 +5,6 @@ from sapwood.core.content import Text, ToolCall
 from sapwood.core.ids import AgentId
 from sapwood.core.turn import Item, Reply, Result, Turn
 
-__all__ = ["ToolRun", "asked", "session"]
-
 FOLDER = "/srv/shop"
 
 

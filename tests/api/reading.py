@@ -5,8 +5,6 @@ import re
 from sapwood import Agent
 from tests.core.speaking import texts_of
 
-__all__ = ["kinds", "said", "without_fences"]
-
 
 def without_fences(text: str) -> str:
     """The text without the random marks of where a text of others ends."""

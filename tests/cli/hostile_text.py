@@ -18,8 +18,6 @@ from sapwood.core.commands import Fork
 from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, ToolCall
 from sapwood.core.ids import AgentId
 
-__all__ = ["ATTACKS", "Terminal", "attacks_in", "hostile", "hostile_conversation"]
-
 ATTACKS = (
     b"\x1b]0;PWN",  # renames the window
     b"\x1b[38;5;201mPWN",  # colours

@@ -11,8 +11,6 @@ from sapwood.config.server_tokens import SCOPES, TokenScope
 from sapwood.server.http_server import open_listener
 from tests.server.serving import Served
 
-__all__ = ["ServerHere"]
-
 
 class _Server(uvicorn.Server):
     """Says when it listens, and leaves signals to the test."""

@@ -9,8 +9,6 @@ from sapwood.runtime.log import Log
 from sapwood.testing.world import CharacterCounter
 from tests.runtime.commanding import Desk
 
-__all__ = ["TestSpace", "service_of"]
-
 
 class TestSpace:
     """A space of an open database."""

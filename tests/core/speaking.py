@@ -16,23 +16,6 @@ from sapwood.core.settings import Settings
 from sapwood.core.view.request import Request, ToolResult
 from sapwood.testing import World
 
-__all__ = [
-    "CHILD_NOTE",
-    "MODEL",
-    "by_model",
-    "conversation",
-    "does",
-    "kinds",
-    "last_event",
-    "marked",
-    "opens",
-    "refusal",
-    "results",
-    "said",
-    "texts_of",
-    "uses_tool",
-]
-
 MODEL = Actor("model", "scripted")
 CHILD_NOTE = "[You are a child agent."
 """How the note begins that tells a child that it is one."""

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 
 from scripted_model import Message, ModelRequest, Reply, ReplyLike, Text, call, fail
 
-__all__ = ["answer"]
-
 
 def slash(command: str, args: str = "") -> ReplyLike:
     """The model gives a slash command."""

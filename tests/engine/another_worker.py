@@ -26,8 +26,6 @@ from tests.engine.backends import FAST, SharedBackend
 from tests.engine.drive_journal import DriveJournal
 from tests.engine.eventually import eventually
 
-__all__ = ["SPACE", "AnotherWorker", "drive_for"]
-
 SPACE = Space("main")
 
 

@@ -17,17 +17,6 @@ from sapwood.engine.process_engine import ProcessEngine
 from sapwood.engine.temporal import TemporalEngine
 from sapwood.runtime.scheduler import Engine
 
-__all__ = [
-    "FAST",
-    "Backend",
-    "DurableBackend",
-    "LocalBackend",
-    "PostgresBackend",
-    "SharedBackend",
-    "SqliteBackend",
-    "TemporalBackend",
-]
-
 FAST = Intervals(poll=0.1, cleanup=1.0, retry_after=(0.01, 0.01))
 """Retries at once and tidies often; what is alive and what is dead is judged as always."""
 

@@ -11,8 +11,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["DriveJournal", "RecordedDrive"]
-
 _TABLES = """
 CREATE TABLE IF NOT EXISTS work (
     agent TEXT PRIMARY KEY, wanted INTEGER NOT NULL DEFAULT 0, done INTEGER NOT NULL DEFAULT 0);

@@ -5,8 +5,6 @@ from collections import Counter
 
 from sapwood.core.ids import AgentId, Space
 
-__all__ = ["DriveRecorder"]
-
 
 class DriveRecorder:
     """Counts drives by agent, and how many were under way at once. Holds them until `release`."""

@@ -5,8 +5,6 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["eventually"]
-
 _T = TypeVar("_T")
 
 

@@ -3,8 +3,6 @@
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary, LogError
 
-__all__ = ["FakeLog", "working"]
-
 
 def working(agent: str) -> AgentSummary:
     """An agent with work to do."""

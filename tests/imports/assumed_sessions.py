@@ -9,8 +9,6 @@ from typing import Any
 
 from tests.sources.writing import ClaudeFile, CodexFile
 
-__all__ = ["ClaudeSession", "CodexSession", "ProgramFile"]
-
 
 class ProgramFile:
     """A session's transcript, the turns that its model sees, and the text in front of them."""

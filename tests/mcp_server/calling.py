@@ -10,8 +10,6 @@ from typing import Any
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.types import CallToolResult
 
-__all__ = ["PROGRAM", "http_server", "stdio", "text_of"]
-
 PROGRAM = (sys.executable, "-m", "sapwood.cli", "mcp")
 
 

@@ -8,18 +8,6 @@ from sapwood.core.view import Block, Message, Request, ToolResult
 from sapwood.core.view.request import MessagePart
 from sapwood.models import Models, RetryPolicy, Timeouts
 
-__all__ = [
-    "KEYS",
-    "MODELS",
-    "TOOLS",
-    "Conversation",
-    "ask",
-    "collect",
-    "every_wire",
-    "open_models",
-    "urls",
-]
-
 MODELS = {
     "messages": "anthropic:claude-haiku-5-5",
     "responses": "openai:gpt-6.1-sol",

@@ -5,8 +5,6 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
-__all__ = ["Relay", "open_relay"]
-
 _HOST = "127.0.0.1"
 
 

@@ -25,8 +25,6 @@ from sapwood.runtime.log import Log
 from sapwood.testing.world import CharacterCounter
 from tests.core.speaking import texts_of
 
-__all__ = ["AGENT", "MODEL", "SPACE", "Desk"]
-
 SPACE = Space("local")
 AGENT = AgentId("lead")
 MODEL = Actor("model", "scripted")

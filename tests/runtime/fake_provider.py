@@ -27,8 +27,6 @@ from sapwood.runtime.agent_provider import (
     TurnEnd,
 )
 
-__all__ = ["FakeProgram", "FakePrograms", "Says", "Step", "Stops", "Uses"]
-
 
 class Says(Struct, frozen=True):
     """The program's model says something."""

@@ -7,8 +7,6 @@ from sapwood.store.memory import MemoryLog
 from sapwood.testing import World
 from tests.runtime.commanding import SPACE
 
-__all__ = ["stored"]
-
 
 async def stored(world: World) -> MemoryLog:
     """A log that holds everything that happened in a world."""

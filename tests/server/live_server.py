@@ -15,8 +15,6 @@ from sapwood.server.http_server import serve
 from scripted_model import ScriptedModel
 from tests.engine.eventually import eventually
 
-__all__ = ["MODEL", "LiveServer", "live_server"]
-
 MODEL = "claude-sonnet-5-5"
 
 

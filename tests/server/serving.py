@@ -11,8 +11,6 @@ from sapwood.core.ids import AgentId
 from sapwood.server.access.identity import Identities
 from sapwood.server.served_space import ServedSpaces
 
-__all__ = ["ADDRESS", "STORES", "Served", "record"]
-
 ADDRESS = "http://127.0.0.1:8420"
 STORES = ("sqlite", "postgres")
 """The kinds of database that can be served."""

@@ -5,8 +5,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ClaudeFile", "CodexFile", "GeminiFile", "text_block"]
-
 START = datetime(2026, 11, 14, 12, tzinfo=UTC)
 Row = dict[str, Any]
 

@@ -9,9 +9,6 @@ from sapwood.store.master_keys import MasterKeys
 from sapwood.store.memory import MemoryLog
 from sapwood.store.sqlite import SqliteLog
 
-__all__ = ["TEST_KEY", "MemoryBackend", "PostgresBackend", "SqliteBackend", "open_at"]
-
-
 TEST_KEY = bytes(range(32))
 """The master key of the encrypted databases of tests."""
 

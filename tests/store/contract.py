@@ -19,20 +19,6 @@ from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt, VersionConflict
 from sapwood.runtime.log import Log
 
-__all__ = [
-    "Backend",
-    "OpenLog",
-    "append",
-    "commit_of",
-    "grow",
-    "new_command",
-    "on_databases",
-    "prompt_event",
-    "start",
-    "take",
-    "texts",
-]
-
 T = TypeVar("T")
 OpenLog = Callable[[], Awaitable[Log]]
 

@@ -10,8 +10,6 @@ from sapwood import Agent, Sapwood
 from sapwood.core.content import RecordedReply, RecordedResult, ToolCall
 from sapwood.runtime.open_agent import open_state, snapshot_of
 
-__all__ = ["PLACES", "marker", "raw_bytes", "tell", "traces"]
-
 PLACES = (
     *("name", "renamed", "owner", "label", "entry", "folder", "system", "pin", "prompt", "reply"),
     *("arguments", "result", "long", "mark", "goal", "mail", "topic", "receipt", "thought"),

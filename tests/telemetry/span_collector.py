@@ -7,8 +7,6 @@ from threading import Thread
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-__all__ = ["Collector", "open_collector"]
-
 
 class Collector:
     """What came in."""

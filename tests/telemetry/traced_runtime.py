@@ -18,8 +18,6 @@ from sapwood.telemetry.span_attributes import ModelIdentity
 from sapwood.telemetry.spans import Spans
 from sapwood.testing import NoTools
 
-__all__ = ["SECRET", "TracedAgent", "traced_agent"]
-
 SECRET = "sk-ant-api03-" + "q" * 40
 _ENDS = ("turn.completed", "turn.failed", "turn.interrupted")
 

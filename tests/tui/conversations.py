@@ -13,8 +13,6 @@ from sapwood.core.content import (
 )
 from sapwood.core.ids import AgentId
 
-__all__ = ["every_kind", "long_talk", "with_tools"]
-
 CODE = '''```python
 async def refresh(self, grant: Grant) -> Token:
     """Exchange a refresh token; never clear storage on 401."""

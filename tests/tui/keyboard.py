@@ -11,8 +11,6 @@ from textual.message import Message
 
 from sapwood.tui.app import SapwoodApp
 
-__all__ = ["Keyboard", "keyboard"]
-
 _PATIENCE = 60.0
 _LAST = "\x1b[I"
 """What a terminal sends when its window gets the focus: it follows each burst as its end."""

@@ -17,7 +17,6 @@ from sapwood.tui.conversation_screen import ConversationScreen
 from sapwood.tui.transcript.widget import Transcript
 from scripted_model import ScriptedModel
 
-__all__ = ["SettledPilot", "Stage", "on_stage", "until"]
 # pyright: reportPrivateUsage=false
 
 MODEL = "claude-sonnet-5-5"

@@ -7,8 +7,6 @@ from rich.segment import Segment, Segments
 
 from sapwood.tui.transcript.widget import Transcript
 
-__all__ = ["picture"]
-
 _IDS = "sapwood"
 
 

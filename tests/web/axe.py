@@ -7,8 +7,6 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-__all__ = ["violations"]
-
 RULES = "['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']"
 
 

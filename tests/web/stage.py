@@ -15,7 +15,6 @@ from scripted_model import ScriptedModel
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Locator, Page
 
-__all__ = ["THEMES", "ServerProcess", "Stage"]
 
 THEMES = [
     "dark",

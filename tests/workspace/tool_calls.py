@@ -16,8 +16,6 @@ from sapwood.workspace.permissions.permission_gate import AskPermission
 from sapwood.workspace.permissions.permission_rules import parse_rules
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
-__all__ = ["ToolWorkspace", "is_running", "until", "use_of"]
-
 _Found = TypeVar("_Found")
 
 

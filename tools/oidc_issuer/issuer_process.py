@@ -16,8 +16,6 @@ from pathlib import Path
 
 import msgspec
 
-__all__ = ["Issuer", "NodeMissing", "issuer"]
-
 _HERE = Path(__file__).parent
 _INSTALL_SECONDS = 300
 

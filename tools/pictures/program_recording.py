@@ -27,8 +27,6 @@ from scripted_model import ModelRequest, ScriptedModel, Text
 from tools.pictures.svg import GROUND, Frame, moving, still
 from tools.pictures.terminal_text import lines_of, with_cursor
 
-__all__ = ["LARGEST", "main"]
-
 PROGRAMS = ("claude-code", "codex")
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
 LARGEST = 300_000

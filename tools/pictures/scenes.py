@@ -5,8 +5,6 @@ from sapwood.core.commands import Fork
 from sapwood.core.content import RecordedReply, RecordedResult, Text, ToolCall, Usage
 from sapwood.core.ids import AgentId
 
-__all__ = ["ANSWER", "CHANGE", "MODEL", "oauth"]
-
 MODEL = "claude-sonnet-5-5"
 _FILE = """class TokenStore:
     async def load(self) -> Token | None:

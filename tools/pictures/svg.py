@@ -10,8 +10,6 @@ from rich.style import Style
 from rich.terminal_theme import TerminalTheme
 from textual.strip import Strip
 
-__all__ = ["GROUND", "THEME", "Frame", "moving", "still"]
-
 WIDTH, HEIGHT = 8.43, 18.0
 _MARGIN, _BAR = 10.0, 30.0
 _FONT = "'Fira Code','DejaVu Sans Mono',Menlo,Consolas,monospace"

@@ -16,8 +16,6 @@ from textual.strip import Strip
 
 from tools.pictures.svg import THEME
 
-__all__ = ["lines_of", "with_cursor"]
-
 _CONSOLE = Console(width=1_000, force_terminal=True, color_system="truecolor")
 _FAINT = 0.45
 """How far a faint text is from its colour to that of the background."""

@@ -15,8 +15,6 @@ import sapwood
 from bench.served import ServedProcess
 from sapwood.core.content import ToolCall
 
-__all__ = ["main"]
-
 _PICTURE = Path(__file__).parents[2] / "docs" / "images" / "web.png"
 _FAILED = """FAILED tests/auth/test_tokens.py::test_refresh_after_resume
 E   assert token.expires_at > clock.now()

@@ -3,8 +3,6 @@
 from importlib import import_module
 from typing import Any
 
-__all__ = ["library"]
-
 
 def library(name: str, *parts: str) -> Any:  # what may be missing has no type to name
     """Returns the module, after importing these submodules."""

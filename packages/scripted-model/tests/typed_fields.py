@@ -7,8 +7,6 @@ from typing import Any
 
 from scripted_model.wires.wire import Shape
 
-__all__ = ["by_discriminator", "fields_of", "missing_from"]
-
 
 def fields_of(kind: Any) -> frozenset[str]:
     """Returns the names of the fields of a typed dictionary."""

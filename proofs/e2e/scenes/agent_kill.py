@@ -8,8 +8,6 @@ from sapwood.api.agent import Agent
 from sapwood.core.errors import RefusedError
 from scripted_model import ModelRequest, ReplyLike, call
 
-__all__ = ["play"]
-
 
 async def play(system: SystemUnderTest) -> None:
     """Runs the scene."""

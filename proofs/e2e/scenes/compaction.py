@@ -6,8 +6,6 @@ from sapwood.core.events import ContextSummarized, ModelCalled
 from sapwood.runtime.dispatch import Done
 from scripted_model import ModelRequest, ReplyLike, call
 
-__all__ = ["play"]
-
 ASKED = "Write the migration plan into plan.md."
 POOR = "We talked about birds."
 GOOD = "The migration plan went into plan.md, written as asked; notes.txt was read before."

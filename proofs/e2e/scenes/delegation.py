@@ -9,8 +9,6 @@ from proofs.e2e.system_under_test import LONGEST, SystemUnderTest
 from sapwood.api.agent import Agent
 from scripted_model import ModelRequest, ReplyLike, call
 
-__all__ = ["play"]
-
 GOAL = """\
 Investigate authentication approaches. Compare OAuth2, JWT, and session-based.
 Report findings via /send when complete."""

@@ -10,8 +10,6 @@ from sapwood.core.command_table import TABLE
 from sapwood.core.refusals import Refusal
 from scripted_model import ModelRequest, ReplyLike, call
 
-__all__ = ["play"]
-
 THEIRS = "The heron nests on the roof.\n"
 
 

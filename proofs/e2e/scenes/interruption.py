@@ -7,8 +7,6 @@ from sapwood.core.content import Text
 from sapwood.core.model_calls import Delta
 from scripted_model import ModelRequest, Reply, ReplyLike, ToolResult, call
 
-__all__ = ["play"]
-
 WORDS = "The heron stands still for a very long time and then it strikes."
 
 

@@ -8,8 +8,6 @@ from proofs.e2e.system_under_test import SystemUnderTest
 from proofs.e2e.wires import WIRES
 from scripted_model import ModelRequest, ReplyLike, Thinking, ToolCall, call, think
 
-__all__ = ["play"]
-
 SEALS = {
     "messages": "'signature':",
     "responses": "'encrypted_content':",

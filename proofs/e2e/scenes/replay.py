@@ -16,8 +16,6 @@ from sapwood.models import Models
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 from scripted_model import ScriptedModel
 
-__all__ = ["play"]
-
 
 async def play(system: SystemUnderTest) -> None:
     """Runs the scene."""

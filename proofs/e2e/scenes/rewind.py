@@ -3,8 +3,6 @@
 from proofs.e2e.system_under_test import SystemUnderTest
 from scripted_model import ModelRequest, ReplyLike, call, think
 
-__all__ = ["play"]
-
 NOTE = "the first way fails: the pine is too tall"
 
 

@@ -11,8 +11,6 @@ from proofs.e2e.system_under_test import LONGEST, SystemUnderTest
 from sapwood.config.toml_edit import toml_value
 from scripted_model import ModelRequest, Reply, ReplyLike, call, think
 
-__all__ = ["play"]
-
 SCRIPT = """\
 Where does the heron nest?
 /mark T

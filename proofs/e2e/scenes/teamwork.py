@@ -9,8 +9,6 @@ from proofs.e2e.system_under_test import LONGEST, SystemUnderTest
 from sapwood.core.content import ToolCall as RecordedCall
 from scripted_model import ModelRequest, PartLike, ReplyLike, ToolCall, ToolResult, call
 
-__all__ = ["play"]
-
 TASKS = {
     "OAUTH": "Research OAuth2. Report with send to parent.",
     "JWT": "Research JWT. Report with send to parent.",

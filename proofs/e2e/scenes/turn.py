@@ -5,8 +5,6 @@ from sapwood.core.content import Thinking
 from sapwood.core.events import ReplyAdded, ToolFinished
 from scripted_model import ModelRequest, Reply, ReplyLike, call, think
 
-__all__ = ["play"]
-
 ANSWER = "The heron nests in the tall pine, and main.py prints its name."
 
 

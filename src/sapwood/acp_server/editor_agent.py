@@ -70,8 +70,6 @@ from sapwood.workspace.permissions.permission_gate import (
     PermissionQuestion,
 )
 
-__all__ = ["EditorAgent"]
-
 _PAGE = 50
 _REFUSED = -32000
 _STOP_REASONS: dict[str, StopReason] = {"length": "max_tokens", "refused": "refusal"}

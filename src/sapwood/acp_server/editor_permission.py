@@ -20,8 +20,6 @@ from sapwood.workspace.permissions.permission_gate import (
     PermissionQuestion,
 )
 
-__all__ = ["ask_in_editor"]
-
 
 async def ask_in_editor(
     client: Client, session: str, question: PermissionQuestion

@@ -18,8 +18,6 @@ from sapwood.conversation.script import Script, TextStep, parse, with_files
 from sapwood.core.content import File
 from sapwood.core.refusals import Refusal
 
-__all__ = ["ContentBlock", "UnsupportedBlock", "prompt_script"]
-
 ContentBlock = (
     TextContentBlock
     | ImageContentBlock

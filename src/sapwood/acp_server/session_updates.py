@@ -40,8 +40,6 @@ from sapwood.core.timeline.row_labels import call_arguments, edge_label
 from sapwood.display.text import cut
 from sapwood.display.visible_text import readable
 
-__all__ = ["available_commands", "delta_updates", "event_updates", "history_updates", "tool_title"]
-
 _TITLE = 120
 
 _KINDS: dict[str, ToolKind] = {

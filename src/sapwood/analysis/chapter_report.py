@@ -11,18 +11,6 @@ from msgspec import Struct
 
 from sapwood.core.token_count import Count, show
 
-__all__ = [
-    "Chapter",
-    "ChapterReport",
-    "ChapterStatus",
-    "JudgedTurns",
-    "Said",
-    "SaidBy",
-    "is_finished",
-    "recommendation",
-    "turns_text",
-]
-
 ChapterStatus = Literal["goal", "background", "aside", "obstacle", "other work", "no work"]
 SaidBy = Literal["declared", "announced", "judged"]
 _MIN_SHARE = 0.05

@@ -14,13 +14,6 @@ if TYPE_CHECKING:
     from sapwood.analysis.prune_advice import PruneAdvice
     from sapwood.analysis.session import Session
 
-__all__ = [
-    "CompactionLoss",
-    "WindowUsage",
-    "loss_of",
-    "ways_to_free_tokens",
-    "window_warning",
-]
 
 _MAX_ITEMS = 3
 """Prunable items that the warning names."""

@@ -15,8 +15,6 @@ from sapwood.analysis.ledger.entries import Decision, Ledger, Question, Speaker
 from sapwood.analysis.session import Session
 from sapwood.core.state import DeclaredNote, Judgement
 
-__all__ = ["PlanStep", "goals_of", "plan_of", "stated_ledger", "with_notes"]
-
 _PLAN_TOOLS = {"todowrite": ("todos", "content"), "updateplan": ("plan", "step")}
 """The tools that keep a plan: the list in their arguments, and the text of an entry."""
 _MOST_STEPS = 40

@@ -14,18 +14,6 @@ from sapwood.analysis.chapter_report import JudgedTurns, Said
 from sapwood.core.errors import SapwoodError
 from sapwood.core.refusals import nearest
 
-__all__ = [
-    "BackgroundTopic",
-    "Focus",
-    "FocusedTopic",
-    "focused",
-    "names_in_focus",
-    "of_project",
-    "read_focus",
-    "said_about",
-    "unfocused",
-]
-
 _LONGEST = 120
 
 

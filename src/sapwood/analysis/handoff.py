@@ -15,14 +15,6 @@ from sapwood.core.plural import counted
 from sapwood.core.turn import Reply
 from sapwood.redaction import mask_secrets
 
-__all__ = [
-    "Handoff",
-    "HandoffFile",
-    "handoff_of",
-    "lines_changed",
-    "render_handoff",
-]
-
 _VERBS = {
     "reviewer": "Review",
     "tester": "Test",

@@ -14,8 +14,6 @@ from sapwood.analysis.ledger import Ledger
 from sapwood.core.content import Text
 from sapwood.core.turn import Reply, Turn
 
-__all__ = ["SummaryCheck", "check_summary", "is_said", "probes_of", "spoken_words"]
-
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{5,}")
 _TOKEN = re.compile(r"[\w./\\~@+-]*\w")
 _MAX_FILES = 20

@@ -16,8 +16,6 @@ from sapwood.analysis.tool_results import ResultInView, results_in_view
 from sapwood.core.history_size import size_of
 from sapwood.core.token_count import Counter
 
-__all__ = ["Prunable", "PruneAdvice", "PruneReason", "advise_pruning", "turns_on"]
-
 PruneReason = Literal["superseded read", "test output", "large result", "chapter"]
 
 _LARGE = 2_000

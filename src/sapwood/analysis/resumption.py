@@ -21,8 +21,6 @@ from sapwood.core.token_count import Counter
 from sapwood.core.turn import Reply
 from sapwood.core.view.frames import escaped
 
-__all__ = ["resumption_prompt"]
-
 _TITLE = "## Session Resumption"
 _SECTIONS = ("Key Context", "Open Items", "Current Focus")
 _TOPIC, _ABOUT, _SENTENCE, _REPLY = 120, 160, 280, 600

@@ -11,8 +11,6 @@ from msgspec import Struct
 from sapwood.core.content import Text
 from sapwood.core.turn import Turn
 
-__all__ = ["Boundary", "Session", "TopicArchive", "request_text"]
-
 _FOR_SAPWOOD = re.compile(
     r"\s*(?:/sapwood:|/mcp__\w*sapwood|Call the (?:MCP )?tool `\w+` of the server `sapwood`)"
 )

@@ -11,8 +11,6 @@ from sapwood.analysis.session import Session, TopicArchive
 from sapwood.core.content import Text
 from sapwood.core.turn import Reply, Turn
 
-__all__ = ["SearchPassage", "search_archives", "search_session", "turns_about", "words_of"]
-
 _EXCERPT_MARGIN = 100
 
 

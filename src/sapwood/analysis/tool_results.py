@@ -22,8 +22,6 @@ from sapwood.core.content import ToolCall
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Result
 
-__all__ = ["ResultInView", "results_in_view"]
-
 ResultKind = Literal["read", "written", "edited", "test", "command", "other"]
 
 

@@ -15,8 +15,6 @@ from sapwood.core.content import File, Note, Text, Thinking, ToolCall
 from sapwood.core.token_count import ZERO, Count, Counter
 from sapwood.core.turn import Reply, Turn
 
-__all__ = ["Amount", "Breakdown", "Estimate", "break_down", "estimate"]
-
 _MAX_FILES = 20
 LEVELS = (0.5, 0.65, 0.85)
 

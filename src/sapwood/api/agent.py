@@ -84,8 +84,6 @@ from sapwood.core.view import Request
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.replay import Replayed
 
-__all__ = ["Agent"]
-
 _Value = TypeVar("_Value")
 
 

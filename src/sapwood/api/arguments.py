@@ -29,28 +29,6 @@ from sapwood.runtime.conversion import (
     as_text,
 )
 
-__all__ = [
-    "agent_ids",
-    "canonical",
-    "count",
-    "cursor",
-    "entries_from",
-    "event_ref",
-    "flag",
-    "items",
-    "key",
-    "label",
-    "number",
-    "optional",
-    "page_start",
-    "pins_from",
-    "prompt_parts",
-    "recorded_item",
-    "tags_from",
-    "text",
-    "where_from",
-]
-
 T = TypeVar("T")
 
 

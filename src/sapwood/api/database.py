@@ -36,8 +36,6 @@ from sapwood.core.refusals import AgentExists, BadSetting
 from sapwood.core.settings import Settings
 from sapwood.runtime.log import Log
 
-__all__ = ["Sapwood", "open"]
-
 # An id can be typed as a word, and in front of a colon and a version.
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 

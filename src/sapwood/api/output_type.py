@@ -10,8 +10,6 @@ from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import BadValue
 from sapwood.core.turn_params import TurnParams
 
-__all__ = ["reader_of", "with_schema"]
-
 _Value = TypeVar("_Value")
 
 

@@ -14,8 +14,6 @@ from sapwood.core.content import RecordedReply
 from sapwood.core.view import Request
 from sapwood.models.model_routes import ModelRoute
 
-__all__ = ["history_of", "instructions_of", "recorded_reply", "route_of"]
-
 _WIRES: tuple[tuple[str, Wire, str], ...] = (
     ("Responses", "responses", "openai"),
     ("Anthropic", "messages", "anthropic"),

@@ -36,8 +36,6 @@ from sapwood.models.wire.message_parts import (
 )
 from sapwood.models.wire.signatures import REDACTED, ReasoningItem, decode_reasoning
 
-__all__ = ["instructions", "model_messages"]
-
 _Content = str | BinaryContent
 
 

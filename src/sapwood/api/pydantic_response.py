@@ -16,8 +16,6 @@ from sapwood.core.content import RecordedReply, ReplyPart, Text, Thinking, ToolC
 from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.signatures import REDACTED, ReasoningItem, encode_reasoning
 
-__all__ = ["reply_of"]
-
 
 def reply_of(response: ModelResponse, route: ModelRoute) -> RecordedReply:
     """The reply, with its thinking and usage, and the model that gave it."""

@@ -7,17 +7,6 @@ from sapwood.core.settings import Settings
 from sapwood.core.state import Letter
 from sapwood.core.token_count import Count
 
-__all__ = [
-    "Configured",
-    "ContextChanged",
-    "HistoryCompacted",
-    "Killed",
-    "MailTaken",
-    "Marked",
-    "Result",
-    "Tagged",
-]
-
 
 class Result(Struct, frozen=True, kw_only=True):
     """What a method has changed: `message` is the sentence for a person, also `str(result)`.

@@ -22,8 +22,6 @@ from sapwood.runtime.model_access import ModelAccess
 from sapwood.runtime.scheduler import Engine
 from sapwood.runtime.tool_calls import Toolbox
 
-__all__ = ["Runtime", "runtime"]
-
 
 def runtime(
     wood: Sapwood | None = None,

@@ -35,8 +35,6 @@ from sapwood.core.log_values import Cursor, TailedEvent
 from sapwood.core.model_calls import Delta
 from sapwood.core.turn_params import TurnParams
 
-__all__ = ["SyncAgent", "SyncSapwood", "SyncTurnRecorder", "SyncTurnStream", "open_sync"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 Inner = TypeVar("Inner")

@@ -49,8 +49,6 @@ from sapwood.core.view import Request
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.open_agent import OpenAgent
 
-__all__ = ["AgentHandle", "TurnRecorder"]
-
 _log = logging.getLogger("sapwood.pins")
 _turns = logging.getLogger("sapwood.turns")
 

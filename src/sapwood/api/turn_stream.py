@@ -17,8 +17,6 @@ from sapwood.core.ids import AgentId
 from sapwood.core.live_words import LiveWords
 from sapwood.core.model_calls import Delta
 
-__all__ = ["TurnError", "TurnResult", "TurnStream"]
-
 _Value = TypeVar("_Value")
 
 

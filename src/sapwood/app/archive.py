@@ -22,8 +22,6 @@ from sapwood.lifecycle.erasable_log import erasable
 if TYPE_CHECKING:
     from sapwood.app.connection import Connection
 
-__all__ = ["archive_agent", "restore_agent"]
-
 
 async def archive_agent(
     connection: "Connection", root: AgentId, place: str, *, by: str

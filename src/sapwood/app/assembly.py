@@ -43,18 +43,6 @@ if TYPE_CHECKING:
     from sapwood.workspace.sandbox import Sandbox
     from sapwood.workspace.space_folder import SpaceFolder
 
-__all__ = [
-    "assemble",
-    "exported_metrics",
-    "measured",
-    "programs_for",
-    "require_rules",
-    "sandbox_of",
-    "server_toolboxes",
-    "toolbox_for",
-    "tracing_for",
-    "worker",
-]
 
 _log = logging.getLogger("sapwood.telemetry")
 

@@ -5,8 +5,6 @@ from pathlib import Path
 
 from sapwood.config.database_address import is_postgres
 
-__all__ = ["back_up"]
-
 
 async def back_up(address: str, target: Path) -> int:
     """Writes the database at this address into a new file, while others use it.

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from sapwood.core.refusals import Refusal
     from sapwood.workspace.space_folder import SpaceFolder
 
-__all__ = ["Connection", "OutageReporter", "connect", "open_log"]
 
 _SHORTEST_SECRET = 8
 """Characters. The masker finds no secret in a shorter text."""

@@ -25,13 +25,6 @@ if TYPE_CHECKING:
     from sapwood.client.http_session import HttpSession
     from sapwood.conversation.session_changes import SessionChanges
 
-__all__ = [
-    "LazySessionChanges",
-    "checkpoints_for",
-    "conversation_service",
-    "offline_service",
-    "own_files",
-]
 
 Compact = Callable[[AgentId, int, bool, CommandMeta], Awaitable[Done | Refusal]]
 

@@ -15,18 +15,6 @@ from sapwood.engine import DriveLimits, EngineError, LocalEngine, wake_all
 from sapwood.runtime.scheduler import Drive, Engine
 from sapwood.runtime.woken_agents import woken_by
 
-__all__ = [
-    "LazyEngine",
-    "agents_given_work",
-    "configured_limits",
-    "engine_for",
-    "import_in_thread",
-    "import_slow",
-    "local_engine",
-    "require_durable_engine",
-    "wake_by_workers",
-]
-
 _NO_ENGINE = "The durable engine is not installed. Type: pip install 'sapwood[engine]'"
 _NO_TEMPORAL = "The engine on Temporal is not installed. Type: pip install 'sapwood[temporal]'"
 _LOCAL_WORKER = (

@@ -11,8 +11,6 @@ from sapwood.core.log_values import AgentSummary
 from sapwood.lifecycle.erasable_log import erasable
 from sapwood.lifecycle.erasure import Eraser
 
-__all__ = ["eraser_for", "find_again"]
-
 _PAGE = 1_000
 
 

@@ -8,8 +8,6 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.lifecycle.erasure import OutsideEraser, OutsidePlaces
 
-__all__ = ["outside_places"]
-
 
 def outside_places(log: ErasableLog, address: str) -> OutsidePlaces:
     """The places outside of the log; of a log that has no address, only archives."""

@@ -20,8 +20,6 @@ from sapwood.core.ids import Space
 from sapwood.core.log_values import LogError
 from sapwood.telemetry.metrics import METRICS, Metrics
 
-__all__ = ["PROMETHEUS", "Health", "HealthServer", "health_server"]
-
 _CHECK_SECONDS = 2.0
 _REQUEST_SECONDS = 5.0
 _MOST_BYTES = 8_192

@@ -10,8 +10,6 @@ from sapwood.core.executor import program_executor
 from sapwood.core.model_calls import Answer, Failure
 from sapwood.core.view.request import Block, Message, Request
 
-__all__ = ["ask_judge"]
-
 _SYSTEM = "You judge records of an agent's work. You answer with one JSON object and use no tool."
 _MOST_OUTPUT = 4_000
 """Tokens of an answer."""

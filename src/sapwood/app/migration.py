@@ -7,8 +7,6 @@ from pathlib import Path
 
 from sapwood.config.database_address import is_postgres
 
-__all__ = ["grants", "migrate_database", "migration_state"]
-
 
 def grants() -> str:
     """SQL that creates roles with few rights, and grants them what they need."""

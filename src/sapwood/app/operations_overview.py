@@ -21,8 +21,6 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine.engine_status import EngineStatus, WorkerSeen, read_engine_status
 
-__all__ = ["Overview", "SpaceOverview", "WorkerOverview", "overview_of"]
-
 _MOST_SPACES, _MOST_WORKING = 50, 1_000
 _MOST_AGENTS, _MOST_EVENTS = 40, 200
 

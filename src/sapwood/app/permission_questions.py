@@ -28,15 +28,6 @@ from sapwood.workspace.permissions.permission_gate import (
     PermissionQuestion,
 )
 
-__all__ = [
-    "PermissionQuestions",
-    "PostedQuestion",
-    "all_waiting_questions",
-    "posted_question",
-    "send_answer",
-    "waiting_questions",
-]
-
 _READ_AGAIN = 1.0
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from sapwood.workspace.permissions.permission_decision import ToolAction
     from sapwood.workspace.permissions.permission_gate import PermissionGate
 
-__all__ = ["Programs"]
 
 _SHELLS = frozenset({"Bash", "exec_command", "shell"})
 _WRITERS = {

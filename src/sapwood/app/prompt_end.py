@@ -18,8 +18,6 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
 
-__all__ = ["MOST_FAILURES", "DriveFailure", "EndStatus", "PromptEnd", "PromptProgress"]
-
 MOST_FAILURES = 4
 """Failures to drive an agent, one after the other, after which nobody waits for its turn."""
 

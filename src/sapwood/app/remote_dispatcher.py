@@ -15,8 +15,6 @@ from sapwood.runtime.command_batch import SentCommand
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.log import Log
 
-__all__ = ["RemoteDispatcher"]
-
 
 class RemoteDispatcher(Dispatcher):
     """Carries out commands on the agents of one space of a server.

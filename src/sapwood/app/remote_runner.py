@@ -13,8 +13,6 @@ from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.refusals import Refusal
 from sapwood.runtime.dispatch import Done
 
-__all__ = ["RemoteRunner"]
-
 
 class _Interrupted(Struct, frozen=True):
     message: str

@@ -22,8 +22,6 @@ from sapwood.core.tags import Tags
 from sapwood.core.turn_params import TurnParams
 from sapwood.runtime.clock_and_ids import new_nonce
 
-__all__ = ["RemoteService"]
-
 
 class _Answered(Struct, frozen=True):
     answer: Answer

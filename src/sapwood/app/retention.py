@@ -24,7 +24,6 @@ from sapwood.lifecycle.retention import IdleConversation, RetentionRule, find_id
 if TYPE_CHECKING:
     from sapwood.app.connection import Connection
 
-__all__ = ["BATCH", "is_free", "let_go", "retention_in_background", "run_retention"]
 
 BATCH = 50
 """The most conversations that one erasure of a worker has."""

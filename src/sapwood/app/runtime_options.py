@@ -23,8 +23,6 @@ from sapwood.workspace.combined_toolbox import CombinedToolbox
 from sapwood.workspace.function_toolbox import FunctionTool, FunctionToolbox, function_tools
 from sapwood.workspace.permissions.permission_rules import PermissionRules, parse_rules
 
-__all__ = ["RuntimeOptions", "ToolFunction", "runtime_options", "started_runners"]
-
 ToolFunction = Callable[..., object]
 """A Python function that models may call: synchronous or asynchronous, with typed parameters."""
 

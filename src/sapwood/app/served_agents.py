@@ -25,8 +25,6 @@ from sapwood.core.refusals import Refusal
 from sapwood.engine import keep_awake
 from sapwood.runtime.dispatch import Done
 
-__all__ = ["ServedAgents"]
-
 _log = logging.getLogger("sapwood.server")
 
 

@@ -10,8 +10,6 @@ from sapwood.config.database_address import is_postgres
 from sapwood.config.server_tokens import FileTokens, Tokens
 from sapwood.runtime.log import Log
 
-__all__ = ["ServerTables", "SharedCounts", "counts_of", "stored_tokens", "tokens_of"]
-
 
 class SharedCounts(Protocol):
     """Where all servers count requests together, in seconds of each key's rate."""

@@ -7,8 +7,6 @@ from sapwood.config.space_folders import ANY, folder_of, is_made
 from sapwood.core.errors import SapwoodError
 from sapwood.workspace.space_folder import SpaceFolder
 
-__all__ = ["space_folder"]
-
 
 def space_folder(config: Config, space: str, *, own: bool) -> SpaceFolder | None:
     """The only folder of a space; None if its agents may work in any.

@@ -15,8 +15,6 @@ from sapwood.store.configured_keys import configured_masters
 from sapwood.store.master_keys import MasterKeys, SpaceKey, parse_keys
 from sapwood.store.space_cipher import KEY_BYTES
 
-__all__ = ["EncryptedSpace", "KeyedLog", "add_master_key", "encrypted_spaces", "renew_space_keys"]
-
 _NO_KEY = (
     "This program has no master key. Nothing was changed. Name the file with it in the setting "
     "encryption.key_file, or set SAPWOOD_ENCRYPTION_KEY."

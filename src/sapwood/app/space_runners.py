@@ -15,8 +15,6 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.engine import NotServed, keep_awake
 from sapwood.runtime.scheduler import Drive, Engine
 
-__all__ = ["SpacePattern", "SpaceRunners"]
-
 _log = logging.getLogger(__name__)
 _PAGE = 200
 _MOST_IDLE = 200

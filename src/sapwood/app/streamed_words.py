@@ -7,8 +7,6 @@ from sapwood.core.ids import AgentId
 from sapwood.core.live_words import LiveWords, deltas_after, deltas_of, size_of_words
 from sapwood.core.model_calls import Delta
 
-__all__ = ["StreamedWords", "is_asked_again"]
-
 
 class StreamedWords:
     """Turns the events and the arriving words of an agent into deltas: each word once."""

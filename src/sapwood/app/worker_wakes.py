@@ -14,7 +14,6 @@ from sapwood.runtime.woken_agents import woken_by
 if TYPE_CHECKING:
     from sapwood.runtime.scheduler import Engine
 
-__all__ = ["WorkerWakes"]
 
 _TRIES = 5
 _PAUSE = 1.0

@@ -11,19 +11,6 @@ from sapwood.cli.console import columns
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.tool_call_origin import refuse_in_tool_call
 
-__all__ = [
-    "Command",
-    "Commands",
-    "Context",
-    "HelpPage",
-    "Number",
-    "WholeNumber",
-    "command",
-    "group",
-    "json_option",
-]
-
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _SHARED = frozenset({"database", "server", "space", "verbose", "debug"})

@@ -10,17 +10,6 @@ import click
 
 from sapwood.cli.output_gate import ungated
 
-__all__ = [
-    "INPUT_LIMIT",
-    "Progress",
-    "columns",
-    "confirmed",
-    "file_text",
-    "given_text",
-    "piped_text",
-    "print_lines",
-]
-
 INPUT_LIMIT = 1_000_000
 """The most bytes that are read from stdin beside a prompt."""
 

@@ -12,8 +12,6 @@ from sapwood.cli.invocation import Invocation
 from sapwood.cli.output_gate import gated_output, styled
 from sapwood.cli.root import OutputClosed, root
 
-__all__ = ["run"]
-
 
 def run(args: Sequence[str]) -> int:
     """Runs `sapwood` and returns the exit code. Never raises."""

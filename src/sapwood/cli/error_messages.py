@@ -26,8 +26,6 @@ from sapwood.workspace.permissions.permission_rules import RuleError
 if TYPE_CHECKING:
     from sapwood.cli.invocation import Invocation
 
-__all__ = ["error_message", "exit_code_for", "shell_message"]
-
 
 def shell_message(refusal: Refusal) -> str:
     """Returns the message of a refusal, with the next command as it is typed in a shell."""

@@ -2,8 +2,6 @@
 
 from enum import IntEnum
 
-__all__ = ["MEANINGS", "Exit"]
-
 
 class Exit(IntEnum):
     """The exit code of a command."""

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from sapwood.app.connection import Connection
     from sapwood.config.config_file import Config
 
-__all__ = ["IN_TURN", "Invocation"]
 
 T = TypeVar("T")
 

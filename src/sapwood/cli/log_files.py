@@ -37,15 +37,6 @@ from sapwood.core.model_calls import Failure
 from sapwood.private_files import private_folder
 from sapwood.redaction import mask_secrets
 
-__all__ = [
-    "log_as_json",
-    "log_command",
-    "log_commits",
-    "log_problem",
-    "log_to_folder",
-    "logs_as_json",
-]
-
 _log = logging.getLogger("sapwood.cli")
 _agents_log = logging.getLogger("sapwood.agents")
 _FORM = "%(asctime)s %(levelname)-7s %(process)d %(name)s: %(message)s"

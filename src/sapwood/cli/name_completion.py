@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 else:
     _TextType = click.ParamType  # which has no type arguments in older versions of click
 
-__all__ = ["AGENT", "MARK"]
 
 Item = tuple[str, str]
 

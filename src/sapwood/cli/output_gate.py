@@ -16,8 +16,6 @@ from typing import TextIO, cast
 
 import click
 
-__all__ = ["gated_output", "styled", "ungated", "unstyled"]
-
 _OWN = str(int.from_bytes(os.urandom(6)))
 
 

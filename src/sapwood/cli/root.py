@@ -13,15 +13,6 @@ from sapwood.cli.tool_call_origin import refuse_in_tool_call
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = [
-    "NAMES_ELSEWHERE",
-    "SECTIONS",
-    "OutputClosed",
-    "nearest_names",
-    "root",
-    "summary_lines",
-]
-
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Talk": {

@@ -13,8 +13,6 @@ of the shell tool, which hides Sapwood's files, holds against that.
 import os
 from typing import NamedTuple
 
-__all__ = ["is_in_tool_call", "refuse_in_tool_call"]
-
 _MARK = "SAPWOOD_CALL"
 _MOST_PARENTS = 64
 _READING = frozenset(

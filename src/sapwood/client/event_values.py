@@ -15,8 +15,6 @@ from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.log_values import Cursor, TailedEvent
 from sapwood.core.model_calls import Delta
 
-__all__ = ["EventValue", "TailedValue", "part_from", "recorded_from", "tailed_from"]
-
 _SECOND = 1_000_000
 
 

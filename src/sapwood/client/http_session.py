@@ -17,8 +17,6 @@ from sapwood.client.problem_errors import error_of
 from sapwood.core.errors import LogAway, LogError
 from sapwood.core.log_values import AvailabilityListener
 
-__all__ = ["HttpSession", "path_of"]
-
 T = TypeVar("T")
 
 _REQUEST = 60.0

@@ -11,26 +11,6 @@ from sapwood.client.event_values import EventValue
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.log_values import AgentSummary, Cursor, Order, Receipt, SearchHit, Snapshot
 
-__all__ = [
-    "CALLS",
-    "AncestorsCall",
-    "ConversationsCall",
-    "DescendantsCall",
-    "EndCall",
-    "EventsPage",
-    "FactsCall",
-    "FamilyCall",
-    "FindCall",
-    "ListCall",
-    "LogCall",
-    "ReadCall",
-    "ReceiptCall",
-    "SearchCall",
-    "ServerSession",
-    "SnapshotCall",
-    "WorkingCall",
-]
-
 Status = Literal["running", "archived", "killed"]
 
 

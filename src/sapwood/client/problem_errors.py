@@ -11,8 +11,6 @@ from sapwood.core.errors import LogAway, LogError, RefusedError, SapwoodError
 from sapwood.core.model_calls import Failure, FailureKind
 from sapwood.core.refusals import Refusal
 
-__all__ = ["ProblemDocument", "RemoteRefusal", "error_of"]
-
 
 class RemoteRefusal(Refusal, frozen=True):
     """A refusal of a kind that only the server knows: its name and its sentence."""

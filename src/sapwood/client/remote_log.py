@@ -40,8 +40,6 @@ from sapwood.core.log_values import (
 )
 from sapwood.core.turn import joined_parts
 
-__all__ = ["RemoteLog"]
-
 _NAMES = {kind: name for name, (kind, _) in CALLS.items()}
 
 

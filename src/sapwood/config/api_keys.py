@@ -17,15 +17,6 @@ from sapwood.config.toml_edit import toml_value
 from sapwood.config.toml_parser import parse_toml
 from sapwood.core.refusals import nearest
 
-__all__ = [
-    "KEY_VARIABLES",
-    "key_origins",
-    "keys_file",
-    "load_keys",
-    "require_provider",
-    "save_key",
-]
-
 KEY_VARIABLES: dict[str, tuple[str, ...]] = {
     name: provider.key_variables for name, provider in PROVIDERS.items() if provider.account == name
 }

@@ -27,29 +27,6 @@ from sapwood.core.errors import LogError, SapwoodError
 from sapwood.core.settings import PermissionMode, Settings
 from sapwood.private_files import private_folder
 
-__all__ = [
-    "BudgetConfig",
-    "CheckpointConfig",
-    "Config",
-    "ConfigError",
-    "ContextConfig",
-    "EncryptionConfig",
-    "LimitConfig",
-    "McpServer",
-    "RetentionConfig",
-    "ScreenConfig",
-    "TelemetryConfig",
-    "TemporalConfig",
-    "TendingConfig",
-    "config_file",
-    "environment_overrides",
-    "load_config",
-    "parse_config",
-    "prepare_folder",
-    "read_config",
-    "spans_address",
-]
-
 _FROM_ENVIRONMENT = ("database", "server", "space", "model")
 _SPAN_VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 

@@ -3,8 +3,6 @@
 from pathlib import Path
 from urllib.parse import urlsplit
 
-__all__ = ["is_postgres", "is_server", "shown_address"]
-
 _LONG_NAME = 16
 """A user name of this length is a token, as in `https://TOKEN@host`."""
 _SECRET_FIELDS = ("password=", "key=", "token=", "secret=", "sig=")

@@ -23,16 +23,6 @@ from sapwood.config.toml_edit import CannotEditToml, KeyPath, toml_value, with_v
 from sapwood.config.toml_parser import parse_toml
 from sapwood.private_files import replace_file
 
-__all__ = [
-    "Setting",
-    "get_setting",
-    "list_settings",
-    "set_setting",
-    "shown_value",
-    "unset_setting",
-    "write_config_file",
-]
-
 
 class Setting(Struct, frozen=True):
     """A setting and its value. `origin` is a variable, the file, or empty for a default."""

@@ -8,8 +8,6 @@ from typing import Annotated
 
 from msgspec import Meta
 
-__all__ = ["Natural", "NotNegative", "Positive", "Share", "explained"]
-
 Natural = Annotated[int, Meta(ge=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]

@@ -8,23 +8,6 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = [
-    "archives_folder",
-    "checkpoints_folder",
-    "clean_results_folder",
-    "config_folder",
-    "data_folder",
-    "erasures_file",
-    "focus_file",
-    "focus_stamp_file",
-    "handoffs_folder",
-    "is_full",
-    "journal_file",
-    "sandbox_folder",
-    "turn_features_folder",
-]
-
-
 _FULL_BELOW_BYTES = 100_000
 
 

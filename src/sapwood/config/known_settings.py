@@ -14,8 +14,6 @@ from sapwood.config.config_file import Config, ConfigError
 from sapwood.config.toml_edit import KeyPath, toml_value
 from sapwood.core.refusals import nearest
 
-__all__ = ["KnownSetting", "known_settings", "setting_help", "setting_path"]
-
 _NAME = "NAME"
 _COMPARED = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
 

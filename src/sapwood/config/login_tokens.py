@@ -11,8 +11,6 @@ from sapwood.config.folders import config_folder
 from sapwood.core.errors import SapwoodError
 from sapwood.private_files import locked, replace_file
 
-__all__ = ["VARIABLE", "forget_login", "keep_login", "login_file", "server_token"]
-
 VARIABLE = "SAPWOOD_TOKEN"
 
 

@@ -14,8 +14,6 @@ from sapwood.config.folders import data_folder
 from sapwood.core.errors import SapwoodError
 from sapwood.private_files import replace_file
 
-__all__ = ["VARIABLE", "BearerToken", "find_token", "stored_token_file"]
-
 VARIABLE = "SAPWOOD_MCP_TOKEN"
 _OTHERS = 0o077
 """The rights of everybody but the owner."""

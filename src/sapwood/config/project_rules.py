@@ -14,8 +14,6 @@ import msgspec
 from sapwood.config.config_file import ConfigError, config_file
 from sapwood.private_files import locked, replace_file
 
-__all__ = ["add_project_rules", "project_rules", "project_rules_file", "remove_project_rule"]
-
 _HEAD = """\
 # Permission rules that you gave for a project. /permissions shows and changes them.
 """

@@ -5,8 +5,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-__all__ = ["PROVIDERS", "Provider", "Wire"]
-
 Wire = Literal["messages", "responses", "chat", "gemini"]
 """A wire format: Anthropic Messages, OpenAI Responses, OpenAI Chat, Gemini."""
 

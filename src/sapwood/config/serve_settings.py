@@ -9,8 +9,6 @@ from sapwood.config.field_types import Natural, explained
 from sapwood.config.server_tokens import SCOPES, TokenScope
 from sapwood.core.errors import SapwoodError
 
-__all__ = ["AccessRule", "ServeConfig", "parse_rule"]
-
 _RULE = re.compile(r"\s*([^=\s]+)\s*=\s*(.+?)\s*->\s*(\S+?)\s*:\s*([a-z,\s]+?)\s*")
 
 

@@ -14,21 +14,6 @@ from sapwood.config.folders import data_folder
 from sapwood.core.errors import SapwoodError
 from sapwood.private_files import locked, replace_file
 
-__all__ = [
-    "ISSUED",
-    "MAX_SESSIONS",
-    "SCOPES",
-    "FileTokens",
-    "TokenKind",
-    "TokenRecord",
-    "TokenScope",
-    "TokenStore",
-    "Tokens",
-    "new_token",
-    "token_file",
-    "token_hash",
-]
-
 TokenScope = Literal["read", "write", "approve", "admin"]
 SCOPES: tuple[TokenScope, ...] = ("read", "write", "approve", "admin")
 TokenKind = Literal["token", "session"]

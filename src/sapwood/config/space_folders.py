@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from sapwood.core.errors import SapwoodError
 
-__all__ = ["ANY", "EVERY", "folder_of", "is_made", "parse_folders", "require_separate"]
-
 ANY = "any"
 """In place of a folder: the space is the operator's own, and its agents work in any folder."""
 EVERY = "*"

@@ -13,17 +13,6 @@ from typing import Any, cast
 
 from sapwood.config.toml_parser import parse_toml
 
-__all__ = [
-    "CannotEditToml",
-    "KeyPath",
-    "header_names",
-    "table_header",
-    "toml_value",
-    "with_value",
-    "without_empty",
-    "without_value",
-]
-
 KeyPath = tuple[str, ...]
 """The path to a value: the names of its tables, and its own name."""
 

@@ -7,8 +7,6 @@ The parser of the standard library calls itself for each nested list, so a deep 
 import tomllib
 from typing import Any, cast
 
-__all__ = ["parse_toml"]
-
 _MAX_DEPTH = 100
 
 

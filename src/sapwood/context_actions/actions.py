@@ -32,8 +32,6 @@ from sapwood.context_actions.turn_features_cache import TurnFeaturesCache
 from sapwood.core.errors import SapwoodError
 from sapwood.tokens import CachingCounter, FeatureCounter, counter_for
 
-__all__ = ["ContextActions"]
-
 _NEW_SESSION_TURNS = 1
 """A session with no more turns than this has nothing to continue yet."""
 

@@ -30,8 +30,6 @@ from sapwood.core.refusals import nearest
 from sapwood.core.token_count import Counter
 from sapwood.journal import add_to_journal, now
 
-__all__ = ["archive", "resume"]
-
 _MOST_ARCHIVES = 3
 """How many archives a resumption prompt may mention."""
 

@@ -15,15 +15,6 @@ from sapwood.core.content import Text, ToolCall
 from sapwood.core.turn import Reply, Turn
 from sapwood.private_files import slug, write_new_file
 
-__all__ = [
-    "archive_of",
-    "archived_topics",
-    "parse_archive",
-    "read_archives",
-    "render_archive",
-    "write_archive",
-]
-
 _HEAD = ("Topic", "Archived", "Session", "Project")
 _SECTIONS = {
     "Key decisions": "decisions",

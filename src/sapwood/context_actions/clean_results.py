@@ -16,8 +16,6 @@ from sapwood.config.folders import clean_results_folder
 from sapwood.private_files import replace_file
 from sapwood.redaction import mask_secrets
 
-__all__ = ["CleanResults"]
-
 _SMALLEST = 2_000_000
 """Bytes of a transcript below which nothing is remembered: masking is fast enough."""
 _SHORT = 32

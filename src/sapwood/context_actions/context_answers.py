@@ -12,16 +12,6 @@ from sapwood.analysis.session_search import SearchPassage
 from sapwood.analysis.window_breakdown import Breakdown, Estimate
 from sapwood.core.state import DeclaredNote
 
-__all__ = [
-    "ContextAnswer",
-    "Notes",
-    "ResumptionPrompt",
-    "SearchResults",
-    "WrittenArchive",
-    "WrittenArchives",
-    "WrittenHandoff",
-]
-
 
 class WrittenArchive(Struct, frozen=True):
     """One archive. If it was not stored, `path` is empty and `text` is its content."""

@@ -8,8 +8,6 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-__all__ = ["ACTIONS", "BUDGET", "FOR_ALL", "Action", "ActionName", "ContextRequest", "action_named"]
-
 ActionName = Literal[
     "estimate",
     "breakdown",

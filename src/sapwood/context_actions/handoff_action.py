@@ -12,8 +12,6 @@ from sapwood.core.errors import SapwoodError
 from sapwood.journal import add_to_journal, now
 from sapwood.private_files import slug, write_new_file
 
-__all__ = ["count_lines", "hand_off", "write_handoff"]
-
 _MAX_FILE_SIZE = 4_000_000
 
 

@@ -12,8 +12,6 @@ from contextlib import suppress
 from sapwood.config.folders import data_folder
 from sapwood.private_files import replace_file
 
-__all__ = ["HookMemory", "forget_old", "hook_memory_folder", "last_session", "remember_session"]
-
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 

@@ -38,8 +38,6 @@ from sapwood.journal import add_to_journal
 from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.sources.source_programs import imported_agent_id
 
-__all__ = ["PROJECT", "ProjectFocus", "project_agent"]
-
 PROJECT = "project"
 """The source of the agents that stand for projects. They hold declarations and no conversation."""
 

@@ -25,8 +25,6 @@ from sapwood.runtime.agent_provider import SessionBusy
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
 from sapwood.sources import FoundSession, resume_command_for
 
-__all__ = ["SessionCommands", "SessionResult"]
-
 
 class SessionResult(Struct, frozen=True, omit_defaults=True):
     """What a command on a session led to.

@@ -23,8 +23,6 @@ from sapwood.providers.program_list import make_provider
 from sapwood.runtime.agent_provider import AgentProvider
 from sapwood.sources.source_programs import resume_command_for
 
-__all__ = ["Continuation", "continue_session"]
-
 
 class Continuation(Struct, frozen=True):
     """A session that goes on elsewhere: the agent that was forked, and the new session.

@@ -25,19 +25,6 @@ from sapwood.models import window_of
 from sapwood.runtime.open_agent import find_agent
 from sapwood.sources import FoundSession, NotATranscript, discover, newest_session, read_session
 
-__all__ = [
-    "Connect",
-    "NoSession",
-    "SessionFinder",
-    "SessionTarget",
-    "agents_of_folders",
-    "database_exists",
-    "newest_session_in",
-    "open_space",
-    "read_transcript",
-    "running_session",
-]
-
 _SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 _DATABASE_SECONDS = 5.0
 _MOST_AGENTS = 1_000

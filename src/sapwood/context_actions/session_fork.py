@@ -20,8 +20,6 @@ from sapwood.journal import add_to_journal
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
 from sapwood.sources import FoundSession
 
-__all__ = ["SessionForker", "take_over"]
-
 
 class ImportSpace(OpenSpace, OpenLog, Protocol):
     """A space in which sessions are imported and agents are forked."""

@@ -25,8 +25,6 @@ from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import read_live
 
-__all__ = ["OpenSpace", "SessionInput", "agent_input", "turns_of"]
-
 
 class OpenSpace(Protocol):
     """A space of an open database: its log, its dispatcher, and counters for its models."""

@@ -36,8 +36,6 @@ from sapwood.core.plural import counted
 from sapwood.runtime.clock_and_ids import new_nonce
 from sapwood.tokens import CachingCounter, FeatureCounter
 
-__all__ = ["JudgeOutcome", "JudgeReply", "SessionJudge"]
-
 _MOST_TOKENS = 500_000
 """The tokens of all judgements of one session, also where their price is unknown."""
 

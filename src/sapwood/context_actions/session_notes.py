@@ -35,8 +35,6 @@ from sapwood.imports.importer import Importer
 from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.sources.source_programs import imported_agent_id
 
-__all__ = ["SessionNotes", "Statements", "agent_of_session"]
-
 
 class Statements(Struct, frozen=True):
     """The notes in force, and what a judge said."""

@@ -23,8 +23,6 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.settings import SettingsChange, Workspace
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
 
-__all__ = ["Spawned", "Spawner"]
-
 _NOT_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _TOLD = (
     "The handoff below is yours. When you have finished, your final answer is reported by mail to "

@@ -19,8 +19,6 @@ from sapwood.config.folders import turn_features_folder
 from sapwood.core.turn import Turn
 from sapwood.private_files import replace_file
 
-__all__ = ["FORMAT", "TurnFeaturesCache"]
-
 FORMAT = "3"
 """Increase it whenever the same turn gets other features than before."""
 

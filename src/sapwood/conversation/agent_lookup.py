@@ -8,8 +8,6 @@ from sapwood.core.state import State
 from sapwood.runtime.open_agent import PARENT, find_agent
 from sapwood.sources.source_programs import SOURCES, imported_agent_id
 
-__all__ = ["find", "find_for_model", "imported_agent"]
-
 _NAMES = 500
 
 

@@ -19,37 +19,6 @@ from sapwood.core.state import Letter
 from sapwood.runtime.replay import Replayed
 from sapwood.workspace.permissions.kept_rules import SourcedRule
 
-__all__ = [
-    "AgentTree",
-    "AgentsKilled",
-    "Answer",
-    "ArgumentNeeded",
-    "Changed",
-    "CommandHelp",
-    "Compacted",
-    "ContextShown",
-    "ContextsCompared",
-    "ConversationStarted",
-    "FilesReverted",
-    "Forked",
-    "HelpShown",
-    "Left",
-    "MailRead",
-    "MailSent",
-    "MailShown",
-    "PassageShown",
-    "PermissionsShown",
-    "PromptToEdit",
-    "Prompted",
-    "RequestReplayed",
-    "SearchResults",
-    "SettingShown",
-    "SettingsShown",
-    "StillWaiting",
-    "Switched",
-    "Waited",
-]
-
 
 class Prompted(Struct, frozen=True, tag=True):
     """A prompt opened a turn; `turn` is the version of the log at which it starts.

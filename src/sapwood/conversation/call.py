@@ -27,18 +27,6 @@ from sapwood.runtime.open_agent import OpenAgent
 from sapwood.workspace.permissions.kept_rules import RuleSources
 from sapwood.workspace.space_folder import SpaceFolder
 
-__all__ = [
-    "Call",
-    "Caller",
-    "ModelCall",
-    "ModelChoice",
-    "OpenSpace",
-    "Person",
-    "ProgramSessions",
-    "Services",
-    "typed_request",
-]
-
 
 class OpenSpace(Protocol):
     """One space of an open database."""

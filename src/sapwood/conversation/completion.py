@@ -17,17 +17,6 @@ from sapwood.core.state import State
 from sapwood.models.model_routes import PROVIDERS
 from sapwood.runtime.checkpoints import chain_of
 
-__all__ = [
-    "MODELS",
-    "Choice",
-    "KnownNames",
-    "choices",
-    "completions_of_kind",
-    "is_complete",
-    "known_names",
-    "model_names",
-]
-
 MODELS = KNOWN_MODELS
 
 _AGENTS = 200

@@ -17,21 +17,6 @@ from sapwood.models import window_of
 from sapwood.models.catalogue import find_model, model_names
 from sapwood.models.model_routes import PROVIDERS, resolve
 
-__all__ = [
-    "KNOWN_MODELS",
-    "NO_PROGRAMS",
-    "ConfiguredModels",
-    "ModelAccount",
-    "first_settings",
-    "model_account",
-    "model_doubt",
-    "model_problem",
-    "ready_programs",
-    "require_model",
-    "switch_model",
-]
-
-
 NO_PROGRAMS = (
     "Agent programs run only for the person at the machine, not in this space. Choose a model: "
     "/model NAME"

@@ -19,8 +19,6 @@ from sapwood.core.turn import Result, Turn
 from sapwood.core.view.build import front_texts
 from sapwood.core.view.frames import framed_quotation
 
-__all__ = ["Category", "ContextBreakdown", "ContextItem", "break_down", "categories", "largest"]
-
 Category = tuple[str, Count]
 
 

@@ -11,8 +11,6 @@ from sapwood.core.log_values import AgentSummary
 from sapwood.sources import FoundSession, discover
 from sapwood.sources.source_programs import imported_agent_id
 
-__all__ = ["last_conversation", "newest_agent", "sessions_elsewhere", "without_imported"]
-
 _PAGE = 500
 _PAGES = 10
 _NEWEST = 50

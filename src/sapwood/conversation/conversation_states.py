@@ -14,8 +14,6 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.runtime.open_agent import open_state
 
-__all__ = ["ConversationState", "ConversationStates", "Trim"]
-
 Trim = Literal["", "trimmed", "compacted"]
 
 

@@ -20,8 +20,6 @@ from sapwood.core.token_count import ZERO, Count
 from sapwood.models.model_facts import cache_seconds, price_of
 from sapwood.runtime.clock_and_ids import now
 
-__all__ = ["Cut", "CutPlan", "cut_plan"]
-
 
 class Cut(Struct, frozen=True):
     """The history with its last `keep` turns: the line to type, its size and its costs.

@@ -23,8 +23,6 @@ from sapwood.runtime.open_agent import open_state
 from sapwood.runtime.replay import Replayed
 from sapwood.sources.claude.sent_requests import SentRequest, rebuild_request, sent_requests
 
-__all__ = ["imported_calls", "imported_replay"]
-
 _PROGRAM = "claude-code"
 
 

@@ -18,8 +18,6 @@ from sapwood.sources import FoundSession, discover
 from sapwood.sources.session_reader import tail_session
 from sapwood.sources.source_programs import imported_agent_id
 
-__all__ = ["MachineSession", "MachineSessions"]
-
 _SECONDS = 4.0
 _MOST = 200
 _TITLES = 20

@@ -16,8 +16,6 @@ from sapwood.core.refusals import ModelTooSmall
 from sapwood.core.settings import SettingsChange
 from sapwood.models import fits, window_of
 
-__all__ = ["fit_model", "model_change", "with_fitting_model"]
-
 
 def model_change(
     model: str, budget: Budget, turns: Sequence[int] = ()

@@ -12,8 +12,6 @@ from sapwood.core.token_count import Count
 from sapwood.core.view import Request, check, view
 from sapwood.core.view.request import digest
 
-__all__ = ["budget_for", "history_in_view", "manifest_for", "request_for"]
-
 
 async def request_for(space: OpenSpace, agent: AgentId, model: str | None = None) -> Request:
     """The request that the agent's model, or another one, would be sent now.

@@ -24,8 +24,6 @@ from sapwood.core.timeline.row_content import PromptText
 from sapwood.core.timeline.rows import Divider, Fold, Row, RowKey, TimelineRow
 from sapwood.core.timeline.timeline import Timeline
 
-__all__ = ["LeftTurns", "OpenTimeline", "RowsPage", "key_text", "row_version"]
-
 
 class RowsPage(Struct, frozen=True):
     """Some rows of a conversation. `first` is the place of the first of them among `total`.

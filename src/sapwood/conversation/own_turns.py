@@ -7,8 +7,6 @@ from sapwood.core.model_calls import Delta
 from sapwood.runtime.clock_and_ids import new_nonce, now
 from sapwood.runtime.reply_stream import ReplyStream
 
-__all__ = ["ArrivingWords", "lease_for", "new_holder"]
-
 
 def new_holder() -> str:
     """A random name under which a program has a lease."""

@@ -18,8 +18,6 @@ from sapwood.workspace.pinned_file import PinnedFileError, read_pinned_file
 from sapwood.workspace.places import root_of
 from sapwood.workspace.tool_output import ToolError
 
-__all__ = ["file_named", "pin_of_file", "read_pins_again"]
-
 _FILE = re.compile(r'@(?:"([^"\n]+)"|(\S+))')
 
 

@@ -15,8 +15,6 @@ from sapwood.runtime.agent_provider import AgentProvider
 from sapwood.runtime.program_sessions import assume_history, options_of, session_in
 from sapwood.runtime.provider_history import needs_assume
 
-__all__ = ["assume_session", "lags_behind"]
-
 
 def lags_behind(state: State) -> bool:
     """Whether the agent is at rest and its session has another history than the live path."""

@@ -16,8 +16,6 @@ from sapwood.core.content import File
 from sapwood.core.errors import SapwoodError
 from sapwood.core.file_part import LARGEST_FILE, media_type_of
 
-__all__ = ["dropped_files", "files_named", "read_file", "with_named_files"]
-
 _NAMED = re.compile(r'(?<![^\s(\[])@(?:"([^"\n]+)"|([^\s"]+))')
 _AFTER_A_NAME = ".,;:!?)]}'"
 """Signs that end a sentence or a bracket, and may stand right after a name."""

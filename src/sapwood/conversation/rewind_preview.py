@@ -16,8 +16,6 @@ from sapwood.core.token_count import Count
 from sapwood.core.turn import Turn
 from sapwood.runtime.open_agent import OpenAgent, read_live
 
-__all__ = ["RewindPlace", "RewindPreview", "preview_rewind", "rewind_places"]
-
 
 class RewindPlace(Struct, frozen=True):
     """A place to go back to: the line to type, the mark's name and version, and its context.

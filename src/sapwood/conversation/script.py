@@ -20,17 +20,6 @@ from sapwood.core.content import File, PromptPart, Text
 from sapwood.core.refusals import Refusal, UnclearGoal, UnknownCommand, nearest
 from sapwood.core.settings import field_of, is_guarded
 
-__all__ = [
-    "CommandStep",
-    "Script",
-    "Step",
-    "TextStep",
-    "chunks",
-    "has_prompt",
-    "parse",
-    "with_files",
-]
-
 _WORD = re.compile(r"/([A-Za-z][A-Za-z0-9_-]*)(?=\s|$)")
 _EVERYTHING = "--"
 """At the end of the line of a command with free text: everything that follows belongs to it."""

@@ -75,8 +75,6 @@ from sapwood.runtime.command_digest import request_text
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.program_sessions import session_in
 
-__all__ = ["HANDLERS", "ConversationService", "Handler", "Outcome", "require_bound"]
-
 _log = logging.getLogger("sapwood.commands")
 _CALLS_PAGE = 500
 

@@ -19,8 +19,6 @@ from sapwood.core.refusals import NoConversation, Refusal
 from sapwood.core.state import QueuedPrompt
 from sapwood.runtime.clock_and_ids import command_meta, new_nonce
 
-__all__ = ["ConversationSession"]
-
 
 class ConversationSession:
     """Carries out what a person sends, one conversation at a time.

@@ -26,8 +26,6 @@ from sapwood.runtime.program_sessions import assume_history
 from sapwood.runtime.provider_history import needs_assume
 from sapwood.sources import NotATranscript, resume_command_for
 
-__all__ = ["ImportSpace", "SessionChanges"]
-
 _RECENT = 8
 
 

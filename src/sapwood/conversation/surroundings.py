@@ -20,15 +20,6 @@ from sapwood.core.state import State
 from sapwood.core.turn import goes_on
 from sapwood.runtime.open_agent import OpenAgent
 
-__all__ = [
-    "Surroundings",
-    "WindowUse",
-    "chapters_in_view",
-    "family_of",
-    "surroundings",
-    "window_use",
-]
-
 _FAMILY = 60
 _MOST_EVENTS = 20_000
 """An agent with more events has no judged chapters in the sidebar: reading them would take long."""

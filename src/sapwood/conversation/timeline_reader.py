@@ -22,21 +22,6 @@ from sapwood.core.timeline.timeline import Timeline
 from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import open_state, read_live
 
-__all__ = [
-    "LONG_CONVERSATION",
-    "ConversationRow",
-    "ConversationRows",
-    "EventCache",
-    "NotLoaded",
-    "ReadEvents",
-    "content_at",
-    "event_cache",
-    "read_conversation",
-    "read_timeline",
-    "read_timeline_end",
-    "sent_prompts",
-]
-
 ReadEvents = Callable[[AgentId, int, int], Awaitable[list[Recorded]]]
 """Reads the events of an agent from one version to another, both included."""
 

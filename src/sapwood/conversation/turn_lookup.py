@@ -18,8 +18,6 @@ from sapwood.core.refusals import UnknownTurn
 from sapwood.core.turn import Turn, fold_turn, recorded_turn
 from sapwood.runtime.open_agent import OpenAgent, open_agent, open_state
 
-__all__ = ["agent_at", "context_before", "find_turn", "turn_at"]
-
 _MOST_DIGITS = 18
 _PAGE = 200
 

@@ -15,8 +15,6 @@ from sapwood.core.events import ToolStarted
 from sapwood.core.ids import AgentId
 from sapwood.runtime.clock_and_ids import now
 
-__all__ = ["LONGEST", "wait"]
-
 LONGEST = 3600.0
 """Seconds that a wait lasts at most."""
 

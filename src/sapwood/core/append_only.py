@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Generic, TypeVar, overload
 
-__all__ = ["AppendOnlySequence"]
-
 T = TypeVar("T")
 
 

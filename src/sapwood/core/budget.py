@@ -13,8 +13,6 @@ from sapwood.core.state import State
 from sapwood.core.token_count import ZERO, Count, Counter
 from sapwood.core.view.build import front_texts
 
-__all__ = ["Budget", "budget_of", "estimate_of", "system_texts"]
-
 
 class Budget(Struct, frozen=True):
     """Tokens by block. `summary` includes the carried request.

@@ -8,17 +8,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-__all__ = [
-    "SHOWN",
-    "Destination",
-    "LeftOut",
-    "Restored",
-    "Saved",
-    "Unsaved",
-    "Why",
-    "describe_left_out",
-]
-
 Why = Literal["large", "repository", "unreadable", "unsaved", "unwritable", "ignored", "name"]
 
 SHOWN = 5

@@ -36,8 +36,6 @@ from sapwood.core.commands import (
     Undo,
 )
 
-__all__ = ["SLASH", "TABLE", "Argument", "ArgumentKind", "CommandTable", "Scope", "SlashCommand"]
-
 SLASH = "slash"
 """The name of the tool by which models use slash commands."""
 

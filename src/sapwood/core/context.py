@@ -15,21 +15,6 @@ from msgspec import Struct, structs
 from sapwood.core.content import Note
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 
-__all__ = [
-    "ROOT",
-    "Context",
-    "Mark",
-    "Mask",
-    "Moved",
-    "Step",
-    "StepCause",
-    "as_of_turn",
-    "find_mark",
-    "keep_marks",
-    "loaded_after_trim",
-    "undo_step",
-]
-
 Moved = Literal["head", "tip"]
 
 StepCause = Literal["", "clear", "keep", "compact", "window", "rewind", "revert", "load"]

@@ -8,8 +8,6 @@ from sapwood.core.plural import counted
 from sapwood.core.turn import Turn
 from sapwood.core.view.build import front_texts
 
-__all__ = ["ContextDiff", "diff", "view_change"]
-
 
 class ContextDiff(Struct, frozen=True):
     """The difference between two contexts, `left` and `right`.

@@ -27,16 +27,6 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.text_size import texts_in
 
-__all__ = [
-    "LONGEST_TURN",
-    "ErasureReach",
-    "quoted_turns",
-    "text_without_agent",
-    "turn_has_mail",
-    "without_agent",
-    "without_mail",
-]
-
 T = TypeVar("T")
 
 LONGEST_TURN = 10_000

@@ -11,22 +11,6 @@ from msgspec import Struct
 from sapwood.core.events import AgentStarted, Recorded, SessionAssumed
 from sapwood.core.ids import AgentId, Space
 
-__all__ = [
-    "ARCHIVE",
-    "ERASED",
-    "OUTSIDE_KINDS",
-    "ArchivedConversation",
-    "Erasure",
-    "ErasureItem",
-    "ErasureScope",
-    "Hold",
-    "HoldScope",
-    "OutsideData",
-    "Senders",
-    "UnfinishedErasure",
-    "outside_data",
-]
-
 ERASED = "[erased]"
 """Stands where a text of an erased conversation was in the log of another one."""
 

@@ -12,16 +12,6 @@ SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal, UnknownAgent
 
-__all__ = [
-    "AgentNotFound",
-    "KeyMissing",
-    "LogAway",
-    "LogError",
-    "RefusedError",
-    "SapwoodError",
-    "VersionConflict",
-]
-
 
 class SapwoodError(Exception):
     """The base class of all errors of Sapwood. The message is written for users.

@@ -45,8 +45,6 @@ from sapwood.core.state import (
     State,
 )
 
-__all__ = ["evolve"]
-
 
 def evolve(state: State, recorded: Recorded) -> State:
     """The state after this event."""

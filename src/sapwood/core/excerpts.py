@@ -4,8 +4,6 @@ The excerpt depends on the result alone, so it is the same in every request. It 
 prefix that a provider has cached.
 """
 
-__all__ = ["MOST_SHOWN", "excerpt", "shortened"]
-
 MOST_SHOWN = 30_000
 """The most characters of one tool result in a request."""
 

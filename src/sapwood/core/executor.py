@@ -8,8 +8,6 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-__all__ = ["PROGRAMS", "AgentProgram", "ProgramExecutor", "program_executor"]
-
 
 class AgentProgram(Struct, frozen=True):
     """A program that can run turns: its title, how to install it, and how to log in."""

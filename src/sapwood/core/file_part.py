@@ -9,8 +9,6 @@ import struct
 
 from msgspec import Struct
 
-__all__ = ["LARGEST_FILE", "File", "is_base64", "media_type_of"]
-
 LARGEST_FILE = 15_000_000
 """Bytes. No provider takes more in a request."""
 

@@ -12,16 +12,6 @@ from sapwood.core.result_masks import mask_edges, stubs
 from sapwood.core.token_count import Calibration, Count, Counter
 from sapwood.core.turn import Result, Turn
 
-__all__ = [
-    "calibrated",
-    "count_texts",
-    "history",
-    "raw_history",
-    "settled",
-    "size_of",
-    "turn_sizes",
-]
-
 
 def count_texts(texts: Iterable[str], counter: Counter) -> int:
     """Raw tokens of all these texts."""

@@ -11,19 +11,6 @@ from msgspec import Struct
 
 from sapwood.core.machine_paths import MachinePath
 
-__all__ = [
-    "AgentId",
-    "CommandId",
-    "EventRef",
-    "Origin",
-    "Passage",
-    "Space",
-    "TurnRef",
-    "can_be_stored",
-    "title_of",
-]
-
-
 Space = NewType("Space", str)
 """The boundary of isolation. A laptop has one, a hosted service one per tenant."""
 

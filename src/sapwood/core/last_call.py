@@ -4,8 +4,6 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-__all__ = ["PAUSES_KEPT", "LastCall", "Lifetime"]
-
 Lifetime = Literal["5m", "1h"]
 """How long a provider keeps the beginning of a request in its cache, where there is a choice."""
 

@@ -2,8 +2,6 @@
 
 from msgspec import Struct
 
-__all__ = ["LONGEST_LEASE", "Lease"]
-
 LONGEST_LEASE = 3_600_000_000
 """Microseconds: a process that has died holds a turn no longer than this."""
 

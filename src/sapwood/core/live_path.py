@@ -26,8 +26,6 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.turn import Turn, closed_turn, fold_turn, grow, open_turn, recorded_turn
 
-__all__ = ["EMPTY", "LivePath", "Slice", "Walk", "follow", "inherited"]
-
 
 class LivePath(Struct, frozen=True):
     """The turns in view, oldest first, the open one last, and what is sent before them.

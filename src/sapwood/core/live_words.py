@@ -12,8 +12,6 @@ from sapwood.core.content import File, ReplyPart, Text, Thinking, ToolCall
 from sapwood.core.ids import CommandId
 from sapwood.core.model_calls import Delta
 
-__all__ = ["LiveWords", "deltas_after", "deltas_of", "size_of_words"]
-
 
 class LiveWords(Struct, frozen=True):
     """All words so far of the reply to the model call at version `asked`.

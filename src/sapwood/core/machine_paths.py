@@ -10,8 +10,6 @@ from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_h
 
 from msgspec import Meta, Struct
 
-__all__ = ["FoundPath", "MachinePath", "declared_paths", "found_paths", "structs_in"]
-
 _MARK = Meta(extra={"machine_path": True})
 
 MachinePath = Annotated[str, _MARK]

@@ -13,20 +13,6 @@ from sapwood.core.last_call import Lifetime
 from sapwood.core.refusals.budgets import BudgetReached
 from sapwood.core.settings import PermissionMode, Workspace
 
-__all__ = [
-    "Answer",
-    "AnswerAwaited",
-    "CallHints",
-    "CallReport",
-    "Delta",
-    "Effect",
-    "Failure",
-    "FailureKind",
-    "ToolOutcome",
-    "ToolSpec",
-    "ToolUse",
-]
-
 
 class ToolSpec(Struct, frozen=True):
     """A tool that the model may call. `schema` is the JSON Schema of its arguments, as text."""

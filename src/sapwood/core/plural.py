@@ -1,7 +1,5 @@
 """Numbers with their nouns, for sentences."""
 
-__all__ = ["counted"]
-
 
 def counted(number: int, noun: str, nouns: str = "") -> str:
     """A number with its noun. `nouns` is the plural, if it is not the noun with an s.

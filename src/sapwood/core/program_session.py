@@ -6,8 +6,6 @@ from sapwood.core.context import ROOT, Context
 from sapwood.core.ids import Passage
 from sapwood.core.machine_paths import MachinePath
 
-__all__ = ["AssumedSession", "NativeRows", "ProgramSession"]
-
 
 class ProgramSession(Struct, frozen=True, omit_defaults=True, gc=False):
     """A session of an agent program: its id there, and the path of its transcript.

@@ -5,8 +5,6 @@ from sapwood.core.excerpts import shortened
 from sapwood.core.ids import EventRef
 from sapwood.core.turn import Reply, Turn
 
-__all__ = ["quoted_turn"]
-
 
 def quoted_turn(turn: Turn) -> str:
     """The turn as text, without its thinking; a long one without its middle."""

@@ -7,8 +7,6 @@ from sapwood.core.context import Mask
 from sapwood.core.live_path import LivePath
 from sapwood.core.turn import Result, Turn
 
-__all__ = ["live_mask", "mask_edges", "stubs"]
-
 
 def live_mask(live: LivePath) -> Mask | None:
     """The mask of this path; None if `head` has moved past everything that it covers."""

@@ -14,8 +14,6 @@ from sapwood.core import events
 from sapwood.core.content import RecordedReply, RecordedResult, ToolCall
 from sapwood.core.events import Event, ReplyAdded, ReplyLost
 
-__all__ = ["index_terms", "query_phrases", "snippet_of", "text_of"]
-
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 )

@@ -7,17 +7,6 @@ from msgspec import UNSET, Struct, UnsetType, structs
 from sapwood.core.machine_paths import MachinePath
 from sapwood.core.turn_params import TurnParams
 
-__all__ = [
-    "BUDGET",
-    "PermissionMode",
-    "Settings",
-    "SettingsChange",
-    "Workspace",
-    "field_of",
-    "is_guarded",
-    "typed_name",
-]
-
 PermissionMode = Literal["ask", "accept-edits", "read-only", "all"]
 """What happens to a tool call that no permission rule decides."""
 

@@ -14,8 +14,6 @@ from sapwood.core.refusals.budgets import BudgetReached
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
 
-__all__ = ["Account", "account_of", "call_problem", "fork_problem", "restart_problem"]
-
 _DOLLAR = 1_000_000
 
 

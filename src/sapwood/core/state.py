@@ -29,33 +29,6 @@ from sapwood.core.tags import Tags
 from sapwood.core.token_count import Calibration
 from sapwood.core.turn_params import TurnParams
 
-__all__ = [
-    "BACKGROUND_KEPT",
-    "ERASED_KEPT",
-    "FOCUS_LIMIT",
-    "JUDGED_LENGTH",
-    "JUDGED_SENTENCES",
-    "JUDGED_STRETCHES",
-    "MARKS_KEPT",
-    "NOTES_LIMIT",
-    "PINS_LIMIT",
-    "QUEUE_LIMIT",
-    "UNDO_DEPTH",
-    "WAITING_LIMIT",
-    "WINDOW_STEPS",
-    "DeclaredNote",
-    "Files",
-    "Focus",
-    "Judgement",
-    "Letter",
-    "OpenQuestion",
-    "OpenTurn",
-    "QueuedPrompt",
-    "Reverting",
-    "State",
-    "Status",
-]
-
 UNDO_DEPTH = 64
 """How many context commands can be undone."""
 

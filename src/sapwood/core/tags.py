@@ -7,20 +7,6 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-__all__ = [
-    "LABELS_LIMIT",
-    "LABEL_LENGTH",
-    "METADATA_LIMIT",
-    "OWNER_LENGTH",
-    "VALUE_LENGTH",
-    "Entry",
-    "Tags",
-    "changed_tags",
-    "entries_of",
-    "key_of",
-    "keys_of",
-]
-
 OWNER_LENGTH = 200
 """The most characters of an owner."""
 

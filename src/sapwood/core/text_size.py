@@ -10,8 +10,6 @@ from msgspec.structs import astuple
 
 from sapwood.core.file_part import File
 
-__all__ = ["LARGE_TEXT", "is_large", "stored_size", "text_size", "texts_in"]
-
 LARGE_TEXT = 8_000
 """Characters from which masking, counting or encoding is done in a thread.
 

@@ -4,17 +4,6 @@ from typing import Protocol
 
 from msgspec import Struct
 
-__all__ = [
-    "ESTIMATORS",
-    "ZERO",
-    "Calibration",
-    "Count",
-    "Counter",
-    "is_exact",
-    "show",
-    "show_tokens",
-]
-
 
 class Count(Struct, frozen=True):
     """A number of tokens. A sum is exact only if every part is.

@@ -40,21 +40,6 @@ from sapwood.core.excerpts import shortened
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.program_session import NativeRows, ProgramSession
 
-__all__ = [
-    "Item",
-    "Reply",
-    "Result",
-    "Status",
-    "Turn",
-    "closed_turn",
-    "fold_turn",
-    "goes_on",
-    "grow",
-    "joined_parts",
-    "open_turn",
-    "recorded_turn",
-]
-
 Status = Literal["open", "completed", "interrupted", "failed"]
 
 

@@ -5,8 +5,6 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, structs
 
-__all__ = ["CallerTool", "Effort", "TurnParams"]
-
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How much a model thinks before it answers."""
 

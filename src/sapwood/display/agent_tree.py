@@ -5,8 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 
-__all__ = ["branches", "state_of", "tree"]
-
 
 def state_of(facts: AgentSummary) -> str:
     """Returns the state of an agent; for an imported one, the program it comes from."""

@@ -37,16 +37,6 @@ from sapwood.display.window_text import (
     estimate_lines,
 )
 
-__all__ = [
-    "answer_lines",
-    "archived_lines",
-    "focus_lines",
-    "handoff_lines",
-    "ledger_lines",
-    "note_lines",
-    "passage_lines",
-]
-
 
 def focus_lines(focus: Focus, width: int) -> list[str]:
     """Returns the topics in focus, the most important first, and those in the background."""

@@ -9,8 +9,6 @@ from sapwood.core.log_values import AgentSummary
 from sapwood.display.agent_tree import state_of
 from sapwood.display.quantities import iso
 
-__all__ = ["event_value", "facts_value", "usage_value"]
-
 _TIMES = ("created", "updated", "at")
 
 

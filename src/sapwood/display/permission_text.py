@@ -16,16 +16,6 @@ from sapwood.workspace.permissions.permission_gate import (
 )
 from sapwood.workspace.permissions.permission_rules import PermissionRules
 
-__all__ = [
-    "AnswerChoice",
-    "ApprovalLine",
-    "answer_choices",
-    "approval_lines",
-    "invisible_characters",
-    "request_sentence",
-    "wrapped_rows",
-]
-
 _SHORT_RULE = 24
 """Characters of a rule that stand beside its answer at 60 columns; a longer one is a line above."""
 

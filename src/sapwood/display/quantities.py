@@ -7,19 +7,6 @@ from sapwood.core.budget import Budget
 from sapwood.core.content import Usage
 from sapwood.core.token_count import Count, show, show_tokens
 
-__all__ = [
-    "ago",
-    "cache_share",
-    "clock",
-    "edge_text",
-    "iso",
-    "money",
-    "now",
-    "percent_of",
-    "short_usage",
-    "usage_line",
-]
-
 
 def percent_of(count: Count, whole: int) -> str:
     """Formats a number of tokens as a share of another.

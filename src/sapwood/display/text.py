@@ -6,18 +6,6 @@ from collections.abc import Iterable
 
 from sapwood.display.visible_text import readable
 
-__all__ = [
-    "cut",
-    "entries",
-    "indented",
-    "one_line",
-    "padded",
-    "plain",
-    "section",
-    "width_of",
-    "wrapped",
-]
-
 
 def plain(text: str) -> str:
     """Shows control characters instead of obeying them; see `readable`.

@@ -26,8 +26,6 @@ from sapwood.display.quantities import clock
 from sapwood.display.text import one_line, plain
 from sapwood.display.visible_text import json_escaped, without_colours
 
-__all__ = ["conversation_markdown"]
-
 
 def conversation_markdown(state: State, conversation: ConversationRows) -> str:
     """Returns the conversation with a heading for each speaker and tool results in fences."""

@@ -27,13 +27,6 @@ from sapwood.core.view.frames import framed_request, framed_summary
 from sapwood.display.text import cut, indented, one_line, plain, wrapped
 from sapwood.display.visible_text import without_colours
 
-__all__ = [
-    "TextStyle",
-    "comparison_lines",
-    "conversation_lines",
-]
-
-
 TextStyle = Literal["strong", "faint", "tool", "error", "warning"]
 Paint = Callable[[str, TextStyle], str]
 """Adds a style to a line, such as colours on a terminal."""

@@ -6,15 +6,6 @@ for zero-width characters. Here they become signs (`␛`) or escapes (`\\u202e`)
 
 import re
 
-__all__ = [
-    "json_escaped",
-    "one_sign_each",
-    "readable",
-    "visible",
-    "visible_parts",
-    "without_colours",
-]
-
 _CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
 _INVISIBLE = (
     r"\u00ad\u034f\u061c\u070f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e"

@@ -9,8 +9,6 @@ from sapwood.core.plural import counted
 from sapwood.core.token_count import Count, show
 from sapwood.display.text import cut, entries, one_line, padded, width_of, wrapped
 
-__all__ = ["advice_lines", "breakdown_lines", "chapter_lines", "estimate_lines"]
-
 _WINDOW_BAR = 40
 _CHAPTER_BAR = 12
 _NAME_WIDTH = 40

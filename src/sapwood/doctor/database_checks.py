@@ -15,8 +15,6 @@ from sapwood.core.plural import counted
 from sapwood.doctor import Finding
 from sapwood.doctor.unreadable_events import Progress, check_events
 
-__all__ = ["check_database"]
-
 _SECONDS = 5.0
 
 

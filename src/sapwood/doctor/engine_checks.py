@@ -7,8 +7,6 @@ from sapwood.core.plural import counted
 from sapwood.doctor import Finding
 from sapwood.engine import EngineError
 
-__all__ = ["check_engine"]
-
 
 async def check_engine(config: Config, *, online: bool) -> list[Finding]:
     """Whether the configured engine is installed and, on Temporal, whether its server answers.

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
-__all__ = ["NoAnswer", "call_program"]
-
 _LONGEST_LINE = 1 << 24
 
 

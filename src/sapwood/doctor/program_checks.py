@@ -21,8 +21,6 @@ from sapwood.install.plugin_files import own_command
 from sapwood.journal import read_entries
 from sapwood.providers.program_list import installed_program
 
-__all__ = ["check_programs"]
-
 _SECONDS = 10.0
 _DAY = 86_400
 

@@ -19,8 +19,6 @@ from sapwood.core.events import Recorded, UnreadableEvent
 from sapwood.core.ids import Space
 from sapwood.doctor import Finding
 
-__all__ = ["Progress", "Scan", "check_events", "scan_postgres", "scan_sqlite"]
-
 MOST_EVENTS = 500_000
 MOST_SECONDS = 30.0
 _PAGE = 1_000

@@ -12,8 +12,6 @@ from sapwood.core.settings import Workspace
 from sapwood.doctor import Finding
 from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox
 
-__all__ = ["MakeToolboxes", "check_checkpoints", "check_sandbox", "check_servers"]
-
 _SECONDS = 15.0
 
 

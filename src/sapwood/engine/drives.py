@@ -7,16 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from sapwood.core.errors import LogAway, SapwoodError
 from sapwood.core.ids import AgentId, Space
 
-__all__ = [
-    "LOG_RETRY_SECONDS",
-    "RETRY_AFTER",
-    "DriveFunction",
-    "EngineError",
-    "NotServed",
-    "drive_with_retries",
-    "is_own_cancellation",
-]
-
 DriveFunction = Callable[[Space, AgentId], Awaitable[None]]
 """Runs one agent's open turn as far as possible."""
 

@@ -14,8 +14,6 @@ from sapwood.core.ids import Space
 from sapwood.core.log_values import LogError
 from sapwood.engine.wake_requests import SCHEMA, engine_file
 
-__all__ = ["EngineStatus", "Queued", "WorkerSeen", "read_engine_status"]
-
 _WORKERS = "SELECT worker, beats FROM {prefix}workers ORDER BY worker"
 _QUEUES = (
     "SELECT space, coalesce(worker, ''), count(*) FROM {prefix}bells"

@@ -9,8 +9,6 @@ from msgspec import Struct, structs
 
 from sapwood.engine.drives import RETRY_AFTER
 
-__all__ = ["DriveLimits", "FairSlots", "Intervals", "KeyLimiter"]
-
 
 class DriveLimits(Struct, frozen=True):
     """How many drives may run at once: in one worker, for one model, one user and one space.

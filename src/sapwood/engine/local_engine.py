@@ -19,8 +19,6 @@ from sapwood.engine.drives import (
 )
 from sapwood.engine.limits import DriveLimits, FairSlots, KeyLimiter
 
-__all__ = ["LocalEngine"]
-
 _Key = tuple[Space, AgentId]
 
 

@@ -32,8 +32,6 @@ from sapwood.engine.workers import (
     process_is_running,
 )
 
-__all__ = ["ProcessEngine"]
-
 _LEFT_TO_WORKERS = 10.0
 """Seconds for which a process lets workers take an agent that was woken elsewhere."""
 

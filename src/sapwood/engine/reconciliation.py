@@ -15,8 +15,6 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary
 from sapwood.engine.drives import EngineError
 
-__all__ = ["WakingEngine", "WorkingAgents", "keep_awake", "wake_all"]
-
 _PAGE = 200
 _RETRY_SECONDS = 5.0
 _log = logging.getLogger("sapwood.engine")

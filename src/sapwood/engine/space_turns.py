@@ -14,8 +14,6 @@ from sapwood.core.ids import Space
 from sapwood.engine.limits import DriveLimits
 from sapwood.engine.wake_requests import WakeRequest
 
-__all__ = ["SpaceTurns"]
-
 
 class SpaceTurns:
     """The line of the spaces that wait.

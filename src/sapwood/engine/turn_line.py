@@ -3,8 +3,6 @@
 from collections import deque
 from typing import Generic, TypeVar
 
-__all__ = ["TurnLine"]
-
 _T = TypeVar("_T")
 
 

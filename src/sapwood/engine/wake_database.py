@@ -33,16 +33,6 @@ from sapwood.private_files import create_file, lock_held
 if TYPE_CHECKING:
     from asyncpg import Connection
 
-__all__ = [
-    "ADVISORY_LOCK",
-    "Claim",
-    "Row",
-    "SqlDatabase",
-    "WakeDatabase",
-    "erase_wakes",
-    "open_wake_database",
-    "scrub_engine",
-]
 
 _T = TypeVar("_T")
 Row = Sequence[Any]

@@ -18,16 +18,6 @@ from msgspec import Struct
 
 from sapwood.core.ids import AgentId, Space
 
-__all__ = [
-    "SCHEMA",
-    "SQLITE_SETTINGS",
-    "TABLES",
-    "WakeRequest",
-    "WakeSql",
-    "engine_file",
-    "new_drive_id",
-]
-
 SCHEMA = "sapwood_engine"
 """The schema of the engine's tables in PostgreSQL."""
 

@@ -15,15 +15,6 @@ from time import monotonic
 
 from msgspec import Struct
 
-__all__ = [
-    "FailureDetector",
-    "is_of_one_process",
-    "new_worker_id",
-    "process_has_ended",
-    "process_is_running",
-]
-
-
 _OF_ONE_PROCESS = "p"
 """Begins the last part of the id of a process without DBOS. A random number has no such letter."""
 

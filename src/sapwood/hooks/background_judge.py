@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from sapwood.config.config_file import Config
     from sapwood.context_actions.session_judge import JudgeOutcome
 
-__all__ = ["TURNS_BETWEEN", "count_turns", "judge_if_due"]
 
 TURNS_BETWEEN = 20
 """New turns after which a session is judged again."""

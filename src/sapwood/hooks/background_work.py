@@ -25,7 +25,6 @@ from sapwood.journal import add_to_journal
 if TYPE_CHECKING:
     from sapwood.config.config_file import Config
 
-__all__ = ["main", "single_flight", "try_lock"]
 
 _MEMORY_SECONDS = 30 * 86_400.0
 """How long hooks remember a session."""

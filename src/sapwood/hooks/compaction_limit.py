@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from sapwood.context_actions.hook_memory import HookMemory
 
-__all__ = ["compaction_limit"]
-
 _CLAUDE_WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 _CLAUDE_RESERVE = 33_000
 """Claude Code compacts this many tokens before the end of the window that its user set."""

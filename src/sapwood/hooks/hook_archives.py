@@ -27,8 +27,6 @@ from sapwood.hooks.watched_session import BACKGROUND_BYTES, WatchedSession
 from sapwood.journal import add_to_journal, now
 from sapwood.private_files import replace_file
 
-__all__ = ["archive_session", "complete_archives", "recent_archives"]
-
 _REMEMBERED = 3
 """How many archives of a session are remembered."""
 

@@ -14,8 +14,6 @@ from sapwood.context_actions.hook_memory import (
 )
 from sapwood.hooks.watched_session import WatchedSession
 
-__all__ = ["HookAnswer", "HookCall", "HookInput", "read_hook_input"]
-
 
 class HookInput(Struct, frozen=True):
     """What a program writes to a hook's standard input.

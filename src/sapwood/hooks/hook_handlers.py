@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping
 from sapwood.hooks.hook_call import HookAnswer, HookCall
 from sapwood.hooks.watched_session import HOOK_BYTES, LAST_REPLY_BYTES, WatchedSession
 
-__all__ = ["HANDLERS"]
-
 
 def _session_start(call: HookCall) -> HookAnswer:
     """After a compaction: gives the model a resumption prompt, and tells the user.

@@ -17,8 +17,6 @@ from sapwood.config.folders import focus_stamp_file
 from sapwood.context_actions.hook_memory import HookMemory
 from sapwood.hooks.watched_session import BACKGROUND_BYTES, HOOK_BYTES, WatchedSession
 
-__all__ = ["PreparedContext", "prepare", "prepared_for"]
-
 _PATH_TOKENS = 64
 """Tokens of the budget that are left for the path of an archive."""
 _WAIT_SECONDS = 1.2

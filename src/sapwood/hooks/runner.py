@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from types import FrameType
 
-__all__ = ["HOOKS", "SECONDS", "OutOfTime", "main", "run_hook"]
-
 HOOKS = (
     "session-start",
     "user-prompt-submit",

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from sapwood.app.connection import Connection
     from sapwood.core.ids import AgentId
 
-__all__ = ["main", "watch_if_needed"]
 
 _SECONDS = 86_400.0
 _PAUSE = 0.5

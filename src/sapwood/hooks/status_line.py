@@ -11,8 +11,6 @@ from typing import Any, cast
 from sapwood.context_actions.hook_memory import HookMemory, hook_memory_folder
 from sapwood.hooks.compaction_limit import compaction_limit
 
-__all__ = ["draw"]
-
 _YELLOW, _RED, _PLAIN = "\x1b[33m", "\x1b[31m", "\x1b[0m"
 _WARN, _ALARM = 0.65, 0.85
 

@@ -14,7 +14,6 @@ from sapwood.context_actions.hook_memory import HookMemory, hook_memory_folder
 if TYPE_CHECKING:
     from sapwood.analysis.session import Session
 
-__all__ = ["BACKGROUND_BYTES", "HOOK_BYTES", "LAST_REPLY_BYTES", "WatchedSession", "start_process"]
 
 LAST_REPLY_BYTES = 64_000
 """Bytes at the end of a transcript that contain the last reply and its token counts."""

@@ -17,8 +17,6 @@ from sapwood.core.ids import AgentId, Space, TurnRef
 from sapwood.runtime.log import Log
 from sapwood.sources.transcript_events import TranscriptTurn
 
-__all__ = ["has_own_command", "parent_of_aside"]
-
 _RECENT = 32
 _PLUGIN = "/sapwood:"
 """The beginning of every command of the plugin."""

@@ -23,8 +23,6 @@ from sapwood.sources.transcript_events import (
     TranscriptTurn,
 )
 
-__all__ = ["ConversationWriter"]
-
 _MOST_COMMANDS = 500
 _MOST_CHARACTERS = 2_000_000
 _LOOP_YIELDS = 3

@@ -30,8 +30,6 @@ from sapwood.sources.transcript_events import (
     TranscriptTurn,
 )
 
-__all__ = ["IMPORTER", "ImportCommands"]
-
 IMPORTER = Actor("system", "import")
 """The actor of every imported event."""
 

@@ -30,8 +30,6 @@ from sapwood.sources.transcript_events import (
 )
 from sapwood.tokens.estimators import Chars4Counter
 
-__all__ = ["IDLE_SECONDS", "ImportResult", "Importer", "OpenLog"]
-
 IDLE_SECONDS = 3600.0
 """A transcript that has not changed for this long is taken to have ended with its last row."""
 

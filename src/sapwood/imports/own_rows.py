@@ -4,8 +4,6 @@ from sapwood.core.events import SessionAssumed, TurnRecorded
 from sapwood.core.ids import AgentId, Space
 from sapwood.runtime.log import Log
 
-__all__ = ["own_rows"]
-
 _PAGE = 100
 
 

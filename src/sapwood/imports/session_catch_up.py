@@ -21,8 +21,6 @@ from sapwood.sources.session_reader import read_events, session_files
 from sapwood.sources.source_programs import imported_command_id
 from sapwood.sources.transcript_events import TranscriptTurn
 
-__all__ = ["catch_up"]
-
 _PAGE = 500
 _SAID = b'"user"'
 

@@ -15,8 +15,6 @@ from sapwood.sources import (
     subagents_of,
 )
 
-__all__ = ["select_transcripts", "session_folders"]
-
 
 def session_folders() -> tuple[Path, ...]:
     """The folders in which the programs of this user keep their sessions."""

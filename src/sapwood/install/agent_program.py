@@ -8,8 +8,6 @@ from sapwood.install.claude_code import ClaudeCode
 from sapwood.install.codex import Codex
 from sapwood.install.file_edits import FileEdit
 
-__all__ = ["AGENT_PROGRAMS", "AgentProgram", "program_named"]
-
 
 class AgentProgram(Protocol):
     """A program that Sapwood can be connected with. It describes the changes and writes nothing."""

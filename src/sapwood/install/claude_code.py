@@ -12,8 +12,6 @@ from pathlib import Path
 from sapwood.install.file_edits import FileEdit, InstallError, cannot_edit, read_bytes
 from sapwood.install.json_edit import CannotEditJson, members, with_member, without_member
 
-__all__ = ["ClaudeCode"]
-
 _KEY = "statusLine"
 _COMMAND_ENDING = "hook status-line"
 

@@ -16,8 +16,6 @@ from sapwood.install.file_edits import FileEdit, InstallError, cannot_edit, read
 from sapwood.install.plugin_files import plugin_version
 from sapwood.install.toml_tables import CannotEditToml, with_tables, without_tables
 
-__all__ = ["Codex"]
-
 _MARKET, _PLUGIN = "sapwood", "sapwood@sapwood"
 _REVIEW = (
     "Codex runs hooks only after you have reviewed them: start `codex`, type /hooks, and trust "

@@ -12,17 +12,6 @@ from sapwood.core.errors import SapwoodError
 from sapwood.core.plural import counted
 from sapwood.private_files import replace_file
 
-__all__ = [
-    "FileEdit",
-    "InstallError",
-    "apply_edits",
-    "cannot_edit",
-    "edit_lines",
-    "missing_folders",
-    "read_bytes",
-]
-
-
 _MOST_LINES = 20
 """How many lines of a file an error shows."""
 

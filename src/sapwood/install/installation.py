@@ -9,15 +9,6 @@ from msgspec import Struct
 from sapwood.config.folders import data_folder
 from sapwood.install.file_edits import FileEdit, read_bytes
 
-__all__ = [
-    "InstallPlan",
-    "InstallRecord",
-    "SettingsRecord",
-    "fingerprint",
-    "read_record",
-    "record_file",
-]
-
 
 class InstallPlan(Struct, frozen=True):
     """The plugin files to write into Sapwood's `folders`, and the edit of the user's settings file.

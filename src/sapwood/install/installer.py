@@ -24,8 +24,6 @@ from sapwood.install.installation import (
 )
 from sapwood.install.plugin_files import own_command, plugin_files, plugin_version
 
-__all__ = ["apply_install", "apply_uninstall", "plan_install", "plan_uninstall"]
-
 _MCP_MISSING = (
     "The agent's own tool `context` needs one more package. Type: pip install 'sapwood[mcp]'"
 )

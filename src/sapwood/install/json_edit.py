@@ -7,8 +7,6 @@ does not have exactly the expected members.
 import json
 from typing import Any, NamedTuple, cast
 
-__all__ = ["CannotEditJson", "members", "with_member", "without_member"]
-
 _SPACE = " \t\r\n"
 _DECODER = json.JSONDecoder()
 

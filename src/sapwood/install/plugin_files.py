@@ -13,8 +13,6 @@ from pathlib import Path
 
 import sapwood
 
-__all__ = ["PLUGIN", "own_command", "plugin_files", "plugin_version"]
-
 PLUGIN = Path(sapwood.__file__).parent / "plugin"
 
 _BY_NAME = "command -v sapwood >/dev/null || exit 0; exec sapwood "

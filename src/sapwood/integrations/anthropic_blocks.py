@@ -9,8 +9,6 @@ from sapwood.core.content import RecordedReply, RecordedResult, ReplyPart, Text,
 from sapwood.core.view import Message, ToolResult
 from sapwood.integrations.conversation import Item, Prompt
 
-__all__ = ["blocks_of", "items_of_user", "reply_of"]
-
 Block = dict[str, object]
 
 _PROVIDER = "anthropic"

@@ -5,8 +5,6 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-__all__ = ["BackgroundLoop"]
-
 _Result = TypeVar("_Result")
 
 

@@ -20,8 +20,6 @@ from sapwood.core.view import Message, Request
 from sapwood.integrations.anthropic_blocks import blocks_of, items_of_user, reply_of
 from sapwood.integrations.conversation import Conversation, Database, Item
 
-__all__ = ["SapwoodSessionStore"]
-
 Row = Mapping[str, object]
 
 _OPEN_ENDS = (None, "tool_use", "pause_turn")

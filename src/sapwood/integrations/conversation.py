@@ -42,8 +42,6 @@ from sapwood.core.lease import LONGEST_LEASE, Lease
 from sapwood.core.turn import Reply, Result, Turn
 from sapwood.core.view import Request
 
-__all__ = ["Conversation", "Database", "Item", "Prompt", "agent_id"]
-
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _GOES_ON = "The program continued without a prompt of the user."
 

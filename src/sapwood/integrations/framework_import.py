@@ -2,8 +2,6 @@
 
 from sapwood.core.errors import SapwoodError
 
-__all__ = ["FrameworkMissing", "framework_missing"]
-
 
 class FrameworkMissing(SapwoodError, ImportError):
     """The framework of an integration is not installed. The text says how to install it."""

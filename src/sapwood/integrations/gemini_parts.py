@@ -15,8 +15,6 @@ from sapwood.core.content import RecordedReply, RecordedResult, ReplyPart, Text,
 from sapwood.core.view import Message, ToolResult
 from sapwood.integrations.conversation import Item, Prompt
 
-__all__ = ["items_of_user", "parts_of", "reply_of"]
-
 Part = dict[str, object]
 
 _PROVIDER = "google"

@@ -24,7 +24,6 @@ try:
 except ModuleNotFoundError as missing:
     raise framework_missing("google-adk", missing) from missing
 
-__all__ = ["SapwoodSessionService"]
 
 _APP, _USER, _TEMP = "app:", "user:", "temp:"
 _AUTHOR = "author"

@@ -21,8 +21,6 @@ from sapwood.core.content import (
 from sapwood.core.view import Message, Request, ToolResult
 from sapwood.integrations.conversation import Item, Prompt
 
-__all__ = ["item_of", "messages_of"]
-
 Fields = dict[str, object]
 
 _PROVIDER = "langchain"

@@ -30,7 +30,6 @@ try:
 except ModuleNotFoundError as missing:
     raise framework_missing("langgraph", missing) from missing
 
-__all__ = ["SapwoodMessages", "SapwoodMiddleware"]
 
 _KINDS = {"ai": AIMessage, "human": HumanMessage, "tool": ToolMessage}
 

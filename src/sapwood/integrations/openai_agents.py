@@ -11,8 +11,6 @@ from sapwood.api import Agent, Sapwood
 from sapwood.integrations.conversation import Conversation, Database
 from sapwood.integrations.response_items import items_from, response_items
 
-__all__ = ["SapwoodSession"]
-
 
 class SapwoodSession:
     """One conversation: `Runner.run(agent, "Hello!", session=SapwoodSession("chat-42", "h.db"))`.

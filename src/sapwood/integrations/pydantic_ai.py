@@ -30,8 +30,6 @@ try:
 except ModuleNotFoundError as missing:
     raise framework_missing("pydantic-ai", missing) from missing
 
-__all__ = ["SapwoodCapability", "SapwoodHistory"]
-
 
 class SapwoodHistory:
     """The history of one conversation, for a program that passes `message_history` itself.

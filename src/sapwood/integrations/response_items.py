@@ -25,8 +25,6 @@ from sapwood.core.view import Message, Request, ToolResult
 from sapwood.core.view.frames import EMPTY_RESULT
 from sapwood.integrations.conversation import Item, Prompt
 
-__all__ = ["items_from", "response_items"]
-
 ResponseItem = dict[str, object]
 
 _PROVIDER = "openai"

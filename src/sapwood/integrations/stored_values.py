@@ -16,8 +16,6 @@ from sapwood.core.events import TurnRecorded
 from sapwood.core.ids import AgentId
 from sapwood.integrations.conversation import Database, agent_id
 
-__all__ = ["StoredValues"]
-
 Values = dict[str, object]
 
 

@@ -34,14 +34,6 @@ from sapwood.runtime.clock_and_ids import new_record_id
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-__all__ = [
-    "archive_address",
-    "archive_conversation",
-    "delete_object",
-    "read_archive",
-    "read_senders",
-    "restore_conversation",
-]
 
 _MOST_WORDS = 2_000
 """Characters of prompts that a stub keeps for search."""

@@ -8,8 +8,6 @@ from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId, Space
 from sapwood.runtime.log import Log
 
-__all__ = ["ErasableLog", "LeaderLock", "erasable"]
-
 
 class LeaderLock(Protocol):
     """A lock that one process at a time has. It ends with the process."""

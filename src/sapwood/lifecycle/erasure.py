@@ -25,16 +25,6 @@ from sapwood.core.refusals import ErasureHeld
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.runtime.clock_and_ids import new_record_id, now
 
-__all__ = [
-    "Eraser",
-    "ErasurePreview",
-    "FindArchived",
-    "OutsideEraser",
-    "OutsidePlaces",
-    "RememberErasure",
-    "resume_erasures",
-]
-
 _PAGE = 1_000
 
 

@@ -17,8 +17,6 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary
 from sapwood.private_files import append_line
 
-__all__ = ["ErasedAgent", "append_erased", "id_hash", "is_erased", "read_erased"]
-
 
 class ErasedAgent(Struct, frozen=True):
     """One line: the hash of an agent's id, its space, and when its erasure began."""

@@ -7,8 +7,6 @@ from sapwood.core.refusals import UnknownHold
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.runtime.clock_and_ids import new_record_id, now
 
-__all__ = ["add_hold", "release_hold"]
-
 
 async def add_hold(
     log: ErasableLog, space: Space, scope: HoldScope, subject: str, *, by: str, reason: str = ""

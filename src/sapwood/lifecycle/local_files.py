@@ -27,8 +27,6 @@ from sapwood.core.ids import Space
 from sapwood.journal import JournalEntry
 from sapwood.private_files import replace_file
 
-__all__ = ["erase_local_files"]
-
 _COPIES = ("sessions", "programs")
 _journal_entry = msgspec.json.Decoder(JournalEntry)
 

@@ -13,8 +13,6 @@ from sapwood.core.log_values import AgentSummary
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.runtime.clock_and_ids import now
 
-__all__ = ["DAY", "IdleConversation", "RetentionRule", "find_idle", "idle_conversations"]
-
 DAY = 86_400_000_000
 """Microseconds."""
 

@@ -6,8 +6,6 @@ from sapwood.core.errors import LogError
 from sapwood.core.ids import Space
 from sapwood.runtime.log import Log
 
-__all__ = ["SealingLog", "sealed", "unsealed"]
-
 _GZIP = b"\x1f\x8b"
 
 

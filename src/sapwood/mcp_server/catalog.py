@@ -21,8 +21,6 @@ from sapwood.mcp_server.context_tool import (
 )
 from sapwood.mcp_server.slash_tool import SLASH, SlashTool, slash_description, slash_schema
 
-__all__ = ["INSTRUCTIONS", "Catalog", "PromptArgumentEntry", "PromptEntry", "ToolEntry"]
-
 _log = logging.getLogger(__name__)
 
 INSTRUCTIONS = (

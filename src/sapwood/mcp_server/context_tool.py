@@ -17,8 +17,6 @@ from sapwood.context_actions.context_request import (
 )
 from sapwood.core.model_calls import ToolOutcome
 
-__all__ = ["CONTEXT", "ContextTool", "context_description", "context_schema"]
-
 CONTEXT = "context"
 _WIDTH = 100
 

@@ -30,8 +30,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sapwood.mcp_server.catalog import INSTRUCTIONS, Catalog, PromptEntry, ToolEntry
 
-__all__ = ["serve_http"]
-
 _HOST = "127.0.0.1"
 _PATH = "/mcp"
 

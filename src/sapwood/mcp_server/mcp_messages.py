@@ -13,16 +13,6 @@ from msgspec import UNSET, Struct, UnsetType
 from sapwood.core.model_calls import ToolOutcome
 from sapwood.mcp_server.catalog import PromptEntry, ToolEntry
 
-__all__ = [
-    "VERSIONS",
-    "ClientMessage",
-    "McpResponder",
-    "ProtocolError",
-    "ToolCatalog",
-    "parse_message",
-    "response_line",
-]
-
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """The supported versions of the protocol, the newest first. Our messages are equal in all."""
 

@@ -17,8 +17,6 @@ from sapwood.mcp_server.mcp_messages import (
     response_line,
 )
 
-__all__ = ["serve_stdio"]
-
 _PIECE = 64 * 1024
 
 

@@ -22,7 +22,6 @@ from sapwood.models.retry import RetryPolicy, Timeouts
 if TYPE_CHECKING:
     from sapwood.models.calls import Caller
 
-__all__ = ["Models"]
 
 _NO_HINTS = CallHints()
 

@@ -6,8 +6,6 @@ from sapwood.core.model_calls import Failure
 from sapwood.core.refusals.refusal import did_you_mean, nearest
 from sapwood.models.model_routes import Wire
 
-__all__ = ["settings_for"]
-
 _GENERAL = frozenset(
     """max_tokens temperature top_p top_k seed stop_sequences thinking parallel_tool_calls
     tool_choice presence_penalty frequency_penalty logit_bias service_tier""".split()

@@ -39,8 +39,6 @@ from sapwood.models.wire.sse import ServerEvent
 from sapwood.models.wire.wire_call import AnswerReader, Reply, WireCall, WireFormat
 from sapwood.trace_context import current_traceparent
 
-__all__ = ["Caller"]
-
 _FORMATS: Mapping[Wire, WireFormat] = {
     "messages": WireFormat(anthropic_request.post_of, MessagesReader, anthropic_request.count_of),
     "responses": WireFormat(responses_request.post_of, ResponsesReader, responses_request.count_of),

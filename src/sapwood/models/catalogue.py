@@ -13,8 +13,6 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-__all__ = ["CatalogueModel", "Prices", "Rates", "find_model", "model_names", "read_catalogue"]
-
 _FILE = Path(__file__).with_name("catalogue.json")
 
 Rates = list[tuple[int, Decimal]]

@@ -20,8 +20,6 @@ from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.provider_error import ProviderError, UnreadableReply
 from sapwood.models.wire.sse import ReplyTooLarge
 
-__all__ = ["failure_of"]
-
 _TOO_LONG = re.compile(
     r"too long|too large|context (window|length|limit|size)|maximum context|exceeds? .*tokens"
     r"|tokens .*exceeds?|exceed_context|request_too_large",

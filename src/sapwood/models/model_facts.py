@@ -16,8 +16,6 @@ from sapwood.models.catalogue import CatalogueModel, Rates, find_model
 from sapwood.models.model_routes import ModelRoute, resolve
 from sapwood.models.model_traits import openai_traits
 
-__all__ = ["Money", "cache_seconds", "fits", "price_of", "window_of"]
-
 _MIN_ANSWER_TOKENS = 4_096
 
 _HOUR = 2

@@ -9,16 +9,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-__all__ = [
-    "ClaudeTraits",
-    "GeminiTraits",
-    "OpenAITraits",
-    "claude_traits",
-    "gemini_traits",
-    "nearest_effort",
-    "openai_traits",
-]
-
 _ORDER = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 

@@ -4,8 +4,6 @@ from msgspec import Struct
 
 from sapwood.core.model_calls import Failure, FailureKind
 
-__all__ = ["RetryPolicy", "Timeouts"]
-
 _TEMPORARY: frozenset[FailureKind] = frozenset({"overloaded", "no_network", "cut"})
 
 

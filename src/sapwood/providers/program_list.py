@@ -10,8 +10,6 @@ from sapwood.core.executor import PROGRAMS, ProgramExecutor
 from sapwood.core.model_calls import Failure
 from sapwood.runtime.agent_provider import AgentProvider, ProgramInfo
 
-__all__ = ["installed_program", "make_provider", "ready_programs", "require_program"]
-
 _CLASSES = {
     "claude-code": ("sapwood.providers.claude_code", "ClaudeCodeProvider"),
     "codex": ("sapwood.providers.codex", "CodexProvider"),

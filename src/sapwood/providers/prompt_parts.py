@@ -2,8 +2,6 @@
 
 from sapwood.core.content import File, PromptPart
 
-__all__ = ["PICTURES", "prompt_text"]
-
 PICTURES = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
 """The types of pictures that the models of these programs see."""
 

@@ -7,8 +7,6 @@ has rewritten the beginning of its transcript, the old copy stays and a new one 
 import os
 from pathlib import Path
 
-__all__ = ["extend_copy", "newest_copy"]
-
 _COMPARED = 64 * 1024
 """Bytes at the beginning and at the end of a copy that are compared with the transcript."""
 

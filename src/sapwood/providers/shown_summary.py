@@ -7,8 +7,6 @@ quotations. In the session the program's own text is used, so that an undo gives
 from sapwood.core.view.frames import escaped
 from sapwood.redaction import mask_secrets
 
-__all__ = ["shows"]
-
 
 def shows(shown: str, text: str) -> bool:
     """Whether a text in front of a history shows this text of the program.

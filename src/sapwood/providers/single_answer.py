@@ -20,8 +20,6 @@ from sapwood.core.executor import ProgramExecutor
 from sapwood.core.model_calls import Failure
 from sapwood.providers.program_list import require_program
 
-__all__ = ["NO_HOOKS", "SingleAnswer", "single_answer"]
-
 NO_HOOKS = "SAPWOOD_NO_HOOKS"
 """The variable that lets every hook of Sapwood return at once."""
 

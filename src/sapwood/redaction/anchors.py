@@ -10,8 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Generic, TypeVar
 
-__all__ = ["Anchored", "common_parts", "pattern_of_any"]
-
 _Rule = TypeVar("_Rule")
 _COMMON_PARTS = ("@", "$", "\xc3", "://", "pass", "auth", "login", "cred", "token", "secret", "key")
 """Single characters are found fastest, so they come first."""

@@ -23,8 +23,6 @@ from sapwood.redaction.value_shapes import (
     looks_typed,
 )
 
-__all__ = ["ASSIGNED_ANCHORS", "ASSIGNED_KINDS", "find_assigned_values"]
-
 ASSIGNED_KINDS = frozenset({"credential", "password"})
 
 _QUOTED = r"""(?:[brfu]{0,2}|\[\]byte\()\\{0,3}["'`](?P<quoted>[^\s"'`\\]{6,128})"""

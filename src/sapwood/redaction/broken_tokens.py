@@ -7,8 +7,6 @@ from sapwood.redaction.byte_text import Searched, Span
 from sapwood.redaction.token_search import kind_of_token, token_length
 from sapwood.redaction.value_shapes import looks_random
 
-__all__ = ["find_broken_tokens"]
-
 _STARTS = (
     *("ghp_", "gho_", "ghs_", "github_pat_", "sk-ant-", "sk-proj-", "glpat-", "xoxb-", "xoxp-"),
     *("AIza", "npm_", "sk_live_", "ops_", "hf_", "pypi-AgE", "dckr_pat_", "shpat_"),

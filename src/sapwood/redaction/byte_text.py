@@ -12,8 +12,6 @@ from msgspec import Struct
 
 from sapwood.redaction.anchors import common_parts
 
-__all__ = ["ByteText", "Searched", "Span"]
-
 _CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
 """The bytes of a UTF-8 character after its first byte."""
 

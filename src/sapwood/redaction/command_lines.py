@@ -11,8 +11,6 @@ from sapwood.redaction.anchors import Anchored
 from sapwood.redaction.byte_text import Searched, Span
 from sapwood.redaction.value_shapes import is_placeholder
 
-__all__ = ["COMMAND_ANCHORS", "find_command_secrets", "find_key_pairs"]
-
 _PASSWORD = "password"
 _VALUE = r"""["']?(?P<value>[^\s\\"'`$<>|-][^\s\\"'`|]{3,127})"""
 _LDAP = ("ldapsearch", "ldapmodify", "ldapadd", "ldapdelete", "ldappasswd", "ldapwhoami")

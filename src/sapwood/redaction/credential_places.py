@@ -12,8 +12,6 @@ from sapwood.redaction.value_shapes import (
     looks_typed,
 )
 
-__all__ = ["PLACE_ANCHORS", "PLACE_KINDS", "URL_PASSWORD", "find_placed_secrets"]
-
 URL_PASSWORD = "url-password"
 _COOKIE = "cookie"
 _HASH = "password-hash"

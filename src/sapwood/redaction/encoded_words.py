@@ -10,8 +10,6 @@ from functools import cache
 from sapwood.redaction.byte_text import Searched
 from sapwood.redaction.token_forms import FORMS
 
-__all__ = ["ENCODED_SECRET", "encoded_words"]
-
 ENCODED_SECRET = "encoded-secret"
 _MIN_PREFIX = 4
 _LONGEST = 8_192

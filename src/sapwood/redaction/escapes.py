@@ -12,8 +12,6 @@ from itertools import accumulate
 
 from sapwood.redaction.byte_text import Span
 
-__all__ = ["DecodedText", "decoded_texts"]
-
 _WITHOUT_WIDTH = frozenset({0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF})
 """Characters that are not seen: a soft hyphen, spaces and joiners, the mark of byte order."""
 

@@ -9,8 +9,6 @@ from functools import lru_cache
 
 from sapwood.redaction.byte_text import Span
 
-__all__ = ["KNOWN_KEY", "find_known_values", "forms_of_known_values"]
-
 KNOWN_KEY = "known-key"
 _MIN_LENGTH = 8
 _MAX_LENGTH = 8_000

@@ -15,8 +15,6 @@ from sapwood.redaction.private_keys import PRIVATE_KEY
 from sapwood.redaction.secret_search import find_spans
 from sapwood.redaction.token_search import TOKEN_KINDS
 
-__all__ = ["find_masks", "find_secrets", "mask_secrets"]
-
 _VAGUE_KINDS = frozenset({*ASSIGNED_KINDS, URL_PASSWORD})
 """Kinds that say where a secret was found, not what it is; any other kind is preferred."""
 _KINDS = "|".join(

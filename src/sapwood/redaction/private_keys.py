@@ -5,8 +5,6 @@ from collections.abc import Iterator
 
 from sapwood.redaction.byte_text import Span
 
-__all__ = ["KEY_ANCHORS", "PRIVATE_KEY", "find_private_keys"]
-
 PRIVATE_KEY = "private-key"
 
 _TITLE = r"(?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?"

@@ -22,8 +22,6 @@ from sapwood.redaction.private_keys import KEY_ANCHORS, find_private_keys
 from sapwood.redaction.stated_secrets import STATED_ANCHORS, find_stated_secrets
 from sapwood.redaction.token_search import find_tokens
 
-__all__ = ["find_spans"]
-
 _PIECE = 128 * 1024
 _BEFORE = 512
 """Characters before a piece that are searched with it, as the context of what begins in it."""

@@ -11,8 +11,6 @@ from sapwood.redaction.anchors import Anchored
 from sapwood.redaction.byte_text import Searched, Span
 from sapwood.redaction.value_shapes import looks_chosen, looks_random, looks_typed
 
-__all__ = ["STATED_ANCHORS", "find_stated_secrets"]
-
 _PASSWORD = "password"
 _LINE_START = r"[ \t]{0,32}(?:\d{1,7}(?:\t|:[ ]?))?[ \t]{0,32}"
 _VERB = r"(?:is|was|are|ist|lautet|es|est|to|from|now|=|->|:)"

@@ -5,8 +5,6 @@ share a kind. A rest is either one class of characters with a minimum length, or
 dozen characters: so a text that looks like the beginning of a token costs a bounded time.
 """
 
-__all__ = ["FORMS", "VAGUE_FORMS"]
-
 _W = r"[\w-]"
 _A = r"[A-Za-z0-9]"
 _H = r"[0-9a-f]"

@@ -11,8 +11,6 @@ from sapwood.redaction.byte_text import Searched, Span
 from sapwood.redaction.token_forms import FORMS, VAGUE_FORMS
 from sapwood.redaction.value_shapes import looks_random
 
-__all__ = ["TOKEN_KINDS", "find_tokens", "kind_of_token", "token_length"]
-
 _Form = tuple[str, str, str]
 
 _OTHER_KINDS = (

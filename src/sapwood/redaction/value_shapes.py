@@ -4,8 +4,6 @@ import re
 from functools import cache
 from math import ceil
 
-__all__ = ["is_placeholder", "looks_chosen", "looks_random", "looks_scrambled", "looks_typed"]
-
 # The searched text has one character a byte, so an ellipsis is written as its three bytes.
 _PLACEHOLDER_PARTS = re.compile(
     r"example|change.?me|your[_-]|placeholder|redacted|dummy|xxxx|\*\*\*|\.\.\.|\xe2\x80\xa6|"

@@ -17,25 +17,6 @@ from sapwood.core.state import State
 from sapwood.core.turn import Turn
 from sapwood.core.view.request import Message
 
-__all__ = [
-    "AgentProvider",
-    "Assumed",
-    "AssumedBy",
-    "History",
-    "HistoryTurn",
-    "ProgramAccess",
-    "ProgramInfo",
-    "ProviderAnswer",
-    "ProviderEvent",
-    "ProviderOptions",
-    "ProviderQuestion",
-    "ProviderReply",
-    "ProviderResult",
-    "SessionBusy",
-    "ToolPermit",
-    "TurnEnd",
-]
-
 
 class ProgramInfo(Struct, frozen=True):
     """An installed program: its path and version, and whether its sessions can be changed in place.

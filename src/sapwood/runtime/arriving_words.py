@@ -30,8 +30,6 @@ from sapwood.core.state import State
 from sapwood.core.turn import joined_parts
 from sapwood.runtime.log import Log
 
-__all__ = ["ArrivingWords", "EndedWords"]
-
 _ENDS_REPLY: frozenset[type[Command]] = frozenset(
     {InterruptTurn, FailTurn, CompleteTurn, CallModel, Kill}
 )

@@ -25,15 +25,6 @@ from sapwood.core.state import State
 from sapwood.core.turn import Turn
 from sapwood.runtime.log import Log
 
-__all__ = [
-    "Checkpoints",
-    "FilesAt",
-    "Link",
-    "TurnFiles",
-    "chain_of",
-    "link_at",
-]
-
 
 class Checkpoints(Protocol):
     """Saves and restores the files of a workspace. Returns `Unsaved` if that is not possible."""

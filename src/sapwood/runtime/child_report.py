@@ -13,8 +13,6 @@ from sapwood.core.turn import Reply, Turn
 from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.dispatch import Dispatcher
 
-__all__ = ["report"]
-
 
 async def report(dispatcher: Dispatcher, state: State, turn: Turn, failure: str = "") -> None:
     """Sends the answer of this turn to the parent, if the turn works on the goal of a child.

@@ -8,8 +8,6 @@ from sapwood.core.events import HUMAN, Actor
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.trace_context import current_traceparent
 
-__all__ = ["command_meta", "new_agent_id", "new_mail_id", "new_nonce", "new_record_id", "now"]
-
 # Without vowels and look-alikes: people read ids aloud and type them, and ids form no words.
 _LETTERS = "23456789bcdfghjkmnpqrstvwxz"
 

@@ -17,8 +17,6 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 
-__all__ = ["AdmittedCommand", "Batch", "SentCommand", "decide_all"]
-
 SentCommand = tuple[Command, CommandMeta]
 """A command and its meta data: who, when, and under which id."""
 

@@ -13,8 +13,6 @@ from msgspec import structs
 from sapwood.core.commands import Command, CommandMeta, LeaseTurn, StartTurn
 from sapwood.core.lease import Lease
 
-__all__ = ["command_digest", "request_digest", "request_text"]
-
 _BYTES = 16
 _NO_LEASE = Lease("", 0)
 _encode = msgspec.json.Encoder().encode

@@ -14,21 +14,6 @@ from typing import Any, cast
 
 import msgspec
 
-__all__ = [
-    "LONGEST_TEXT",
-    "Unfit",
-    "as_flag",
-    "as_identifier",
-    "as_integer",
-    "as_items",
-    "as_json",
-    "as_key",
-    "as_label",
-    "as_moment",
-    "as_number",
-    "as_text",
-]
-
 LONGEST_TEXT = 50_000_000
 """The most characters of one text; a longer one is refused."""
 

@@ -62,8 +62,6 @@ from sapwood.runtime.open_agent import (
     snapshot_of,
 )
 
-__all__ = ["Dispatcher", "Done"]
-
 _TRIES = 50
 _LARGE_TURN = 200_000
 """Bytes of a turn from which its end is decided in a thread: its texts are counted then."""

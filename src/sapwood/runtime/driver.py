@@ -63,8 +63,6 @@ from sapwood.runtime.tool_calls import (
 )
 from sapwood.runtime.trace import Tracing, Untraced
 
-__all__ = ["Driver", "Limits"]
-
 _WATCH_AGAIN = 1.0
 
 

@@ -12,8 +12,6 @@ from msgspec import structs
 from sapwood.core.content import ReplyPart, ToolCall
 from sapwood.core.ids import AgentId
 
-__all__ = ["ExactArguments"]
-
 _MASK = "[secret: "
 
 

@@ -15,8 +15,6 @@ from sapwood.core.state import State
 from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import open_state
 
-__all__ = ["FamilyAccounts"]
-
 _KEPT = 1024
 
 

@@ -39,8 +39,6 @@ from sapwood.runtime.conversion import (
     as_text,
 )
 
-__all__ = ["Gate", "Mask"]
-
 Mask = Callable[[str], str]
 """Returns a text with its secrets masked."""
 

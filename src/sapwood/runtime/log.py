@@ -21,8 +21,6 @@ from sapwood.core.log_values import (
     TailedEvent,
 )
 
-__all__ = ["Log"]
-
 
 class Log(Protocol):
     """An append-only log of events, with one stream for each agent."""

@@ -15,15 +15,6 @@ from sapwood.core.view.request import digest
 from sapwood.runtime.clock_and_ids import now
 from sapwood.runtime.open_agent import OpenAgent
 
-__all__ = [
-    "ModelAccess",
-    "ProviderAccess",
-    "hinted_stream",
-    "hints_of",
-    "manifest_of",
-    "provider_access",
-]
-
 
 class ModelAccess(Protocol):
     """Sends requests to models. `sapwood.models` provides it."""

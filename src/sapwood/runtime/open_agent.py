@@ -20,20 +20,6 @@ from sapwood.core.token_count import Count
 from sapwood.core.turn import fold_turn
 from sapwood.runtime.log import Log
 
-__all__ = [
-    "PARENT",
-    "SCHEMA",
-    "SNAPSHOT_EVERY",
-    "OpenAgent",
-    "advanced",
-    "find_agent",
-    "open_agent",
-    "open_state",
-    "read_live",
-    "refreshed",
-    "snapshot_of",
-]
-
 PARENT = "parent"
 """The name by which an agent means its parent: a child does not know its parent's id."""
 

@@ -18,15 +18,6 @@ from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import OpenAgent
 from sapwood.runtime.provider_history import needs_assume, pins_digest, read_history
 
-__all__ = [
-    "assume_history",
-    "options_of",
-    "record_assumed",
-    "session_agent",
-    "session_command_id",
-    "session_in",
-]
-
 
 def options_of(state: State, executor: ProgramExecutor) -> ProviderOptions:
     """How the program of an agent is started."""

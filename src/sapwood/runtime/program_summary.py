@@ -29,8 +29,6 @@ from sapwood.runtime.log import Log
 from sapwood.runtime.program_sessions import options_of
 from sapwood.runtime.provider_history import read_history
 
-__all__ = ["ProgramSummaries"]
-
 _NO_TOOLS = "No tool may be used for a summary. Answer with text alone."
 
 

@@ -30,8 +30,6 @@ from sapwood.runtime.provider_history import sent_prompt
 from sapwood.runtime.provider_turn import ProviderTurn
 from sapwood.runtime.tool_calls import dispatch_in_turn
 
-__all__ = ["ProgramTurns"]
-
 
 class ProgramTurns:
     """Runs turns of the agents of one space in their programs."""

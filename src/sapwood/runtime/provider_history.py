@@ -21,8 +21,6 @@ from sapwood.runtime.agent_provider import History, HistoryTurn
 from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import open_state
 
-__all__ = ["history_of", "needs_assume", "pins_digest", "read_history", "sent_prompt"]
-
 
 def needs_assume(state: State, program: str = "") -> bool:
     """Whether the agent's session lacks the present history, or the agent has no session yet.

@@ -41,8 +41,6 @@ from sapwood.runtime.open_agent import OpenAgent
 from sapwood.runtime.reply_stream import ReplyStream
 from sapwood.runtime.tool_calls import TurnLost, dispatch_in_turn, insist_in_turn
 
-__all__ = ["STOPPED", "ProviderTurn"]
-
 STOPPED = "stopped"
 """The reason of a turn that Sapwood itself stopped in the program."""
 

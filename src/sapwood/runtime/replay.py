@@ -9,8 +9,6 @@ from sapwood.core.view.request import digest
 from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import open_agent
 
-__all__ = ["Replayed", "last_call", "replay"]
-
 
 class Replayed(Struct, frozen=True):
     """A request that was sent to a model. `matches`: the rebuilt request has the stored hash.

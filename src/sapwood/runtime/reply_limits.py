@@ -10,8 +10,6 @@ from sapwood.core.content import ReplyPart, ToolCall
 from sapwood.core.file_part import File
 from sapwood.core.model_calls import Answer, Delta, Failure
 
-__all__ = ["MAX_CALLS", "MAX_CHARACTERS", "bounded_reply"]
-
 MAX_CALLS = 200
 """Tool calls in one reply."""
 

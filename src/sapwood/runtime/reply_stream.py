@@ -26,8 +26,6 @@ from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.command_batch import SentCommand
 from sapwood.runtime.dispatch import Dispatcher
 
-__all__ = ["FIRST", "INTERVAL", "MaskedStream", "ReplyStream"]
-
 INTERVAL = 0.2
 """Seconds between two stored pieces of one reply."""
 

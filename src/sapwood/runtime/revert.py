@@ -35,8 +35,6 @@ from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import open_state, read_live
 from sapwood.runtime.revert_target import RevertTarget, find_target
 
-__all__ = ["Reverter"]
-
 _PAGE = 100
 
 

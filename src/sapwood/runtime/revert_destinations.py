@@ -10,8 +10,6 @@ from sapwood.core.events import CheckpointMade, CheckpointMissed, ContextReverte
 from sapwood.core.refusals import NoCheckpoint, UnknownCheckpoint
 from sapwood.runtime.checkpoints import FilesAt, Link
 
-__all__ = ["FileHistory"]
-
 _NAMED = 5
 
 

@@ -18,8 +18,6 @@ from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import find_agent, open_state
 from sapwood.runtime.revert_destinations import FileHistory
 
-__all__ = ["RevertTarget", "find_target"]
-
 _OTHERS = 3
 _LOOKED_AT = 20
 _FEW = 16

@@ -18,8 +18,6 @@ from sapwood.core.log_values import Append
 from sapwood.runtime.driver import Driver
 from sapwood.runtime.woken_agents import woken_by
 
-__all__ = ["Drive", "Engine", "Scheduler"]
-
 _WAKE_AGAIN = 1.0
 _log = logging.getLogger("sapwood.runtime")
 

@@ -7,8 +7,6 @@ from sapwood.core.events import JudgedSentence
 from sapwood.core.refusals import Refusal, SummaryLacking, SummaryTooLong
 from sapwood.core.settings import Settings
 
-__all__ = ["Draft", "words_of"]
-
 _REPAIR = "Your summary lacks the following, which mattered. Write it again, with them: {missing}."
 _SHORTEN = "Your summary is too long. Write it again, in at most {words:,} words."
 

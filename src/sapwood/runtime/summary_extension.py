@@ -31,8 +31,6 @@ from sapwood.runtime.open_agent import OpenAgent, read_live
 from sapwood.runtime.summary_draft import Draft
 from sapwood.runtime.trace import Tracing
 
-__all__ = ["EXTEND", "ExtensionTasks", "SummaryExtension"]
-
 EXTEND = (
     "The turns that are quoted above have left your view. Write one summary of all that you do not "
     "see any more: what the summary at the beginning says, if there is one, and what the quoted "

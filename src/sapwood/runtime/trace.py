@@ -14,8 +14,6 @@ from sapwood.core.state import State
 from sapwood.core.turn import Turn
 from sapwood.core.view import Request
 
-__all__ = ["SharedTracing", "Tracing", "Untraced"]
-
 
 class Tracing(Protocol):
     """Records pieces of work. Each method returns a context manager for one piece.

@@ -13,8 +13,6 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import Append
 
-__all__ = ["woken_by"]
-
 _GIVES_WORK = (TurnStarted, MailReceived, QuestionAnswered)
 _ENDS = (TurnCompleted, TurnFailed, TurnInterrupted, AgentKilled)
 

@@ -16,8 +16,6 @@ from starlette.responses import Response, StreamingResponse
 from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import CommandIdUsed
 
-__all__ = ["AnsweredRequests", "RequestContent"]
-
 _SECONDS = 600.0
 _MOST = 10_000
 _MOST_BYTES = 32_000_000

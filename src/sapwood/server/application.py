@@ -45,15 +45,6 @@ from sapwood.server.routes.session_api import session_endpoints
 from sapwood.server.served_space import ServedSpaces
 from sapwood.telemetry.metrics import METRICS
 
-__all__ = [
-    "PUBLIC_PATHS",
-    "Guarded",
-    "Public",
-    "SecurityHeaders",
-    "create_application",
-    "endpoints",
-]
-
 _log = logging.getLogger("sapwood.server")
 
 PUBLIC_PATHS = ("/healthz", "/readyz", "/sign-in", "/static/{name}")

@@ -30,8 +30,6 @@ from sapwood.core.log_values import LogAway
 from sapwood.display.json_values import event_value
 from sapwood.runtime.log import Log
 
-__all__ = ["AgentFeeds", "sse_message"]
-
 _KEPT = 512
 _PAGE = 200
 _TOGETHER = 0.02

@@ -23,8 +23,6 @@ from sapwood.server.problems import Problem, refusal_problem
 from sapwood.server.served_space import ServedSpace
 from sapwood.workspace.space_folder import SpaceFolder
 
-__all__ = ["Endpoint", "Exchange", "Handler", "json_response"]
-
 _LONGEST_ID = 200
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode

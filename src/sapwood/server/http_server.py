@@ -24,7 +24,6 @@ from sapwood.server.served_space import ServedSpaces
 if TYPE_CHECKING:
     from sapwood.server.access.oidc import IssuerTokens
 
-__all__ = ["LAST_SECONDS", "open_listener", "serve"]
 
 _log = logging.getLogger("sapwood.server")
 _NO_OIDC = "OpenID Connect needs a package that is not installed. Type: pip install 'sapwood[oidc]'"

@@ -10,8 +10,6 @@ from sapwood.core.errors import LogAway, LogError, RefusedError, SapwoodError
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
 
-__all__ = ["PROBLEM_TYPE", "Problem", "problem_of", "refusal_problem", "with_openai_error"]
-
 PROBLEM_TYPE = "application/problem+json"
 
 _STATUS = {

@@ -24,8 +24,6 @@ from sapwood.server.answered_requests import AnsweredRequests
 from sapwood.server.event_feed import AgentFeeds
 from sapwood.server.space_feed import SpaceFeed
 
-__all__ = ["ServedSpace", "ServedSpaces"]
-
 _TIMELINES = 32
 _MOST_TURNS = 300
 """With more turns in view, chapters would take too long for a page."""

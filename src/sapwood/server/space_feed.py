@@ -18,8 +18,6 @@ from sapwood.display.json_values import event_value, facts_value
 from sapwood.runtime.log import Log
 from sapwood.server.event_feed import sse_message
 
-__all__ = ["SpaceFeed"]
-
 _KEPT = 2_048
 _TOGETHER = 0.1
 _BEAT = 15.0

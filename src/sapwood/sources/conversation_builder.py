@@ -15,8 +15,6 @@ from sapwood.sources.transcript_events import (
 )
 from sapwood.sources.turn_builder import TurnBuilder
 
-__all__ = ["COMPACTED", "ConversationBuilder"]
-
 COMPACTED = "The context was compacted here."
 """The reason of a turn that was cut in two by a compaction."""
 

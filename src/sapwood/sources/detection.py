@@ -10,15 +10,6 @@ from sapwood.core.errors import SapwoodError
 from sapwood.redaction import mask_secrets
 from sapwood.sources.transcript_events import Mask, SessionDetails, TranscriptReader
 
-__all__ = [
-    "FAR",
-    "HEAD",
-    "NotATranscript",
-    "detect_source",
-    "reader_for",
-]
-
-
 HEAD = 64 * 1024
 """Bytes at the start of a file that usually show which program wrote it."""
 

@@ -14,15 +14,6 @@ from msgspec import Struct, structs
 from sapwood.sources.codex.segment_files import codex_thread
 from sapwood.sources.detection import HEAD
 
-__all__ = [
-    "FoundSession",
-    "ProgramHomes",
-    "discover",
-    "newest_session",
-    "program_homes",
-    "subagents_of",
-]
-
 _FIRST_BYTES = 16 * 1024
 _PLAIN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _LONGEST_SLUG = 200

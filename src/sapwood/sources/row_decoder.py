@@ -12,8 +12,6 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 import msgspec
 from msgspec import Meta, Raw, Struct, structs
 
-__all__ = ["Natural", "raw_text", "row_decoder"]
-
 Natural = Annotated[int, Meta(ge=0, le=2**53)]
 """A count that every program and database can hold."""
 

@@ -13,8 +13,6 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-__all__ = ["LONGEST_ROW", "START", "FilePosition", "RowFile", "require_regular_file"]
-
 LONGEST_ROW = 256 * 1024 * 1024
 """A longer row is skipped: no program writes one, and it would have to fit into memory."""
 

@@ -25,18 +25,6 @@ from sapwood.sources.transcript_events import (
     unmasked,
 )
 
-__all__ = [
-    "TAIL",
-    "detect_file",
-    "read_events",
-    "read_session",
-    "read_subagents",
-    "session_files",
-    "session_id",
-    "session_of",
-    "tail_session",
-]
-
 TAIL = 1024 * 1024
 """Bytes at the end of a transcript that usually contain the turns in view."""
 

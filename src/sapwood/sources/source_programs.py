@@ -9,15 +9,6 @@ import shlex
 from sapwood.analysis.session import Session
 from sapwood.core.ids import AgentId, CommandId
 
-__all__ = [
-    "SOURCES",
-    "imported_agent_id",
-    "imported_command_id",
-    "resume_command",
-    "resume_command_for",
-]
-
-
 SOURCES = ("claude-code", "codex", "gemini")
 """The programs whose transcripts can be read."""
 

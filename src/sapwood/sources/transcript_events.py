@@ -13,20 +13,6 @@ from msgspec import Struct
 from sapwood.analysis.session import Boundary
 from sapwood.core.content import PromptPart, RecordedReply, RecordedResult
 
-__all__ = [
-    "Mask",
-    "RowRef",
-    "SessionDetails",
-    "TranscriptCompaction",
-    "TranscriptEvent",
-    "TranscriptReader",
-    "TranscriptRewind",
-    "TranscriptTurn",
-    "TurnEnding",
-    "microseconds",
-    "unmasked",
-]
-
 Mask = Callable[[str], str]
 """Masks secrets in a tool result before anything else reads it."""
 

@@ -18,8 +18,6 @@ from sapwood.core.content import (
 )
 from sapwood.sources.transcript_events import RowRef, TranscriptTurn, TurnEnding
 
-__all__ = ["GOES_ON", "NO_RESULT", "TurnBuilder"]
-
 NO_RESULT = "[the transcript has no result]"
 GOES_ON = Note("program", "The conversation goes on from before this point.")
 """The prompt of a turn whose own prompt is unknown: it follows a compaction or unread rows."""

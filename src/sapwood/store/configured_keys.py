@@ -8,8 +8,6 @@ from sapwood.config.config_file import ConfigError, load_config, read_config
 from sapwood.core.errors import LogError
 from sapwood.store.master_keys import MasterKeys, parse_keys
 
-__all__ = ["KEY_VARIABLE", "configured_masters"]
-
 KEY_VARIABLE = "SAPWOOD_ENCRYPTION_KEY"
 _SECTION = "encryption"
 

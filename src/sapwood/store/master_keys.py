@@ -18,8 +18,6 @@ from sapwood.core.errors import KeyMissing, LogError
 from sapwood.core.ids import Space
 from sapwood.store.space_cipher import KEY_BYTES, SpaceCipher, aes_gcm
 
-__all__ = ["KeyChanged", "MasterKeys", "SpaceKey", "StoredKeys", "parse_keys"]
-
 _NONCE_BYTES, _ID_DIGITS = 12, 16
 
 

@@ -36,8 +36,6 @@ from sapwood.core.log_values import (
 )
 from sapwood.core.search_text import index_terms, query_phrases, snippet_of, text_of
 
-__all__ = ["MemoryLog"]
-
 
 class MemoryLog:
     """A log that exists as long as this object."""

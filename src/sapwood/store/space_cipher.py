@@ -33,30 +33,6 @@ from sapwood.core.tags import Entry, Tags
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-__all__ = [
-    "KEY_BYTES",
-    "SpaceCipher",
-    "aes_gcm",
-    "decode_event",
-    "encode_event",
-    "key_is_missing",
-    "open_content",
-    "open_live_words",
-    "open_outside",
-    "open_receipt",
-    "open_snapshot",
-    "open_summary",
-    "require_plain",
-    "seal_content",
-    "seal_live_words",
-    "seal_outside",
-    "seal_receipt",
-    "seal_snapshot",
-    "seal_summary",
-    "sealed_with",
-    "stored_name",
-    "summary_key",
-]
 
 KEY_BYTES = 32
 _NONCE_BYTES, _ID_DIGITS, _TERM_BYTES = 12, 16, 8

@@ -14,8 +14,6 @@ from sapwood.core.view import Request
 from sapwood.telemetry.metrics import Metrics
 from sapwood.trace_context import within_trace
 
-__all__ = ["Measured"]
-
 
 class _Inner(Protocol):
     """What also records the work: spans, or nothing."""

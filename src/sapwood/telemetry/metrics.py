@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-__all__ = ["METRICS", "Metrics", "Sample"]
-
 _BUCKETS = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 _MOST_LABELS = 200
 """The most sets of labels of one metric."""

@@ -12,8 +12,6 @@ from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 
 from sapwood.telemetry.metrics import Metrics
 
-__all__ = ["export_metrics", "otlp_metrics"]
-
 _TIMEOUT = 5.0
 _EVERY_MILLISECONDS = 15_000
 

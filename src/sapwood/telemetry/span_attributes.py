@@ -23,22 +23,6 @@ from sapwood.core.turn import Turn
 from sapwood.core.view import Message, Request, ToolResult
 from sapwood.core.view.request import MessagePart
 
-__all__ = [
-    "Attributes",
-    "ModelIdentity",
-    "agent_attributes",
-    "answer_attributes",
-    "answer_content",
-    "call_attributes",
-    "ended_attributes",
-    "finish_reason",
-    "request_content",
-    "tool_attributes",
-    "turn_attributes",
-    "usage_attributes",
-]
-
-
 Value = str | bool | int | float | Sequence[str]
 Attributes = Mapping[str, Value]
 

@@ -25,8 +25,6 @@ from sapwood.core.view import Request
 from sapwood.telemetry import span_attributes as attributes
 from sapwood.telemetry.span_attributes import ModelIdentity
 
-__all__ = ["Spans", "otlp_spans"]
-
 _PROPAGATOR = TraceContextTextMapPropagator()
 _EXPORT_TIMEOUT = 5.0
 """Seconds to wait for a collector: a command must not hang when the collector is away."""

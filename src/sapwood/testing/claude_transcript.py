@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-__all__ = ["ClaudeTranscript"]
-
 
 class ClaudeTranscript:
     """A transcript file. Each method appends rows and returns the transcript.

@@ -16,8 +16,6 @@ from sapwood.core.content import Text, Thinking, ToolCall, Usage
 from sapwood.core.model_calls import Answer, Delta, Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.view import Request, ToolResult
 
-__all__ = ["NoTools", "Plan", "Planned", "PlannedModel", "slash"]
-
 Planned = str | Answer | ToolCall | Sequence[Text | ToolCall]
 
 Plan = Callable[[Request, str], Planned]

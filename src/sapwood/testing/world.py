@@ -41,8 +41,6 @@ from sapwood.core.token_count import Count, Counter
 from sapwood.core.turn import fold_turn
 from sapwood.core.view import Request, view
 
-__all__ = ["CharacterCounter", "World"]
-
 
 class CharacterCounter:
     """Counts one token per character, so that tests can state sizes."""

@@ -20,15 +20,6 @@ from sapwood.tokens.estimators import FeatureCounter
 if TYPE_CHECKING:
     from splintr import AnyTokenizer
 
-__all__ = [
-    "VOCABULARIES",
-    "CachingCounter",
-    "ExactCounter",
-    "ExtraMissing",
-    "counter_for",
-    "extra_installed",
-    "vocabulary_of",
-]
 
 # The first match counts, at the start of the name or after a prefix such as `openai:`,
 # `meta-llama/` or `ft:`. Names are compared in lower case.

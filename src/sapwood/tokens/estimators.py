@@ -8,9 +8,6 @@ for models whose vocabulary is not public. `python -m bench tokens` prints how f
 from sapwood.core.token_count import Count
 from sapwood.tokens.text_shapes import classes_of, features_of, pieces_of, shapes_of
 
-__all__ = ["WEIGHTS", "Chars4Counter", "FeatureCounter"]
-
-
 # In hundredths of a token: sums of whole numbers are equal on every machine and in every order.
 # Sizes are recorded under the counter's name, so a counter with other weights needs another name.
 WEIGHTS = {

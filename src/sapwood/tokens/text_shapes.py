@@ -11,8 +11,6 @@ feature.
 import re
 from collections.abc import Iterator
 
-__all__ = ["FEATURES", "classes_of", "features_of", "pieces_of", "shapes_of"]
-
 FEATURES = (
     "word",  # a run of letters, with the character before it
     "glued",  # a word after punctuation instead of a space

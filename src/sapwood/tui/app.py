@@ -30,8 +30,6 @@ from sapwood.tui.keys import KEYS
 from sapwood.tui.terminal import take_mouse
 from sapwood.tui.themes import DARK, THEMES
 
-__all__ = ["SapwoodApp"]
-
 
 class SapwoodApp(App[object]):
     """Sapwood on the full screen."""

@@ -15,9 +15,6 @@ from sapwood.conversation.completion import Choice
 from sapwood.conversation.prompt_files import dropped_files, files_named
 from sapwood.display.text import one_line
 
-__all__ = ["CompletionPopup", "Composer", "SentHistory"]
-
-
 _KEPT = 1_000
 
 

@@ -10,8 +10,6 @@ from textual.filter import LineFilter
 
 from sapwood.display.visible_text import one_sign_each
 
-__all__ = ["ControlFilter", "without_controls"]
-
 
 class ControlFilter(LineFilter):
     """Replaces characters that a terminal would obey or not show."""

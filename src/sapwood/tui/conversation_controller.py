@@ -37,8 +37,6 @@ from sapwood.runtime.dispatch import Done
 from sapwood.runtime.open_agent import OpenAgent
 from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
 
-__all__ = ["ConversationController", "ConversationFace"]
-
 
 class ConversationFace(Protocol):
     """The part of a user interface that shows answers and asks for permissions."""

@@ -30,8 +30,6 @@ from sapwood.tui.terminal import copy_text, edit_text
 from sapwood.tui.transcript.widget import Transcript
 from sapwood.workspace.permissions.permission_gate import Deny, PermissionAnswer, PermissionQuestion
 
-__all__ = ["ConversationScreen"]
-
 _TWICE = 1.5
 """Seconds within which a key counts as pressed twice."""
 

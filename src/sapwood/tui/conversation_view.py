@@ -58,8 +58,6 @@ from sapwood.tui.terminal import Attention, app_of
 from sapwood.tui.transcript.sink import PartialReplyBuilder, TranscriptSink
 from sapwood.tui.transcript.widget import Transcript
 
-__all__ = ["POLL_SECONDS", "ConversationView"]
-
 _FRAME = 0.05
 """The shortest time between two drawings of new rows, in seconds."""
 

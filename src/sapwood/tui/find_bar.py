@@ -13,8 +13,6 @@ from sapwood.app.connection import Connection
 from sapwood.core.ids import AgentId
 from sapwood.tui.key_order import LIST
 
-__all__ = ["FindBar"]
-
 _MOST = 200
 
 

@@ -27,7 +27,6 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
-__all__ = ["COMMAND", "LIST", "PAGE", "PROMPT", "KeyOrder"]
 # pyright: reportPrivateUsage=false
 
 PAGE = "page"

@@ -7,8 +7,6 @@ are defined in their widgets.
 from msgspec import Struct
 from textual.binding import Binding
 
-__all__ = ["KEYS", "Key", "bindings"]
-
 
 class Key(Struct, frozen=True):
     """A key: its name, its default, its action and its help. The footer shows `shown`."""

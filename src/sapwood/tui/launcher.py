@@ -19,8 +19,6 @@ from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.redaction import mask_secrets
 
-__all__ = ["ScreenExit", "open_screen", "warnings_shown"]
-
 
 class ScreenExit(Struct, frozen=True):
     """What is left when the screen closes: the shown agent."""

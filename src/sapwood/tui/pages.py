@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from sapwood.tui.conversation_controller import ConversationController
     from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
 
-__all__ = ["PageHost", "Pages"]
-
 
 class PageHost(Protocol):
     """The screen under the pages."""

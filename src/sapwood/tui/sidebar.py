@@ -21,8 +21,6 @@ from sapwood.core.token_count import Count, show
 from sapwood.display.agent_tree import branches, tree
 from sapwood.display.text import cut, one_line
 
-__all__ = ["Sidebar", "SidebarContent", "agent_lines", "chapter_bars", "warnings"]
-
 WIDTH = 34
 _LEAST_FINISHED = 1_000
 """The least tokens in finished chapters that cause a warning."""

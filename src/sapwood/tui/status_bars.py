@@ -14,8 +14,6 @@ from sapwood.core.token_count import Count, show, show_tokens
 from sapwood.display.quantities import edge_text, money
 from sapwood.display.text import one_line
 
-__all__ = ["Status", "StatusLine", "budget_bar", "header_line", "welcome_text"]
-
 _BLOCKS = (
     ("system", "$secondary"),
     ("tools", "$secondary-darken-2"),

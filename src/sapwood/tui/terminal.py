@@ -18,18 +18,6 @@ from sapwood.config.config_file import ScreenConfig
 from sapwood.core.plural import counted
 from sapwood.display.text import plain
 
-__all__ = [
-    "Attention",
-    "app_of",
-    "clipboard_programs",
-    "copy_text",
-    "edit_text",
-    "editor_command",
-    "restored_title",
-    "take_mouse",
-]
-
-
 _LONG = 10.0
 """Seconds of work after which the person is assumed to look elsewhere."""
 

@@ -13,8 +13,6 @@ from queue import Full
 
 from textual.drivers.linux_driver import LinuxDriver
 
-__all__ = ["TerminalDriver"]
-
 _LOOK_AGAIN = 0.2
 
 

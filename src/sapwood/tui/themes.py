@@ -2,8 +2,6 @@
 
 from textual.theme import Theme
 
-__all__ = ["DARK", "THEMES"]
-
 DARK = "sapwood-dark"
 
 THEMES: tuple[Theme, ...] = (

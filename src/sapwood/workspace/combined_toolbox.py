@@ -7,8 +7,6 @@ from typing import Protocol
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import nearest
 
-__all__ = ["CombinedToolbox", "ToolboxPart"]
-
 
 class ToolboxPart(Protocol):
     """Any toolbox that the runtime accepts."""

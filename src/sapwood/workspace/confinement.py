@@ -29,8 +29,6 @@ from sapwood.workspace.sandbox import Access, Sandbox, SandboxCommand
 from sapwood.workspace.tool_output import ToolError
 from sapwood.workspace.workspace_facts import WorkspaceFacts, keep_facts, known_facts, state_of
 
-__all__ = ["Confined", "Confinement", "Need"]
-
 Need = Literal["network", "protected", "outside"]
 """What a command can ask for: the network, writing protected files, or no sandbox at all."""
 

@@ -9,8 +9,6 @@ import unicodedata
 
 from sapwood.workspace.tool_output import ToolError
 
-__all__ = ["require_visible"]
-
 _BIDI = "\u202a-\u202e\u2066-\u2069"
 _IN_PATHS = re.compile(f"[\x00-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
 _IN_COMMANDS = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")

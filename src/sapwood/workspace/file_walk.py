@@ -8,8 +8,6 @@ from msgspec import Struct
 from sapwood.workspace.gitignore import IgnoreFile, is_ignored, parse_ignore_file
 from sapwood.workspace.places import Place, open_folder
 
-__all__ = ["Entry", "ShouldStop", "walk"]
-
 _IGNORE = ".gitignore"
 _IGNORE_SIZE = 1_000_000
 _ALWAYS_HIDDEN = frozenset({".git"})

@@ -24,8 +24,6 @@ from sapwood.workspace.tools.function_signature import (
 )
 from sapwood.workspace.tools.tool_arguments import read_arguments
 
-__all__ = ["FunctionTool", "FunctionToolbox", "function_tools", "tool"]
-
 _Function = TypeVar("_Function", bound=Callable[..., object])
 _OPTIONS = "__sapwood_tool__"
 _log = logging.getLogger("sapwood.tools")

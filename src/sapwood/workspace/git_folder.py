@@ -11,8 +11,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-__all__ = ["GitFolder", "find_git_folder", "git_change"]
-
 _WORDS = {"none": "missing", "folder": "a folder", "file": "a file", "link": "a link"}
 
 

@@ -14,8 +14,6 @@ from sapwood.workspace.mount_points import MountPoint
 from sapwood.workspace.open_path import folder_handle, make_accessible
 from sapwood.workspace.tool_output import ToolError
 
-__all__ = ["hook_targets", "read_only_in", "remove_unusual", "require_no_links", "unusual_in"]
-
 _FOLDERS = ("branches", "hooks", "info", "modules", "remotes", "worktrees")
 _FILES = {"config": "", "config.worktree": "", "commondir": ".\n"}
 """With their content where they are missing. `commondir` then means the git folder itself."""

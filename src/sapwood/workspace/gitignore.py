@@ -11,9 +11,6 @@ from msgspec import Struct
 
 from sapwood.workspace.globs import glob_regex
 
-__all__ = ["IgnoreFile", "is_ignored", "parse_ignore_file"]
-
-
 _TRAILING = re.compile(r"((?:\\.|[^\\])*?) *", re.DOTALL)
 """Spaces at the end of a line do not count, unless a backslash stands before the last one."""
 

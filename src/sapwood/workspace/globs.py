@@ -9,13 +9,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-__all__ = [
-    "class_at",
-    "escape",
-    "glob_regex",
-]
-
-
 # ASCII only: no class contains a character beyond ASCII.
 _NAMED = {
     "alnum": "0-9A-Za-z",

@@ -15,8 +15,6 @@ from sapwood.core.view.frames import DEFAULT_PROMPT
 from sapwood.workspace.places import locate, open_file, root_of
 from sapwood.workspace.tool_output import ToolError
 
-__all__ = ["FILES", "LARGEST", "default_prompt_of", "read_instructions"]
-
 FILES = ("AGENTS.md", "CLAUDE.md")
 """The files with instructions, in the order in which the model gets them."""
 

@@ -19,8 +19,6 @@ from msgspec import Struct
 from sapwood.private_files import lock_held, release_lock, replace_file
 from sapwood.workspace.open_path import folder_handle
 
-__all__ = ["MountPoint", "mount_points"]
-
 
 class MountPoint(Struct, frozen=True):
     """A path, and the content of the file there; None for a folder."""

@@ -8,8 +8,6 @@ import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
-__all__ = ["folder_handle", "make_accessible", "open_path"]
-
 _STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC
 
 

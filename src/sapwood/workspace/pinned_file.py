@@ -9,8 +9,6 @@ from sapwood.workspace.places import Place, is_folder, locate, open_file, root_o
 from sapwood.workspace.tool_output import ToolError, byte_size
 from sapwood.workspace.tools.file_reader import is_binary
 
-__all__ = ["PINNED_FILE_BYTES", "PinnedFileError", "read_pinned_file"]
-
 PINNED_FILE_BYTES = 200_000
 """The most bytes of a pinned file: it is in every request."""
 

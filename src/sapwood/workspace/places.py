@@ -19,8 +19,6 @@ from sapwood.core.settings import Workspace
 from sapwood.workspace.control_characters import require_visible
 from sapwood.workspace.tool_output import ToolError
 
-__all__ = ["Place", "is_folder", "locate", "open_file", "open_folder", "open_parent", "root_of"]
-
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC

@@ -14,8 +14,6 @@ import sys
 import time
 from contextlib import suppress
 
-__all__ = ["main"]
-
 _SET_CHILD_SUBREAPER = 36
 _MOMENT = 0.5
 """Seconds in which processes may still write after the program has ended."""

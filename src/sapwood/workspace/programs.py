@@ -18,9 +18,6 @@ from msgspec import Struct
 
 from sapwood.workspace.tool_output import MAX_RESULT_BYTES, BoundedOutput
 
-__all__ = ["CALL_MARK", "ProgramResult", "environment_for_tools", "run_program"]
-
-
 CALL_MARK = "SAPWOOD_CALL"
 _GRACE = 2.0
 """Seconds between SIGTERM and SIGKILL."""

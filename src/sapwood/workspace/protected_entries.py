@@ -15,8 +15,6 @@ from sapwood.workspace.open_path import folder_handle
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.places import Place
 
-__all__ = ["ProtectedEntries", "find_protected", "protected_in", "set_aside"]
-
 _MOST_ENTRIES = 20_000
 """How many files and folders are looked at, those near the top first."""
 _MAX_NAMES = 100

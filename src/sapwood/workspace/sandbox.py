@@ -24,8 +24,6 @@ from sapwood.workspace import abstract_sockets
 from sapwood.workspace.open_path import open_path
 from sapwood.workspace.permissions.guarded_files import private_files_of_homes
 
-__all__ = ["Access", "Sandbox", "SandboxCommand", "sandbox_problem"]
-
 _PROBE_SECONDS = 10.0
 _TOOLS = (
     *(

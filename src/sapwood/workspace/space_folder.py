@@ -16,8 +16,6 @@ from sapwood.core.refusals import FolderNotAllowed
 from sapwood.core.settings import Workspace
 from sapwood.workspace.combined_toolbox import ToolboxPart
 
-__all__ = ["ConfinedToolbox", "SpaceFolder"]
-
 
 class SpaceFolder(Struct, frozen=True):
     """The folder of a space, without symlinks. Agents of a space with an empty path have no files.

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-__all__ = ["TenantSandbox"]
-
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")
 _SETTINGS = (
     *("alternatives", "ca-certificates", "group", "hosts", "ld.so.cache", "ld.so.conf"),

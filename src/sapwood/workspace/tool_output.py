@@ -6,9 +6,6 @@ The runtime has a smaller limit of its own for what a model sees of a result.
 from sapwood.core.errors import SapwoodError
 from sapwood.core.plural import counted
 
-__all__ = ["MAX_RESULT_BYTES", "BoundedOutput", "ToolBlocked", "ToolError", "byte_size", "truncate"]
-
-
 MAX_RESULT_BYTES = 5_000_000
 """Bytes of one result. Results are stored whole in the log, so they need a limit."""
 

@@ -14,8 +14,6 @@ from msgspec import Struct
 from sapwood.private_files import replace_file, slug
 from sapwood.workspace.git_folder import GitFolder, find_git_folder
 
-__all__ = ["WorkspaceFacts", "keep_facts", "known_facts", "state_of"]
-
 
 class WorkspaceFacts(Struct, frozen=True):
     """The workspace, its git folder, and its protected files and folders, as relative paths."""

@@ -49,8 +49,6 @@ from sapwood.workspace.tools.tool_arguments import (
     tool_spec,
 )
 
-__all__ = ["WorkspaceToolbox"]
-
 _SPECS = (
     tool_spec("read_file", "Shows a text file with line numbers.", ReadFile),
     tool_spec("list_files", "Lists files, without what .gitignore hides.", ListFiles),

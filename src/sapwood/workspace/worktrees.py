@@ -16,14 +16,6 @@ from sapwood.core.refusals import BranchExists, NoRepository, Refusal, WorktreeN
 from sapwood.core.settings import Workspace
 from sapwood.workspace.checkpoints.git_command import Git, GitError
 
-__all__ = [
-    "AddedWorktree",
-    "add_worktree",
-    "drop_worktree",
-    "remove_worktree",
-    "restore_worktree",
-]
-
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 

@@ -89,8 +89,6 @@ from sapwood.core.settings import Settings, SettingsChange, Workspace
 from sapwood.core.tags import Entry, Tags
 from sapwood.core.token_count import Calibration
 
-__all__ = ["EXAMPLES", "NAMES", "any_event"]
-
 LEAD, CHILD = AgentId("lead"), AgentId("child")
 CONTEXT = Context(
     TurnRef(LEAD, 20, 25),

@@ -3,8 +3,6 @@
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.view.request import Block, Message, MessagePart, Request, ToolResult
 
-__all__ = ["CALL", "RESULT", "model", "request", "user"]
-
 CALL, RESULT = ToolCall("1", "read"), ToolResult("1", "read", "found")
 
 

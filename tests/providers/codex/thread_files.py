@@ -5,8 +5,6 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Row", "ThreadFiles", "message"]
-
 Row = dict[str, Any]
 DAY = "sessions/2026/11/15"
 

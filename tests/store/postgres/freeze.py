@@ -17,8 +17,6 @@ from sapwood.store.postgres.schema import NEWEST, migrations, oldest_of, script
 from tests.store.contract import append, commit_of, prompt_event
 from tools.postgres import throwaway
 
-__all__ = ["ADA", "BOB", "COMMITS", "RELEASED", "SNAPSHOT", "SPACE"]
-
 RELEASED = Path(__file__).parent / "released"
 SPACE = Space("local")
 ADA, BOB = AgentId("ada"), AgentId("bob")

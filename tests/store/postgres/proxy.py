@@ -5,8 +5,6 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-__all__ = ["Proxy", "proxy_to"]
-
 
 class Proxy:
     """Forwards everything until `cut` is called."""

@@ -8,8 +8,6 @@ import asyncpg
 
 from sapwood.app.migration import grants
 
-__all__ = ["granted_roles", "login"]
-
 ROLES = "sapwood_worker, sapwood_eraser, sapwood_server, sapwood_reader"
 _LOCK = 0x5A9_0005  # tests of other processes wait, for they use the same roles
 

@@ -17,8 +17,6 @@ from sapwood.store.sqlite import SqliteLog
 from sapwood.store.sqlite.schema import APPLICATION, NEWEST
 from tests.store.contract import append, commit_of, prompt_event
 
-__all__ = ["ADA", "BIG", "BOB", "COMMITS", "RELEASED", "SNAPSHOT", "SPACE"]
-
 RELEASED = Path(__file__).parent / "released"
 SPACE = Space("local")
 ADA, BOB = AgentId("ada"), AgentId("bob")

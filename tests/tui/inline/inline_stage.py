@@ -17,7 +17,6 @@ from scripted_model import ScriptedModel
 from tests.tui.inline.terminal import PlainTerminal
 from tests.tui.stage import MODEL, SettledPilot, until
 
-__all__ = ["InlineStage", "on_inline_stage"]
 # pyright: reportPrivateUsage=false
 
 SHELL = ("$ ls", "README.md", "$ sapwood --inline")

@@ -4,8 +4,6 @@ import re
 
 from rich.cells import cell_len
 
-__all__ = ["PlainTerminal"]
-
 _PART = re.compile(r"\x1b\[(\??)([\d;]*)([A-Za-z])|\x1b\][^\x07]*\x07|(\r)|(\n)|([^\x1b\r\n]+)")
 
 

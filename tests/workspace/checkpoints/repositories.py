@@ -14,20 +14,6 @@ from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits
 from sapwood.workspace.checkpoints.checkpoint_store import CheckpointStore, find_store
 from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
 
-__all__ = [
-    "AGENT",
-    "Untouched",
-    "files_of",
-    "git",
-    "held",
-    "in_store",
-    "modes_of",
-    "repository",
-    "saved",
-    "store_of",
-    "untouched",
-]
-
 AGENT = AgentId("k3h7wq2mzp")
 _QUIET = {
     "GIT_CONFIG_GLOBAL": os.devnull,

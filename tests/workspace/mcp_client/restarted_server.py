@@ -4,8 +4,6 @@ import asyncio
 import json
 from typing import Any
 
-__all__ = ["ForgetfulServer"]
-
 
 class ForgetfulServer:
     """Speaks just enough of the protocol over HTTP to have one tool called."""

@@ -8,8 +8,6 @@ from typing import NoReturn
 from mcp.server.mcpserver import Image, MCPServer
 from mcp.types import ToolAnnotations
 
-__all__ = ["make_server"]
-
 READS = ToolAnnotations(read_only_hint=True)
 
 

@@ -13,8 +13,6 @@ import threading
 
 from scripted_model.server import ScriptedModel
 
-__all__ = ["main"]
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the server. Returns the exit code."""

@@ -11,8 +11,6 @@ from scripted_model.usage import tokens
 from scripted_model.wires.anthropic.preserved_thinking import blocks_of, without_cache_control
 from scripted_model.wires.wire import Post
 
-__all__ = ["CacheDiagnosis"]
-
 _MAX_KEPT = 10_000
 _NAME = 22  # hexadecimal digits of a reply's name that its id has in every wire format
 

@@ -7,20 +7,6 @@ from msgspec import Struct
 
 from scripted_model.json_values import JsonObject
 
-__all__ = [
-    "Message",
-    "MessagePart",
-    "ModelRequest",
-    "ReplyPart",
-    "Role",
-    "Text",
-    "Thinking",
-    "Tool",
-    "ToolCall",
-    "ToolResult",
-    "merge_messages",
-]
-
 
 class Text(Struct, frozen=True, tag="text", gc=False):
     """Text that the user or the model wrote.

@@ -15,8 +15,6 @@ from scripted_model.reply import Reply
 from scripted_model.request_log import Outcome
 from scripted_model.wires.wire import StreamEvent, Wire
 
-__all__ = ["OutcomeRecorder", "deliver_failure", "deliver_stream", "deliver_whole"]
-
 _SSE = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
 _JSON = {"content-type": "application/json"}
 _FLUSH_SIZE = 16_384

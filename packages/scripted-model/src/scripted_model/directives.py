@@ -9,8 +9,6 @@ from msgspec import Struct
 from scripted_model.conversation import ToolCall
 from scripted_model.json_values import encode
 
-__all__ = ["Directive", "ScriptError", "directives", "has_directives", "read_calls", "read_text"]
-
 _NAMES = "say tool tools think and usage out sleep stall cut status".split()
 _OPENING = re.compile(rf"\[\[\s*(?P<name>{'|'.join(_NAMES)})\s*(?::|(?=\]\]))\s*")
 _CLOSING = re.compile(r"\]\](?!\])")

@@ -13,14 +13,6 @@ from urllib.parse import parse_qsl
 
 from msgspec import Struct
 
-__all__ = [
-    "DisconnectReader",
-    "HttpRequest",
-    "HttpResponse",
-    "cancel_on_disconnect",
-    "read_http_request",
-]
-
 _PHRASES = {status.value: status.phrase for status in HTTPStatus} | {529: "Overloaded"}
 
 

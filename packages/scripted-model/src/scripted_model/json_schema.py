@@ -16,8 +16,6 @@ from scripted_model.json_values import (
     text_at,
 )
 
-__all__ = ["sample", "schema_problem", "strict_schema_problem"]
-
 _TYPES = frozenset("array boolean integer null number object string".split())
 _ONE = "additionalProperties contains else if items not propertyNames then".split()
 _SEVERAL = "allOf anyOf oneOf prefixItems".split()

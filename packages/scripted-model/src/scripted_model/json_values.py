@@ -4,20 +4,6 @@ from typing import TypeAlias, TypeGuard
 
 import msgspec
 
-__all__ = [
-    "Json",
-    "JsonObject",
-    "decode",
-    "encode",
-    "is_integer",
-    "is_object",
-    "items_at",
-    "object_at",
-    "objects",
-    "objects_at",
-    "text_at",
-]
-
 _encoder = msgspec.json.Encoder()
 
 

@@ -10,8 +10,6 @@ from scripted_model.reply import Reply
 from scripted_model.signatures import IdGenerator
 from scripted_model.usage import TokenUsage, output_tokens, part_text, thought_tokens
 
-__all__ = ["Pieces", "PreparedReply", "StopReason", "prepare_reply"]
-
 _THOUGHT = Thinking("This is scripted.")
 
 StopReason: TypeAlias = Literal["end", "calls", "length"]

@@ -15,8 +15,6 @@ from msgspec import Struct
 
 from scripted_model.usage import Segment, TokenUsage, tokens
 
-__all__ = ["BreakpointCache", "PrefixCache"]
-
 _LIFETIMES = {"5m": 300.0, "1h": 3600.0}
 _LOOK_BACK = 20  # segments before a breakpoint in which Anthropic looks for an earlier write
 _STEP = 128  # tokens

@@ -12,8 +12,6 @@ from msgspec import Struct
 from scripted_model.conversation import ReplyPart, Text, Thinking, ToolCall
 from scripted_model.json_values import encode
 
-__all__ = ["PartLike", "Reply", "ReplyLike", "call", "fail", "say", "think", "to_reply"]
-
 
 class Reply(Struct, frozen=True):
     """One reply. Times are in seconds, lengths in characters of text, thinking and arguments.

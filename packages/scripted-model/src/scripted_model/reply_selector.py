@@ -14,8 +14,6 @@ from scripted_model.json_values import decode, encode
 from scripted_model.prompt_script import ScriptStep, find_position, user_text
 from scripted_model.reply import Reply, ReplyLike, to_reply
 
-__all__ = ["SUMMARY", "ReplyFunction", "ReplySelector", "is_summary_request", "summary_reply"]
-
 SUMMARY = "SCRIPTED SUMMARY: what came before was a test."
 _TAGGED = "<analysis>scripted</analysis>\n<summary>\n{}\n</summary>"
 _SNAPSHOT = "<state_snapshot>{}</state_snapshot>"

@@ -36,8 +36,6 @@ from scripted_model.usage import TokenUsage, tokens
 from scripted_model.wires import WIRES
 from scripted_model.wires.wire import ErrorResponse, Post, Violation, Wire
 
-__all__ = ["Options", "RequestHandler"]
-
 _JSON = {"content-type": "application/json"}
 _THREADS = 256
 

@@ -11,8 +11,6 @@ from msgspec import Struct
 
 from scripted_model.json_values import Json, encode
 
-__all__ = ["LoggedRequest", "Outcome", "Rejection", "RequestLog", "without_secrets"]
-
 _SECRET = frozenset("authorization cookie proxy-authorization x-api-key x-goog-api-key".split())
 _HIDDEN = "(hidden)"
 

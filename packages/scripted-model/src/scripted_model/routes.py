@@ -8,17 +8,6 @@ from msgspec import Struct
 from scripted_model.json_values import Json, JsonObject
 from scripted_model.wires.wire import Action
 
-__all__ = [
-    "DEFAULT_MODELS",
-    "ModelListRoute",
-    "Route",
-    "key_of",
-    "model_entry",
-    "model_list",
-    "route",
-    "wire_of",
-]
-
 _PATHS: dict[str, tuple[str, Action]] = {
     "/v1/messages": ("anthropic", "reply"),
     "/v1/messages/count_tokens": ("anthropic", "count"),

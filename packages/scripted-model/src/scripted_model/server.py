@@ -18,8 +18,6 @@ from scripted_model.reply_selector import SUMMARY, ReplyFunction, ReplySelector
 from scripted_model.request_handler import Options, RequestHandler
 from scripted_model.request_log import LoggedRequest, Rejection, RequestLog
 
-__all__ = ["ScriptedModel"]
-
 _HOST = "127.0.0.1"
 _DUMMY_KEY = "sk-ant-scripted-dummy"
 _BACKLOG = 1024

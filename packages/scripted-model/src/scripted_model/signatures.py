@@ -13,8 +13,6 @@ import string
 
 from msgspec import Struct
 
-__all__ = ["IdGenerator", "ItemId", "item_id", "read_item_id", "sign_text", "signed_text"]
-
 _KEY = b"scripted_model"
 _LETTERS = string.ascii_letters + string.digits
 _MAC = 12

@@ -4,8 +4,6 @@ from msgspec import Struct
 
 from scripted_model.conversation import ReplyPart, Text, Thinking, ToolCall
 
-__all__ = ["Segment", "TokenUsage", "output_tokens", "part_text", "thought_tokens", "tokens"]
-
 
 class Segment(Struct, frozen=True):
     """A section of a request, in the order in which the provider reads it.

@@ -13,8 +13,6 @@ from statistics import median
 
 from sapwood.analysis.chapters.turn_features import TurnFeatures
 
-__all__ = ["Profile", "find_borders", "likeness", "profile", "word_weights"]
-
 Profile = Mapping[str, float]
 """Words with their weights."""
 

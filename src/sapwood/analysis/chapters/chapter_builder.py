@@ -29,8 +29,6 @@ from sapwood.core.history_size import size_of
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Turn
 
-__all__ = ["ChapterBuilder", "FeatureCache", "chapters_of"]
-
 _DECLARED_SHARE = 0.5
 """The share of a declared topic's words that its chapter must contain."""
 _MOST_FILES = 8

@@ -13,8 +13,6 @@ from sapwood.analysis.chapters.noun_names import noun_name, word_counts
 from sapwood.analysis.chapters.turn_features import GENERIC_WORDS, TurnFeatures
 from sapwood.analysis.language.word_stems import content_words
 
-__all__ = ["chapter_name"]
-
 _MOST_WORDS, _MOST_CHARACTERS = 7, 48
 _PROMPTS = 2
 _LATER = 0.65

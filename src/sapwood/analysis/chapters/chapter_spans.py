@@ -13,8 +13,6 @@ from sapwood.analysis.chapters.chapter_borders import (
 )
 from sapwood.analysis.chapters.turn_features import TurnFeatures
 
-__all__ = ["Span", "find_chapters"]
-
 Span = tuple[int, int]
 """The first and the last index of consecutive turns."""
 

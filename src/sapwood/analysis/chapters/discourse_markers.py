@@ -7,8 +7,6 @@ import re
 
 from sapwood.analysis.language.phrases import Phrases, tokens
 
-__all__ = ["is_aside", "is_reference", "is_return", "is_small_talk", "is_switch"]
-
 _PROMPT_START = 150
 _SHORT_PROMPT = 15
 """The most words of a prompt whose 'that' and 'it' are the words of the turn before."""

@@ -12,8 +12,6 @@ from typing import NamedTuple
 from sapwood.analysis.chapters.turn_features import GENERIC_WORDS, TurnFeatures
 from sapwood.analysis.language.word_stems import content_words, stem
 
-__all__ = ["noun_name", "word_counts"]
-
 _FIRST, _ASKED = 2.0, 1.0
 """The factor of a phrase in the first prompt, and in a later one."""
 _MOST_TURNS = 12

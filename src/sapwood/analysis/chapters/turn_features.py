@@ -22,8 +22,6 @@ from sapwood.analysis.session import request_text
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.turn import Reply, Turn
 
-__all__ = ["GENERIC_WORDS", "TurnFeatures", "features_of"]
-
 _PROMPT_WEIGHT, _REPLY_WEIGHT, _CALL_WEIGHT = 3.0, 1.0, 0.5
 _MAX_WEIGHT = 6.0
 _ARGS_LENGTH, _RESULT_LENGTH = 400, 1_500

@@ -8,8 +8,6 @@ from msgspec import Struct
 
 from sapwood.core.events import JudgedKind, JudgedStatus
 
-__all__ = ["MOST_SENTENCES", "JudgeAnswer", "SentenceVerdict", "StretchVerdict", "read_answer"]
-
 MOST_SENTENCES = 20
 """The most sentences that one answer may be about."""
 

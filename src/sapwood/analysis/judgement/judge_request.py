@@ -15,8 +15,6 @@ from sapwood.core.events import JudgedSentence, JudgedStretch
 from sapwood.core.state import Judgement
 from sapwood.core.view.frames import escaped
 
-__all__ = ["JudgeRequest", "judge_request", "listed", "sentences_of", "stretches_of"]
-
 _MOST_STRETCHES = 3
 _MOST_PROMPTS = 6
 _PROMPT_LENGTH, _GOAL_LENGTH, _SENTENCE_LENGTH = 300, 400, 280

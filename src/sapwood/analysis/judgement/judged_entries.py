@@ -14,8 +14,6 @@ from sapwood.analysis.session import Session
 from sapwood.core.events import JudgedSentence
 from sapwood.core.state import JUDGED_LENGTH, Judgement
 
-__all__ = ["judged_turns", "said_words", "with_judged"]
-
 
 def said_words(text: str) -> str:
     """A text in a form that can be compared, as far as it is stored.

@@ -16,8 +16,6 @@ from sapwood.core.events import JudgedSentence
 from sapwood.core.turn import Turn
 from sapwood.core.view.frames import escaped
 
-__all__ = ["ListedSummary", "drafted_entries", "list_instruction", "read_summary"]
-
 _TASK = """\
 After the summary, add one JSON block, fenced with ```json:
 {{"sentences": [{{"n": 1, "kind": "decision", "text": "…", "answers": "…"}}]}}

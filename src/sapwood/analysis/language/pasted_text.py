@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-__all__ = ["pasted_lines", "typed_text"]
-
 _MAX_LINE = 400
 """Characters of a line that are examined."""
 _MAX_LINES = 20_000

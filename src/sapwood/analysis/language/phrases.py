@@ -15,8 +15,6 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-__all__ = ["Phrases", "tokens"]
-
 _TOKEN = re.compile(r"\w+(?:['./+#-]+\w+)*[+#%]*|[,;:.!?()…]")
 _PUNCTUATION = frozenset(",;:.!?()…")
 _MAX_GAP = 12

@@ -9,14 +9,6 @@ from sapwood.analysis.language.pasted_text import typed_text
 from sapwood.core.content import Text
 from sapwood.core.turn import Reply, Turn
 
-__all__ = [
-    "TurnSentences",
-    "sentences",
-    "turn_sentences",
-    "without_markup",
-]
-
-
 _LONG_GAP = re.compile(r"(?<=\S)[ \t]{9,}+|[ \t]{99,}+")
 _CODE_BLOCK = re.compile(r"^ *(```|~~~).*?(?:^ *\1 *$|\Z)", re.M | re.S)
 _TAGGED = re.compile(r"<([a-z][\w-]*)(?:\s[^<>]*)?>.{0,4000}?</\1>", re.S)

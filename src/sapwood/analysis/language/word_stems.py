@@ -3,8 +3,6 @@
 import re
 from functools import lru_cache
 
-__all__ = ["content_words", "stem", "word_set"]
-
 _WORD = re.compile(r"[^\W_]+(?:[._'’-][^\W_]+)*")
 _STOP_WORDS = frozenset(
     """a about above after again all also am an and any are aren't as at be because been before

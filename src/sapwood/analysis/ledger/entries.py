@@ -8,20 +8,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-__all__ = [
-    "CommandRun",
-    "Decision",
-    "EntrySource",
-    "Failing",
-    "FileTouched",
-    "Files",
-    "Ledger",
-    "Outcome",
-    "Question",
-    "Speaker",
-    "SuiteRun",
-]
-
 Outcome = Literal["ok", "failed", "unknown"]
 Speaker = Literal["user", "model"]
 EntrySource = Literal["derived", "judged", "declared"]

@@ -19,8 +19,6 @@ from sapwood.analysis.session import Session, request_text
 from sapwood.core.content import ToolCall
 from sapwood.core.turn import Result, Turn
 
-__all__ = ["LedgerBuilder", "files_of", "ledger_of"]
-
 _PATCH_COMMANDS = ("apply_patch", "applypatch")
 
 

@@ -11,8 +11,6 @@ from sapwood.analysis.ledger.entries import (
     SuiteRun,
 )
 
-__all__ = ["render_ledger"]
-
 _MAX_ENTRIES = 40
 """The most entries of one kind in the text; the newest are kept."""
 _MAX_LENGTH = 160

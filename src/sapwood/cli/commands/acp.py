@@ -5,8 +5,6 @@ import click
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import IN_TURN, Invocation
 
-__all__ = ["command"]
-
 
 @subcommand(examples=["sapwood acp", "sapwood acp --with claude-code"])
 @click.option(

@@ -8,8 +8,6 @@ from sapwood.cli.command import WholeNumber, json_option
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import Invocation
 
-__all__ = ["command"]
-
 
 @subcommand(
     examples=[

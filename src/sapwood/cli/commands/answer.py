@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from sapwood.app.permission_questions import PostedQuestion
 
-__all__ = ["command"]
 
 _ANSWERS = click.Choice(["yes", "always", "no"])
 

@@ -7,8 +7,6 @@ import click
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import Invocation
 
-__all__ = ["command"]
-
 
 @subcommand(
     examples=[

@@ -4,8 +4,6 @@ import click
 
 from sapwood.cli.command import command as subcommand
 
-__all__ = ["command"]
-
 _VARIABLE = "_SAPWOOD_COMPLETE"
 
 

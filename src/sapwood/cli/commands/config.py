@@ -7,8 +7,6 @@ import click
 from sapwood.cli.command import Command, group, json_option
 from sapwood.cli.invocation import Invocation
 
-__all__ = ["command"]
-
 
 @group(
     examples=[

@@ -19,8 +19,6 @@ from sapwood.cli.name_completion import AGENT
 from sapwood.context_actions.context_request import ACTIONS, FOR_ALL, Action, ContextRequest
 from sapwood.core.events import NoteKind
 
-__all__ = ["command"]
-
 _OVERVIEW = "overview"
 _ARGUMENT_METAVARS = {
     "topic": "TOPIC",

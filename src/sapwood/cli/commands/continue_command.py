@@ -6,8 +6,6 @@ from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.name_completion import AGENT
 
-__all__ = ["command"]
-
 
 @subcommand(
     examples=[

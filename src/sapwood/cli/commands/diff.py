@@ -7,8 +7,6 @@ from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.name_completion import AGENT, MARK
 
-__all__ = ["command"]
-
 
 @subcommand(
     examples=[

@@ -12,8 +12,6 @@ from sapwood.cli.name_completion import AGENT
 if TYPE_CHECKING:
     from sapwood.conversation.script import Script
 
-__all__ = ["command"]
-
 
 @subcommand(
     examples=[

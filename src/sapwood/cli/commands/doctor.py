@@ -7,8 +7,6 @@ from sapwood.cli.command import json_option
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 
-__all__ = ["command"]
-
 
 @subcommand(examples=["sapwood doctor", "sapwood doctor --offline --json"])
 @click.option(

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from sapwood.core.erasure import Erasure
     from sapwood.lifecycle.erasure import ErasurePreview
 
-__all__ = ["command"]
 
 _SHOWN = 20
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from sapwood.app.connection import Connection
     from sapwood.core.ids import AgentId
 
-__all__ = ["command"]
 
 _TEXT_WIDTH = 88
 

@@ -5,8 +5,6 @@ import click
 from sapwood.cli.command import command as subcommand
 from sapwood.hooks.runner import HOOKS, main
 
-__all__ = ["command"]
-
 
 @subcommand(examples=["sapwood hook pre-compact < input.json"])
 @click.argument("name", type=click.Choice(HOOKS))

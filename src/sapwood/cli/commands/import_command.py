@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from sapwood.imports.importer import Importer, ImportResult
     from sapwood.sources import FoundSession
 
-__all__ = ["command"]
 
 _FOLLOW_SECONDS = 1.0
 _UNITS = {"d": 86_400, "h": 3_600, "m": 60}

@@ -4,8 +4,6 @@ import click
 
 from sapwood.cli.command import command as subcommand
 
-__all__ = ["command"]
-
 _AGENTS = click.Choice(["claude-code", "codex"])
 _TITLES = {"claude-code": "Claude Code", "codex": "Codex"}
 _WATCH = {"claude-code": " Watch the status line, or type !sapwood context."}

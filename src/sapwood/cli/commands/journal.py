@@ -5,8 +5,6 @@ import click
 from sapwood.cli.command import WholeNumber, json_option
 from sapwood.cli.command import command as subcommand
 
-__all__ = ["command"]
-
 
 @subcommand(
     examples=["sapwood journal", "sapwood journal -n 5 --did failed", "sapwood journal --json"]

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from sapwood.core.events import Recorded
     from sapwood.core.ids import AgentId
 
-__all__ = ["command"]
 
 _PAGE = 500
 

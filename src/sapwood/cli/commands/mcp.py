@@ -11,8 +11,6 @@ from sapwood.cli.invocation import Invocation
 if TYPE_CHECKING:
     from sapwood.mcp_server.catalog import Catalog
 
-__all__ = ["command"]
-
 
 @subcommand(examples=["sapwood mcp", "sapwood mcp --http --port 8765", "sapwood mcp --agent demo"])
 @click.option("--http", is_flag=True, help="Serve HTTP on 127.0.0.1 instead of stdio.")

@@ -6,8 +6,6 @@ from sapwood.cli.command import command as subcommand
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 
-__all__ = ["command"]
-
 
 @subcommand(
     examples=[

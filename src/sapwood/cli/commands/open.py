@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from sapwood.app.connection import Connection
     from sapwood.tui.launcher import ScreenExit
 
-__all__ = ["command", "open_screen"]
-
 
 @subcommand(examples=["sapwood", "sapwood open demo", "sapwood open --with codex"])
 @click.argument("agent", type=AGENT, required=False)

@@ -10,8 +10,6 @@ from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.name_completion import AGENT
 
-__all__ = ["command"]
-
 
 @subcommand(
     examples=["sapwood replay demo", "sapwood replay demo --calls", "sapwood replay demo 17 --json"]

@@ -12,8 +12,6 @@ from sapwood.core.plural import counted
 if TYPE_CHECKING:
     from sapwood.lifecycle.retention import IdleConversation
 
-__all__ = ["command"]
-
 
 @subcommand(
     examples=[

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from sapwood.conversation.script import Script
     from sapwood.core.settings import PermissionMode
 
-__all__ = ["command"]
-
 
 @subcommand(
     examples=[

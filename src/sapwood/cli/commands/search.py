@@ -8,8 +8,6 @@ from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.name_completion import AGENT
 
-__all__ = ["command"]
-
 
 @subcommand(examples=["sapwood search heron nests", "sapwood search leak --agent demo -n 5"])
 @click.argument("words", nargs=-1, required=True)

@@ -8,8 +8,6 @@ from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import IN_TURN, Invocation
 from sapwood.config.config_file import Config
 
-__all__ = ["command"]
-
 
 @subcommand(
     examples=[

@@ -16,7 +16,6 @@ from sapwood.cli.invocation import Invocation
 if TYPE_CHECKING:
     from sapwood.context_actions.session_commands import SessionResult
 
-__all__ = ["COMMANDS", "run_session_command", "session_command", "session_options"]
 
 _HELP = {
     "clear": (

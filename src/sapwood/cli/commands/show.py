@@ -12,8 +12,6 @@ from sapwood.cli.name_completion import AGENT
 if TYPE_CHECKING:
     from sapwood.app.connection import Connection
 
-__all__ = ["command"]
-
 
 @subcommand(
     examples=["sapwood show demo", "sapwood show demo --whole", "sapwood show k3h7wq2mzp:12"]

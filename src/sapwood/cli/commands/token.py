@@ -7,8 +7,6 @@ from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import Invocation
 from sapwood.core.plural import counted
 
-__all__ = ["command"]
-
 
 @group(
     examples=["sapwood token new laptop --scope read --days 30", "sapwood token ls"],

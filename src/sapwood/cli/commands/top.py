@@ -13,7 +13,6 @@ from sapwood.cli.invocation import Invocation
 if TYPE_CHECKING:
     from sapwood.app.operations_overview import Overview
 
-__all__ = ["command"]
 
 _CLEAR = "\x1b[H\x1b[2J"
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from sapwood.app.space_runners import SpacePattern
     from sapwood.config.config_file import Config
 
-__all__ = ["command"]
 
 _log = logging.getLogger("sapwood.worker")
 

@@ -8,12 +8,6 @@ from sapwood.display.agent_tree import state_of, tree
 from sapwood.display.quantities import ago
 from sapwood.display.text import cut, one_line, padded, width_of
 
-__all__ = [
-    "agents_table",
-    "table",
-]
-
-
 _GAP = 2
 
 

@@ -10,8 +10,6 @@ from sapwood.core.token_count import Count, show
 from sapwood.display.quantities import cache_share, percent_of, short_usage, usage_line
 from sapwood.display.text import cut, one_line
 
-__all__ = ["context_lines", "context_value"]
-
 _LEVELS = (None, "yellow", "yellow", "red")
 
 

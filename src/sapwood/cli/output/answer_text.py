@@ -42,12 +42,6 @@ from sapwood.display.quantities import clock
 from sapwood.display.text import indented, wrapped
 from sapwood.display.timeline_text import comparison_lines
 
-__all__ = [
-    "answer_text",
-    "hit_lines",
-    "request_lines",
-]
-
 
 def hit_lines(hits: Sequence[SearchHit], width: int) -> list[str]:
     """Returns the place of each hit and the words around it."""

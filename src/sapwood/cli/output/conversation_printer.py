@@ -13,11 +13,6 @@ from sapwood.display.text import one_line
 from sapwood.display.timeline_text import TextStyle, conversation_lines
 from sapwood.sources.source_programs import resume_command_for
 
-__all__ = [
-    "origin_lines",
-    "print_conversation",
-]
-
 
 async def print_conversation(
     connection: Connection,

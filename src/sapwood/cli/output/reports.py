@@ -9,11 +9,6 @@ from sapwood.display.text import wrapped
 from sapwood.doctor.checks import Finding
 from sapwood.journal import JournalEntry
 
-__all__ = [
-    "finding_lines",
-    "journal_lines",
-]
-
 
 def journal_lines(entries: Iterable[JournalEntry], width: int) -> list[str]:
     """Returns each entry with its time, its session and its message; below it, its file."""

@@ -26,8 +26,6 @@ from sapwood.core.ids import AgentId, can_be_stored
 from sapwood.core.refusals import Imported
 from sapwood.core.settings import PermissionMode, SettingsChange
 
-__all__ = ["RunOptions", "choose_agent", "run_conversation"]
-
 
 class RunOptions(Struct, frozen=True):
     """The options of `sapwood run`."""

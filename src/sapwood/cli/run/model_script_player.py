@@ -26,11 +26,6 @@ from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
 from sapwood.core.refusals import Refusal
 
-__all__ = [
-    "ModelScriptPlayer",
-]
-
-
 _INTERRUPT_SECONDS = 10.0
 """How long an interrupted turn may take to end."""
 

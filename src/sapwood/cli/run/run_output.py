@@ -27,8 +27,6 @@ from sapwood.core.view.frames import how_it_was_cut
 from sapwood.display.quantities import usage_line
 from sapwood.display.text import cut, plain, wrapped
 
-__all__ = ["JsonOutput", "RunOutput", "RunSummary", "TextOutput"]
-
 _EXCERPT = 400
 
 

@@ -15,8 +15,6 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.display.quantities import now
 
-__all__ = ["OK", "ScriptPlayer", "StepResult", "slash_answer"]
-
 
 class StepResult(Struct, frozen=True):
     """The exit code of a step, and the error message for stderr if it failed."""

@@ -11,8 +11,6 @@ import click
 
 from sapwood.cli.exit_codes import Exit
 
-__all__ = ["StopRequest", "stop_on_signals"]
-
 
 class StopRequest:
     """Whether a command has to stop, with exit code and reason. Only the first request counts."""

@@ -31,8 +31,6 @@ from sapwood.workspace.permissions.permission_gate import (
     PermissionQuestion,
 )
 
-__all__ = ["TerminalApproval", "can_ask", "question_lines"]
-
 _BAR = "│ "
 _CONTINUED = "↪ "
 _PRINTED_SECONDS = 2.0

@@ -38,21 +38,6 @@ from sapwood.core.settings import SettingsChange, Workspace
 from sapwood.runtime.clock_and_ids import new_agent_id, new_mail_id
 from sapwood.runtime.dispatch import Done
 
-__all__ = [
-    "agents",
-    "archive",
-    "check_mail",
-    "fork",
-    "forked",
-    "kill",
-    "new",
-    "rename",
-    "send",
-    "start",
-    "switch",
-    "unarchive",
-]
-
 _GOAL = re.compile(r"(?:^|\s)--(?:\s|$)")
 _WORKTREE = "--worktree"
 _WITH = "--with"

@@ -41,20 +41,6 @@ from sapwood.runtime.open_agent import OpenAgent, read_live
 if TYPE_CHECKING:
     from sapwood.runtime.revert import Reverter
 
-__all__ = [
-    "clear",
-    "compact",
-    "edit",
-    "load",
-    "mark",
-    "pin",
-    "redo",
-    "revert",
-    "reverter_of",
-    "rewind",
-    "undo",
-    "unpin",
-]
 
 _NUMBER = re.compile(r"[0-9]+")
 _PLACE = re.compile(r"#?(?:(?P<agent>[\w.-]+):)?(?P<version>[0-9]{1,18})(?::[0-9]{1,18})?")

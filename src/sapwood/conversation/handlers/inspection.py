@@ -34,8 +34,6 @@ from sapwood.runtime.open_agent import OpenAgent, open_agent, read_live
 from sapwood.runtime.replay import last_call
 from sapwood.runtime.replay import replay as replay_call
 
-__all__ = ["compare", "context", "diff_contexts", "exit_", "help_", "recall", "replay", "replayed"]
-
 _PLACE = re.compile(r"(?P<agent>[\w.-]+):(?P<version>[0-9]{1,18})(?::(?P<first>[0-9]{1,18}))?")
 _HITS, _HITS_FOR_MODELS = 10, 8
 

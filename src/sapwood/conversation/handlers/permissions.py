@@ -10,8 +10,6 @@ from sapwood.core.settings import SettingsChange
 from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources, project_folder
 from sapwood.workspace.permissions.permission_rules import MODES, RuleError, mode_of, parse_rules
 
-__all__ = ["permissions"]
-
 
 async def permissions(call: Call) -> PermissionsShown | Changed:
     """Shows the mode and the rules, changes the mode, or adds or removes a rule of the project."""

@@ -16,8 +16,6 @@ from sapwood.workspace.permissions.permission_gate import (
     PermissionQuestion,
 )
 
-__all__ = ["answer"]
-
 
 async def answer(call: Call) -> Changed:
     """Answers the oldest question that waits, or the one whose id comes first.

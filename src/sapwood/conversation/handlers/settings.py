@@ -12,8 +12,6 @@ from sapwood.core.refusals import BadSetting, nearest
 from sapwood.core.settings import BUDGET, SettingsChange, field_of, typed_name
 from sapwood.core.turn_params import TurnParams
 
-__all__ = ["config", "model", "system"]
-
 _EMPTY = ('""', "''")
 _SHARES = ("levels", "low_water", "summary_score", "budget_cost")
 _COUNTS = ("cap", "window", "mask_over")

@@ -102,23 +102,6 @@ from sapwood.core.token_count import Count, show
 from sapwood.core.turn_params import TurnParams
 from sapwood.core.view.frames import framed_prompt
 
-__all__ = [
-    "MAIL_LIMIT",
-    "PIN_LIMIT",
-    "add_pin",
-    "archive",
-    "configure",
-    "focus",
-    "kill",
-    "read_mail",
-    "remove_pin",
-    "send",
-    "start_agent",
-    "succeed",
-    "tag_agent",
-    "unfocus",
-]
-
 MAIL_LIMIT = 32_000
 """The most characters of one mail: unread mail is part of the receiver's state."""
 

@@ -67,26 +67,6 @@ from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Result, Turn
 
-__all__ = [
-    "apply_deferred",
-    "clear",
-    "compact",
-    "defer_compact",
-    "drop_summary",
-    "extend_summary",
-    "keep_last",
-    "load",
-    "mask_results",
-    "moved_since",
-    "redo",
-    "restarts_turn",
-    "return_to",
-    "rewind",
-    "set_mark",
-    "undo",
-]
-
-
 LOAD_LIMIT = 64_000
 """The most characters of one quoted turn: it is in every request."""
 

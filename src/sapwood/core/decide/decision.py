@@ -14,8 +14,6 @@ from sapwood.core.spending import Account
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 
-__all__ = ["Accepted", "Change", "Decision", "DecisionInput", "Draft", "Refused"]
-
 
 class DecisionInput(Struct, frozen=True):
     """Everything that a decision can use.

@@ -15,8 +15,6 @@ from sapwood.core.plural import counted
 from sapwood.core.refusals import RevertOvertaken
 from sapwood.core.state import State
 
-__all__ = ["finish_revert", "make_checkpoint", "miss_checkpoint", "start_revert"]
-
 
 def make_checkpoint(inputs: DecisionInput, command: MakeCheckpoint, meta: CommandMeta) -> Accepted:
     state = inputs.state

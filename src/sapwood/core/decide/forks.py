@@ -27,8 +27,6 @@ from sapwood.core.state import State
 from sapwood.core.tags import Tags
 from sapwood.core.turn import Reply, Turn
 
-__all__ = ["fork", "path_after_mark"]
-
 
 def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
     state = inputs.state

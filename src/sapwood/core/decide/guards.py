@@ -29,27 +29,6 @@ from sapwood.core.refusals import (
 from sapwood.core.state import WAITING_LIMIT, OpenTurn, State
 from sapwood.core.turn_params import TurnParams
 
-__all__ = [
-    "MARK_NAME",
-    "bad_id",
-    "require_budget",
-    "require_exists",
-    "require_length",
-    "require_mark",
-    "require_mark_name",
-    "require_may_run",
-    "require_no_turn",
-    "require_params",
-    "require_recordable",
-    "require_room_for_notes",
-    "require_running",
-    "require_text",
-    "require_turn",
-    "require_whole_files",
-    "require_word",
-]
-
-
 MARK_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 
 

@@ -7,8 +7,6 @@ from sapwood.core.decide.guards import require_running, require_turn
 from sapwood.core.events import QuestionAnswered, QuestionAsked
 from sapwood.core.refusals import HumanOnly, NoQuestion, OtherQuestion
 
-__all__ = ["answer_question", "ask_question"]
-
 
 def ask_question(inputs: DecisionInput, command: AskQuestion, meta: CommandMeta) -> Accepted:
     require_turn(inputs.state, command.turn)

@@ -6,8 +6,6 @@ from sapwood.core.decide.guards import require_exists, require_turn
 from sapwood.core.events import NativeRecorded, SessionAssumed, SessionDiffered
 from sapwood.core.program_session import AssumedSession
 
-__all__ = ["record_assumed", "record_difference", "record_native"]
-
 
 def record_assumed(inputs: DecisionInput, command: RecordAssumed, meta: CommandMeta) -> Accepted:
     require_exists(inputs.state)

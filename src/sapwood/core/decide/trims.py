@@ -16,8 +16,6 @@ from sapwood.core.result_masks import live_mask
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Turn
 
-__all__ = ["overflow", "slide", "trim", "trims_request", "turns_to_leave"]
-
 
 def turns_to_leave(sizes: Sequence[float], cap: int, low_water: float) -> int:
     """Returns how many of the oldest turns leave the window; the newest turn always stays.

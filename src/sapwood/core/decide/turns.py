@@ -71,21 +71,6 @@ from sapwood.core.turn import recorded_turn
 from sapwood.core.view import VIEW, view
 from sapwood.core.view.request import digest
 
-__all__ = [
-    "add_reply",
-    "call_model",
-    "complete_turn",
-    "fail_turn",
-    "finish_tool",
-    "interrupt_turn",
-    "lease_turn",
-    "record_turn",
-    "start_tool",
-    "start_turn",
-    "stream_reply",
-]
-
-
 INSTRUCTIONS_LIMIT = 200_000
 """The most characters of one text of instructions: it is in every request."""
 

@@ -11,36 +11,6 @@ from sapwood.core.settings import Settings, SettingsChange, Workspace
 from sapwood.core.tags import Tags
 from sapwood.core.token_count import Calibration
 
-__all__ = [
-    "AgentArchived",
-    "AgentEvent",
-    "AgentForked",
-    "AgentKilled",
-    "AgentRenamed",
-    "AgentStarted",
-    "AgentTagged",
-    "AgentUnarchived",
-    "FileAdded",
-    "Focused",
-    "InstructionText",
-    "InstructionsRead",
-    "JudgedKind",
-    "JudgedSentence",
-    "JudgedStatus",
-    "JudgedStretch",
-    "NoteDeclared",
-    "NoteKind",
-    "Pin",
-    "PinAdded",
-    "PinRemoved",
-    "PromptQueued",
-    "PromptUnqueued",
-    "SessionJudged",
-    "SettingsChanged",
-    "Unfocused",
-]
-
-
 NoteKind = Literal["goal", "decision", "question", "answer"]
 """What a note can declare."""
 

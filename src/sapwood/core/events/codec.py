@@ -15,8 +15,6 @@ import msgspec
 
 from sapwood.core.events import Event, UnreadableEvent
 
-__all__ = ["LARGE", "Encoded", "decode", "encode", "unreadable"]
-
 LARGE = 2048
 """Texts from this many characters on are stored once, by hash."""
 

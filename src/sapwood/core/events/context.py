@@ -9,22 +9,6 @@ from sapwood.core.content import Note, Usage
 from sapwood.core.context import Context, Mark, Mask
 from sapwood.core.ids import EventRef, TurnRef
 
-__all__ = [
-    "Cause",
-    "ClearDeferred",
-    "ContextEvent",
-    "ContextLoaded",
-    "ContextRedone",
-    "ContextReverted",
-    "ContextRewound",
-    "ContextSummarized",
-    "ContextTrimmed",
-    "ContextUndone",
-    "MarkSet",
-    "ResultsMasked",
-    "SummaryDropped",
-]
-
 Cause = Literal["clear", "keep", "compact", "window"]
 
 

@@ -13,8 +13,6 @@ from sapwood.core.events.session import SessionEvent
 from sapwood.core.events.turn import TurnEvent
 from sapwood.core.ids import AgentId, CommandId, EventRef
 
-__all__ = ["HUMAN", "SYSTEM", "Actor", "Event", "Recorded", "Role", "UnreadableEvent"]
-
 
 class UnreadableEvent(Struct, frozen=True, gc=False):
     """Stands for an event that cannot be read: a newer Sapwood wrote it, or it is damaged.

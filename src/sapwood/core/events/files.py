@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from sapwood.core.checkpoint import Destination, Saved
 
-__all__ = ["CheckpointMade", "CheckpointMissed", "FilesEvent", "Moment", "RevertStarted"]
-
 Moment = Literal["before", "after"]
 
 

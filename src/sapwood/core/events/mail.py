@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from sapwood.core.ids import AgentId
 
-__all__ = ["MailEvent", "MailRead", "MailReceived", "MailSent", "WordsErased"]
-
 
 class MailSent(Struct, frozen=True, gc=False):
     """In the log of the sender: mail was sent."""

@@ -7,8 +7,6 @@ from msgspec import Struct
 from sapwood.core.context import ROOT, Context
 from sapwood.core.program_session import NativeRows, ProgramSession
 
-__all__ = ["NativeRecorded", "SessionAssumed", "SessionDiffered", "SessionEvent"]
-
 
 class SessionAssumed(Struct, frozen=True, omit_defaults=True, gc=False):
     """The session of the program now has the history of `context`.

@@ -18,26 +18,6 @@ from sapwood.core.ids import Passage, TurnRef
 from sapwood.core.lease import Lease
 from sapwood.core.turn_params import TurnParams
 
-__all__ = [
-    "CallReported",
-    "ModelCalled",
-    "QuestionAnswered",
-    "QuestionAsked",
-    "ReplyAdded",
-    "ReplyLost",
-    "ReplyStreamed",
-    "Size",
-    "ToolFinished",
-    "ToolStarted",
-    "TurnCompleted",
-    "TurnEvent",
-    "TurnFailed",
-    "TurnInterrupted",
-    "TurnLeased",
-    "TurnRecorded",
-    "TurnStarted",
-]
-
 
 class Size(Struct, frozen=True, gc=False):
     """Raw tokens of a whole turn, before calibration, and the name of the counter."""

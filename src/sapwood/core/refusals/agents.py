@@ -2,23 +2,6 @@
 
 from sapwood.core.refusals.refusal import Refusal, cut, did_you_mean, quoted
 
-__all__ = [
-    "AgentExists",
-    "AmbiguousAgent",
-    "BadId",
-    "ErasureHeld",
-    "Imported",
-    "MailboxFull",
-    "NotArchived",
-    "NotDescendant",
-    "NotImported",
-    "NotRunning",
-    "RootNeedsHuman",
-    "SessionInUse",
-    "UnknownAgent",
-    "UnknownHold",
-]
-
 
 class UnknownAgent(Refusal, frozen=True):
     """No agent has this id."""

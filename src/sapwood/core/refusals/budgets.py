@@ -4,8 +4,6 @@ from typing import Literal
 
 from sapwood.core.refusals.refusal import Refusal
 
-__all__ = ["BudgetName", "BudgetReached"]
-
 BudgetName = Literal["cost", "calls", "depth", "agents", "turns", "turn_calls"]
 
 

@@ -2,20 +2,6 @@
 
 from sapwood.core.refusals.refusal import Refusal, cut, did_you_mean
 
-__all__ = [
-    "BadArguments",
-    "CommandIdUsed",
-    "HumanOnly",
-    "ModelNeeded",
-    "NoConversation",
-    "NoPassage",
-    "NoSuchCall",
-    "NoSuchVersion",
-    "SystemOnly",
-    "UnclearGoal",
-    "UnknownCommand",
-]
-
 
 class HumanOnly(Refusal, frozen=True):
     """The command table does not allow this command to models."""

@@ -2,24 +2,6 @@
 
 from sapwood.core.refusals.refusal import Refusal, did_you_mean, quoted
 
-__all__ = [
-    "BadMarkName",
-    "NoGoal",
-    "NoMarks",
-    "NothingToRedo",
-    "NothingToUndo",
-    "SummaryOutdated",
-    "TooManyLoaded",
-    "TooManyNotes",
-    "TooManyPins",
-    "TooManyTopics",
-    "UnknownMark",
-    "UnknownNote",
-    "UnknownPin",
-    "UnknownTurn",
-]
-
-
 _NAMED = 12
 
 

@@ -2,23 +2,6 @@
 
 from sapwood.core.refusals.refusal import Refusal
 
-__all__ = [
-    "BranchExists",
-    "CheckpointGone",
-    "FilesInUse",
-    "FolderNotAllowed",
-    "NoCheckpoint",
-    "NoRepository",
-    "NotRestored",
-    "NotSaved",
-    "OtherBranch",
-    "PinnedFileUnreadable",
-    "RevertCutOff",
-    "RevertOvertaken",
-    "UnknownCheckpoint",
-    "WorktreeNotMade",
-]
-
 
 class NoCheckpoint(Refusal, frozen=True):
     """There is no checkpoint to revert to."""

@@ -2,8 +2,6 @@
 
 from msgspec import Struct
 
-__all__ = ["Refusal", "cut", "did_you_mean", "nearest", "quoted"]
-
 _SHOWN = 60
 
 

@@ -3,8 +3,6 @@
 from sapwood.core.refusals.refusal import Refusal
 from sapwood.core.token_count import Count, show
 
-__all__ = ["BadSetting", "BadValue", "EmptyText", "ModelTooSmall", "TooLong"]
-
 
 class BadSetting(Refusal, frozen=True):
     """A setting cannot have this value."""

@@ -3,8 +3,6 @@
 from sapwood.core.plural import counted
 from sapwood.core.refusals.refusal import Refusal
 
-__all__ = ["SummaryLacking", "SummaryTooLong"]
-
 _REMEDY = (
     "Nothing was changed. Type /compact to try again, or /compact --anyway to accept any summary."
 )

@@ -4,23 +4,6 @@ from datetime import UTC, datetime
 
 from sapwood.core.refusals.refusal import Refusal, quoted
 
-__all__ = [
-    "AskedAgain",
-    "CallStarted",
-    "CallsOpen",
-    "DuplicateCall",
-    "NoQuestion",
-    "NoTurnOpen",
-    "NotQueued",
-    "OtherQuestion",
-    "QueueFull",
-    "StaleRequest",
-    "TurnEnded",
-    "TurnHeld",
-    "TurnIsOpen",
-    "UnknownCall",
-]
-
 
 class TurnIsOpen(Refusal, frozen=True):
     """The command cannot run while a turn is open."""

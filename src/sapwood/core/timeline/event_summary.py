@@ -20,8 +20,6 @@ from sapwood.core.plural import counted
 from sapwood.core.token_count import Count, is_exact, show, show_tokens
 from sapwood.core.view.frames import how_it_was_cut
 
-__all__ = ["event_summary"]
-
 
 def event_summary(event: Event) -> str:
     """The content of an event in a few words on one line; empty if its kind is enough.

@@ -9,17 +9,6 @@ from sapwood.core.ids import EventRef
 from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, RowKey, TimelineRow
 from sapwood.core.timeline.timeline import IN_VIEW, Departure, Timeline
 
-__all__ = [
-    "Page",
-    "banner_for",
-    "divider_for",
-    "fold_for",
-    "is_dim",
-    "lay_out",
-    "lay_out_everything",
-    "lay_out_in_view",
-]
-
 _CLIPPED = -2
 """The section of everything that the window clipped, however often it moved."""
 

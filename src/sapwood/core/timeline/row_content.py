@@ -40,25 +40,6 @@ from sapwood.core.token_count import Count
 from sapwood.core.turn import Result
 from sapwood.core.view.frames import how_it_was_cut
 
-__all__ = [
-    "EventLookup",
-    "LeftBehind",
-    "MarkName",
-    "MessageEvent",
-    "MessagePart",
-    "NoteText",
-    "Notice",
-    "PromptText",
-    "ReplyText",
-    "RowContent",
-    "ThinkingText",
-    "ToolUse",
-    "TurnEnd",
-    "content_of",
-    "message_parts",
-    "shown_parts",
-]
-
 EventLookup = Callable[[AgentId, int], Recorded]
 """Returns the event of an agent at a version. It may raise where the event is not loaded yet."""
 

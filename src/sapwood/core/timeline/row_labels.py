@@ -17,17 +17,6 @@ from sapwood.core.timeline.event_summary import event_summary
 from sapwood.core.timeline.rows import Banner, Divider, Fold, WayBack
 from sapwood.core.token_count import Count, show, show_tokens
 
-__all__ = [
-    "call_arguments",
-    "divider_label",
-    "edge_label",
-    "fold_label",
-    "mark_label",
-    "note_label",
-    "notice",
-    "way_back_label",
-]
-
 
 def notice(event: Event) -> tuple[str, str]:
     """A sign and a sentence for an event that has a row and is neither a message nor a mark."""

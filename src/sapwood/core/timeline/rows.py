@@ -10,19 +10,6 @@ from msgspec import Struct, structs
 
 from sapwood.core.ids import AgentId, EventRef
 
-__all__ = [
-    "Banner",
-    "Divider",
-    "Fold",
-    "Row",
-    "RowKey",
-    "RowKind",
-    "TimelineRow",
-    "WayBack",
-    "can_open",
-    "is_landmark",
-]
-
 RowKind = Literal["prompt", "note", "thinking", "reply", "tool", "end", "mark", "event"]
 """`note` is mail or another note in a prompt; `end` is the end of a turn that did not complete."""
 

@@ -28,8 +28,6 @@ from sapwood.core.timeline.row_content import shown_parts
 from sapwood.core.timeline.rows import Row, RowKind, WayBack
 from sapwood.core.turn import Reply, Turn
 
-__all__ = ["IN_VIEW", "Departure", "PlacedTurn", "Timeline"]
-
 IN_VIEW = -1
 
 _UNFINISHED = ("interrupted", "failed")

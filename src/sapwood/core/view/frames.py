@@ -22,25 +22,6 @@ from sapwood.core.events import ContextLoaded, ContextSummarized, InstructionTex
 from sapwood.core.turn import Turn
 from sapwood.core.view.request import SignedSummary
 
-__all__ = [
-    "DEFAULT_PROMPT",
-    "EMPTY_RESULT",
-    "PENDING",
-    "REQUEST_FRAME",
-    "escaped",
-    "framed_departure",
-    "framed_instructions",
-    "framed_prompt",
-    "framed_quotation",
-    "framed_request",
-    "framed_summary",
-    "how_it_ended",
-    "how_it_was_cut",
-    "how_the_turn_ended",
-    "summary_parts",
-    "told_by_program",
-]
-
 DEFAULT_PROMPT = "default"
 """The name of the default prompt among the instructions."""
 

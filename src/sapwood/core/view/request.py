@@ -9,16 +9,6 @@ from msgspec import Struct
 
 from sapwood.core.content import File, Text, Thinking, ToolCall
 
-__all__ = [
-    "Block",
-    "Message",
-    "MessagePart",
-    "Request",
-    "SignedSummary",
-    "ToolResult",
-    "digest",
-]
-
 
 class ToolResult(Struct, frozen=True, tag="result", omit_defaults=True, gc=False):
     """The result of a tool call: whole, shortened, or as a stub.

@@ -13,16 +13,6 @@ from sapwood.core.live_path import LivePath
 from sapwood.core.state import State
 from sapwood.core.view.request import Message, Request, ToolResult
 
-__all__ = [
-    "blank_parts",
-    "check",
-    "missing_pins",
-    "missing_request",
-    "repeated_roles",
-    "unchecked",
-    "unpaired_calls",
-]
-
 
 def check(request: Request, state: State, live: LivePath) -> list[str]:
     """Returns everything that is wrong with a request; empty for a valid one."""

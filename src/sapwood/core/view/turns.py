@@ -23,8 +23,6 @@ from sapwood.core.view.frames import (
 )
 from sapwood.core.view.request import Message, MessagePart, ToolResult
 
-__all__ = ["VIEW", "messages_of", "note_after"]
-
 VIEW = 3
 """The version of the view. Calls that were made with another one are replayed with that one."""
 

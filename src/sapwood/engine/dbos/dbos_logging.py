@@ -8,8 +8,6 @@ traceback every second; `TransactionThread` logs that once.
 
 import logging
 
-__all__ = ["LOG_LEVEL", "quiet_dbos_logging"]
-
 LOG_LEVEL = "WARNING"
 _EXPECTED = (
     "Asyncio task cancelled",

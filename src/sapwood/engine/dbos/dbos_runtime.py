@@ -20,8 +20,6 @@ from sapwood.engine.dbos.system_database import SystemDatabase
 from sapwood.engine.drives import EngineError
 from sapwood.engine.wake_requests import WakeRequest
 
-__all__ = ["DbosRuntime", "LoopThread", "run_in_loop"]
-
 _T = TypeVar("_T")
 
 RunDrive = Callable[[str, str, str], Awaitable[None]]

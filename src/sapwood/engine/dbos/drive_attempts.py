@@ -16,8 +16,6 @@ from sapwood.engine.limits import Intervals, KeyLimiter
 from sapwood.engine.wake_database import Claim
 from sapwood.engine.wake_requests import WakeRequest
 
-__all__ = ["DriveAttempt", "DriveAttempts"]
-
 
 class DriveAttempt(Struct, eq=False):
     """One try at a drive. While it is `driving`, its wake request is certain to exist."""

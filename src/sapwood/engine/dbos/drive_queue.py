@@ -12,16 +12,6 @@ from sapwood.engine.dbos.system_database import SystemDatabase
 from sapwood.engine.limits import Intervals
 from sapwood.engine.wake_requests import WakeRequest
 
-__all__ = [
-    "ALARM",
-    "APPLICATION",
-    "DRIVE",
-    "QUEUED_BEFORE",
-    "VERSION",
-    "DriveQueue",
-    "StartedWorkflow",
-]
-
 APPLICATION = "sapwood"
 VERSION = "1"
 """Of the workflows' arguments. It must not change: DBOS runs no drives of another version."""

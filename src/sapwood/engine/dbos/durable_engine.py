@@ -23,8 +23,6 @@ from sapwood.engine.wake_database import Claim
 from sapwood.engine.wake_requests import WakeRequest, new_drive_id
 from sapwood.engine.workers import new_worker_id
 
-__all__ = ["DbosEngine"]
-
 _MAX_STARTED_HERE = 16
 _SETTLE_SECONDS = 2.0
 _log = logging.getLogger("sapwood.engine")

@@ -15,8 +15,6 @@ from sapwood.engine.drives import EngineError
 from sapwood.engine.wake_database import ADVISORY_LOCK, Row, WakeDatabase
 from sapwood.engine.wake_requests import WakeRequest
 
-__all__ = ["EngineDatabase"]
-
 
 class EngineDatabase:
     """The open database: the wake requests, the queue, and the thread that runs transactions.

@@ -7,8 +7,6 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.engine.dbos.dbos_logging import quiet_dbos_logging
 from sapwood.engine.dbos.system_database import find_system_database
 
-__all__ = ["erase_workflows"]
-
 _PAGE = 1_000
 
 

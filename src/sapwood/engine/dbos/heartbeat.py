@@ -24,8 +24,6 @@ from sapwood.engine.workers import (
     process_is_running,
 )
 
-__all__ = ["Heartbeat"]
-
 _log = logging.getLogger("sapwood.engine")
 
 

@@ -20,12 +20,6 @@ from sapwood.engine.drives import EngineError
 from sapwood.engine.wake_requests import SCHEMA, SQLITE_SETTINGS, TABLES, engine_file
 from sapwood.private_files import lock_held
 
-__all__ = [
-    "SystemDatabase",
-    "find_system_database",
-    "open_system_database",
-]
-
 _SQLITE_SETTINGS = (
     *SQLITE_SETTINGS,
     "PRAGMA foreign_keys = ON",

@@ -21,8 +21,6 @@ from sapwood.core.log_values import AvailabilityListener
 from sapwood.engine.drives import EngineError
 from sapwood.engine.turn_line import TurnLine
 
-__all__ = ["TransactionThread", "Work"]
-
 _T = TypeVar("_T")
 Work = Callable[[sa.Connection], _T]
 """A few statements that run inside a transaction. It may run twice, so it must be repeatable."""

@@ -28,8 +28,6 @@ from sapwood.engine.temporal.workflow_values import (
     Wake,
 )
 
-__all__ = ["AgentWorkflow"]
-
 _LONGEST_DRIVE = timedelta(days=7)
 _LONGEST_QUERY = timedelta(seconds=10)
 _MOST_DRIVES = 200

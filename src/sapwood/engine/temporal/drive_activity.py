@@ -24,8 +24,6 @@ from sapwood.engine.temporal.workflow_values import (
     LimitQuery,
 )
 
-__all__ = ["DriveActivity"]
-
 _AT_ONCE = 0.001
 _FRESH_SECONDS = 1.0
 _SHORTEST, _LONGEST = 0.1, 3.0

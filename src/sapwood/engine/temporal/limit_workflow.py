@@ -24,8 +24,6 @@ from sapwood.engine.temporal.workflow_values import (
     limit_workflow_id,
 )
 
-__all__ = ["LimitWorkflow", "Slots"]
-
 _LOOK_AFTER = timedelta(seconds=60)
 _MOST_GRANTS = 500
 

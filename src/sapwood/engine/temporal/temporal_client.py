@@ -33,8 +33,6 @@ from sapwood.config.config_file import TemporalConfig
 from sapwood.engine.drives import EngineError
 from sapwood.engine.temporal.temporal_logging import quiet_temporal_logging
 
-__all__ = ["TemporalServer", "engine_errors"]
-
 _DEFAULT_ADDRESS = "localhost:7233"
 _CONNECT_TIMEOUT = timedelta(seconds=10)
 _LOOK_SECONDS = 5.0

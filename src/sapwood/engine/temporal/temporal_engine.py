@@ -28,8 +28,6 @@ from sapwood.engine.temporal.workflow_values import (
     fairness_key,
 )
 
-__all__ = ["TemporalEngine", "allow_slow_steps"]
-
 _INTERVALS = Intervals(heartbeat=3.0, dead_after=10.0)
 _RESTART_SECONDS = 5.0
 _STICKY = timedelta(seconds=1)

@@ -7,8 +7,6 @@ are repeated while the server is away, which `TemporalEngine` logs once.
 
 import logging
 
-__all__ = ["quiet_temporal_logging"]
-
 _EXPECTED = (
     "Completing activity as failed",
     "Completing as failure",

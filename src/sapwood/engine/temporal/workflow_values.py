@@ -11,27 +11,6 @@ from urllib.parse import quote
 
 from sapwood.core.ids import AgentId, Space
 
-__all__ = [
-    "AGENT",
-    "DRIVE",
-    "GRANTED",
-    "LIMIT",
-    "LIMITS",
-    "RELEASE",
-    "REQUEST",
-    "WAKE",
-    "AgentRun",
-    "DriveOrder",
-    "Limit",
-    "LimitQuery",
-    "LimitRun",
-    "SlotRequest",
-    "Wake",
-    "agent_workflow_id",
-    "fairness_key",
-    "limit_workflow_id",
-]
-
 AGENT, LIMIT = "sapwood.agent", "sapwood.limit"
 """The workflows: one for each agent that has work to do, one for each limit that is in use."""
 

@@ -5,8 +5,6 @@ from typing import Any, cast
 
 import msgspec
 
-__all__ = ["anthropic_schema", "gemini_schema", "schema_prompt", "strict_schema"]
-
 Schema = dict[str, Any]
 
 _OF_PARTS = ("items", "additionalProperties", "not")

@@ -13,8 +13,6 @@ from sapwood.models.wire.signatures import REDACTED
 from sapwood.models.wire.sse import ServerEvent
 from sapwood.models.wire.wire_call import Ending, Reply
 
-__all__ = ["MessagesReader"]
-
 _ENDINGS: Mapping[str, Ending] = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",

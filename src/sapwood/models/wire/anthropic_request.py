@@ -25,8 +25,6 @@ from sapwood.models.wire.message_parts import (
 from sapwood.models.wire.signatures import REDACTED
 from sapwood.models.wire.wire_call import WireCall, encode_body, encode_history, tool_schema
 
-__all__ = ["count_of", "post_of"]
-
 _VERSION = "2026-10-21"
 _BINDING_BETA = "thinking-binding-controls-2026-08-01"
 _COMPACTION_BETA = "compact-2026-09-04"

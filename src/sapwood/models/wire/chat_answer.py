@@ -13,8 +13,6 @@ from sapwood.models.wire.provider_error import error_in_stream
 from sapwood.models.wire.sse import ServerEvent
 from sapwood.models.wire.wire_call import Ending, Reply
 
-__all__ = ["ChatReader"]
-
 _DONE = b"[DONE]"
 _ENDINGS: Mapping[str, Ending] = {"length": "length", "content_filter": "refused"}
 _OPEN, _CLOSE = "<think>", "</think>"

@@ -23,8 +23,6 @@ from sapwood.models.wire.message_parts import (
 )
 from sapwood.models.wire.wire_call import WireCall, encode_body, encode_history, tool_schema
 
-__all__ = ["openai_sampling", "post_of", "wanted_effort"]
-
 _SAMPLING = ("temperature", "top_p", "presence_penalty", "frequency_penalty", "logit_bias")
 _PLAIN = ("seed", "parallel_tool_calls", "service_tier")
 

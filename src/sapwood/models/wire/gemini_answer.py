@@ -13,8 +13,6 @@ from sapwood.models.wire.provider_error import error_in_stream
 from sapwood.models.wire.sse import ServerEvent
 from sapwood.models.wire.wire_call import Ending, Reply
 
-__all__ = ["GeminiReader"]
-
 _ENDINGS: Mapping[str, Ending] = {
     "MAX_TOKENS": "length",
     "CONTINUATION": "length",

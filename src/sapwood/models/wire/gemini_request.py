@@ -24,8 +24,6 @@ from sapwood.models.wire.message_parts import (
 )
 from sapwood.models.wire.wire_call import WireCall, encode_body, encode_history, tool_schema
 
-__all__ = ["count_of", "post_of"]
-
 _UNSIGNED = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 """The documented signature for a call that this provider did not sign."""
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "named": "ANY"}

@@ -15,8 +15,6 @@ from sapwood.models.retry import Timeouts
 from sapwood.models.wire.provider_error import error_of_response
 from sapwood.models.wire.sse import EventReader, ReplyTooLarge, ServerEvent
 
-__all__ = ["HttpClient", "HttpPost", "drain"]
-
 _MAX_ERROR = 2**20
 _DRAIN_SECONDS = 1.0
 

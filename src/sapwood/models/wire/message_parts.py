@@ -16,20 +16,6 @@ from sapwood.core.view import Message, Request, ToolResult
 from sapwood.core.view.request import MessagePart, SignedSummary
 from sapwood.models.model_routes import ModelRoute, Wire
 
-__all__ = [
-    "NO_TEXT",
-    "THINKING_FIELDS",
-    "arguments_object",
-    "call_id",
-    "file_or_text",
-    "is_own_thinking",
-    "model_parts",
-    "result_text",
-    "tool_name",
-    "user_content",
-    "without_signed_summary",
-]
-
 NO_TEXT = "[no words]"
 """Replaces a message that has no content left."""
 THINKING_FIELDS = frozenset({"reasoning", "reasoning_content"})

@@ -8,8 +8,6 @@ from typing import cast
 
 import msgspec
 
-__all__ = ["ProviderError", "UnreadableReply", "error_in_stream", "error_of_response"]
-
 _MESSAGE_FIELDS = ("error", "message", "detail")
 _CODE_FIELDS = ("code", "type", "status")
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")

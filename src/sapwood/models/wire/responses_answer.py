@@ -14,8 +14,6 @@ from sapwood.models.wire.signatures import ReasoningItem, encode_reasoning
 from sapwood.models.wire.sse import ServerEvent
 from sapwood.models.wire.wire_call import Ending, Reply
 
-__all__ = ["ResponsesReader"]
-
 _ENDINGS: Mapping[str, Ending] = {
     "max_output_tokens": "length",
     "content_filter": "refused",

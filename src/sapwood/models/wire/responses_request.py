@@ -24,8 +24,6 @@ from sapwood.models.wire.message_parts import (
 from sapwood.models.wire.signatures import ReasoningItem, decode_reasoning
 from sapwood.models.wire.wire_call import WireCall, encode_body, encode_history, tool_schema
 
-__all__ = ["count_of", "post_of"]
-
 _NESTED = {
     "openai_reasoning_effort": ("reasoning", "effort"),
     "openai_reasoning_summary": ("reasoning", "summary"),

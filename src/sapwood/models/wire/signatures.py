@@ -11,8 +11,6 @@
 import msgspec
 from msgspec import Struct
 
-__all__ = ["REDACTED", "ReasoningItem", "decode_reasoning", "encode_reasoning"]
-
 REDACTED = "withheld:"
 """The prefix of data that stands for thinking which the provider does not show."""
 

@@ -6,8 +6,6 @@ cannot fill the memory.
 
 from msgspec import Struct
 
-__all__ = ["MAX_LINE", "MAX_REPLY", "EventReader", "ReplyTooLarge", "ServerEvent"]
-
 MAX_LINE = 16 * 2**20
 """Bytes of one line. The largest lines hold a complete answer, or an image."""
 MAX_REPLY = 64 * 2**20

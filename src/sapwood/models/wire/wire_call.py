@@ -13,17 +13,6 @@ from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.http_client import HttpPost
 from sapwood.models.wire.sse import ServerEvent
 
-__all__ = [
-    "AnswerReader",
-    "Ending",
-    "Reply",
-    "WireCall",
-    "WireFormat",
-    "encode_body",
-    "encode_history",
-    "tool_schema",
-]
-
 Ending = Literal["done", "length", "refused", "broken", "cut"]
 """How an answer ended; `cut` means that the stream stopped without an end."""
 

@@ -8,8 +8,6 @@ from sapwood.sources.claude.contents import text_of
 from sapwood.sources.claude.rows import Block, Row, decode_row
 from sapwood.sources.claude.user_text import Kind, classify_user_text
 
-__all__ = ["HistoryEnd", "history_end"]
-
 _INTERRUPTION = "[Request interrupted by user"
 _OF_THE_PROGRAM: frozenset[Kind] = frozenset({"command", "output", "note", "caveat"})
 

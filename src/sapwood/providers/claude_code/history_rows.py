@@ -20,8 +20,6 @@ from sapwood.sources.claude.contents import text_of
 from sapwood.sources.claude.rows import decode_row
 from sapwood.sources.claude.user_text import classify_user_text
 
-__all__ = ["HistoryRows", "find_rows", "native_row_ids", "require_known", "rows_for_history"]
-
 _LEADING = frozenset({"command", "output", "note", "caveat"})
 """Texts of the program before a prompt: they belong to the turn that the prompt starts."""
 _LOCAL_COMMAND = "local_command"

@@ -9,8 +9,6 @@ from sapwood.providers.claude_code.transcript import LinkRow, Transcript, read_t
 from sapwood.sources.claude.contents import text_of
 from sapwood.sources.claude.rows import decode_row
 
-__all__ = ["comes_to", "front_texts", "gives", "tail_cut"]
-
 _SECONDS_TO_WRITE = 2.0
 _PAUSE = 0.01
 

@@ -13,8 +13,6 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-__all__ = ["OpenSession", "open_session"]
-
 _PROGRAM = b"claude"
 
 

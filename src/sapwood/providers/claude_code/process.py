@@ -19,8 +19,6 @@ from sapwood.providers.claude_code.stream_rows import (
     decode_stream_row,
 )
 
-__all__ = ["ClaudeProcess"]
-
 _LONGEST_LINE = 256 * 1024 * 1024
 _SECONDS_TO_START = 60.0
 _SECONDS_TO_ANSWER = 30.0

@@ -16,8 +16,6 @@ from sapwood.private_files import replace_file
 from sapwood.runtime.agent_provider import ProgramInfo
 from sapwood.sources.discovery import program_homes
 
-__all__ = ["PROGRAM", "TRIED", "claude_home", "find_program", "project_folder", "session_path"]
-
 PROGRAM = "claude-code"
 TRIED = frozenset({"2.1.325"})
 """The versions whose sessions are changed in place: exactly those that the proofs run."""

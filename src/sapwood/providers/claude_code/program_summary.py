@@ -10,8 +10,6 @@ from sapwood.providers.shown_summary import shows
 from sapwood.sources.claude.contents import text_of
 from sapwood.sources.claude.rows import decode_row
 
-__all__ = ["ProgramSummary", "find_program_summary"]
-
 _SAPWOOD = "sapwood"
 
 

@@ -46,8 +46,6 @@ from sapwood.runtime.agent_provider import (
     SessionBusy,
 )
 
-__all__ = ["ClaudeCodeProvider"]
-
 _SECONDS_TO_REST = 10.0
 _PAUSE = 0.05
 _OUTER = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT")

@@ -16,8 +16,6 @@ from sapwood.sources.claude.contents import parts_of
 from sapwood.sources.claude.rows import decode_row
 from sapwood.sources.transcript_events import microseconds
 
-__all__ = ["KnownFile", "known_files"]
-
 _TOOLS = frozenset({"Read", "Edit", "Write", "MultiEdit"})
 _SLACK_US = 2_000_000
 """A row is written a moment after its tool has run."""

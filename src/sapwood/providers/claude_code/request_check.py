@@ -22,8 +22,6 @@ from sapwood.sources.claude.rows import Block, decode_row
 from sapwood.sources.claude.sent_requests import rebuild_request, sent_requests
 from sapwood.sources.claude.user_text import classify_user_text
 
-__all__ = ["ExpectedRequest", "difference", "expected_request"]
-
 _MOST_REQUESTS = 4
 _LONGEST = 60
 _OF_THE_PROGRAM = ("<", "[system] ", "[Request interrupted by user", "[Image: source: ")

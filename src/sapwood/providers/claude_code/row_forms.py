@@ -19,21 +19,6 @@ from sapwood.core.view.turns import messages_of
 from sapwood.providers.claude_code.history_end import HistoryEnd
 from sapwood.providers.prompt_parts import PICTURES, prompt_text
 
-__all__ = [
-    "WRITER",
-    "NewRow",
-    "RowContext",
-    "boundary_row",
-    "call_id",
-    "closing_rows",
-    "copied_row",
-    "front_row",
-    "opening_row",
-    "prompt_blocks",
-    "prompt_id",
-    "turn_rows",
-]
-
 WRITER = "sapwood"
 INTERRUPTED = "[Request interrupted by user]"
 """What the program itself writes at the end of a turn that was stopped."""

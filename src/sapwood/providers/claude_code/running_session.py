@@ -25,8 +25,6 @@ from sapwood.runtime.agent_provider import (
     TurnEnd,
 )
 
-__all__ = ["RunningSession"]
-
 _READ_ONLY = "Bash,Edit,MultiEdit,NotebookEdit,Write"
 _REWOUND = b'"rewound":true'
 _COST = b'"totalCostUSD":'

@@ -18,8 +18,6 @@ from sapwood.sources.claude.reader import ClaudeReader
 from sapwood.sources.transcript_events import TranscriptTurn, unmasked
 from sapwood.sources.turn_builder import GOES_ON
 
-__all__ = ["session_difference"]
-
 _LENGTH = 60
 _MASK = "[secret: "
 

@@ -38,8 +38,6 @@ from sapwood.providers.session_copy import extend_copy, newest_copy
 from sapwood.runtime.agent_provider import Assumed, History, SessionBusy
 from sapwood.sources.claude.rows import decode_row
 
-__all__ = ["SessionFile"]
-
 _MOST_ROWS_OF_AN_END = 200
 """More rows than one message has calls and results."""
 

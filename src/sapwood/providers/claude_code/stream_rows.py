@@ -6,8 +6,6 @@ from msgspec import Raw, Struct
 from sapwood.sources.claude.rows import Message, Outcome, Tokens
 from sapwood.sources.row_decoder import row_decoder
 
-__all__ = ["ControlAnswer", "StreamEvent", "StreamRow", "ToolQuestion", "decode_stream_row"]
-
 
 class ContentBlock(Struct, gc=False):
     """The block that begins in a message."""

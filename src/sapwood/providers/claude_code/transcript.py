@@ -14,8 +14,6 @@ from msgspec import Struct
 from sapwood.sources.claude.rows import Compaction
 from sapwood.sources.row_decoder import row_decoder
 
-__all__ = ["MESSAGE_TYPES", "LinkRow", "Transcript", "file_size", "read_transcript"]
-
 MESSAGE_TYPES = frozenset({"user", "assistant", "attachment", "system"})
 """The rows that make up what the model is given. Some rows of the type `system` are sent too, such
 as the output of a local command."""

@@ -18,15 +18,6 @@ from sapwood.sources.claude.reader import ClaudeReader
 from sapwood.sources.claude.rows import decode_row
 from sapwood.sources.transcript_events import TranscriptTurn
 
-__all__ = [
-    "Attempt",
-    "find_attempt",
-    "last_usage",
-    "native_rows",
-    "recorded_events",
-    "wait_for_rows",
-]
-
 _SECONDS_TO_WRITE = 2.0
 _PAUSE = 0.01
 _KILLED = "Claude Code ended in the middle of this turn."

@@ -17,8 +17,6 @@ from sapwood.sources.claude.contents import parts_of, text_of, usage_of
 from sapwood.sources.claude.rows import Block, Message, Outcome
 from sapwood.sources.row_decoder import raw_text
 
-__all__ = ["StreamResult", "TurnEvent", "TurnStream", "diff_of"]
-
 TurnEvent = Delta | ProviderReply | ProviderResult | ProviderQuestion
 
 _SYNTHETIC = "<synthetic>"

@@ -16,8 +16,6 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-__all__ = ["AppServer", "Notification", "RequestRefused", "ServerEnded", "ServerRequest"]
-
 _CLIENT = {"name": "sapwood", "title": "Sapwood", "version": "1"}
 _ANSWER_SECONDS = 60.0
 _READ = 1 << 18

@@ -11,8 +11,6 @@ from sapwood.providers.codex.rollout_files import current_file
 from sapwood.providers.codex.thread_history import HistoryItem, RolloutReader, ThreadHistory
 from sapwood.runtime.agent_provider import History
 
-__all__ = ["ForkSource", "fork_source"]
-
 
 class ForkSource(Struct, frozen=True):
     """A thread, and the last turn of it that a fork keeps."""

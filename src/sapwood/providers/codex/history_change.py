@@ -7,8 +7,6 @@ from msgspec import Struct
 
 from sapwood.providers.codex.thread_history import HistoryItem, ThreadHistory, ThreadTurn
 
-__all__ = ["HistoryChange", "has_same", "is_revertible", "plan_change"]
-
 
 class HistoryChange(Struct, frozen=True):
     """What a running server must do: revert to before a turn, then append items.

@@ -13,8 +13,6 @@ from sapwood.config.toml_parser import parse_toml
 from sapwood.providers.codex.rollout_files import codex_home
 from sapwood.runtime.agent_provider import ProgramInfo
 
-__all__ = ["PROGRAM", "TRIED", "find_codex", "is_logged_in"]
-
 PROGRAM = "codex"
 
 TRIED = frozenset({"0.163.0"})

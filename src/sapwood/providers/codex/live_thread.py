@@ -38,8 +38,6 @@ from sapwood.runtime.agent_provider import (
     TurnEnd,
 )
 
-__all__ = ["LiveThread"]
-
 _INTERRUPT_SECONDS = 10.0
 
 

@@ -17,8 +17,6 @@ from sapwood.providers.codex.server_messages import (
 from sapwood.providers.codex.turn_rows import TurnRows
 from sapwood.runtime.agent_provider import ProviderAnswer, ProviderEvent, ProviderOptions
 
-__all__ = ["LiveTurn"]
-
 _ROWS_SECONDS = 3.0
 _POLL_SECONDS = 0.02
 

@@ -10,8 +10,6 @@ from sapwood.core.settings import PermissionMode
 from sapwood.providers.codex.app_server import ServerRequest
 from sapwood.runtime.agent_provider import ProviderAnswer, ProviderQuestion
 
-__all__ = ["Asked", "PermissionParams", "answer_for", "ask", "permission_params", "safe_answer"]
-
 
 class PermissionParams(Struct, frozen=True):
     """When Codex asks, and its sandbox."""

@@ -18,8 +18,6 @@ from sapwood.providers.shown_summary import shows
 from sapwood.sources.codex.reader import CodexReader
 from sapwood.sources.transcript_events import TranscriptCompaction, unmasked
 
-__all__ = ["ProgramSummary", "find_program_summary", "own_items"]
-
 _HEAD = 400
 _COMPACTED = re.compile(rb'"type":\s?"compacted"')
 

@@ -42,8 +42,6 @@ from sapwood.runtime.agent_provider import (
     SessionBusy,
 )
 
-__all__ = ["CodexProvider"]
-
 _CLOSE_SECONDS = 1.5
 
 

@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from sapwood.providers.codex.history_change import has_same
 from sapwood.providers.codex.thread_history import HistoryItem, ThreadHistory, ThreadTurn
 
-__all__ = ["difference_in_rows", "difference_in_tokens"]
-
 _CHARACTERS = 4.0
 _PICTURE = re.compile(rb'data:image/[^"]*')
 _PICTURE_TOKENS = 1_000

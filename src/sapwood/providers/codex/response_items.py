@@ -22,15 +22,6 @@ from sapwood.providers.codex.thread_history import HistoryItem
 from sapwood.providers.prompt_parts import PICTURES, prompt_text
 from sapwood.runtime.agent_provider import History
 
-__all__ = [
-    "WantedHistory",
-    "items_of_messages",
-    "items_of_rows",
-    "picture_url",
-    "user_item",
-    "wanted_history",
-]
-
 _LONGEST_ID = 64
 _MOST_BYTES_BEFORE = 4 * 1024 * 1024
 """How far before a prompt its waiting items are searched."""

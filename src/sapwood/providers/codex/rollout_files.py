@@ -14,17 +14,6 @@ from pathlib import Path
 
 from sapwood.sources.discovery import program_homes
 
-__all__ = [
-    "codex_home",
-    "current_file",
-    "find_file",
-    "is_id",
-    "row_key",
-    "segment_of",
-    "split_key",
-    "thread_files",
-]
-
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ID = re.compile(_UUID)
 _NAME = re.compile(rf"rollout-.*?-({_UUID})(?:_({_UUID}))?\.jsonl")

@@ -19,20 +19,6 @@ from sapwood.sources.codex.contents import (
 from sapwood.sources.codex.rows import Content
 from sapwood.sources.row_decoder import row_decoder
 
-__all__ = [
-    "HistoryBase",
-    "Payload",
-    "RolloutRow",
-    "decode_payload",
-    "decode_row",
-    "is_announcement",
-    "is_noise",
-    "is_own_compaction",
-    "is_waiting",
-    "item_key",
-    "ordinal_of",
-]
-
 
 class HistoryBase(Struct, frozen=True, gc=False):
     """The part of another file that comes before the first row of a file."""

@@ -3,8 +3,6 @@
 import msgspec
 from msgspec import Struct
 
-__all__ = ["EndedTurn", "NotificationParams", "ThreadItem", "TokenCount", "decode_params"]
-
 
 class FileChange(Struct):
     """A change of one file."""

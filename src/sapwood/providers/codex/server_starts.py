@@ -15,8 +15,6 @@ from sapwood.providers.codex.permissions import permission_params
 from sapwood.providers.codex.thread_at_rest import is_open
 from sapwood.runtime.agent_provider import ProviderOptions
 
-__all__ = ["ServerStarts", "open_elsewhere"]
-
 _RELEASE_SECONDS = 8.0
 _POLL_SECONDS = 0.1
 

@@ -19,8 +19,6 @@ from sapwood.providers.codex.rollout_files import row_key
 from sapwood.providers.codex.thread_history import HistoryItem, ThreadHistory
 from sapwood.runtime.agent_provider import SessionBusy
 
-__all__ = ["append_history", "hold_thread", "is_open", "replacement_rows"]
-
 _LOCKS = "thread-writer-locks"
 _COORDINATION = ".coordination.lock"
 

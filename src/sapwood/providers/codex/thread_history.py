@@ -20,8 +20,6 @@ from sapwood.providers.codex.rollout_rows import (
 )
 from sapwood.sources.row_file import RowFile
 
-__all__ = ["HistoryItem", "RolloutReader", "ThreadHistory", "ThreadTurn"]
-
 _MOST_FILES = 10_000
 _TYPE, _MESSAGE = b'{"type":"', b'{"type":"message"'
 

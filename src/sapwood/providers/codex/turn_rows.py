@@ -23,8 +23,6 @@ from sapwood.sources.row_decoder import row_decoder
 from sapwood.sources.row_file import FilePosition, RowFile
 from sapwood.sources.transcript_events import TranscriptCompaction, TranscriptTurn
 
-__all__ = ["TurnRows"]
-
 
 class _UsageRecord(Struct):
     turn_id: str = ""

@@ -14,7 +14,6 @@ from sapwood.server.problems import Problem
 if TYPE_CHECKING:
     from sapwood.server.access.oidc import IssuerTokens
 
-__all__ = ["COOKIE", "SPACE_HEADER", "Identities"]
 
 COOKIE = "sapwood_session"
 SPACE_HEADER = "sapwood-space"

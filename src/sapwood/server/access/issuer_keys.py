@@ -18,8 +18,6 @@ import jwt
 
 from sapwood.core.errors import SapwoodError
 
-__all__ = ["IssuerAway", "IssuerKeys"]
-
 _DISCOVERY = "/.well-known/openid-configuration"
 _SECONDS = 5.0
 _MOST_BYTES = 1_000_000

@@ -16,8 +16,6 @@ from sapwood.server.access.issuer_keys import IssuerAway, IssuerKeys
 from sapwood.server.access.principal import Principal
 from sapwood.server.problems import Problem
 
-__all__ = ["IssuerTokens", "spaces_of"]
-
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
 """With a private and a public key, all of them: nobody who knows the public key can sign."""
 

@@ -6,8 +6,6 @@ from sapwood.config.server_tokens import TokenScope
 from sapwood.core.events import HUMAN, Actor
 from sapwood.server.problems import Problem
 
-__all__ = ["Principal"]
-
 
 class Principal(Struct, frozen=True):
     """Who sent a request: a name, the space that is served to it, and what it may do.

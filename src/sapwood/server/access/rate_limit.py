@@ -7,8 +7,6 @@ from collections.abc import Mapping
 
 from sapwood.server.problems import Problem
 
-__all__ = ["OpenStreams", "RateLimit"]
-
 _MOST_KNOWN = 10_000
 
 

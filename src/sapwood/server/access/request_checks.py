@@ -12,8 +12,6 @@ from starlette.requests import ClientDisconnect, Request
 
 from sapwood.server.problems import Problem
 
-__all__ = ["MOST_BYTES", "SECURITY_HEADERS", "AllowedHosts", "check_origin", "read_json"]
-
 MOST_BYTES = 1_000_000
 _BODY_SECONDS = 10.0
 _HOST = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::[0-9]{1,5})?")

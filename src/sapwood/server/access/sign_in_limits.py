@@ -7,8 +7,6 @@ from starlette.requests import Request
 
 from sapwood.server.access.rate_limit import RateLimit
 
-__all__ = ["SignInLimits"]
-
 _RATE, _BURST = 1.0, 30
 _TOTAL_RATE, _TOTAL_BURST = 20.0, 200
 

@@ -11,8 +11,6 @@ from sapwood.server.access.identity import Identities
 from sapwood.server.access.principal import Principal
 from sapwood.server.problems import Problem
 
-__all__ = ["StreamAccess"]
-
 _CHECK_SECONDS = 5.0
 
 

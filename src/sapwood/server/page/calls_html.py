@@ -11,8 +11,6 @@ from sapwood.core.turn import Turn
 from sapwood.core.view.request import MessagePart, ToolResult
 from sapwood.server.page.html_text import line, text, time_ago
 
-__all__ = ["calls_html", "comparison_html"]
-
 _MOST = 4_000
 
 

@@ -6,8 +6,6 @@ from sapwood.core.token_count import Count
 from sapwood.display.quantities import money
 from sapwood.server.page.html_text import attribute, line, size
 
-__all__ = ["context_html"]
-
 _LABELLED = 0.06
 """The least share of the request in which a label fits."""
 

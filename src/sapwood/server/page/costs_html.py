@@ -11,8 +11,6 @@ from sapwood.display.quantities import cache_share, money
 from sapwood.server.page.html_text import attribute, line, size, time_ago
 from sapwood.server.page.list_html import program_of
 
-__all__ = ["costs_html"]
-
 
 def costs_html(
     agents: Sequence[AgentSummary], states: Mapping[AgentId, ConversationState], now: int

@@ -4,8 +4,6 @@ import re
 
 from sapwood.server.page.html_text import line, text
 
-__all__ = ["diff_html"]
-
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
 _MOST = 600
 

@@ -21,8 +21,6 @@ from sapwood.display.quantities import clock, now
 from sapwood.server.page.html_text import line, text, time_ago
 from sapwood.server.page.row_html import row_html
 
-__all__ = ["export_html"]
-
 Pictures = dict[tuple[AgentId, int, int], str]
 """The address of each image, by agent, version and its number among the files of the event."""
 

@@ -18,8 +18,6 @@ from sapwood.display.quantities import ago, iso
 from sapwood.display.text import one_line, plain
 from sapwood.display.visible_text import visible_parts
 
-__all__ = ["attribute", "exact_text", "line", "markdown", "size", "text", "time_ago", "who"]
-
 
 def text(value: str) -> str:
     """A text of any number of lines, escaped."""

@@ -12,8 +12,6 @@ from sapwood.core.token_count import Count
 from sapwood.display.agent_tree import state_of, tree
 from sapwood.server.page.html_text import attribute, line, size, time_ago
 
-__all__ = ["Listed", "list_html", "program_of"]
-
 _PROGRAMS = {"claude-code": "Claude Code", "codex": "Codex", "gemini": "Gemini"}
 _FULL = 100_000
 _NEWEST = 4

@@ -5,8 +5,6 @@ from msgspec import Struct
 from sapwood.core.state import State
 from sapwood.server.page.html_text import attribute, line
 
-__all__ = ["PageParts", "page_html"]
-
 _MARK = (
     '<svg viewBox="0 0 20 20" aria-hidden="true"><g fill="none" stroke="currentColor">'
     '<circle cx="10" cy="10" r="8.6" stroke-width="2"/><circle cx="10" cy="10" r="5.6" '

@@ -28,8 +28,6 @@ from sapwood.server.page.side_html import budget_html, chapters_html, notes_html
 from sapwood.server.page.turn_tree_html import tree_html
 from sapwood.server.problems import refusal_problem
 
-__all__ = ["page_endpoints"]
-
 _LISTED = 400
 _ROWS = 80
 _TREE = 40

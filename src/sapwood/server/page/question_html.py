@@ -11,8 +11,6 @@ from sapwood.display.permission_text import (
 )
 from sapwood.server.page.html_text import attribute, exact_text, line
 
-__all__ = ["question_html"]
-
 
 def question_html(posted: PostedQuestion, agent_name: str, waiting: int) -> str:
     """The dialog of one question. `waiting` is how many questions wait in all."""

@@ -31,8 +31,6 @@ from sapwood.display.visible_text import without_colours
 from sapwood.server.page.diff_html import diff_html
 from sapwood.server.page.html_text import attribute, line, markdown, text, time_ago, who
 
-__all__ = ["Picture", "RenderedRow", "file_address", "row_html"]
-
 _MOST_LINES = 400
 _MOST_CHARS = 40_000
 _HIGH_SCORE = 0.8

@@ -10,8 +10,6 @@ from sapwood.core.token_count import Count, show
 from sapwood.display.quantities import edge_text, money
 from sapwood.server.page.html_text import attribute, line, size
 
-__all__ = ["budget_html", "chapters_html", "notes_html", "warnings_html"]
-
 _CHAPTERS = 5
 
 _KINDS = {

@@ -2,8 +2,6 @@
 
 from sapwood.server.page.html_text import line
 
-__all__ = ["sign_in_page"]
-
 _HEAD = (
     '<!doctype html><html lang="en" data-theme="dark"><head><meta charset="utf-8">'
     '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -12,8 +12,6 @@ from sapwood.core.token_count import Count
 from sapwood.display.agent_tree import state_of
 from sapwood.server.page.html_text import attribute, line, size
 
-__all__ = ["tree_html"]
-
 
 def tree_html(
     found: WindowUse, plan: CutPlan, left: Sequence[LeftTurns], family: Sequence[AgentSummary]

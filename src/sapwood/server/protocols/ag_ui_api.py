@@ -38,8 +38,6 @@ from sapwood.server.protocols.caller_calls import (
 from sapwood.server.protocols.openai_prompt import start_conversation
 from sapwood.server.routes.command_api import answer_question
 
-__all__ = ["ag_ui_endpoints"]
-
 _MOST_BYTES = 25_000_000
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 

@@ -24,8 +24,6 @@ from sapwood.core.model_calls import Delta
 from sapwood.display.json_values import event_value
 from sapwood.server.protocols.caller_calls import CallerCalls
 
-__all__ = ["Fields", "RunName", "RunStream"]
-
 Fields = dict[str, object]
 
 _CONTEXT = (

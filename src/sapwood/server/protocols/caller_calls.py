@@ -18,8 +18,6 @@ from sapwood.core.turn import Turn
 from sapwood.runtime.open_agent import OpenAgent
 from sapwood.server.exchange import Exchange
 
-__all__ = ["NO_ID", "CallerCalls", "RequestId", "known_event", "send_results", "waiting_calls"]
-
 
 class CallerCalls:
     """The open calls of a turn while its events arrive.

@@ -25,8 +25,6 @@ from sapwood.mcp_server.slash_tool import slash_description
 from sapwood.server.exchange import Endpoint, Exchange
 from sapwood.server.problems import Problem
 
-__all__ = ["mcp_endpoints"]
-
 _INSTRUCTIONS = (
     "Sapwood keeps the conversations of agents. Use `conversations` and `search` to find one, "
     "`read` to see what its model sees, and `slash` to change what it sees."

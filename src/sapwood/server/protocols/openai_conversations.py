@@ -15,8 +15,6 @@ from sapwood.server.protocols.openai_input import as_type, bad_request, read_inp
 from sapwood.server.protocols.openai_prompt import record_turns, start_conversation
 from sapwood.server.protocols.openai_stream import Fields
 
-__all__ = ["conversation_endpoints"]
-
 _MOST_BYTES = 25_000_000
 _PAGE = 20
 _MOST = 100

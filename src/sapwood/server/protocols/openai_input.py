@@ -19,8 +19,6 @@ from sapwood.core.content import (
 from sapwood.core.turn_params import CallerTool, Effort, TurnParams
 from sapwood.server.problems import Problem
 
-__all__ = ["InputTurn", "ResponseInput", "ResponseRequest", "as_type", "bad_request", "read_input"]
-
 _Fields = dict[str, object]
 _T = TypeVar("_T")
 _PROMPT_ROLES = ("user", "system", "developer")

@@ -34,8 +34,6 @@ from sapwood.server.protocols.openai_input import (
 )
 from sapwood.server.protocols.openai_stream import ResponsePlace
 
-__all__ = ["begin_response", "record_turns", "start_conversation"]
-
 _LEASE = 30.0
 
 

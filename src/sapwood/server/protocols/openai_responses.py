@@ -32,8 +32,6 @@ from sapwood.server.protocols.openai_stream import (
     ResponseStream,
 )
 
-__all__ = ["response_endpoints"]
-
 _MOST_BYTES = 25_000_000
 _PAGE = 200
 _NOT_ASKED = frozenset({"id", "stream", "stream_options", "background"})

@@ -16,8 +16,6 @@ from sapwood.core.model_calls import Delta
 from sapwood.core.turn_params import TurnParams
 from sapwood.server.protocols.caller_calls import CallerCalls
 
-__all__ = ["Fields", "ResponseHead", "ResponsePlace", "ResponseStream"]
-
 Fields = dict[str, object]
 
 _INCOMPLETE = {"length": "max_output_tokens", "refused": "content_filter"}

@@ -33,8 +33,6 @@ from sapwood.server.problems import Problem, refusal_problem
 from sapwood.server.routes.file_api import named_files, prompt_parts
 from sapwood.workspace.permissions.permission_gate import Deny
 
-__all__ = ["answer_question", "changing_endpoints"]
-
 _FILES = "ids of uploaded files, a list"
 
 

@@ -18,8 +18,6 @@ from sapwood.server.access.rate_limit import OpenStreams
 from sapwood.server.exchange import Endpoint, Exchange, Handler, json_response
 from sapwood.server.problems import Problem
 
-__all__ = ["reading_endpoints"]
-
 _PAGE = 100
 _MOST = 500
 

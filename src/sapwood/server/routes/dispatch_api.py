@@ -28,8 +28,6 @@ from sapwood.core.settings import BUDGET, Settings, SettingsChange, is_guarded
 from sapwood.server.exchange import Endpoint, Exchange, json_response
 from sapwood.server.problems import Problem, refusal_problem
 
-__all__ = ["dispatch_endpoints"]
-
 _MOST_BYTES = 8_000_000
 _DEFAULTS = Settings()
 

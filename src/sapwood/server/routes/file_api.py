@@ -23,8 +23,6 @@ from sapwood.server.access.rate_limit import OpenStreams
 from sapwood.server.exchange import Endpoint, Exchange, json_response
 from sapwood.server.problems import Problem
 
-__all__ = ["file_endpoints", "named_files", "prompt_parts"]
-
 _SECONDS = 120.0
 _AT_ONCE = 4
 _MOST_IN_PROMPT = 20

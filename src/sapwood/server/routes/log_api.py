@@ -34,8 +34,6 @@ from sapwood.runtime.log import Log
 from sapwood.server.exchange import Endpoint, Exchange, Handler, json_response
 from sapwood.server.problems import Problem
 
-__all__ = ["log_endpoints"]
-
 _MOST_EVENTS = 500
 _MOST_AGENTS = 1_000
 _MOST_BYTES = 4_000_000

@@ -7,8 +7,6 @@ from importlib.metadata import version
 from sapwood.server.exchange import Endpoint
 from sapwood.server.problems import PROBLEM_TYPE
 
-__all__ = ["openapi_document"]
-
 _PROBLEM = {
     "type": "object",
     "required": ["type", "title", "status", "detail"],

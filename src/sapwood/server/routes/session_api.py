@@ -10,8 +10,6 @@ from sapwood.imports.importer import Importer
 from sapwood.server.exchange import Endpoint, Exchange, json_response
 from sapwood.server.problems import Problem
 
-__all__ = ["session_endpoints"]
-
 
 async def list_sessions(call: Exchange) -> Response:
     """The sessions that are not imported."""

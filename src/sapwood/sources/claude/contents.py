@@ -4,8 +4,6 @@ from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
 from sapwood.sources.claude.rows import Block, Message
 from sapwood.sources.row_decoder import raw_text
 
-__all__ = ["hash_of", "parts_of", "shown", "text_of", "usage_of"]
-
 Content = str | list[Block] | None
 
 

@@ -12,8 +12,6 @@ from msgspec import Struct
 from sapwood.core.content import ReplyPart, ToolCall
 from sapwood.sources.claude.rows import Compaction
 
-__all__ = ["MessageLine", "PreservedMessages", "preserved_ids", "preserved_messages"]
-
 
 class MessageLine(Struct, frozen=True, gc=False):
     """A message since the last compaction: its row, its turn, who wrote it, and its parts."""

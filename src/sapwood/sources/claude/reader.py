@@ -25,8 +25,6 @@ from sapwood.sources.transcript_events import (
     microseconds,
 )
 
-__all__ = ["ClaudeReader"]
-
 _WANTED = frozenset({b"user", b"assistant", b"system", b"summary", b"custom-title", b"ai-title"})
 _ENDS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
 _STOPS = frozenset({"stop_hook_summary", "turn_duration"})

@@ -5,8 +5,6 @@ from msgspec import Raw, Struct
 
 from sapwood.sources.row_decoder import Natural, row_decoder
 
-__all__ = ["Block", "Compaction", "Message", "Row", "decode_row", "patch_of"]
-
 
 class Block(Struct, gc=False):
     """A part of a message: text, thinking, a tool call, a tool result, or something unknown."""

@@ -25,8 +25,6 @@ from sapwood.sources.row_decoder import row_decoder
 from sapwood.sources.row_file import RowFile
 from sapwood.sources.transcript_events import microseconds
 
-__all__ = ["RebuiltRequest", "SentRequest", "rebuild_request", "sent_requests"]
-
 _REQUEST = b'"api-request"'
 _BLOB = b'"api-request-blob"'
 _SHAPE = b'"api-request-shape"'

@@ -9,8 +9,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-__all__ = ["Kind", "UserText", "classify_user_text"]
-
 Kind = Literal["prompt", "command", "output", "note", "interruption", "caveat"]
 
 _INTERRUPTION = "[Request interrupted by user"

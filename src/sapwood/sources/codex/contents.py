@@ -5,16 +5,6 @@ import re
 from sapwood.core.content import Usage
 from sapwood.sources.codex.rows import Content, Item, Output, Tokens, decode_output
 
-__all__ = [
-    "is_between_turns",
-    "is_scaffolding",
-    "is_told_once",
-    "output_of",
-    "patch_of",
-    "text_of",
-    "usage_of",
-]
-
 _BETWEEN_TURNS = ("<user_shell_command>", "<subagent_notification>")
 """What happened between turns: it waits for the next prompt."""
 _TOLD_ONCE = ("<turn_aborted>", *_BETWEEN_TURNS)

@@ -12,8 +12,6 @@ from sapwood.sources.codex.contents import is_scaffolding, output_of, text_of
 from sapwood.sources.codex.rows import Item
 from sapwood.sources.conversation_builder import ConversationBuilder
 
-__all__ = ["KeptTurns", "TurnItems"]
-
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 

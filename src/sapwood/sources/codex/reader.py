@@ -28,8 +28,6 @@ from sapwood.sources.transcript_events import (
     microseconds,
 )
 
-__all__ = ["CodexReader"]
-
 _EVENTS = re.compile(
     rb'"type":\s?"(?:token_count|task_started|task_complete|turn_aborted|thread_rolled_back)"'
 )

@@ -5,8 +5,6 @@ from msgspec import Raw, Struct
 
 from sapwood.sources.row_decoder import Natural, row_decoder
 
-__all__ = ["Content", "Item", "Output", "Row", "Tokens", "decode_output", "decode_row"]
-
 
 class Content(Struct, gc=False):
     """A part of a message, of reasoning, or of a tool's output."""

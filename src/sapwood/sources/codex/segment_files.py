@@ -7,8 +7,6 @@ folders above are the day on which the file was begun.
 import re
 from pathlib import Path
 
-__all__ = ["codex_thread", "thread_files"]
-
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _NAME = re.compile(rf"(?P<begin>.*?)(?P<thread>{_UUID})(?:_(?P<segment>{_UUID}))?", re.IGNORECASE)
 _ID_LENGTH = 36

@@ -6,8 +6,6 @@ from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
 from sapwood.sources.gemini.rows import Call, Message, Part
 from sapwood.sources.row_decoder import raw_text
 
-__all__ = ["hash_of", "parts_of", "result_of", "text_of", "usage_of"]
-
 _ENDED = frozenset({"success", "error", "cancelled"})
 
 

@@ -19,8 +19,6 @@ from sapwood.sources.transcript_events import (
     microseconds,
 )
 
-__all__ = ["GeminiReader"]
-
 
 class GeminiReader:
     """Reads one conversation."""

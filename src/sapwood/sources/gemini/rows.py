@@ -10,8 +10,6 @@ from msgspec import Raw, Struct
 
 from sapwood.sources.row_decoder import Natural, row_decoder
 
-__all__ = ["Call", "Message", "Part", "Row", "Thought", "Tokens", "decode_row"]
-
 
 class Response(Struct, gc=False):
     """What a tool answered."""

@@ -10,20 +10,6 @@ from sapwood.core.tags import key_of
 from sapwood.store.postgres.connections import Reader
 from sapwood.store.postgres.event_table import MAX_BIGINT
 
-__all__ = [
-    "ancestors",
-    "descendants",
-    "family",
-    "find_agents",
-    "find_summary",
-    "list_agents",
-    "list_folder",
-    "list_spaces",
-    "list_working",
-    "storable_name",
-    "visible",
-]
-
 _FACTS = "SELECT facts FROM sapwood.agents WHERE space = $1 AND agent = $2"
 _FACTS_OF = "SELECT facts FROM sapwood.agents WHERE space = $1 AND agent = ANY($2)"
 _PAGE = """

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     Statement = PreparedStatement[asyncpg.Record]
 
-__all__ = ["Appender"]
 
 _AGENT_COLUMNS = (
     *("a_space", "a_agent", "a_expected", "a_version", "a_facts"),

@@ -9,8 +9,6 @@ from urllib.parse import unquote, urlsplit
 from sapwood.core.log_values import LogError
 from sapwood.private_files import new_file
 
-__all__ = ["back_up"]
-
 _DEBIAN = Path("/usr/lib/postgresql")
 
 

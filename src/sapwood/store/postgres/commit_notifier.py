@@ -20,7 +20,6 @@ from sapwood.store.postgres.database_errors import DRIVER_ERRORS
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection
 
-__all__ = ["CommitNotifier", "CommitSignal", "Topic", "pause_after", "topic_key"]
 
 Topic = tuple[Space, AgentId | None]
 """One agent, or with None every agent of a space."""

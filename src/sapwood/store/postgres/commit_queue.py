@@ -22,8 +22,6 @@ from sapwood.store.space_cipher import (
     seal_summary,
 )
 
-__all__ = ["CommitJob", "EncodedAppend", "JobKey", "KeyedQueue", "job_of"]
-
 JobKey = tuple[str, Space, str]
 """An agent or a command. Two jobs with a common key are never stored at the same time."""
 

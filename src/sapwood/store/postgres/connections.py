@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     Connection = asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]
     Row = asyncpg.Record
 
-__all__ = ["Fetch", "Reader", "ReaderPool", "Server", "terminated_on_error"]
 
 # A connection sends these settings after it is open, because PgBouncer refuses unknown start-up
 # parameters. Each of our statements has one good plan, by index. The planner must not choose

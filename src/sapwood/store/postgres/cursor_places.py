@@ -17,8 +17,6 @@ from sapwood.core.log_values import Cursor, LogError, unknown_cursor
 from sapwood.store.postgres.connections import ReaderPool
 from sapwood.store.postgres.event_table import MAX_BIGINT, EventPlace
 
-__all__ = ["CursorPlaces"]
-
 _APART = 1_000
 """A place is stored after so many events of a space."""
 _FEW = 2 * _APART

@@ -9,16 +9,6 @@ import asyncpg
 from sapwood.core.log_values import AvailabilityListener, LogAway, LogError
 from sapwood.store.master_keys import KeyChanged
 
-__all__ = [
-    "DRIVER_ERRORS",
-    "ServerAvailability",
-    "is_conflict",
-    "is_connection_loss",
-    "is_temporary",
-    "log_error",
-    "with_retries",
-]
-
 T = TypeVar("T")
 
 DRIVER_ERRORS = (

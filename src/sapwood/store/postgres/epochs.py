@@ -13,7 +13,6 @@ import asyncpg
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection
 
-__all__ = ["shift_of"]
 
 _LOCK = 0x5A9_E90C
 _LAST = "SELECT number, server, shift FROM sapwood.epochs ORDER BY number DESC LIMIT 1"

@@ -44,19 +44,6 @@ from sapwood.store.space_cipher import (
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection
 
-__all__ = [
-    "begin_erasure",
-    "clear_space",
-    "erase_agent",
-    "erase_contents",
-    "finish_erasure",
-    "forget_agents",
-    "insert_hold",
-    "list_erasures",
-    "list_holds",
-    "list_unfinished",
-    "release_hold",
-]
 
 _ERASURE = "id, at, by, scope, agents, events, contents, rewritten, finished"
 _HOLD = "id, at, by, scope, subject, reason, released, released_by"

@@ -22,18 +22,6 @@ from sapwood.store.space_cipher import (
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
 
-__all__ = [
-    "COLUMNS",
-    "MAX_BIGINT",
-    "EventPlace",
-    "find_snapshot",
-    "insert_snapshot",
-    "read_newest",
-    "read_part",
-    "read_refs",
-    "recorded_of",
-]
-
 
 class EventPlace(NamedTuple):
     """The place of an event in the order of the commits of all spaces. Never leaves the store."""

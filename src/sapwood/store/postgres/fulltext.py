@@ -30,15 +30,6 @@ from sapwood.store.space_cipher import SpaceCipher
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
 
-__all__ = [
-    "INDEX_LOCK",
-    "FulltextIndexer",
-    "agent_term",
-    "index_events",
-    "parts_of",
-    "search_words",
-    "space_term",
-]
 
 _TERMS_PER_PART, _OVERLAP, _MAX_PARTS = 12_000, 32, 16
 _MAX_TERM = 64  # in a very long text, where hashes and base64 would fill the megabyte

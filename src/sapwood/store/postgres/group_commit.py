@@ -21,8 +21,6 @@ from sapwood.store.postgres.database_errors import (
 )
 from sapwood.store.space_cipher import SpaceCipher
 
-__all__ = ["WriterPool"]
-
 _CLOSED = "The log is closed. Nothing was stored. Open it again to go on."
 _UNCERTAIN = (
     "Whether the commit was stored is not known. Give the same command again when the server is "

@@ -10,8 +10,6 @@ from sapwood.store.master_keys import MasterKeys, SpaceKey, StoredKeys
 from sapwood.store.postgres.connections import Reader
 from sapwood.store.space_cipher import SpaceCipher, open_summary, sealed_with, summary_key
 
-__all__ = ["KeyTable", "is_closed", "list_keys", "renew_keys"]
-
 _FIND = "SELECT id, master, wrapped FROM sapwood.space_keys WHERE space = $1"
 _LIST = "SELECT space, id, master, wrapped FROM sapwood.space_keys ORDER BY space"
 _INSERT = """

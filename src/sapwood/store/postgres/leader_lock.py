@@ -10,7 +10,6 @@ from sapwood.store.postgres.database_errors import DRIVER_ERRORS, log_error
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection
 
-__all__ = ["AdvisoryLock", "try_lock"]
 
 _TRY = "SELECT pg_try_advisory_lock(hashtextextended($1, 7))"
 

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 
 from sapwood.store.postgres.connections import ReaderPool
 
-__all__ = ["LimitTable"]
-
 # In the order of the keys, so that servers do not wait for each other in a circle.
 _COUNT = """
     INSERT INTO sapwood.request_limits AS known (key, due)

@@ -30,8 +30,6 @@ from sapwood.store.postgres.event_table import (
 from sapwood.store.postgres.key_table import KeyTable
 from sapwood.store.postgres.word_table import find_words
 
-__all__ = ["LiveEvents"]
-
 T = TypeVar("T")
 
 _PAGE = 1_000

@@ -44,8 +44,6 @@ from sapwood.store.space_cipher import (
     stored_name,
 )
 
-__all__ = ["PostgresLog"]
-
 _RECEIPT = "SELECT data FROM sapwood.receipts WHERE space = $1 AND command = $2"
 _SCANNERS, _KEY_TRIES = 4, 4
 _receipt = msgspec.json.Decoder(Receipt)

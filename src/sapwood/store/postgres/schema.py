@@ -16,15 +16,6 @@ from sapwood.core.log_values import LogError
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection
 
-__all__ = [
-    "NEWEST",
-    "migrate",
-    "migrations",
-    "oldest_of",
-    "read_schema_number",
-    "require_schema",
-    "script",
-]
 
 NEWEST = 11
 

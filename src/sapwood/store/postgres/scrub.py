@@ -13,7 +13,6 @@ from sapwood.core.log_values import LogError
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection
 
-__all__ = ["scrub_tables"]
 
 _TABLES = """
     SELECT format('%I.%I', relnamespace::regnamespace, relname) AS name FROM pg_class

@@ -9,7 +9,6 @@ from sapwood.store.postgres.connections import Reader, ReaderPool, Server
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
 
-__all__ = ["WalledPool", "walled_server"]
 
 _BEGIN = "BEGIN READ ONLY; SELECT set_config('sapwood.space', '{space}', true)"
 # `above` is a login to which row-level security does not apply, `open` one that may read a table of

@@ -22,7 +22,6 @@ from sapwood.store.postgres.connections import ReaderPool
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Row
 
-__all__ = ["TokenTable"]
 
 _COLUMNS = "id, hash, name, space, scopes, created, expires, kind"
 _INSERT = f"INSERT INTO sapwood.tokens ({_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"

@@ -5,8 +5,6 @@ from sapwood.core.live_words import LiveWords
 from sapwood.store.postgres.connections import Reader, ReaderPool
 from sapwood.store.space_cipher import SpaceCipher, open_live_words, seal_live_words
 
-__all__ = ["find_words", "save_words"]
-
 # The lock waits for a commit that ends the reply, and lets such a commit wait.
 _FIRST = """
     INSERT INTO sapwood.live_words AS known (space, agent, asked, command, data)

@@ -8,20 +8,6 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary, Order
 from sapwood.core.tags import Tags, key_of, keys_of
 
-__all__ = [
-    "advance_agent",
-    "ancestors",
-    "descendants",
-    "family",
-    "find_agents",
-    "find_summary",
-    "insert_agent",
-    "list_agents",
-    "list_folder",
-    "list_spaces",
-    "list_working",
-]
-
 _COLUMNS = (
     "agent, version, status, name, parent, model, folder,"
     " created, updated, tokens, exact, unread, working, source, session,"

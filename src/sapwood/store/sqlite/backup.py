@@ -10,8 +10,6 @@ from sapwood.store.sqlite.connections import connect_to_read
 from sapwood.store.sqlite.database_errors import translated_errors
 from sapwood.store.sqlite.schema import require_ours
 
-__all__ = ["back_up"]
-
 
 def back_up(path: Path, target: Path) -> int:
     """Writes everything that is committed now into a new file. Returns its size in bytes.

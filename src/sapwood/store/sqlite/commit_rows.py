@@ -20,8 +20,6 @@ from sapwood.store.sqlite.agent_table import advance_agent, insert_agent
 from sapwood.store.sqlite.key_table import cipher_of, require_cipher
 from sapwood.store.sqlite.word_table import delete_words
 
-__all__ = ["CommitRows", "find_receipt", "rows_of", "store"]
-
 _Event = tuple[Space, AgentId, int, str, str, str | None, int, str, CommandId]
 _Content = tuple[Space, str, bytes]
 _Receipt = tuple[Space, CommandId, str, str, str]

@@ -17,8 +17,6 @@ from sapwood.store.sqlite.database_errors import translated_errors
 from sapwood.store.sqlite.event_table import last_position, origins_after
 from sapwood.store.sqlite.word_table import last_words
 
-__all__ = ["CommitWatcher"]
-
 _POLL_SECONDS = 0.02
 """The pause between two checks for commits of other processes."""
 

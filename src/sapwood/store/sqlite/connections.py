@@ -13,15 +13,6 @@ from typing import TypeVar
 from sapwood.store.master_keys import StoredKeys
 from sapwood.store.sqlite.database_errors import closed_error, translated_errors
 
-__all__ = [
-    "BUSY_SECONDS",
-    "KeyedConnection",
-    "ReaderPool",
-    "connect",
-    "connect_to_read",
-    "make_private",
-]
-
 T = TypeVar("T")
 
 BUSY_SECONDS = 10.0

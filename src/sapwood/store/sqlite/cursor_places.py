@@ -9,8 +9,6 @@ import sqlite3
 from sapwood.core.ids import Space
 from sapwood.core.log_values import Cursor, unknown_cursor
 
-__all__ = ["count_all", "count_page", "event_count", "is_behind", "place_of"]
-
 _EVENTS_APART, _POSITIONS_APART = 1_000, 10_000
 """A place is stored after so many events of its space, or of all spaces."""
 _PAGE = 10_000

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from sapwood.core.log_values import LogError
 
-__all__ = ["closed_error", "translate_error", "translated_errors"]
-
 _SAFE = "Everything acknowledged before is kept."
 
 

@@ -46,19 +46,6 @@ from sapwood.store.sqlite.cursor_places import count_all
 from sapwood.store.sqlite.event_table import ROW, Row, last_position, read_part, recorded_of
 from sapwood.store.sqlite.key_table import cipher_of, is_closed
 
-__all__ = [
-    "begin_erasure",
-    "clear_space",
-    "erase_agent",
-    "finish_erasure",
-    "forget_agents",
-    "insert_hold",
-    "list_erasures",
-    "list_holds",
-    "list_unfinished",
-    "release_hold",
-]
-
 _ERASURE = "id, at, by, scope, agents, events, contents, rewritten, finished"
 _HOLD = "id, at, by, scope, subject, reason, released, released_by"
 _PLACE_HOLDER = "sapwood:erased"

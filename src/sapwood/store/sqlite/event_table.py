@@ -19,20 +19,6 @@ from sapwood.store.space_cipher import (
 )
 from sapwood.store.sqlite.key_table import cipher_of
 
-__all__ = [
-    "ROW",
-    "Row",
-    "find_snapshot",
-    "insert_snapshot",
-    "last_position",
-    "origins_after",
-    "read_after",
-    "read_all_after",
-    "read_all_before",
-    "read_part",
-    "recorded_of",
-]
-
 Row = tuple[int, Space, AgentId, int, str, str, str | None, int, str, CommandId]
 """Position, space, agent, and the columns of `_Event`."""
 

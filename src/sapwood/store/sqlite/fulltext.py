@@ -29,17 +29,6 @@ from sapwood.store.sqlite.event_table import (
 from sapwood.store.sqlite.key_table import cipher_of
 from sapwood.store.sqlite.writer import Writer
 
-__all__ = [
-    "FulltextIndexer",
-    "WordBatch",
-    "begin_rebuild",
-    "indexed_position",
-    "insert_words",
-    "next_words",
-    "rebuild_page",
-    "search_words",
-]
-
 _MAX_EVENTS = 200
 _MAX_CHARACTERS = 200_000
 _IDLE_SECONDS = 0.5

@@ -13,8 +13,6 @@ from typing import TypeVar
 from sapwood.store.master_keys import StoredKeys
 from sapwood.store.sqlite.connections import connect
 
-__all__ = ["InlineWriter", "WriteLockBusy"]
-
 T = TypeVar("T")
 
 _FAST_SECONDS = 0.001

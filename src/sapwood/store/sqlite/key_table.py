@@ -9,16 +9,6 @@ from sapwood.store.master_keys import KeyChanged, MasterKeys, SpaceKey
 from sapwood.store.space_cipher import SpaceCipher, key_is_missing
 from sapwood.store.sqlite.connections import KeyedConnection
 
-__all__ = [
-    "cipher_of",
-    "is_closed",
-    "is_empty",
-    "list_keys",
-    "make_key",
-    "renew_keys",
-    "require_cipher",
-]
-
 _FIND = "SELECT id, master, wrapped FROM space_keys WHERE space = ?"
 
 

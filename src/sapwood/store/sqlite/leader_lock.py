@@ -5,8 +5,6 @@ from pathlib import Path
 from sapwood.private_files import release_lock
 from sapwood.private_files import try_lock as try_file
 
-__all__ = ["FileLock", "try_lock"]
-
 
 class FileLock:
     """A lock on a file beside the database. It ends with the process, however that ends."""

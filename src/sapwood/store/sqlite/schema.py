@@ -12,8 +12,6 @@ from pathlib import Path
 
 from sapwood.core.log_values import LogError
 
-__all__ = ["APPLICATION", "MIGRATIONS", "NEWEST", "prepare", "read_schema_number", "require_ours"]
-
 NEWEST = 12
 """The schema that this version of Sapwood works with."""
 

@@ -9,8 +9,6 @@ from sapwood.core.log_values import LogError
 from sapwood.store.sqlite.connections import BUSY_SECONDS, connect
 from sapwood.store.sqlite.database_errors import translated_errors
 
-__all__ = ["scrub"]
-
 _PAUSE_SECONDS = 0.02
 
 

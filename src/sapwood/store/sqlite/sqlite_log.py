@@ -53,8 +53,6 @@ from sapwood.store.sqlite.scrub import scrub
 from sapwood.store.sqlite.word_table import find_words, save_words
 from sapwood.store.sqlite.writer import Writer
 
-__all__ = ["SqliteLog"]
-
 _KEY_TRIES = 4
 _PAGE = 500
 """How many events a follower reads at once."""

@@ -7,8 +7,6 @@ from sapwood.core.live_words import LiveWords
 from sapwood.store.space_cipher import open_live_words, seal_live_words
 from sapwood.store.sqlite.key_table import cipher_of
 
-__all__ = ["delete_words", "find_words", "last_words", "save_words"]
-
 
 def save_words(
     connection: sqlite3.Connection,

@@ -22,8 +22,6 @@ from sapwood.store.master_keys import StoredKeys
 from sapwood.store.sqlite.database_errors import closed_error, translate_error
 from sapwood.store.sqlite.inline_writer import InlineWriter, WriteLockBusy
 
-__all__ = ["ThreadToLoop", "Writer"]
-
 T = TypeVar("T")
 
 _MAX_JOBS = 500

@@ -29,7 +29,6 @@ from sapwood.tui.inline.print_queue import PrintItem
 from sapwood.tui.inline.scrollback import Scrollback
 from sapwood.tui.inline.terminal_line import TerminalColours
 
-__all__ = ["InlineApp", "page_height"]
 # pyright: reportPrivateUsage=false
 
 _RESIZE_SECONDS = 0.25

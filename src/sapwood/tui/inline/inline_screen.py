@@ -23,8 +23,6 @@ from sapwood.tui.status_bars import StatusLine
 from sapwood.tui.terminal import copy_text
 from sapwood.tui.transcript.sink import TranscriptSink
 
-__all__ = ["InlineScreen"]
-
 _NAME = 40
 _HINT = "/ commands · f1 keys"
 _CHOICES = 8

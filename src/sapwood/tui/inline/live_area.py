@@ -32,12 +32,6 @@ from sapwood.tui.transcript.row_renderer import Lines
 from sapwood.tui.transcript.sink import PartialReply
 from sapwood.tui.transcript.styles import TranscriptColours
 
-__all__ = [
-    "InlinePainter",
-    "LiveArea",
-    "Title",
-]
-
 
 class InlinePainter(Painter):
     """Draws printed rows for one width: on the background of the terminal, and never folded."""

@@ -15,8 +15,6 @@ from sapwood.core.timeline.row_labels import divider_label
 from sapwood.core.timeline.rows import Fold, Row, RowKey, TimelineRow
 from sapwood.core.timeline.timeline import IN_VIEW, Departure, Timeline
 
-__all__ = ["PrintItem", "PrintQueue", "Rule", "messages_in"]
-
 _MESSAGES = ("prompt", "note", "reply", "tool")
 
 

@@ -11,8 +11,6 @@ from typing import Generic, TypeVar
 
 from sapwood.tui.inline.terminal_line import TerminalLine, rows_of
 
-__all__ = ["Scrollback"]
-
 T = TypeVar("T")
 
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"

@@ -11,8 +11,6 @@ from textual.strip import Strip
 
 from sapwood.tui.control_filter import without_controls
 
-__all__ = ["TerminalColours", "TerminalLine", "rows_of"]
-
 
 class TerminalLine(Struct, frozen=True, gc=False):
     """The escape sequences and text of a line, and its width in cells."""

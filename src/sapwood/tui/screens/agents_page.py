@@ -15,8 +15,6 @@ from sapwood.display.text import plain
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage
 from sapwood.tui.sidebar import agent_lines
 
-__all__ = ["AgentsPage"]
-
 _MOST = 200
 _ROOM = 44
 

@@ -16,8 +16,6 @@ from textual.strip import Strip
 
 from sapwood.display.permission_text import ApprovalLine, wrapped_rows
 
-__all__ = ["ApprovalText"]
-
 _GUTTER = 2
 _CONTINUED = "↪ "
 

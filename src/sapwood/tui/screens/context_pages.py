@@ -13,13 +13,6 @@ from sapwood.display.text import cut
 from sapwood.display.timeline_text import comparison_lines
 from sapwood.tui.screens.modal_page import TextPage
 
-__all__ = [
-    "ContextPage",
-    "DiffPage",
-    "grid",
-]
-
-
 _CATEGORY_COLOURS = {
     "system": "$secondary",
     "tools": "$secondary-darken-2",

@@ -20,8 +20,6 @@ from sapwood.conversation.configured_models import (
 from sapwood.core.executor import PROGRAMS
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage
 
-__all__ = ["FirstRunPage"]
-
 _OTHER = "other"
 
 

@@ -9,8 +9,6 @@ from sapwood.conversation.answers import CommandHelp
 from sapwood.tui.keys import KEYS
 from sapwood.tui.screens.modal_page import TextPage
 
-__all__ = ["HelpPage"]
-
 _TYPING = (
     ("enter", "Send the message; while a turn runs, queue it"),
     ("shift+enter, alt+enter", "Start a new line; also ctrl+j, or \\ and enter"),

@@ -12,8 +12,6 @@ from sapwood.config.config_file import ConfigError
 from sapwood.display.text import plain
 from sapwood.tui.screens.modal_page import ModalPage
 
-__all__ = ["KeyPage"]
-
 
 class KeyPage(ModalPage[str]):
     """Stores the key that is pasted, and returns it; None if the person closes the page.

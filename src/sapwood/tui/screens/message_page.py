@@ -7,8 +7,6 @@ from textual.content import Content
 from sapwood.display.text import plain
 from sapwood.tui.screens.modal_page import TextPage
 
-__all__ = ["MessagePage"]
-
 
 class MessagePage(TextPage):
     """Shows the answer to a command, or why it was refused."""

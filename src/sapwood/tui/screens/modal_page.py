@@ -13,9 +13,6 @@ from textual.widgets import Input, Static
 
 from sapwood.tui.terminal import app_of
 
-__all__ = ["ModalPage", "TextPage"]
-
-
 T = TypeVar("T")
 
 

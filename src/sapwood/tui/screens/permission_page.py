@@ -30,8 +30,6 @@ from sapwood.workspace.permissions.permission_gate import (
     PermissionQuestion,
 )
 
-__all__ = ["PermissionPage"]
-
 _FRAME = 2
 _NAME = 40
 _LEAST_ROWS = 2

@@ -19,8 +19,6 @@ from sapwood.display.text import cut, plain
 from sapwood.tui.key_order import LIST
 from sapwood.tui.screens.modal_page import ModalPage
 
-__all__ = ["PickerItem", "PickerPage", "prompt_line"]
-
 _SEARCHING_AFTER = 0.4
 """Seconds after which the page says that it is searching."""
 

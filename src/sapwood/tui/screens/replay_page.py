@@ -15,8 +15,6 @@ from sapwood.display.quantities import ago, now
 from sapwood.display.text import plain
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage
 
-__all__ = ["ReplayPage"]
-
 _CALLS = 100
 _LONGEST = 40_000
 

@@ -22,8 +22,6 @@ from sapwood.display.text import one_line
 from sapwood.sources import FoundSession
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage, prompt_line
 
-__all__ = ["ResumePage"]
-
 _MOST = 500
 _TURNS = 6
 

@@ -15,8 +15,6 @@ from sapwood.core.turn import Turn
 from sapwood.display.text import cut
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage, prompt_line
 
-__all__ = ["RewindPage"]
-
 _SHOWN = 40
 _UNDO = "undo the last context command"
 

@@ -14,12 +14,6 @@ from sapwood.display.text import cut, one_line, plain
 from sapwood.tui.composer import SentHistory
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage
 
-__all__ = [
-    "HistoryPage",
-    "SearchPage",
-]
-
-
 _MOST = 50
 _PREVIEW = 4_000
 

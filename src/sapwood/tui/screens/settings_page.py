@@ -13,8 +13,6 @@ from sapwood.config.editor import Setting, list_settings, set_setting, shown_val
 from sapwood.config.known_settings import setting_help
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage
 
-__all__ = ["SettingsPage"]
-
 
 class SettingsPage(PickerPage):
     """Lists the settings. Picking one asks for its new value and writes it to the file."""

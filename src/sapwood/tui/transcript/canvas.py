@@ -31,8 +31,6 @@ from sapwood.tui.transcript.sink import PartialReply
 from sapwood.tui.transcript.styles import TranscriptColours, highlighted, highlighted_words
 from sapwood.tui.transcript.viewport import Viewport, scrollbar_thumb
 
-__all__ = ["BAR", "Canvas"]
-
 _DRAWN = 512
 """How many drawn rows are cached."""
 

@@ -40,8 +40,6 @@ from sapwood.tui.transcript.row_renderer import Lines, RowRenderer
 from sapwood.tui.transcript.sink import PartialReply
 from sapwood.tui.transcript.styles import TranscriptColours
 
-__all__ = ["Painter"]
-
 _RESULT_LINES = 3
 _LONGEST = 20_000
 """The most characters of one tool result that are drawn."""

@@ -13,8 +13,6 @@ from sapwood.display.text import cut
 from sapwood.tui.transcript.markdown import markdown
 from sapwood.tui.transcript.styles import TranscriptColours
 
-__all__ = ["Lines", "RowRenderer"]
-
 _GUTTER = 4
 Lines = list[list[Segment]]
 

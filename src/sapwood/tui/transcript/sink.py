@@ -9,8 +9,6 @@ from sapwood.core.model_calls import Delta
 from sapwood.core.timeline.rows import RowKey
 from sapwood.core.timeline.timeline import Timeline
 
-__all__ = ["PartialReply", "PartialReplyBuilder", "TranscriptSink"]
-
 
 class PartialReply(Struct, frozen=True, gc=False):
     """The part of a reply that has arrived. It disappears when the event of the reply arrives."""

@@ -9,12 +9,6 @@ from rich.theme import Theme
 from textual.color import Color
 from textual.strip import Strip
 
-__all__ = [
-    "TranscriptColours",
-    "highlighted",
-    "highlighted_words",
-]
-
 
 class TranscriptColours(Struct, frozen=True):
     """The colours of one theme, by what they are used for."""

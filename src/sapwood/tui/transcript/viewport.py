@@ -6,11 +6,6 @@ not move the text, and only the heights of the rows on screen have to be known.
 
 from collections.abc import Callable, Sequence
 
-__all__ = [
-    "Viewport",
-    "scrollbar_thumb",
-]
-
 
 class Viewport:
     """A screen of `size` lines over `rows` rows; `height` returns the lines of a row.

@@ -11,8 +11,6 @@ from sapwood.conversation.timeline_reader import NotLoaded
 from sapwood.core.timeline.rows import Fold, Row, TimelineRow, can_open
 from sapwood.tui.transcript.canvas import BAR, Canvas
 
-__all__ = ["Transcript"]
-
 
 class Transcript(Canvas):
     """Shows a conversation of any length."""

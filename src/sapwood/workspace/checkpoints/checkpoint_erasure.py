@@ -14,8 +14,6 @@ from sapwood.workspace.checkpoints.checkpoint_store import (
 )
 from sapwood.workspace.checkpoints.git_command import Git, GitError
 
-__all__ = ["erase_checkpoints"]
-
 
 def erase_checkpoints(agent: AgentId, folders: Iterable[str] = ()) -> None:
     """Deletes the checkpoints of an agent, and the files that no other agent has saved.

@@ -15,8 +15,6 @@ from msgspec import Struct
 from sapwood.core.checkpoint import Why
 from sapwood.workspace.checkpoints.git_command import Git, GitError
 
-__all__ = ["FILE", "FOLDER", "PROGRAM", "CheckpointRecord", "message_of", "read_record", "state_of"]
-
 FILE, PROGRAM, FOLDER = 0o644, 0o755, 0o755
 """The permissions that are not recorded: git tells files from programs by itself."""
 

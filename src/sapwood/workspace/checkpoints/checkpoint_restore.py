@@ -34,8 +34,6 @@ from sapwood.workspace.checkpoints.workspace_paths import Folders
 from sapwood.workspace.places import Place, open_parent
 from sapwood.workspace.tool_output import ToolError
 
-__all__ = ["FileDifference", "has_checkpoint", "restore"]
-
 _PROGRAM = 0o100755
 
 

@@ -28,8 +28,6 @@ from sapwood.workspace.checkpoints.git_command import Git, GitError
 from sapwood.workspace.checkpoints.workspace_paths import Folders, unreadable_folders
 from sapwood.workspace.tool_output import byte_size
 
-__all__ = ["CheckpointLimits", "left_out_for_event", "save", "update_index"]
-
 _MAX_NAMED = 4 * SHOWN
 _UNCHANGED, _NEW, _IGNORED = b"A ", b"??", b"!!"
 """What `git status` prints: the store has no HEAD, so that every path of its index is added."""

@@ -20,15 +20,6 @@ from sapwood.private_files import lock_held, slug
 from sapwood.workspace.checkpoints.file_replacement import remove_unfinished
 from sapwood.workspace.checkpoints.git_command import Git, GitError
 
-__all__ = [
-    "CheckpointStore",
-    "delete_index",
-    "find_store",
-    "locked",
-    "ref_of",
-    "reset_store",
-]
-
 _REFS = "refs/sapwood/checkpoints"
 _REF_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 _MAX_REF_NAME = 60

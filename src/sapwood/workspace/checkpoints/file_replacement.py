@@ -14,15 +14,6 @@ from msgspec import Struct
 
 from sapwood.workspace.checkpoints.git_objects import ObjectReader
 
-__all__ = [
-    "FileVersion",
-    "Replacement",
-    "is_version",
-    "remove_unfinished",
-    "set_permissions",
-    "state_in",
-]
-
 _LINK, _PROGRAM = 0o120000, 0o100755
 _SHA1_LENGTH = 40
 _START = ".sapwood-"

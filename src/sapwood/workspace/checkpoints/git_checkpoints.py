@@ -12,8 +12,6 @@ from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits, save
 from sapwood.workspace.checkpoints.checkpoint_store import CheckpointStore, find_store, locked
 from sapwood.workspace.checkpoints.git_command import GitError
 
-__all__ = ["GitCheckpoints"]
-
 _Result = TypeVar("_Result")
 
 

@@ -5,8 +5,6 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 
-__all__ = ["Git", "GitError", "environment_for_git"]
-
 _PASSED_ON = frozenset(
     {
         *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH"),

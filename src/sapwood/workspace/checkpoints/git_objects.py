@@ -7,8 +7,6 @@ from typing import IO
 
 from sapwood.workspace.checkpoints.git_command import Git, GitError
 
-__all__ = ["ObjectReader", "object_reader"]
-
 _CHUNK = 1 << 20
 
 

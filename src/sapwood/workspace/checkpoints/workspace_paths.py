@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from sapwood.workspace.checkpoints.checkpoint_record import FOLDER
 
-__all__ = ["Folders", "unreadable_folders"]
-
 
 class Folders:
     """Looks at paths below `root`; each folder is looked at once.

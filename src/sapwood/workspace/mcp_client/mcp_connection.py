@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from mcp.client import Transport
     from mcp.types import CallToolResult, Tool
 
-__all__ = ["McpConnection", "McpConnectionLost", "McpEndpoint", "McpServerError"]
 
 _MAX_PAGES = 100
 _CLOSE_SECONDS = 10.0

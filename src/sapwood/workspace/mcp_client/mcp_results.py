@@ -15,8 +15,6 @@ if TYPE_CHECKING:
         TextResourceContents,
     )
 
-__all__ = ["result_text"]
-
 
 def result_text(result: "CallToolResult") -> str:
     """All parts of a result, separated by new lines."""

@@ -31,7 +31,6 @@ from sapwood.workspace.tool_output import ToolBlocked, ToolError
 if TYPE_CHECKING:
     from mcp.types import Tool
 
-__all__ = ["McpToolbox", "tool_names"]
 
 _MAX_ATTEMPTS = 2
 _MAX_NAME = 64

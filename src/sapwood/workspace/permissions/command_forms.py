@@ -9,8 +9,6 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
-__all__ = ["SHELLS", "WRAPPERS", "forms_of", "forms_of_unclear_line"]
-
 WRAPPERS = frozenset(
     "builtin busybox chronic chroot chrt command coproc dbus-run-session doas env eval exec "
     "fakeroot firejail flock ionice linux32 linux64 ltrace nice nohup nsenter numactl parallel "

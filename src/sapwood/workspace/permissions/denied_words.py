@@ -21,8 +21,6 @@ from sapwood.workspace.permissions.shell_commands import (
 )
 from sapwood.workspace.permissions.text_scripts import only_prints
 
-__all__ = ["evaluates", "is_interpreter", "may_be", "mentions", "runs_unseen_text", "script_of"]
-
 _QUOTES = str.maketrans("", "", "'\"\\")
 _MAX_PATTERNS = 200
 _PATTERN = re.compile(r"[A-Za-z0-9_.+-]{0,40}[?*\[][A-Za-z0-9_.+?*\[\]!^-]*")

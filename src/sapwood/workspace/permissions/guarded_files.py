@@ -14,14 +14,6 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-__all__ = [
-    "PRIVATE_FILES",
-    "PROGRAM_FILES",
-    "private_files_of_homes",
-    "why_private",
-    "why_runs_programs",
-]
-
 PRIVATE_FILES: Mapping[str, str] = {
     "ssh": ".ssh/ id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk *.ppk "
     "etc/ssh/ssh_host_*_key",

@@ -23,8 +23,6 @@ from sapwood.workspace.permissions.printed_values import SOME_FILE
 from sapwood.workspace.permissions.shell_commands import simple_commands
 from sapwood.workspace.places import Place
 
-__all__ = ["PathGuards"]
-
 _ALWAYS = frozenset((".git", ".ssh", ".gnupg"))
 """Folders that stay guarded when the workspace is in one of them."""
 _PEM_SUFFIXES = (".pem", ".key")

@@ -16,8 +16,6 @@ from sapwood.core.settings import Workspace
 from sapwood.workspace.permissions.permission_rules import PermissionRules, parse_rules
 from sapwood.workspace.tool_output import ToolError
 
-__all__ = ["KeptRules", "RuleSources", "SourcedRule", "project_folder"]
-
 
 class KeptRules:
     """The rules in the user's own file. Every decision reads it, so a change holds at once."""

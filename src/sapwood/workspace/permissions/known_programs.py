@@ -10,24 +10,6 @@ name says so (`TELLING`).
 import re
 from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "CHECKS_FILES",
-    "GIT_ONLY_READS",
-    "GIT_READS",
-    "GLOBAL_OPTIONS",
-    "MODULES",
-    "ONLY_READS",
-    "PRINTS",
-    "READS",
-    "RUNS_ITS_ARGUMENTS",
-    "SUBCOMMANDS",
-    "TAKES_EXPRESSION",
-    "TELLING",
-    "any_option",
-    "bad_options",
-    "is_bad_operand",
-]
-
 PRINTS = frozenset("echo printf true false pwd sleep seq whoami basename dirname".split())
 """Programs that only print their arguments, or ignore them."""
 ONLY_READS = frozenset(

@@ -42,17 +42,6 @@ from sapwood.workspace.permissions.wildcards import (
     why_not_covered,
 )
 
-__all__ = [
-    "NOT_COVERED",
-    "FileAction",
-    "OtherAction",
-    "PermissionDecision",
-    "ShellAction",
-    "ToolAction",
-    "decide_permission",
-    "prefix_rule",
-]
-
 NOT_COVERED = "No permission rule covers this."
 _UNCLEAR = "What this command line runs is not known in advance"
 _ALLOWED = "A person allowed it."

@@ -26,21 +26,6 @@ from sapwood.workspace.permissions.permission_decision import (
 from sapwood.workspace.permissions.permission_rules import PermissionRules
 from sapwood.workspace.tool_output import ToolBlocked, ToolError
 
-__all__ = [
-    "AllowAlways",
-    "AllowOnce",
-    "AskPermission",
-    "Deny",
-    "Grants",
-    "NobodyAnswers",
-    "PermissionAnswer",
-    "PermissionGate",
-    "PermissionOffer",
-    "PermissionQuestion",
-    "ProjectRules",
-]
-
-
 _ONE_WORD = re.compile(r"[\w.~+/=:@%,^-]+")
 _KEY_LINES = re.compile(r"[+ -]?-----BEGIN [A-Z ]+-----(?:\s[+ -]?[A-Za-z0-9+/= -]+)*\s*")
 _ACTIVE_SECRET = (

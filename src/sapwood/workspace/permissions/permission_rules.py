@@ -25,25 +25,6 @@ from sapwood.core.refusals import nearest
 from sapwood.core.settings import PermissionMode
 from sapwood.workspace.globs import glob_regex
 
-__all__ = [
-    "MODES",
-    "TOOLS",
-    "PermissionRule",
-    "PermissionRules",
-    "RuleError",
-    "Verdict",
-    "command_pattern",
-    "covers_command",
-    "covers_folder",
-    "covers_path",
-    "is_for_all",
-    "is_for_command_line",
-    "is_for_exact_path",
-    "mode_of",
-    "names_tool",
-    "parse_rules",
-]
-
 Verdict = Literal["allow", "ask", "deny"]
 MODES: dict[PermissionMode, str] = {
     "ask": "Changes need an approval, and commands that leave the sandbox; rules can allow them.",

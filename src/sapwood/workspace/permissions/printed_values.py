@@ -8,17 +8,6 @@ character that no command line contains.
 import re
 from collections.abc import Sequence
 
-__all__ = [
-    "ANY_TEXT",
-    "ANY_WORDS",
-    "A_NUMBER",
-    "A_REVISION",
-    "MARKS",
-    "NOT_KNOWN",
-    "SOME_FILE",
-    "printed_lines",
-]
-
 ANY_TEXT = "\0"
 """Stands for any text, within one word."""
 SOME_FILE = "\1"

@@ -37,14 +37,6 @@ from sapwood.workspace.permissions.shell_grammar import (
 )
 from sapwood.workspace.permissions.shell_values import LET, Value, Values, substitutions
 
-__all__ = [
-    "HARMLESS_VARIABLE",
-    "SimpleCommand",
-    "exec_parts",
-    "simple_commands",
-    "xargs_command",
-]
-
 _MAX_COMMANDS = 200
 _MAX_LINE = 200_000
 _DEVICES = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr"))

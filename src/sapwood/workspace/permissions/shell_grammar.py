@@ -11,26 +11,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-__all__ = [
-    "AndOr",
-    "Arithmetic",
-    "Braces",
-    "Case",
-    "Compound",
-    "Condition",
-    "Loop",
-    "Node",
-    "NotUnderstood",
-    "Redirection",
-    "Script",
-    "Simple",
-    "Substitution",
-    "Text",
-    "Variable",
-    "Word",
-    "parse_script",
-]
-
 _MAX_NESTING = 12
 _RESERVED = frozenset(
     "if then elif else fi while until do done for case esac in select function coproc ! [[ ]] "

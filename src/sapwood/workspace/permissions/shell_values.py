@@ -36,8 +36,6 @@ from sapwood.workspace.permissions.shell_grammar import (
     Word,
 )
 
-__all__ = ["LET", "Value", "Values", "substitutions"]
-
 _NUMBER = re.compile(f"[0-9{A_NUMBER}]*")
 LET = re.compile(r"([a-z_][a-z0-9_]*)(?:\+\+|--|[+*-]?=\d+)", re.ASCII)
 _MAX_VARIANTS = 60

@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["only_prints"]
-
 _TEXT = r"(?:[^{0}\\\n]|\\.)*"
 _ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/{_TEXT.format('/')}/I?)"
 _REPLACE = "|".join(

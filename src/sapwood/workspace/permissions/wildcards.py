@@ -30,16 +30,6 @@ from sapwood.workspace.permissions.shell_commands import (
 )
 from sapwood.workspace.permissions.text_scripts import only_prints
 
-__all__ = [
-    "does_nothing",
-    "harmless_prefix",
-    "is_path_inside",
-    "is_report",
-    "only_reads",
-    "plain_forms",
-    "why_not_covered",
-]
-
 _EXAMPLES = str.maketrans({A_NUMBER: "0", A_REVISION: "0000000"})
 _SCRIPTED = frozenset("sed awk gawk mawk".split())
 _GIVES_EXPRESSION = re.compile(r"-[a-zA-Z]*[ef].|--(?:regexp|file)=|--files$|--type-list$")

@@ -8,8 +8,6 @@ from contextlib import suppress
 from sapwood.workspace.places import Place, open_parent
 from sapwood.workspace.tool_output import ToolError
 
-__all__ = ["FileState", "file_state", "replace_file"]
-
 FileState = tuple[int, int, int]
 """Identifies a state of a file: inode number, size and time of the last change."""
 

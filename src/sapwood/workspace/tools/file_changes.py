@@ -11,8 +11,6 @@ from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError, byte_size
 from sapwood.workspace.tools.atomic_replace import FileState, file_state, replace_file
 from sapwood.workspace.tools.file_reader import is_binary
 
-__all__ = ["edit_file", "preview_edit", "preview_write", "shown_diff", "write_file"]
-
 _MAX_COMPARED = 400_000
 """Characters up to which two texts are compared line by line; the time grows with the square."""
 _MAX_LINES_COMPARED = 20_000

@@ -7,8 +7,6 @@ from sapwood.core.excerpts import MOST_SHOWN
 from sapwood.workspace.places import Place, open_file
 from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError, byte_size
 
-__all__ = ["is_binary", "read_file"]
-
 _PEEK = 8_192
 _MOST = MOST_SHOWN - 500
 """Characters of one result: more would be cut in the middle before a model sees it."""

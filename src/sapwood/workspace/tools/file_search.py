@@ -22,8 +22,6 @@ from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError, truncate
 from sapwood.workspace.tools.python_search import SearchTask
 from sapwood.workspace.tools.tool_arguments import SearchFiles
 
-__all__ = ["SelectedFiles", "list_files", "search_files", "select_files"]
-
 _MAX_PATHS = 20_000
 _TIMEOUT = 60
 _MAX_ARGUMENTS = 500_000

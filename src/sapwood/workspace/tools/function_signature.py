@@ -15,8 +15,6 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.model_calls import ToolSpec
 from sapwood.workspace.tools.tool_arguments import tool_spec
 
-__all__ = ["FunctionSignature", "FunctionToolError", "ToolContext", "read_signature"]
-
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _SECTION = re.compile(r"^\s*(?:Args|Arguments|Parameters)\s*:\s*$")
 _NEXT_SECTION = re.compile(r"^\s*(?:Returns?|Raises|Yields|Examples?|Notes?)\s*:\s*$")

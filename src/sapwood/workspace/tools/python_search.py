@@ -16,8 +16,6 @@ from sapwood.workspace.places import Place, open_file
 from sapwood.workspace.tool_output import ToolError
 from sapwood.workspace.tools.file_reader import is_binary
 
-__all__ = ["SearchTask", "search"]
-
 _MAX_LINE = 1_000
 _MAX_FILE = 50_000_000
 _PEEK = 8_192

@@ -20,8 +20,6 @@ from sapwood.workspace.programs import ProgramResult, run_program
 from sapwood.workspace.tenant_sandbox import TenantSandbox
 from sapwood.workspace.tool_output import ToolError
 
-__all__ = ["ShellResult", "run_shell", "sandbox_hints"]
-
 _NO_NETWORK = re.compile(
     "|".join(
         (

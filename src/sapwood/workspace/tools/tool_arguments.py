@@ -8,17 +8,6 @@ from msgspec import Meta, Struct
 from sapwood.core.model_calls import ToolSpec
 from sapwood.workspace.tool_output import ToolError
 
-__all__ = [
-    "EditFile",
-    "ListFiles",
-    "ReadFile",
-    "SearchFiles",
-    "Shell",
-    "WriteFile",
-    "read_arguments",
-    "tool_spec",
-]
-
 _Path = Annotated[str, Meta(min_length=1, description="Relative to the workspace's folder.")]
 _Folder = Annotated[str, Meta(min_length=1, description="A file or folder; '.' is all.")]
 _Ignored = Annotated[bool, Meta(description="Also what .gitignore hides.")]

@@ -3,8 +3,6 @@
 from sapwood.analysis.ledger import Ledger, ledger_of
 from tests.analysis.sessions import asked, session
 
-__all__ = ["conversation_ledger"]
-
 
 def conversation_ledger(*texts: str) -> Ledger:
     """Returns the ledger of a conversation; user and model speak in turn, the user first."""

@@ -9,23 +9,6 @@ from scripted_model.prepared_reply import PreparedReply
 from scripted_model.signatures import IdGenerator
 from scripted_model.wires.wire import ErrorResponse, Shape, Violation, retry_headers
 
-__all__ = [
-    "cache_violations",
-    "cache_writes",
-    "error_of",
-    "error_response",
-    "failure_code",
-    "failure_message",
-    "function_violations",
-    "invalid_request_error",
-    "length_violations",
-    "scripted_error",
-    "shape_violations",
-    "text_input",
-    "unknown_model_error",
-    "wrong_key_error",
-]
-
 _NAME = re.compile(r"[a-zA-Z0-9_-]+")
 # Models whose cache has breakpoints, options and a price of what is written to it.
 _BREAKPOINTS = re.compile(r"gpt-(?:5\.[6-9]|[6-9])")

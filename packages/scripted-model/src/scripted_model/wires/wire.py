@@ -12,21 +12,6 @@ from scripted_model.prepared_reply import PreparedReply
 from scripted_model.signatures import IdGenerator
 from scripted_model.usage import Segment
 
-__all__ = [
-    "Action",
-    "ErrorResponse",
-    "Post",
-    "Shape",
-    "StreamEvent",
-    "Violation",
-    "Wire",
-    "named_event",
-    "plain_event",
-    "retry_headers",
-    "shape",
-    "shapes",
-]
-
 _RETRYABLE = frozenset({408, 409, 429, 503, 529})
 
 Action: TypeAlias = Literal["reply", "count", "compact"]

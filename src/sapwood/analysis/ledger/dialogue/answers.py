@@ -22,8 +22,6 @@ from sapwood.analysis.ledger.dialogue.offers import (
     proposes,
 )
 
-__all__ = ["Answer", "answers_of"]
-
 MAX_TYPED_WORDS = 25
 """Words of a prompt that may be an answer; a longer one states what it decides."""
 _ANSWER_WORDS, _PHRASE_WORDS, _BARE_WORDS = 16, 8, 4

@@ -2,8 +2,6 @@
 
 from sapwood.analysis.language.phrases import Phrases
 
-__all__ = ["CHOICE", "IMPERATIVE"]
-
 _LISTS = {
     # Verbs that ask for the next work; 'let's' with any other verb is a choice.
     "work": "see look have take continue start begin get talk discuss try run test check fix wait "

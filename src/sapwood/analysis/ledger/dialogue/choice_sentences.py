@@ -8,14 +8,6 @@ from sapwood.analysis.ledger.dialogue import sentence_kinds
 from sapwood.analysis.ledger.dialogue.choice_phrases import CHOICE, IMPERATIVE
 from sapwood.analysis.ledger.dialogue.german_choices import is_german, is_german_choice
 
-__all__ = [
-    "is_choice",
-    "is_choice_within",
-    "is_model_choice",
-    "is_order",
-    "is_past",
-]
-
 # Constraints in a remark; in an order for the next work they only say how to do it.
 _REMARK = Phrases("""
     by default

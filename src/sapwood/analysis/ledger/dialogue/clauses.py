@@ -3,8 +3,6 @@
 import re
 from collections.abc import Callable, Sequence
 
-__all__ = ["chosen_parts", "has_chosen_clause", "is_long"]
-
 _BORDER = re.compile(
     r"(?:;|,|:|\s[–—-])\s+"
     r"|\s(?=(?:and|but|so) (?:i|we|let's|don't|do|use|keep|no|not|never|only|make|leave|it"

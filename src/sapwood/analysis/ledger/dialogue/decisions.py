@@ -28,8 +28,6 @@ from sapwood.analysis.ledger.dialogue.offers import Offer, offers_of
 from sapwood.analysis.ledger.dialogue.reversals import reversed_decision, withdrawn_decision
 from sapwood.analysis.ledger.entries import Decision
 
-__all__ = ["DecisionTracker"]
-
 _CLAUSES = re.compile(
     r";\s+|,?\s+(?:and|but) (?=(?:i|we|let's|don't|do not|use|keep|no|never|only|make)\b)",
     re.IGNORECASE,

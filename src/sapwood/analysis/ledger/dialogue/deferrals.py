@@ -7,8 +7,6 @@ from sapwood.analysis.ledger.dialogue import sentence_kinds
 from sapwood.analysis.ledger.dialogue.clauses import chosen_parts, is_long
 from sapwood.analysis.ledger.dialogue.german_choices import is_german_deferral
 
-__all__ = ["deferred_parts", "is_later", "is_resolved"]
-
 _LISTS = {
     "ask": "ask clarify discuss confirm decide consult",
     "self": "i we i'd we'd i'll we'll",

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from sapwood.analysis.language.phrases import Phrases
 
-__all__ = ["GERMAN_WORDS", "is_german", "is_german_choice", "is_german_deferral"]
-
 GERMAN_WORDS = frozenset(
     "ich du er es wir ihr das der die den dem ist sind nicht kein keine und oder aber auch "
     "für fuer mit auf von bei zu zum zur im ein eine einen wie was wer wo wann warum soll "

@@ -10,8 +10,6 @@ from sapwood.analysis.language.phrases import Phrases, tokens
 from sapwood.analysis.language.word_stems import content_words
 from sapwood.analysis.ledger.dialogue import sentence_kinds
 
-__all__ = ["Offer", "has_figure", "kind_of", "offered_words", "offers_of", "proposes"]
-
 OfferKind = Literal[
     "alternatives", "amount", "which", "choice", "proposal", "work", "fact", "statement"
 ]

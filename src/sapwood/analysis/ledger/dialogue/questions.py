@@ -15,8 +15,6 @@ from sapwood.analysis.ledger.dialogue import sentence_kinds
 from sapwood.analysis.ledger.dialogue.deferrals import deferred_parts, is_later, is_resolved
 from sapwood.analysis.ledger.entries import Question, Speaker
 
-__all__ = ["QuestionTracker"]
-
 _SELF_ASKED = Phrases("""
     why
     how come

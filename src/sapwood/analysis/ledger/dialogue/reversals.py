@@ -15,8 +15,6 @@ from sapwood.analysis.language.word_stems import content_words
 from sapwood.analysis.ledger.dialogue.german_choices import GERMAN_WORDS
 from sapwood.analysis.ledger.entries import Decision
 
-__all__ = ["reversed_decision", "withdrawn_decision"]
-
 _MARKS = Phrases("""
     actually|instead
     change|changed my mind

@@ -5,21 +5,6 @@ from functools import lru_cache
 
 from sapwood.analysis.language.phrases import Phrases, tokens
 
-__all__ = [
-    "asks_for_choice",
-    "has_no_answer",
-    "is_agreement",
-    "is_chat",
-    "is_deferral",
-    "is_hedged",
-    "is_offer",
-    "is_pending",
-    "is_polite_request",
-    "is_proposal",
-    "is_question",
-    "without_filler",
-]
-
 # Filler words at the start of a sentence; those of the second group need punctuation after them.
 _FILLER = re.compile(
     r"(?:"

@@ -15,8 +15,6 @@ from sapwood.analysis.ledger.entries import Outcome
 from sapwood.analysis.ledger.operations.shell_parser import SimpleCommand, changes_folder
 from sapwood.core.turn import Result
 
-__all__ = ["CallOutcome", "call_outcome", "proves_read"]
-
 _REFUSALS = (
     "The user doesn't want to proceed",
     "The user doesn't want to take this action",

@@ -32,8 +32,6 @@ from sapwood.analysis.ledger.operations.shell_parser import (
 from sapwood.analysis.ledger.operations.version_control import listed_files
 from sapwood.analysis.ledger.operations.working_folder import command_folders, join_path
 
-__all__ = ["effects_of"]
-
 _ERROR_MARKS = (
     "No such file",
     "cannot ",

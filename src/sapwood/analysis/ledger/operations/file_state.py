@@ -7,8 +7,6 @@ from difflib import SequenceMatcher
 from sapwood.analysis.ledger.entries import FileTouched
 from sapwood.analysis.ledger.operations.operation import FileWritten
 
-__all__ = ["FileState", "StateAt", "created_file", "line_changes", "write_file"]
-
 _MAX_DIFF_LINES = 2_000
 StateAt = tuple[bool, bool, str | None]
 """Whether a file exists, whether it was touched, and its content, at some time."""

@@ -23,8 +23,6 @@ from sapwood.analysis.ledger.operations.operation import (
 )
 from sapwood.analysis.ledger.operations.working_folder import relative_path
 
-__all__ = ["FileTracker"]
-
 _GENERATED_FOLDERS = frozenset(
     "node_modules dist build target out coverage __pycache__ .pytest_cache .mypy_cache "
     ".ruff_cache .next .nuxt .cache .turbo .venv venv .tox htmlcov tmp".split()

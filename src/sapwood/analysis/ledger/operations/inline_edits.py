@@ -12,8 +12,6 @@ from sapwood.analysis.ledger.operations.operation import (
 )
 from sapwood.analysis.ledger.operations.working_folder import join_path
 
-__all__ = ["files_written", "patch_operations"]
-
 _ADD, _UPDATE, _DELETE = "*** Add File: ", "*** Update File: ", "*** Delete File: "
 _MOVE = "*** Move to: "
 _LITERAL = r"[rbf]?['\"]([^'\"\n{}*]+)['\"]"

@@ -25,8 +25,6 @@ from sapwood.analysis.ledger.operations.operation import (
 )
 from sapwood.core.content import ToolCall
 
-__all__ = ["operations_of"]
-
 Args = dict[str, object]
 
 _PATHS = ("file_path", "absolute_path", "path", "filePath", "notebook_path", "filename", "file")

@@ -2,22 +2,6 @@
 
 from msgspec import Struct
 
-__all__ = [
-    "BackgroundPolled",
-    "ChangesCommitted",
-    "CommandLineRan",
-    "CommitReverted",
-    "FileDeleted",
-    "FileEdited",
-    "FileListed",
-    "FileMoved",
-    "FileRead",
-    "FileRestored",
-    "FileWritten",
-    "FolderMade",
-    "Operation",
-]
-
 
 class FileRead(Struct, frozen=True, tag="read"):
     """A file was read. `content` is set if the whole file was read."""

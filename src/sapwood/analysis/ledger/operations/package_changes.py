@@ -6,8 +6,6 @@ from sapwood.analysis.ledger.operations.operation import FileEdited, Operation
 from sapwood.analysis.ledger.operations.shell_parser import ShellWord
 from sapwood.analysis.ledger.operations.working_folder import join_path
 
-__all__ = ["package_changes"]
-
 _NPM = ("package.json", "package-lock.json")
 # The program and its first argument; without a package after them nothing is changed.
 _FILES: dict[tuple[str, str], tuple[str, ...]] = {

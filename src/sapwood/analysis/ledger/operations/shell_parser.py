@@ -9,15 +9,6 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, structs
 
-__all__ = [
-    "Redirect",
-    "ShellWord",
-    "SimpleCommand",
-    "changes_folder",
-    "simple_commands",
-    "without_wrappers",
-]
-
 _OPERATOR = re.compile(r"&&|\|\||;;|\|&|[;|&\n()]")
 _REDIRECT = re.compile(r"(\d*|&)(>>|>\||>|<<<|<<-?|<)(&?)")
 _BLANK = re.compile(r"(?:[ \t\r]|\\\n)+")

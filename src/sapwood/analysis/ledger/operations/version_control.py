@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from sapwood.analysis.ledger.operations.operation import FileListed
 from sapwood.analysis.ledger.operations.working_folder import join_path
 
-__all__ = ["listed_files"]
-
 _SHORT = re.compile(r"([ MTADRCU?!])([ MTADRCU?!]) (?=\S)(.{1,400})$")
 _STRIPPED = re.compile(r"([MTADRC])() (?=\S)(.{1,400})$")
 """The first row after its leading space was stripped."""

@@ -16,8 +16,6 @@ from sapwood.analysis.ledger.operations.shell_parser import (
     without_wrappers,
 )
 
-__all__ = ["WorkingFolder", "command_folders", "join_path", "relative_path"]
-
 _DRIVE = re.compile(r"^[A-Za-z]:[\\/]")
 _FOLDER_RESET = re.compile(r"(?m)^Shell cwd was reset to (\S.*?)\s*\Z")
 _HOME = "~"

@@ -10,8 +10,6 @@ from msgspec import Struct
 
 from sapwood.analysis.ledger.operations.shell_parser import SimpleCommand, without_wrappers
 
-__all__ = ["NamedCommand", "named_command"]
-
 _SUBCOMMAND_PROGRAMS = (
     "git npm yarn pnpm bun cargo go docker podman kubectl helm terraform tofu make just task "
     "gradle mvn dotnet aws gcloud az brew apt apt-get dnf apk pip poetry uv pdm hatch conda "

@@ -10,8 +10,6 @@ from typing import Literal
 
 from sapwood.analysis.ledger.runs.command_names import NamedCommand
 
-__all__ = ["FailureKind", "failure_kind"]
-
 FailureKind = Literal["check", "deed", ""]
 
 _NEVER = frozenset(

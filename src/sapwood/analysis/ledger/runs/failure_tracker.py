@@ -14,8 +14,6 @@ from sapwood.analysis.ledger.runs.command_names import NamedCommand
 from sapwood.analysis.ledger.runs.failure_kinds import failure_kind
 from sapwood.analysis.ledger.runs.suite_results import SuiteResult
 
-__all__ = ["FailureTracker", "RunAttempt", "tested_targets"]
-
 _ALL_TESTS = frozenset({".", "./...", "...", "all"})
 _FILTER_OPTIONS = frozenset(
     "-k -t -g -m -run --run --grep --filter --tests --testNamePattern".split()

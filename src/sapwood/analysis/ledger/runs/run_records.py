@@ -11,8 +11,6 @@ from sapwood.analysis.ledger.runs.command_names import NamedCommand, named_comma
 from sapwood.analysis.ledger.runs.failure_tracker import RunAttempt, tested_targets
 from sapwood.analysis.ledger.runs.suite_results import SuiteResult, runner_family, suite_result
 
-__all__ = ["RunRecord", "record_run", "runs_tests"]
-
 # Error messages, for lines whose exit code is that of another program.
 _ERROR_MESSAGE = re.compile(
     r"^(?:error(?:\[\w+\])?: |npm (?:ERR!|error)|Traceback \(most recent|fatal: |make: \*\*\* "

@@ -11,8 +11,6 @@ from msgspec import Struct
 
 from sapwood.analysis.ledger.runs.command_names import NamedCommand
 
-__all__ = ["SuiteResult", "runner_family", "suite_result"]
-
 _FAMILIES = {
     "pytest": "pytest|py.test|unittest|tox|nox|nose|nose2|hatch test",
     "cargo": "cargo test|cargo t|cargo nextest",

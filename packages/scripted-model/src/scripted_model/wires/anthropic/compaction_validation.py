@@ -14,8 +14,6 @@ from scripted_model.wires.anthropic.preserved_thinking import (
 )
 from scripted_model.wires.wire import Post, Violation
 
-__all__ = ["binding_violations", "compaction_violations", "wants_compaction"]
-
 _COMPACTS = re.compile(
     r"claude-(?:(?:fable|mythos)-|opus-(?:4-[6-9]|[5-9])|sonnet-(?:4-[6-9]|5(?!-5)|[6-9]))"
 )

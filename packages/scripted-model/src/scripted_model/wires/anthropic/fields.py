@@ -6,26 +6,6 @@ tables with the types of the library, where it is installed.
 
 from scripted_model.wires.wire import Post, shape, shapes
 
-__all__ = [
-    "BETA_BLOCKS",
-    "BLOCKS",
-    "CACHE_CONTROL",
-    "CUSTOM_TOOL",
-    "DIAGNOSTICS",
-    "MESSAGES",
-    "NESTED",
-    "RESULT_BLOCKS",
-    "SERVER_TOOLS",
-    "SOURCES",
-    "SYSTEM_BLOCKS",
-    "THINKING",
-    "TOOL_CHOICES",
-    "TOP",
-    "TOP_BETA",
-    "TOP_COUNT",
-    "has_beta",
-]
-
 AS_OF = "anthropic 2.8.0"
 TOP = shape(
     "model! messages! max_tokens! cache_control container diagnostics inference_geo metadata "

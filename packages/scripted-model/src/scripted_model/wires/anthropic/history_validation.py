@@ -12,8 +12,6 @@ from scripted_model.wires.anthropic.fields import THINKING
 from scripted_model.wires.anthropic.preserved_thinking import blocks_of, signed_thinking
 from scripted_model.wires.wire import Post, Violation
 
-__all__ = ["order_violations", "thinking_violations", "tool_result_violations"]
-
 # Models that let the client write the beginning of the reply.
 _PREFILLABLE = re.compile(r"claude-(?:[23]|instant|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:-\d{8}|$))")
 

@@ -15,8 +15,6 @@ from scripted_model.wires.anthropic.fields import (
 )
 from scripted_model.wires.wire import Post, Shape, Violation
 
-__all__ = ["message_violations"]
-
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _ROLE_OF = {
     "tool_use": "assistant",

@@ -24,21 +24,6 @@ from scripted_model.json_values import (
 from scripted_model.signatures import sign_text, signed_text
 from scripted_model.wires.wire import Post
 
-__all__ = [
-    "BINDING_BETA",
-    "COMPACTION_BETA",
-    "Mismatch",
-    "blocks_of",
-    "has",
-    "mismatches",
-    "sign_summary",
-    "sign_thinking",
-    "signed_summary",
-    "signed_thinking",
-    "transformations",
-    "without_cache_control",
-]
-
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 COMPACTION_BETA = "compact-2026-09-04"
 _BINDS = re.compile(r"claude-(?:(?:fable|mythos)-5-[1-9]|(?:opus|sonnet|haiku)-5-5)")

@@ -31,8 +31,6 @@ from scripted_model.wires.anthropic.preserved_thinking import (
 )
 from scripted_model.wires.wire import Post
 
-__all__ = ["cache_segments", "parse_request"]
-
 
 def parse_request(post: Post) -> ModelRequest:
     """Converts a request to a `ModelRequest`."""

@@ -18,19 +18,6 @@ from scripted_model.wires.wire import (
     retry_headers,
 )
 
-__all__ = [
-    "context_length_error",
-    "invalid_request_error",
-    "new_call_id",
-    "response_body",
-    "scripted_error",
-    "stream_error_events",
-    "stream_events",
-    "token_count",
-    "unknown_model_error",
-    "wrong_key_error",
-]
-
 _STOPS = {"end": "end_turn", "calls": "tool_use", "length": "max_tokens"}
 _KINDS = {
     400: "invalid_request_error",

@@ -39,8 +39,6 @@ from scripted_model.wires.anthropic.history_validation import (
 from scripted_model.wires.anthropic.message_validation import message_violations
 from scripted_model.wires.wire import Post, Violation
 
-__all__ = ["first_violation"]
-
 _TYPES: dict[str, tuple[type, str]] = {
     "model": (str, "string"),
     "messages": (list, "list"),

@@ -6,21 +6,6 @@ where it is installed.
 
 from scripted_model.wires.wire import shape, shapes
 
-__all__ = [
-    "CACHE_OPTIONS",
-    "CALLS",
-    "CUSTOM",
-    "CUSTOM_CALL",
-    "FUNCTION",
-    "FUNCTION_CALL",
-    "MESSAGES",
-    "PARTS",
-    "PARTS_OF",
-    "STREAM_OPTIONS",
-    "TOOLS",
-    "TOP",
-]
-
 AS_OF = "openai 3.49.0"
 TOP = shape(
     "messages! model! audio frequency_penalty function_call functions logit_bias logprobs "

@@ -23,8 +23,6 @@ from scripted_model.json_values import (
 from scripted_model.usage import Segment
 from scripted_model.wires.wire import Post
 
-__all__ = ["cache_segments", "parse_request"]
-
 _RULING = ("system", "developer")
 
 

@@ -16,15 +16,6 @@ from scripted_model.wires.openai import (
 )
 from scripted_model.wires.wire import ErrorResponse, StreamEvent, plain_event
 
-__all__ = [
-    "context_length_error",
-    "new_call_id",
-    "response_body",
-    "stream_error_events",
-    "stream_events",
-    "token_count",
-]
-
 _STOPS = {"end": "stop", "calls": "tool_calls", "length": "length"}
 
 

@@ -35,8 +35,6 @@ from scripted_model.wires.openai import (
 )
 from scripted_model.wires.wire import Post, Violation
 
-__all__ = ["first_violation"]
-
 _REASONING = re.compile(r"(?:o[1-9]|gpt-[5-9])")
 _ID_LENGTH = 40
 

@@ -25,8 +25,6 @@ from scripted_model.wires.gemini.fields import (
 )
 from scripted_model.wires.wire import Post, Violation
 
-__all__ = ["content_violations", "order_violations", "signature_violations"]
-
 _STRUCT = "type.googleapis.com/google.protobuf.Struct"
 _CALL = "Please ensure that function call turn comes immediately after"
 _RESPONSE = "Please ensure that function response turn comes immediately after"

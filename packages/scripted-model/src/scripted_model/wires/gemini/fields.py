@@ -12,28 +12,6 @@ from functools import cache
 from scripted_model.json_values import Json, JsonObject, is_object
 from scripted_model.wires.wire import Shape, Violation, shape, shapes
 
-__all__ = [
-    "CONTENT",
-    "DATA",
-    "DECLARATION",
-    "FUNCTION_CALLING",
-    "GENERATION",
-    "MODES",
-    "PART",
-    "PARTS",
-    "SCHEMA",
-    "THINKING",
-    "TOOL",
-    "TOOL_CONFIG",
-    "TOP",
-    "TOP_COUNT",
-    "camel_case",
-    "field_violations",
-    "signs_calls",
-    "snake_case",
-    "with_camel_case_names",
-]
-
 AS_OF = "google-genai 3.1.0"
 TOP = shape(
     "contents! cachedContent continuationToken generationConfig labels model outputConfig "

@@ -23,8 +23,6 @@ from scripted_model.usage import Segment
 from scripted_model.wires.gemini.fields import with_camel_case_names
 from scripted_model.wires.wire import Post
 
-__all__ = ["cache_segments", "parse_request"]
-
 
 def parse_request(post: Post) -> ModelRequest:
     """Converts a request to a `ModelRequest`."""

@@ -16,19 +16,6 @@ from scripted_model.wires.wire import (
     retry_headers,
 )
 
-__all__ = [
-    "context_length_error",
-    "invalid_request_error",
-    "new_call_id",
-    "response_body",
-    "scripted_error",
-    "stream_error_events",
-    "stream_events",
-    "token_count",
-    "unknown_model_error",
-    "wrong_key_error",
-]
-
 _LINE = b"\r\n"
 _STATUSES = {
     400: "INVALID_ARGUMENT",

@@ -38,8 +38,6 @@ from scripted_model.wires.gemini.fields import (
 )
 from scripted_model.wires.wire import Post, Violation
 
-__all__ = ["first_violation"]
-
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
 _TYPES = frozenset("STRING NUMBER INTEGER BOOLEAN ARRAY OBJECT NULL TYPE_UNSPECIFIED".split())
 

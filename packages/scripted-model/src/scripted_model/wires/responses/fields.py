@@ -7,24 +7,6 @@ the types of the library, where it is installed.
 from scripted_model.json_values import JsonObject, text_at
 from scripted_model.wires.wire import shape, shapes
 
-__all__ = [
-    "CACHE_OPTIONS",
-    "ID_PREFIXES",
-    "ITEMS",
-    "NAMESPACE_TOOLS",
-    "OUTPUTS",
-    "PARTS",
-    "PARTS_OF",
-    "REASONING",
-    "RESULTS",
-    "TEXT",
-    "TOOLS",
-    "TOP",
-    "TOP_COMPACT",
-    "TOP_COUNT",
-    "kind_of",
-]
-
 AS_OF = "openai 3.49.0"
 TOP = shape(
     "model! access_programs background client_metadata context_management conversation image "

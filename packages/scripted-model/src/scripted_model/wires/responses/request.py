@@ -28,8 +28,6 @@ from scripted_model.usage import Segment
 from scripted_model.wires.responses.fields import OUTPUTS, RESULTS, kind_of
 from scripted_model.wires.wire import Post
 
-__all__ = ["cache_segments", "has_trigger", "parse_request"]
-
 _RULING = ("system", "developer")
 
 

@@ -18,15 +18,6 @@ from scripted_model.wires.openai import (
 from scripted_model.wires.responses.request import has_trigger
 from scripted_model.wires.wire import ErrorResponse, StreamEvent, named_event
 
-__all__ = [
-    "context_length_error",
-    "new_call_id",
-    "response_body",
-    "stream_error_events",
-    "stream_events",
-    "token_count",
-]
-
 _TOO_LONG = (
     "Your input exceeds the context window of this model. Please adjust your input and try again."
 )

@@ -30,8 +30,6 @@ from scripted_model.wires.responses.fields import (
 )
 from scripted_model.wires.wire import Post, Shape, Violation
 
-__all__ = ["first_violation"]
-
 _FORMS = {"reply": TOP, "compact": TOP_COMPACT, "count": TOP_COUNT}
 _LONGEST_ID = 64
 _CALL_OF = {output: (call, words) for call, (output, words) in RESULTS.items()}
