@@ -71,25 +71,22 @@ async def cut_plan(
     model, last = state.settings.model, state.last_call
     is_cold = _is_cold(model, last)
     price = _priced(model, last.lifetime)
-    sizes = [calibrated(raw, counter, state.ratio()) for raw in turn_sizes(live, counter)]
+    sizes = [calibrated(raw, counter, state.ratio()) for raw in turn_sizes(live, counter, most)]
     kept = ZERO
     cuts: list[Cut] = []
-    for number in range(len(sizes) - 1, -1, -1):
-        kept = kept + sizes[number]
-        if len(sizes) - number > most:
-            continue
+    for keep, size in enumerate(reversed(sizes), 1):
+        kept = kept + size
         total = fixed + kept
-        turn = live.turns[number]
-        keep = len(sizes) - number
+        turn = live.turns[-keep]
         words = " ".join(part.text for part in turn.prompt if isinstance(part, Text))
-        whole = number == 0
+        whole = keep == len(live.turns)
         cuts.append(
             Cut(
                 keep,
                 f"{TABLE['clear'].typed} {keep}",
                 turn.first,
                 " ".join(words[:200].split()) or "a wake-up",
-                sizes[number],
+                size,
                 budget.total if whole else total,
                 price(total.tokens, _cached(total if whole else fixed, is_cold))
                 if priced
@@ -105,7 +102,7 @@ async def cut_plan(
         tuple(reversed(cuts)),
         state.settings.cap,
         state.settings.window,
-        max(0, len(sizes) - most),
+        len(live.turns) - len(sizes),
         is_cold,
     )
 

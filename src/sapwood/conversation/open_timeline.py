@@ -95,8 +95,8 @@ class OpenTimeline:
     async def wait_until_complete(self) -> None:
         """Waits until the beginning of a long conversation was read too."""
         await self._refresh()
-        if self._reading is not None:
-            await self._reading
+        if not self._complete:
+            await self._read_beginning()
 
     async def fold(self, key: str, first: int = 0, limit: int = 100) -> RowsPage:
         """Rows inside the fold with this key."""
@@ -176,6 +176,8 @@ class OpenTimeline:
         async with self._lock:
             if self._timeline.version == 0:
                 await self._open()
+            elif not self._complete:
+                self._read_beginning()
             await self._take_in(self._timeline)
             state = await self._dispatcher.state(self.agent)
             self._timeline.know_marks(mark.version for mark in state.marks)
@@ -192,7 +194,15 @@ class OpenTimeline:
             self._log, self._space, self.agent, version, self._cache
         )
         self._rows = Page(self._timeline)
-        self._reading = asyncio.ensure_future(self._read_whole())
+
+    def _read_beginning(self) -> "asyncio.Task[None]":
+        """Starts to read the rest of a long conversation.
+
+        Not at the first look: the page is painted before the server has this to do.
+        """
+        if self._reading is None:
+            self._reading = asyncio.ensure_future(self._read_whole())
+        return self._reading
 
     async def _read_whole(self) -> None:
         whole = await read_timeline(self._log, self._space, self.agent, self._cache)

@@ -118,14 +118,18 @@ async def read_timeline(log: Log, space: Space, agent: AgentId, cache: EventCach
     while page := await log.read(space, agent, timeline.version + 1, limit=_LOG_PAGE):
         if timeline.version == 0:
             await _inherit(log, space, page[0], timeline)
-        for recorded in page:
-            timeline.add(recorded)
         if len(page) < _LOG_PAGE:
+            _add(timeline, page)
             for recorded in page:
                 cache.add(recorded)
             break
-        await asyncio.sleep(0)
+        await asyncio.to_thread(_add, timeline, page)  # others have the event loop meanwhile
     return timeline
+
+
+def _add(timeline: Timeline, page: list[Recorded]) -> None:
+    for recorded in page:
+        timeline.add(recorded)
 
 
 async def read_timeline_end(

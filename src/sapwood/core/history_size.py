@@ -31,9 +31,10 @@ def calibrated(raw: int, counter: Counter, calibration: Calibration) -> Count:
     return Count(calibration.apply(raw), exact=False)
 
 
-def turn_sizes(live: LivePath, counter: Counter) -> list[int]:
-    """The raw size of each ended turn."""
-    return _raw_sizes(live, counter, slice(len(live.turns)))
+def turn_sizes(live: LivePath, counter: Counter, newest: int | None = None) -> list[int]:
+    """The raw size of each ended turn, or of each of the newest ones."""
+    count = len(live.turns)
+    return _raw_sizes(live, counter, slice(0 if newest is None else max(0, count - newest), count))
 
 
 def settled(live: LivePath, counter: Counter, calibration: Calibration) -> Count:

@@ -315,5 +315,5 @@ if (feed) {
   measure();
   toEnd();
   for (const row of rows.children) dress(row);
-  if (!state.complete) update();
+  if (!state.complete) requestAnimationFrame(() => setTimeout(update));  // after the first paint
 }
