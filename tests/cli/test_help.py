@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from sapwood.cli.command import Command, Commands
-from sapwood.cli.root import root, summary_lines
+from sapwood.cli.root import FIRST, SECTIONS, group_of, root, summary_lines
 
 
 def command(name: str) -> click.Command:
@@ -63,3 +63,38 @@ def test_the_program_alone_shows_its_help_and_ends_well() -> None:
 
 def test_every_command_is_made_by_us() -> None:
     assert all(isinstance(command(name), Command | Commands) for name in summary_lines())
+
+
+def test_the_help_page_explains_ten_commands_and_names_all() -> None:
+    shown = CliRunner().invoke(root, ["--help"], env={"COLUMNS": "200"}).output
+    assert len(FIRST) == 10
+    explained = [name for name, line in summary_lines().items() if line in shown]
+    assert sorted(explained) == sorted(FIRST)
+    assert [name for name in summary_lines() if not re.search(rf"\b{name}\b", shown)] == []
+
+
+def test_help_without_a_topic_explains_every_command() -> None:
+    shown = CliRunner().invoke(root, ["help"], env={"COLUMNS": "200"}).output
+    assert [line for line in summary_lines().values() if line not in shown] == []
+
+
+@pytest.mark.parametrize("title", list(SECTIONS))
+def test_help_of_a_group_explains_its_commands(title: str) -> None:
+    shown = CliRunner().invoke(root, ["help", group_of(title)]).output
+    assert shown.startswith(f"{title}:\n")
+    assert [name for name in SECTIONS[title] if f"  {name} " not in shown] == []
+
+
+def test_help_of_a_command_is_its_own_help() -> None:
+    ran = CliRunner().invoke(root, ["help", "clear"])
+    assert (
+        ran.output.splitlines()[2:]
+        == CliRunner().invoke(root, ["clear", "--help"]).output.splitlines()[2:]
+    )
+    wrong = CliRunner().invoke(root, ["help", "clera"])
+    assert wrong.exit_code == 2
+    assert "Did you mean clear" in wrong.output
+
+
+def test_no_group_has_the_name_of_a_command() -> None:
+    assert {group_of(title) for title in SECTIONS} & set(summary_lines()) == set()

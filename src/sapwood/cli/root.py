@@ -55,14 +55,15 @@ SECTIONS: dict[str, dict[str, str]] = {
         "hold": "Forbid the erasure of a conversation, an owner or a space",
         "keys": "List encrypted spaces, make a master key, or change it",
     },
-    "Other agents": {
+    "Programs": {
         "import": "Import conversations of Claude Code, Codex and Gemini CLI",
         "install": "Connect Sapwood with Claude Code or Codex",
         "uninstall": "Disconnect Sapwood from Claude Code and Codex, or from one of them",
         "journal": "Show every action that Sapwood took for you",
         "hook": "Answer a hook or the status line of Claude Code or Codex",
     },
-    "Set up": {
+    "Setup": {
+        "help": "List all commands, the commands of a group, or explain one",
         "config": "Show or change the configuration",
         "doctor": "Check the setup and print what to type next",
         "mcp": "Serve the tools context and slash over MCP",
@@ -76,6 +77,10 @@ SECTIONS: dict[str, dict[str, str]] = {
         "completion": "Print a completion script for a shell",
     },
 }
+
+
+FIRST = tuple("open run agents search context clear undo install continue doctor".split())
+"""The commands that a person needs first, which are all that the help page explains."""
 
 
 _MODULES = {"continue": "continue_command", "import": "import_command"}
@@ -106,6 +111,15 @@ _SESSION_COMMANDS = frozenset(SECTIONS["Sessions of Claude Code and Codex"])
 def summary_lines() -> dict[str, str]:
     """Returns each sub-command with its summary, in the order of the help page."""
     return {name: line for section in SECTIONS.values() for name, line in section.items()}
+
+
+def group_of(title: str) -> str:
+    """The word that means a section in `sapwood help GROUP`.
+
+    >>> group_of("Data retention")
+    'data'
+    """
+    return title.split()[0].lower()
 
 
 def nearest_names(word: str) -> list[str]:
@@ -154,9 +168,14 @@ class _Root(Commands):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for title, section in SECTIONS.items():
-            with formatter.section(title):
-                formatter.write_dl(list(section.items()))
+        lines = summary_lines()
+        with formatter.section("Start with"):
+            formatter.write_dl([(name, lines[name]) for name in FIRST])
+        with formatter.section("More, explained by `sapwood help`"):
+            formatter.write_dl(
+                (group_of(title), ", ".join(name for name in section if name not in FIRST))
+                for title, section in SECTIONS.items()
+            )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         from click.shell_completion import CompletionItem
@@ -196,8 +215,7 @@ def root(context: click.Context, model: str, inline: bool, prints: bool, version
 
     Without a command, opens the last conversation of this folder on the full screen.
 
-    An AGENT is the id of an agent, the start of its id, or its name. For the help of a command,
-    type: sapwood COMMAND --help
+    An AGENT is the id of an agent, the start of its id, or its name.
     """
     invocation = context.ensure_object(Invocation)
     context.color = invocation.colour()
