@@ -231,6 +231,10 @@ attack-commands:
 attack-web *ARGS:
     python -m proofs.attack_web "$@"
 
+# Every sentence that a person can meet, with its place; `just strings --sample 100 --seed 7` for some
+strings *ARGS:
+    python -m tools.strings "$@"
+
 # Write docs/reference/ from the code that it describes
 reference *ARGS:
     python -m tools.reference "$@"
