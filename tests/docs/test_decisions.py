@@ -33,6 +33,13 @@ def test_what_checkpoints_cover_is_told_as_it_is() -> None:
 
 
 def test_records_are_numbered_as_their_titles_say() -> None:
-    for path in FOLDER.glob("*.md"):
+    for path in FOLDER.glob("0*.md"):
         title = path.read_text(encoding="utf-8").splitlines()[0]
         assert title.startswith(f"# {int(path.name[:4])}. "), path.name
+
+
+def test_the_index_names_every_record_once_with_its_title() -> None:
+    index = (FOLDER / "README.md").read_text(encoding="utf-8")
+    for path in FOLDER.glob("0*.md"):
+        number, _, title = path.read_text(encoding="utf-8").splitlines()[0][2:].partition(". ")
+        assert index.count(f"- [{number}]({path.name}) {title}\n") == 1, path.name
