@@ -23,8 +23,8 @@ from proofs.fuzz.write_monitor import WriteMonitor
 from sapwood.analysis.session import Session
 from sapwood.app.connection import Connection, connect
 from sapwood.context_actions.archive_files import archive_of, write_archive
+from sapwood.core.event_texts import event_texts
 from sapwood.core.events import Recorded
-from sapwood.core.search_text import text_of
 from sapwood.imports.importer import Importer
 from sapwood.sources.detection import FAR, NotATranscript, detect_source, reader_for
 from sapwood.sources.session_reader import read_session, session_of, tail_session
@@ -85,7 +85,7 @@ async def _check_import(number: int, source: str, lines: Sequence[Line], path: P
     done = await importer.bring(path, source)
     assert not done.problem, f"case {number}: {done.problem}"
     events = [each async for each in _all_events(connection)]
-    _require_words(number, lines, (text_of(each.event) for each in events))
+    _require_words(number, lines, (event_texts(each.event).search for each in events))
     again = await importer.bring(path, source)
     assert (again.turns, again.problem) == (0, ""), f"case {number} was imported twice"
     await importer.close()

@@ -37,7 +37,7 @@ PURE_FUNCTIONS = {
     "sapwood.runtime.command_digest": {"request_text"},  # what was asked for, as a text
     "sapwood.private_files": {"private_folder"},  # the folder of the log files
     "sapwood.core.refusals": {"nearest"},  # names close to a mistyped one
-    "sapwood.core.search_text": {"text_of"},  # the text of an event
+    "sapwood.core.event_texts": {"event_summary", "event_texts"},
     # the signature of a thought, which an integration takes apart
     "sapwood.models.wire.signatures": {"decode_reasoning", "encode_reasoning"},
     # the rules for messages that pydantic-ai sends

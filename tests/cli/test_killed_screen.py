@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from sapwood.api import Sapwood
+from sapwood.core.event_texts import event_texts
 from sapwood.core.events import TurnStarted
-from sapwood.core.search_text import text_of
 from scripted_model import ScriptedModel
 from tests.cli.calling import Database, Sapwooder
 from tests.cli.hostile_text import Terminal
@@ -35,7 +35,9 @@ def test_a_prompt_on_the_screen_outlasts_kill_9(
     async def read(wood: Sapwood) -> None:
         for agent in await wood.agents():
             events = await (await wood.find(agent.agent)).events()
-            found.extend(text_of(e.event) for e in events if isinstance(e.event, TurnStarted))
+            found.extend(
+                event_texts(e.event).search for e in events if isinstance(e.event, TurnStarted)
+            )
 
     database(read)
     assert found == [PROMPT]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sapwood.core.content import Note, RecordedReply, RecordedResult, Text, Thinking, ToolCall
 from sapwood.core.context import ROOT
+from sapwood.core.event_texts import event_texts
 from sapwood.core.events import (
     AgentForked,
     AgentStarted,
@@ -30,7 +31,7 @@ from sapwood.core.events import (
     TurnStarted,
 )
 from sapwood.core.ids import AgentId
-from sapwood.core.search_text import index_terms, query_phrases, snippet_of, text_of
+from sapwood.core.search_text import index_terms, query_phrases, snippet_of
 from tests.core.events.examples import EXAMPLES, NAMES
 
 A = AgentId("a")
@@ -62,17 +63,17 @@ HERON: tuple[Event, ...] = (
 
 @pytest.mark.parametrize("event", HERON, ids=[f"{n} {event.kind}" for n, event in enumerate(HERON)])
 def test_whatever_somebody_said_or_got_can_be_found(event: Event) -> None:
-    assert "heron" in index_terms(text_of(event)).split()
+    assert "heron" in index_terms(event_texts(event).search).split()
 
 
 def test_events_without_words_have_none() -> None:
     for event in (ToolStarted("1"), TurnCompleted(Size(1, "x"))):
-        assert text_of(event) == ""
+        assert event_texts(event).search == ""
 
 
 @pytest.mark.parametrize("event", EXAMPLES, ids=NAMES)
 def test_terms_of_every_event_are_plain_letters_and_digits(event: Event) -> None:
-    terms = index_terms(text_of(event))
+    terms = index_terms(event_texts(event).search)
     assert terms.isascii()
     assert all(term.isalnum() for term in terms.split())
 

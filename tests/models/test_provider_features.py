@@ -19,6 +19,7 @@ from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import connect
 from sapwood.conversation.timeline_reader import read_conversation
 from sapwood.core.content import Text
+from sapwood.core.event_texts import notice
 from sapwood.core.events import (
     CallReported,
     ContextSummarized,
@@ -29,7 +30,6 @@ from sapwood.core.events import (
 )
 from sapwood.core.model_calls import CallHints, Failure
 from sapwood.core.refusals import Refusal, SummaryLacking
-from sapwood.core.timeline.row_labels import notice
 from sapwood.core.view import Message, Request
 from sapwood.core.view.request import SignedSummary
 from sapwood.engine.local_engine import LocalEngine

@@ -9,9 +9,9 @@ from sapwood.conversation.agent_lookup import find
 from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.configured_models import KNOWN_MODELS
 from sapwood.core.command_table import TABLE, Argument, ArgumentKind, SlashCommand
+from sapwood.core.event_texts import event_texts
 from sapwood.core.events import RevertStarted
 from sapwood.core.log_values import AgentSummary
-from sapwood.core.search_text import text_of
 from sapwood.core.settings import SettingsChange, typed_name
 from sapwood.core.state import State
 from sapwood.models.model_routes import PROVIDERS
@@ -239,7 +239,7 @@ async def _turns(space: OpenSpace, state: State) -> Names:
             [started] = await space.log.read(
                 space.space, state.agent, link.changed_in, link.changed_in
             )
-            found.append((str(link.changed_in), _one_line(text_of(started.event))))
+            found.append((str(link.changed_in), _one_line(event_texts(started.event).search)))
         elif isinstance(link.event, RevertStarted):
             found.append((str(link.version), "before a revert"))
     return tuple(found)

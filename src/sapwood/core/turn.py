@@ -5,7 +5,7 @@ are not part of the turn, events that cannot be read, and results of calls in su
 """
 
 from collections.abc import Sequence
-from typing import Literal, assert_never
+from typing import Literal
 
 from msgspec import Struct, structs
 
@@ -319,57 +319,8 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 )
             case TurnFailed() as event:
                 return _ended(turn, items, started, recorded, "failed", event.size, event.error)
-            case (
-                kinds.ModelCalled()
-                | kinds.CallReported()
-                | kinds.QuestionAnswered()
-                | kinds.ToolFinished()
-                | kinds.TurnStarted()
-                | kinds.TurnLeased()
-                | kinds.TurnRecorded()
-                | kinds.AgentStarted()
-                | kinds.AgentForked()
-                | kinds.AgentArchived()
-                | kinds.AgentUnarchived()
-                | kinds.AgentRenamed()
-                | kinds.AgentTagged()
-                | kinds.AgentKilled()
-                | kinds.SettingsChanged()
-                | kinds.PinAdded()
-                | kinds.PinRemoved()
-                | kinds.PromptQueued()
-                | kinds.PromptUnqueued()
-                | kinds.FileAdded()
-                | kinds.InstructionsRead()
-                | kinds.Focused()
-                | kinds.Unfocused()
-                | kinds.NoteDeclared()
-                | kinds.SessionJudged()
-                | kinds.MarkSet()
-                | kinds.ContextTrimmed()
-                | kinds.ContextSummarized()
-                | kinds.SummaryDropped()
-                | kinds.ContextLoaded()
-                | kinds.ContextRewound()
-                | kinds.ContextReverted()
-                | kinds.ContextUndone()
-                | kinds.ContextRedone()
-                | kinds.ResultsMasked()
-                | kinds.ClearDeferred()
-                | kinds.CheckpointMade()
-                | kinds.CheckpointMissed()
-                | kinds.RevertStarted()
-                | kinds.MailSent()
-                | kinds.MailReceived()
-                | kinds.MailRead()
-                | kinds.WordsErased()
-                | kinds.SessionAssumed()
-                | kinds.SessionDiffered()
-                | kinds.UnreadableEvent()
-            ):
-                pass
             case _:
-                assert_never(recorded.event)
+                pass  # it adds nothing to a turn
     return structs.replace(
         turn,
         items=(*turn.items, *items) if items else turn.items,

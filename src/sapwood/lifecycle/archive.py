@@ -20,12 +20,12 @@ from msgspec import Struct, structs
 
 from sapwood.core.erasure import ARCHIVE, ArchivedConversation
 from sapwood.core.errors import LogError, RefusedError
+from sapwood.core.event_texts import event_texts
 from sapwood.core.events import Actor, MailSent, Recorded, TurnRecorded, TurnStarted
 from sapwood.core.events.codec import decode, encode
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt
 from sapwood.core.refusals import UnknownAgent
-from sapwood.core.search_text import text_of
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.lifecycle.erasure import Eraser
 from sapwood.lifecycle.sealed_archive import sealed, unsealed
@@ -87,7 +87,7 @@ async def archive_conversation(
         lines.append(msgspec.json.encode(_Agent(facts, len(events))))
         lines += [msgspec.json.encode(_line(each)) for each in events]
         words += [
-            text_of(each.event)
+            event_texts(each.event).search
             for each in events
             if isinstance(each.event, TurnStarted | TurnRecorded)
         ]

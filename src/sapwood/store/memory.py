@@ -18,6 +18,7 @@ from sapwood.core.erasure import (
     UnfinishedErasure,
     outside_data,
 )
+from sapwood.core.event_texts import event_texts
 from sapwood.core.events import SYSTEM, Recorded, WordsErased
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.live_words import LiveWords
@@ -34,7 +35,7 @@ from sapwood.core.log_values import (
     VersionConflict,
     unknown_cursor,
 )
-from sapwood.core.search_text import index_terms, query_phrases, snippet_of, text_of
+from sapwood.core.search_text import index_terms, query_phrases, snippet_of
 
 
 class MemoryLog:
@@ -486,7 +487,7 @@ class _SpaceData:
     def with_terms(self) -> list[tuple[Recorded, str]]:
         """Every event with its search terms, which the first search computes."""
         for recorded in self.order[len(self._terms) :]:
-            terms = index_terms(text_of(recorded.event)).split() if recorded else []
+            terms = index_terms(event_texts(recorded.event).search).split() if recorded else []
             self._terms.append(f" {' '.join(map(_stem, terms))} ")
         both = zip(self.order, self._terms, strict=True)
         return [(recorded, terms) for recorded, terms in both if recorded is not None]
@@ -567,7 +568,7 @@ class _SpaceData:
 
 def _hit(recorded: Recorded, terms: str, phrases: list[str], query: str) -> SearchHit:
     count = sum(terms.count(phrase) for phrase in phrases)
-    snippet = snippet_of(text_of(recorded.event), query)
+    snippet = snippet_of(event_texts(recorded.event).search, query)
     score = count / (100 + len(terms))
     return SearchHit(recorded.ref, recorded.kind, recorded.at, snippet, score)
 

@@ -19,11 +19,11 @@ from sapwood.core.commands import (
 )
 from sapwood.core.content import RecordedReply, Text
 from sapwood.core.context import Context
+from sapwood.core.event_texts import notice
 from sapwood.core.events import SYSTEM, ContextUndone
 from sapwood.core.ids import AgentId, Origin, Passage, TurnRef
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.refusals import HumanOnly, NoTurnOpen, SystemOnly
-from sapwood.core.timeline.row_labels import notice
 from sapwood.core.timeline.timeline import IN_VIEW, Timeline
 from sapwood.runtime.provider_history import needs_assume
 from sapwood.testing import World

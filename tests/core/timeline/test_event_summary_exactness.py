@@ -1,7 +1,7 @@
 """Estimated sizes have a tilde wherever they are shown, exact ones have none."""
 
+from sapwood.core.event_texts import event_summary
 from sapwood.core.events import ContextTrimmed, Size, TurnCompleted
-from sapwood.core.timeline.event_summary import event_summary
 from sapwood.core.timeline.row_labels import divider_label
 from sapwood.core.timeline.rows import Divider
 from sapwood.core.token_count import ESTIMATORS

@@ -9,9 +9,9 @@ from sapwood.api import open
 from sapwood.conversation.timeline_reader import ConversationRows, read_conversation
 from sapwood.core.commands import AddReply, FinishTool
 from sapwood.core.content import Note, Text, ToolCall
+from sapwood.core.event_texts import event_summary
 from sapwood.core.events import SYSTEM, Event, Recorded, TurnStarted
 from sapwood.core.ids import AgentId, CommandId
-from sapwood.core.timeline.event_summary import event_summary
 from sapwood.core.timeline.row_content import NoteText, RowContent, ToolUse, content_of
 from sapwood.core.timeline.row_labels import call_arguments, edge_label, note_label
 from sapwood.core.timeline.rows import Banner, TimelineRow

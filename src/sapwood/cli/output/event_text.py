@@ -4,6 +4,7 @@ import msgspec
 
 from sapwood.cli.output_gate import styled
 from sapwood.core.content import Usage
+from sapwood.core.event_texts import event_summary
 from sapwood.core.events import (
     ContextSummarized,
     Recorded,
@@ -14,7 +15,6 @@ from sapwood.core.events import (
     TurnInterrupted,
     TurnStarted,
 )
-from sapwood.core.timeline.event_summary import event_summary
 from sapwood.display.json_values import event_value, facts_value, usage_value
 from sapwood.display.quantities import clock, money, usage_line
 from sapwood.display.text import cut

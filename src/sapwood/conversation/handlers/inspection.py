@@ -18,6 +18,7 @@ from sapwood.conversation.context_breakdown import break_down
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.context_diff import diff
 from sapwood.core.errors import RefusedError
+from sapwood.core.event_texts import event_texts
 from sapwood.core.excerpts import excerpt
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.live_path import LivePath
@@ -29,7 +30,6 @@ from sapwood.core.refusals import (
     UnknownMark,
     nearest,
 )
-from sapwood.core.search_text import text_of
 from sapwood.runtime.open_agent import OpenAgent, open_agent, read_live
 from sapwood.runtime.replay import last_call
 from sapwood.runtime.replay import replay as replay_call
@@ -158,7 +158,7 @@ async def _is_readable(space: OpenSpace, agent: AgentId, own: list[AgentId] | No
 async def _passage(space: OpenSpace, at: EventRef, first: int) -> PassageShown:
     """The text at a place, from a character on; a long one takes several calls."""
     found = await space.log.read(space.space, at.agent, at.version, at.version)
-    text = text_of(found[0].event) if found else ""
+    text = event_texts(found[0].event).search if found else ""
     shown = excerpt(text, str(at), first)
     if not shown:
         raise RefusedError(NoPassage(str(at), first))

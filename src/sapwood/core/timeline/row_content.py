@@ -20,6 +20,7 @@ from sapwood.core.content import (
     ToolCall,
     Usage,
 )
+from sapwood.core.event_texts import notice
 from sapwood.core.events import (
     ContextSummarized,
     Event,
@@ -34,7 +35,7 @@ from sapwood.core.events import (
     TurnStarted,
 )
 from sapwood.core.ids import AgentId, EventRef
-from sapwood.core.timeline.row_labels import note_label, notice
+from sapwood.core.timeline.row_labels import note_label
 from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, TimelineRow
 from sapwood.core.token_count import Count
 from sapwood.core.turn import Result

@@ -1,4 +1,4 @@
-"""The labels of rows that all faces share: notices, notes, folds, dividers, tool arguments.
+"""The labels of rows that all faces share: notes, folds, dividers, tool arguments.
 
 They may contain text of users, models and tools, so each face escapes them for its medium.
 """
@@ -9,135 +9,10 @@ from typing import assert_never
 from msgspec import DecodeError
 from msgspec.json import decode
 
-from sapwood.core import events
 from sapwood.core.content import Note
-from sapwood.core.events import Event
 from sapwood.core.plural import counted
-from sapwood.core.timeline.event_summary import event_summary
 from sapwood.core.timeline.rows import Banner, Divider, Fold, WayBack
-from sapwood.core.token_count import Count, show, show_tokens
-
-
-def notice(event: Event) -> tuple[str, str]:
-    """A sign and a sentence for an event that has a row and is neither a message nor a mark."""
-    match event:
-        case events.AgentForked(child, mark):
-            return "↳", f"Forked. Child: {child}{f' from {mark}' if mark else ''}"
-        case events.AgentArchived(successor):
-            return "▪", f"Archived{f'; {successor} goes on' if successor else ''}"
-        case events.AgentUnarchived():
-            return "▪", "Running again"
-        case events.AgentRenamed(name):
-            return "▪", f"Renamed to {_one_line(name)}"
-        case events.AgentTagged():
-            return "▪", f"Tagged: {event_summary(event)}"
-        case events.AgentKilled(target):
-            return "✗", f"Killed with {target}"
-        case events.SettingsChanged():
-            return "·", event_summary(event)
-        case events.PinAdded():
-            return "⊙", f"Pinned {event_summary(event)}"
-        case events.PinRemoved():
-            return "⊙", f"Unpinned {event_summary(event)}"
-        case events.MailSent():
-            return "✉", f"To {event.to}: {_one_line(event.text)}"
-        case events.MailReceived():
-            return "✉", f"From {event.sender or 'outside'}: {_one_line(event.text)}"
-        case events.WordsErased(source):
-            return "·", f"{source} was erased, and its words in this conversation"
-        case events.CheckpointMissed(reason):
-            return "·", f"No checkpoint: {_one_line(reason)}"
-        case events.ResultsMasked(mask):
-            return "·", f"Tool results of more than {mask.over:,} characters are masked"
-        case events.ContextRewound(before=before) if before:
-            return "↶", f"Rewound to before turn {before}"
-        case events.ContextRewound(mark, _, _, note):
-            why = f": {_one_line(note)}" if note else ""
-            return "↶", f"Rewound to {mark or 'the newest mark'}{why}"
-        case events.ContextReverted(to, restored=done):
-            return "↶", f"Files and context as {to.words} · {done.written + done.removed:,} changed"
-        case events.ContextLoaded():
-            return "❝", f"Loaded turn {_one_line(event_summary(event))}"
-        case events.ContextUndone(_, command):
-            return "↶", f"Undone: {command}" if command else "Undone"
-        case events.ContextRedone(_, command):
-            return "↷", f"Redone: {command}" if command else "Redone"
-        case events.ReplyLost(_, _, tokens):
-            size = show(Count(tokens, exact=False))
-            return "↻", f"Asked again, may be billed twice ({size} tokens): its process had ended"
-        case events.SessionAssumed(session, loss=loss) if loss:
-            return "⚠", f"{session.program}: {_one_line(loss)}"
-        case events.SessionDiffered(text):
-            return "⚠", f"The program's request differed from the history here: {_one_line(text)}"
-        case events.CallReported():
-            return "⚠", _cost_of_call(event)
-        case events.QuestionAnswered(_, allowed):
-            return "?", "Allowed" if allowed else "Denied"
-        case (
-            events.AgentStarted()
-            | events.FileAdded()
-            | events.InstructionsRead()
-            | events.Focused()
-            | events.Unfocused()
-            | events.NoteDeclared()
-            | events.SessionJudged()
-            | events.TurnStarted()
-            | events.TurnLeased()
-            | events.ModelCalled()
-            | events.QuestionAsked()
-            | events.PromptQueued()
-            | events.PromptUnqueued()
-            | events.ReplyAdded()
-            | events.ReplyStreamed()
-            | events.ToolStarted()
-            | events.ToolFinished()
-            | events.TurnCompleted()
-            | events.TurnInterrupted()
-            | events.TurnFailed()
-            | events.TurnRecorded()
-            | events.MarkSet()
-            | events.ContextTrimmed()
-            | events.ContextSummarized()
-            | events.SummaryDropped()
-            | events.ClearDeferred()
-            | events.CheckpointMade()
-            | events.RevertStarted()
-            | events.MailRead()
-            | events.SessionAssumed()
-            | events.NativeRecorded()
-            | events.UnreadableEvent()
-        ):
-            return "·", f"{event.kind} {event_summary(event)}".rstrip()
-        case _:
-            assert_never(event)
-
-
-_REASONS = {
-    "prefix_binding_mismatch": "what stood before them has changed",
-    "model_binding_mismatch": "another model wrote them",
-    "organization_binding_mismatch": "another account made them",
-    "messages_changed": "the history has changed",
-    "input_changed": "the history has changed",
-    "system_changed": "the system prompt has changed",
-    "tools_changed": "the tools have changed",
-    "model_changed": "the model has changed",
-    "context_compacted": "the history was compacted",
-}
-"""What the reasons of providers mean, in the words of people. Others are shown as they are."""
-
-
-def _cost_of_call(event: events.CallReported) -> str:
-    """What a request cost besides its tokens: the price of the last context command, mostly."""
-    costs: list[str] = []
-    if event.dropped:
-        why = _REASONS.get(event.dropped_why, event.dropped_why)
-        costs.append(f"the provider left out {counted(event.dropped, 'earlier thought')}: {why}")
-    if event.missed:
-        why = _REASONS.get(event.missed_why, event.missed_why)
-        size = show_tokens(Count(event.missed, exact=False))
-        costs.append(f"{size} were not in the cache: {why}")
-    said = "; ".join(costs)
-    return f"After {event.command}, {said}" if event.command else said[:1].upper() + said[1:]
+from sapwood.core.token_count import Count, show_tokens
 
 
 def note_label(note: Note) -> str:

@@ -21,6 +21,7 @@ from sapwood.core.content import (
     ToolCall,
 )
 from sapwood.core.context import ROOT, Context, loaded_after_trim
+from sapwood.core.event_texts import event_texts
 from sapwood.core.events import Cause, ContextTrimmed, Recorded, TurnRecorded
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.state import UNDO_DEPTH, WINDOW_STEPS
@@ -185,57 +186,13 @@ class Timeline:
             case events.ContextRedone():
                 self._take_step(self._redo, self._undo, version)
                 self._jumped(recorded, event.context, "/redo")
-            case events.SessionAssumed():
-                if event.loss:
-                    self._append("event", agent, version, turn=-1)
             case events.WordsErased():
                 self.changed += 1  # rows that were drawn may have the words
                 self._append("event", agent, version, turn=-1)
-            case (
-                events.AgentForked()
-                | events.AgentArchived()
-                | events.AgentUnarchived()
-                | events.AgentRenamed()
-                | events.AgentTagged()
-                | events.AgentKilled()
-                | events.SettingsChanged()
-                | events.PinAdded()
-                | events.PinRemoved()
-                | events.MailSent()
-                | events.MailReceived()
-                | events.ResultsMasked()
-                | events.CheckpointMissed()
-                | events.SessionDiffered()
-                | events.CallReported()
-                | events.UnreadableEvent()
-            ):
-                self._append("event", agent, version, turn=-1)
-            case (
-                # These have no row: other rows, a sidebar or the log show them.
-                events.ModelCalled()
-                | events.TurnLeased()
-                | events.QuestionAsked()
-                | events.QuestionAnswered()
-                | events.PromptQueued()
-                | events.PromptUnqueued()
-                | events.ReplyStreamed()
-                | events.ToolStarted()
-                | events.SummaryDropped()
-                | events.ClearDeferred()
-                | events.CheckpointMade()
-                | events.RevertStarted()
-                | events.MailRead()
-                | events.NativeRecorded()
-                | events.FileAdded()
-                | events.InstructionsRead()
-                | events.Focused()
-                | events.Unfocused()
-                | events.NoteDeclared()
-                | events.SessionJudged()
-            ):
-                pass
             case _:
-                assert_never(event)
+                # Other rows, a sidebar or the log show the kinds that have no notice.
+                if event_texts(event).notice:
+                    self._append("event", agent, version, turn=-1)
 
     # Turns
 

@@ -18,10 +18,11 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from sapwood.core.event_texts import event_texts
 from sapwood.core.events import Event, Recorded
 from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.core.log_values import SearchHit
-from sapwood.core.search_text import index_terms, query_phrases, snippet_of, text_of
+from sapwood.core.search_text import index_terms, query_phrases, snippet_of
 from sapwood.store.postgres.connections import Fetch, ReaderPool
 from sapwood.store.postgres.event_table import COLUMNS, EventPlace, read_refs, recorded_of
 from sapwood.store.postgres.key_table import KeyTable
@@ -38,7 +39,7 @@ _ONE_PART_CHARACTERS = 16_000
 
 def parts_of(event: Event) -> list[str]:
     """The terms of an event as texts to index: none, one, or several for a very long event."""
-    text = index_terms(text_of(event))
+    text = index_terms(event_texts(event).search)
     if len(text) < _ONE_PART_CHARACTERS:
         return [text] if text else []
     terms = [term[:_MAX_TERM] for term in text.split()]
@@ -375,7 +376,7 @@ async def search_words(
             ref,
             events[ref].kind,
             events[ref].at,
-            snippet_of(text_of(events[ref].event), query),
+            snippet_of(event_texts(events[ref].event).search, query),
             score,
         )
         for ref, score in scores.items()

@@ -14,9 +14,10 @@ from contextlib import suppress
 from msgspec import Struct
 
 from sapwood.core.errors import KeyMissing
+from sapwood.core.event_texts import event_texts
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import LogError, SearchHit
-from sapwood.core.search_text import index_terms, query_phrases, snippet_of, text_of
+from sapwood.core.search_text import index_terms, query_phrases, snippet_of
 from sapwood.store.sqlite.connections import ReaderPool
 from sapwood.store.sqlite.cursor_places import count_page
 from sapwood.store.sqlite.event_table import (
@@ -149,7 +150,7 @@ def _hits(
         if row is None or row[0] != position:
             continue  # erased; its words go when the index was made again
         (recorded,) = recorded_of(connection, space, [row])
-        snippet = snippet_of(text_of(recorded.event), query)
+        snippet = snippet_of(event_texts(recorded.event).search, query)
         # A lower bm25 is a better match.
         hits.append(SearchHit(recorded.ref, recorded.kind, recorded.at, snippet, -rank))
     return hits
@@ -205,7 +206,7 @@ def rebuild_page(connection: sqlite3.Connection, space: Space) -> bool:
 def _terms_of_row(connection: sqlite3.Connection, row: Row) -> str:
     (recorded,) = recorded_of(connection, Space(row[1]), [row])
     # Line by line, because one call for a huge text would block every other thread.
-    terms = " ".join(map(index_terms, text_of(recorded.event).split("\n"))).strip()
+    terms = " ".join(map(index_terms, event_texts(recorded.event).search.split("\n"))).strip()
     cipher = cipher_of(connection, Space(row[1]))
     return terms if cipher is None else cipher.terms(terms)
 

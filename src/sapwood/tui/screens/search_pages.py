@@ -7,8 +7,8 @@ from textual.content import Content
 from textual.widgets import Input
 
 from sapwood.app.connection import Connection
+from sapwood.core.event_texts import event_texts
 from sapwood.core.ids import AgentId
-from sapwood.core.search_text import text_of
 from sapwood.display.quantities import ago, now
 from sapwood.display.text import cut, one_line, plain
 from sapwood.tui.composer import SentHistory
@@ -68,7 +68,7 @@ class SearchPage(PickerPage):
         head = Content.assemble(
             (name, "bold $accent"), (f"\n{found[0].ref} · {found[0].kind}", "$faint")
         )
-        return Content.assemble(head, "\n\n", plain(text_of(found[0].event))[:_PREVIEW])
+        return Content.assemble(head, "\n\n", plain(event_texts(found[0].event).search)[:_PREVIEW])
 
 
 class HistoryPage(PickerPage):
