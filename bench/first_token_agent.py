@@ -17,7 +17,7 @@ from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, 
 from sapwood.core.events import Recorded, ReplyAdded, TurnCompleted
 from sapwood.core.model_calls import Delta
 from sapwood.core.view import Message, ToolResult
-from sapwood.engine.dbos import DbosEngine
+from sapwood.engine.process_engine import ProcessEngine
 from sapwood.models import Models
 from sapwood.testing import NoTools
 
@@ -68,9 +68,9 @@ class RunningAgent:
 
 @asynccontextmanager
 async def running_agent(database: Path, models: Models, model: str) -> AsyncGenerator[RunningAgent]:
-    """A new agent in its own database, run by the durable engine."""
+    """A new agent in its own database, run by this process, as the screen and `run` do it."""
     connection = await connect(database)
-    running = AgentRunner(connection, DbosEngine(database), models, NoTools())
+    running = AgentRunner(connection, ProcessEngine(database), models, NoTools())
     await running.start()
     try:
         agent = await Sapwood(connection).start(model=model, system="Be brief.", cap=0)
