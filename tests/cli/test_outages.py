@@ -122,7 +122,9 @@ def space(server: Cluster, den: Den, sapwood: Sapwooder, monkeypatch: pytest.Mon
     return name
 
 
-@pytest.mark.parametrize("outage", [restarted, cut], ids=["restarted", "cut"])
+@pytest.mark.parametrize(
+    "outage", [restarted, pytest.param(cut, marks=pytest.mark.night)], ids=["restarted", "cut"]
+)
 def test_a_run_waits_for_the_database_and_says_so(
     server: Cluster, den: Den, space: str, outage: Outage
 ) -> None:
@@ -139,7 +141,9 @@ def test_a_run_waits_for_the_database_and_says_so(
     assert den.rejections == []
 
 
-@pytest.mark.parametrize("outage", [restarted, cut], ids=["restarted", "cut"])
+@pytest.mark.parametrize(
+    "outage", [restarted, pytest.param(cut, marks=pytest.mark.night)], ids=["restarted", "cut"]
+)
 def test_a_worker_waits_for_the_database_and_says_so(
     server: Cluster, den: Den, space: str, outage: Outage
 ) -> None:

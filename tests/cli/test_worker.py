@@ -21,7 +21,13 @@ from tests.engine.eventually import eventually
 pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
 
 
-@pytest.fixture(params=["sqlite", "postgres", pytest.param("temporal", marks=pytest.mark.night)])
+@pytest.fixture(
+    params=[
+        "sqlite",
+        pytest.param("postgres", marks=pytest.mark.night),
+        pytest.param("temporal", marks=pytest.mark.night),
+    ]
+)
 def address(request: pytest.FixtureRequest, home: Path) -> str:
     """A database of either kind; the last one with Temporal as its engine."""
     if request.param == "temporal":

@@ -31,6 +31,12 @@ from tests.docs.test_examples import PAGES, ROOT, Block, blocks_of, execute, rel
 EXAMPLES = ROOT / "docs" / "examples"
 LANGUAGES = ("console", "sh")
 TYPING = [page for page in PAGES if any(b.language in LANGUAGES for b in blocks_of(page))]
+READ_FIRST = ("README", "rewind-claude-code", "command-line", "claude-code-and-codex")
+"""Pages whose commands are run with every change; those of the others take a minute more."""
+_BY_LENGTH = [
+    page if page.stem in READ_FIRST else pytest.param(page, marks=pytest.mark.night)
+    for page in TYPING
+]
 _numbers = itertools.count(1)
 
 
@@ -131,7 +137,7 @@ def database(postgres_dsn: str) -> Generator[str]:
     asyncio.run(execute(postgres_dsn, f"DROP DATABASE {name} WITH (FORCE)"))
 
 
-@pytest.mark.parametrize("page", TYPING, ids=relative)
+@pytest.mark.parametrize("page", _BY_LENGTH, ids=relative)
 def test_the_commands_of_a_page_print_what_it_says(
     page: Path, shell: Shell, request: pytest.FixtureRequest
 ) -> None:

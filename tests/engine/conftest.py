@@ -30,6 +30,14 @@ _numbers = itertools.count(1)
 _DBOS = [pytest.param("sqlite", marks=pytest.mark.night), "postgres"]
 _DURABLE = [*_DBOS, "process-sqlite", pytest.param("process-postgres", marks=pytest.mark.night)]
 _TEMPORAL = pytest.param("temporal", marks=pytest.mark.night)
+# Several processes of one engine, some of them killed: each test takes seconds.
+_SHARED = [
+    "process-sqlite",
+    *(
+        pytest.param(kind, marks=pytest.mark.night)
+        for kind in ("sqlite", "postgres", "process-postgres", "temporal")
+    ),
+]
 
 OpenEngine = Callable[..., Engine]
 StartWorker = Callable[..., AnotherWorker]
@@ -77,7 +85,7 @@ def by_rows(request: pytest.FixtureRequest, tmp_path: Path) -> DurableBackend:
     return _durable(request.param, request, tmp_path)
 
 
-@pytest.fixture(params=[*_DURABLE, _TEMPORAL])
+@pytest.fixture(params=_SHARED)
 def shared(request: pytest.FixtureRequest, tmp_path: Path) -> SharedBackend:
     """Each kind of engine that outlives its process."""
     if request.param == "temporal":

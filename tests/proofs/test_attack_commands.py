@@ -23,7 +23,13 @@ CPU_SECONDS = 0.002
 LONG = 100_000
 
 
-@pytest.mark.parametrize("rule_set", RULE_SETS)
+@pytest.mark.parametrize(
+    "rule_set",
+    [
+        name if name == TYPICAL else pytest.param(name, marks=pytest.mark.night)
+        for name in RULE_SETS
+    ],
+)
 def test_no_typical_rules_allow_a_hostile_line(rule_set: str) -> None:
     assert allowed_hostile(rule_set) == []
 

@@ -78,7 +78,7 @@ async def many_turns() -> None:
         await asyncio.sleep(0)
 
 
-@pytest.fixture(params=["full screen", "inline"])
+@pytest.fixture(params=["full screen", pytest.param("inline", marks=pytest.mark.night)])
 async def screen(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncGenerator[Screen]:
