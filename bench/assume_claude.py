@@ -11,7 +11,7 @@ from bench.transcripts import write_claude
 from proofs.providers_e2e.claude_world import ClaudeWorld, claude_world, history
 from sapwood.core.ids import Passage
 from sapwood.core.program_session import NativeRows, ProgramSession
-from sapwood.providers.claude_code.program import project_folder
+from sapwood.programs.claude_code.installed_program import project_folder
 
 LIVE_MS = 2_000.0
 AT_REST_CPU_MS = 150.0

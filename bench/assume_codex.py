@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from bench.assume_figures import Figure
 from proofs.providers_e2e.codex_world import CodexWorld, codex_world, history
 from sapwood.core.program_session import NativeRows, ProgramSession
-from sapwood.providers.codex import CodexProvider
-from sapwood.runtime.agent_provider import ProviderOptions
+from sapwood.programs.agent_provider import ProviderOptions
+from sapwood.programs.codex.provider import CodexProvider
 
 LIVE_MS = 100.0
 AT_REST_CPU_MS = 150.0

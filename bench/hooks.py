@@ -21,8 +21,8 @@ from bench.kept_figures import figure
 from bench.machine_speed import cpu_ms, python_start_ms, slowness_by
 from sapwood.hooks.prepared_context import prepare
 from sapwood.hooks.watched_session import WatchedSession
-from sapwood.install.plugin_files import own_command
 from sapwood.journal import read_entries
+from sapwood.programs.installation.plugin_files import own_command
 from sapwood.testing.claude_transcript import ClaudeTranscript
 
 LIMIT_MS, LENGTH_LIMIT = 150.0, 1.5

@@ -21,11 +21,11 @@ from bench import QUICK_CPU_SLACK
 from bench.transcripts import write_claude, write_codex
 from sapwood.app.connection import connect
 from sapwood.imports.importer import Importer
+from sapwood.programs.claude_code.reader import ClaudeReader
+from sapwood.programs.codex.reader import CodexReader
+from sapwood.programs.transcripts.row_file import RowFile
+from sapwood.programs.transcripts.transcript_events import Mask, TranscriptReader, unmasked
 from sapwood.redaction import mask_secrets
-from sapwood.sources.claude.reader import ClaudeReader
-from sapwood.sources.codex.reader import CodexReader
-from sapwood.sources.row_file import RowFile
-from sapwood.sources.transcript_events import Mask, TranscriptReader, unmasked
 
 LIMIT = 16.0
 """Was 40 while only results were masked, in a tenth of the forms. Now every text of a turn is

@@ -9,8 +9,8 @@ from proofs.agents_e2e.home import Home
 from proofs.agents_e2e.model import Seen
 from sapwood.core.content import File, Text, Thinking, ToolCall
 from sapwood.core.view.request import MessagePart, SignedSummary, ToolResult
-from sapwood.sources.claude.sent_requests import rebuild_request, sent_requests
-from sapwood.sources.source_programs import imported_agent_id
+from sapwood.programs.claude_code.sent_requests import rebuild_request, sent_requests
+from sapwood.programs.transcripts.imported_ids import imported_agent_id
 
 
 def check_replay(home: Home, seen: Seen, checks: Checks) -> None:

@@ -23,15 +23,15 @@ from proofs.agents_e2e.namespace import enter_namespace, reaches_outside
 from proofs.providers_e2e.claude_world import ClaudeWorld, claude_world, history
 from sapwood.core.model_calls import Delta, Failure
 from sapwood.core.program_session import ProgramSession
-from sapwood.providers.claude_code import program
-from sapwood.providers.claude_code.row_forms import RowContext, boundary_row
-from sapwood.providers.claude_code.transcript import read_transcript
-from sapwood.runtime.agent_provider import (
+from sapwood.programs.agent_provider import (
     ProviderQuestion,
     ProviderReply,
     ProviderResult,
     SessionBusy,
 )
+from sapwood.programs.claude_code import installed_program
+from sapwood.programs.claude_code.row_forms import RowContext, boundary_row
+from sapwood.programs.claude_code.transcript import read_transcript
 
 LIMIT = 300.0
 """The time limit of all of them, in seconds."""
@@ -371,12 +371,12 @@ async def unknown_version(world: ClaudeWorld, checks: Checks) -> None:
     """A version that was not tried: the session is left alone, and a new one gets the history."""
     session, rows = await world.turns(2)
     await world.provider.close()
-    before, tried = world.content(session), program.TRIED
-    program.TRIED = frozenset[str]()
+    before, tried = world.content(session), installed_program.TRIED
+    installed_program.TRIED = frozenset[str]()
     try:
         assumed = await world.provider.assume(session, history(rows[1]), world.options())
     finally:
-        program.TRIED = tried
+        installed_program.TRIED = tried
     checks.expect("a new session is written", assumed.by == "new_session", assumed.by)
     checks.expect("and that is said", "was not tried" in assumed.loss, assumed.loss)
     checks.expect("the old one stays as it is", world.content(session) == before)

@@ -16,8 +16,7 @@ from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import PermissionMode
 from sapwood.core.turn import Turn
 from sapwood.core.view.request import Message
-from sapwood.providers.claude_code import ClaudeCodeProvider
-from sapwood.runtime.agent_provider import (
+from sapwood.programs.agent_provider import (
     History,
     HistoryTurn,
     ProviderAnswer,
@@ -26,6 +25,7 @@ from sapwood.runtime.agent_provider import (
     ProviderQuestion,
     TurnEnd,
 )
+from sapwood.programs.claude_code.provider import ClaudeCodeProvider
 from scripted_model import ScriptedModel
 
 _WORDS = re.compile(r"TURN\d+|SUMMARY|PROBE\d*|NEUTRAL\d*|No response requested")

@@ -20,16 +20,16 @@ from proofs.agents_e2e.namespace import enter_namespace, reaches_outside
 from proofs.providers_e2e.codex_world import CodexWorld, codex_world, history
 from sapwood.core.model_calls import Delta, Failure
 from sapwood.core.program_session import ProgramSession
-from sapwood.providers.codex import installed_program
-from sapwood.providers.codex.app_server import AppServer, RequestRefused
-from sapwood.providers.codex.rollout_files import current_file
-from sapwood.providers.codex.thread_history import RolloutReader
-from sapwood.runtime.agent_provider import (
+from sapwood.programs.agent_provider import (
     ProviderQuestion,
     ProviderReply,
     ProviderResult,
     SessionBusy,
 )
+from sapwood.programs.codex import installed_program
+from sapwood.programs.codex.app_server import AppServer, RequestRefused
+from sapwood.programs.codex.rollout_files import current_file
+from sapwood.programs.codex.thread_history import RolloutReader
 
 _ANYWHERE = ("--skip-git-repo-check", "--disable", "plugins")
 LIMIT = 240.0

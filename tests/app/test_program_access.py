@@ -9,7 +9,7 @@ from sapwood.core.content import Usage
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import PermissionMode, Settings, Workspace
 from sapwood.core.state import State
-from sapwood.runtime.agent_provider import ProviderQuestion, ToolPermit
+from sapwood.programs.agent_provider import ProviderQuestion, ToolPermit
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.permissions.permission_gate import (
     AllowOnce,
@@ -46,19 +46,21 @@ async def permit(
     *rules: str,
     person: Person | None = None,
     mode: PermissionMode = "ask",
+    program: str = "claude-code",
 ) -> ToolPermit:
     """What is decided about a question."""
     gate = PermissionGate(parse_rules(rules), person.ask if person else None)
-    settings = Settings("claude-code", permission_mode=mode)
+    settings = Settings(program, permission_mode=mode)
     state = State(AgentId("a"), settings=settings, workspace=Workspace(str(folder)))
     return await Programs(gate, PathGuards()).permit(state, question)
 
 
 async def test_a_rule_for_our_shell_decides_about_the_shells_of_programs(tmp_path: Path) -> None:
-    for tool in ("Bash", "exec_command"):
+    for program, tool in (("claude-code", "Bash"), ("codex", "exec_command")):
         question = asks(tool, "git status", str(tmp_path))
-        assert (await permit(tmp_path, question, "allow shell(git *)")).allowed
-        denied = await permit(tmp_path, question, "deny shell(git *)")
+        allowed = await permit(tmp_path, question, "allow shell(git *)", program=program)
+        assert allowed.allowed
+        denied = await permit(tmp_path, question, "deny shell(git *)", program=program)
         assert not denied.allowed
         assert "deny shell(git *)" in denied.reason
 

@@ -15,17 +15,18 @@ from sapwood.core.command_table import TABLE
 
 SOURCE = Path(__file__).parents[2] / "src" / "sapwood"
 FACES = ("acp_server", "api", "cli", "integrations", "mcp_server", "server", "tui")
-USE_CASES = frozenset(
-    {"conversation", "context_actions", "doctor", "imports", "install", "lifecycle"}
-)
+USE_CASES = frozenset({"conversation", "context_actions", "doctor", "imports", "lifecycle"})
 MAY_USE = frozenset({*FACES, *USE_CASES, "app", "config", "display", "hooks", "journal"})
 """Packages whose functions a face may call: faces, use cases, wiring, configuration, rendering."""
 
 NOT_FOR_FACES = ("sapwood.core.decide", "sapwood.core.evolve", "sapwood.conversation.handlers")
 """Modules of which a face may not even import a value."""
 
-MADE_FOR_FACES = ("sapwood.core.timeline", "sapwood.runtime.conversion")
-"""Pure modules for all faces: the rows of a conversation, and the conversion of arguments."""
+MADE_FOR_FACES = (
+    "sapwood.core.timeline",  # pure: the rows of a conversation
+    "sapwood.runtime.conversion",  # pure: the conversion of arguments
+    "sapwood.programs.installation",  # a use case: `sapwood install`
+)
 
 # Functions that turn values into words or into other values. They read no state.
 PURE_FUNCTIONS = {
@@ -51,7 +52,16 @@ PURE_FUNCTIONS = {
         "user_content",
     },
     "sapwood.redaction": {"mask_secrets"},  # a text without its secrets
-    "sapwood.sources.source_programs": {"resume_command_for"},  # what to type to go on
+    # facts about agent programs, and what to type to resume a session
+    "sapwood.programs.registry": {
+        "program",
+        "program_executor",
+        "program_of_transcript",
+        "program_title",
+        "programs_with",
+        "resume_command_for",
+        "runs_turns",
+    },
     "sapwood.core.view.frames": {"how_it_ended", "how_it_was_cut"},  # the end of a reply, in words
 }
 
@@ -109,7 +119,7 @@ def test_a_face_imports_use_cases_display_and_values() -> None:
 
 
 # A hook answers within milliseconds and before there is a database. It reads the transcript itself.
-READ_BY_HOOKS = ("sapwood.analysis", "sapwood.sources", "sapwood.tokens")
+READ_BY_HOOKS = ("sapwood.analysis", "sapwood.programs.transcripts", "sapwood.tokens")
 """Packages that only read: what a transcript says, what it means, and how many tokens it has."""
 
 ALSO_FOR_HOOKS = {

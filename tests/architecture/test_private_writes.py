@@ -12,8 +12,8 @@ ELSEWHERE = {
     "tui/terminal.py": "writes a temporary file for the editor of the person",
     "store/sqlite/connections.py": "creates the database, private, before SQLite opens it",
     "hooks/background_work.py": "opens locks, which stay empty",
-    "providers/session_copy.py": "makes private copies of transcripts, owner only",
-    "providers/codex/thread_at_rest.py": "opens the locks of Codex, which stay empty",
+    "programs/session_copy.py": "makes private copies of transcripts, owner only",
+    "programs/codex/thread_at_rest.py": "opens the locks of Codex, which stay empty",
     "cli/entry.py": "opens the null device",
 }
 """Other files that write, and why; the folder `workspace` writes the files of the user."""

@@ -11,7 +11,7 @@ import pytest
 from sapwood.cli import console
 from sapwood.cli.console import Progress
 from tests.cli.calling import Sapwooder
-from tests.sources.writing import ClaudeFile, CodexFile
+from tests.programs.transcripts.writing import ClaudeFile, CodexFile
 
 SESSION = "4cfa198d-2bff-4ecc-8825-6583da7ea71a"
 

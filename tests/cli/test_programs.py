@@ -18,7 +18,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, FakeProgram]:
         return fakes[program]
 
     for module in (
-        "sapwood.providers.program_list",
+        "sapwood.programs.installed_programs",
         "sapwood.app.program_access",
         "sapwood.context_actions.session_continuation",
     ):

@@ -13,7 +13,7 @@ from sapwood.hooks import session_watcher
 from sapwood.hooks.background_work import main
 from sapwood.hooks.watched_session import WatchedSession
 from tests.cli.calling import Sapwooder
-from tests.sources.writing import ClaudeFile, CodexFile
+from tests.programs.transcripts.writing import ClaudeFile, CodexFile
 
 SESSION = "4cfa198d-2bff-4ecc-8825-6583da7ea71a"
 THREAD = "01a1e0eb-8813-7583-9b11-411efef3d821"

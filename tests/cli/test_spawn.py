@@ -8,7 +8,7 @@ from pathlib import Path
 from sapwood.cli.exit_codes import Exit
 from scripted_model import ScriptedModel
 from tests.cli.calling import Sapwooder
-from tests.sources.writing import ClaudeFile
+from tests.programs.transcripts.writing import ClaudeFile
 
 SESSION = "4cfa198d-2bff-4ecc-8825-6583da7ea71a"
 

@@ -10,7 +10,7 @@ import pytest
 from sapwood.api import Sapwood
 from tests.cli.calling import Database, Sapwooder
 from tests.cli.hostile_text import Terminal, attacks_in, hostile, hostile_conversation
-from tests.sources.writing import ClaudeFile
+from tests.programs.transcripts.writing import ClaudeFile
 
 RUN = """
 import json, sys

@@ -14,7 +14,7 @@ from sapwood.conversation.service import ConversationService
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.imports.importer import Importer
-from tests.sources.test_claude_sent_requests import ROWS, request, text, user
+from tests.programs.claude_code.test_sent_requests import ROWS, request, text, user
 
 
 def change(transcript: Path) -> None:

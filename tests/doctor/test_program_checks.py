@@ -8,11 +8,11 @@ import pytest
 
 from sapwood.context_actions.hook_memory import HookMemory
 from sapwood.doctor import program_checks as checking
-from sapwood.doctor.json_rpc import NoAnswer, call_program
 from sapwood.doctor.program_checks import check_programs
-from sapwood.install.agent_program import program_named
-from sapwood.install.installer import apply_install, plan_install
 from sapwood.journal import add_to_journal
+from sapwood.programs import registry
+from sapwood.programs.installation.installer import apply_install, plan_install
+from sapwood.programs.json_rpc import NoAnswer, call_program
 
 SERVER = """\
 import json, sys
@@ -50,7 +50,7 @@ def connected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / ".local/share"))
-    agent = program_named("codex")
+    agent = registry.program("codex")
     apply_install(agent, plan_install(agent))
     tools = {"tools/list": {"result": {"tools": [{"name": "context"}]}}}
     place = program(tmp_path / "server", tools, "sapwood")

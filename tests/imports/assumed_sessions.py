@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.sources.writing import ClaudeFile, CodexFile
+from tests.programs.transcripts.writing import ClaudeFile, CodexFile
 
 
 class ProgramFile:

@@ -15,11 +15,11 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.refusals import Imported, Refusal
 from sapwood.imports.importer import Importer
+from sapwood.programs.transcripts import NotATranscript, read_session
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
 from sapwood.runtime.open_agent import open_agent
-from sapwood.sources import NotATranscript, read_session
 from sapwood.testing.claude_transcript import ClaudeTranscript
-from tests.sources.writing import ClaudeFile, CodexFile, GeminiFile
+from tests.programs.transcripts.writing import ClaudeFile, CodexFile, GeminiFile
 
 FIXTURES = sorted((Path(__file__).parents[1] / "sources" / "fixtures").glob("*.jsonl"))
 NEVER = float("inf")

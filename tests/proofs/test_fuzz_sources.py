@@ -9,7 +9,7 @@ import pytest
 from proofs import fuzz_sources
 from proofs.fuzz.bases import BASES, Line
 from proofs.fuzz.damage import DAMAGES
-from sapwood.sources.conversation_builder import ConversationBuilder
+from sapwood.programs.transcripts.conversation_builder import ConversationBuilder
 
 ROOT = Path(__file__).parents[2]
 

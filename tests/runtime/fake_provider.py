@@ -11,7 +11,7 @@ from sapwood.core.ids import Passage
 from sapwood.core.model_calls import Delta, Failure
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.state import State
-from sapwood.runtime.agent_provider import (
+from sapwood.programs.agent_provider import (
     Assumed,
     AssumedBy,
     History,

@@ -26,7 +26,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.core.settings import SettingsChange
 from sapwood.engine.local_engine import LocalEngine
-from sapwood.runtime.agent_provider import ToolPermit
+from sapwood.programs.agent_provider import ToolPermit
 from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.program_sessions import session_agent
 from sapwood.runtime.provider_history import needs_assume

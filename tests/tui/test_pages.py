@@ -7,10 +7,12 @@ import pytest
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
 from sapwood.imports.importer import Importer
-from tests.sources.writing import ClaudeFile
+from tests.programs.transcripts.writing import ClaudeFile
 from tests.tui.stage import Stage, on_stage, until
 
-FIXTURES = sorted((Path(__file__).parents[1] / "sources" / "fixtures").glob("*.jsonl"))
+FIXTURES = sorted(
+    (Path(__file__).parents[1] / "programs" / "transcripts" / "fixtures").glob("*.jsonl")
+)
 
 
 async def on_page(stage: Stage, line: str, words: str) -> None:

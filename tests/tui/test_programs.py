@@ -18,7 +18,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, FakeProgram]:
     def make(program: str, *_: object, **__: object) -> FakeProgram:
         return fakes[program]
 
-    for module in ("sapwood.providers.program_list", "sapwood.app.program_access"):
+    for module in ("sapwood.programs.installed_programs", "sapwood.app.program_access"):
         monkeypatch.setattr(f"{module}.make_provider", make)
     return fakes
 

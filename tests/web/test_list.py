@@ -2,22 +2,24 @@
 
 from playwright.sync_api import expect
 
-from sapwood.sources import program_homes
-from tests.sources.writing import ClaudeFile, CodexFile, GeminiFile
+from sapwood.programs.transcripts import program_homes
+from tests.programs.transcripts.writing import ClaudeFile, CodexFile, GeminiFile
 from tests.web.stage import Stage
 
 
 def write_sessions(stage: Stage) -> None:
     """A session of each program, in the home of the server."""
-    homes = program_homes({}, stage.server.home)
-    claude = ClaudeFile(homes.claude / "projects" / "-srv-wood")
+    homes = program_homes({"HOME": str(stage.server.home)})
+    claude = ClaudeFile(homes["claude-code"] / "projects" / "-srv-wood")
     claude.user("Where do swifts sleep?")
     claude.says("In the air.")
-    codex = CodexFile(homes.codex / "sessions/2026/11/14", "01a1dc49-cb32-7ff3-be8a-10d31f7fe650")
+    codex = CodexFile(
+        homes["codex"] / "sessions/2026/11/14", "01a1dc49-cb32-7ff3-be8a-10d31f7fe650"
+    )
     codex.user("Where do owls nest?")
     codex.says("In hollow trees.")
     codex.event("task_complete")
-    gemini = GeminiFile(homes.gemini / "tmp" / "5e55" / "chats")
+    gemini = GeminiFile(homes["gemini"] / "tmp" / "5e55" / "chats")
     gemini.message("m1", "user", "Where do storks winter?")
     gemini.message("g1", "gemini", "In Africa.")
 

@@ -16,12 +16,12 @@ from sapwood.conversation.program_session import assume_session
 from sapwood.conversation.service import ConversationService
 from sapwood.core.commands import CommandMeta, InterruptTurn
 from sapwood.core.events import Recorded
-from sapwood.core.executor import program_executor
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta, Failure, ToolSpec
 from sapwood.core.refusals import Refusal
 from sapwood.core.turn_params import TurnParams
-from sapwood.runtime.agent_provider import AgentProvider, ProgramAccess, SessionBusy
+from sapwood.programs.agent_provider import AgentProvider, ProgramAccess, SessionBusy
+from sapwood.programs.registry import program_executor
 from sapwood.runtime.checkpoints import Checkpoints
 from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.compaction import Compactor

@@ -130,7 +130,7 @@ class LazySessionChanges:
         """What changes the sessions."""
         if self._changes is None:
             from sapwood.conversation.session_changes import SessionChanges
-            from sapwood.providers.program_list import make_provider
+            from sapwood.programs.installed_programs import make_provider
 
             self._changes = SessionChanges(self._connection, make_provider, later=self._later)
         return self._changes

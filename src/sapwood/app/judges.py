@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from sapwood.config.config_file import Config
 from sapwood.context_actions.session_judge import JudgeReply
 from sapwood.core.content import Text, Usage
-from sapwood.core.executor import program_executor
 from sapwood.core.model_calls import Answer, Failure
 from sapwood.core.view.request import Block, Message, Request
+from sapwood.programs.registry import program_executor
 
 _SYSTEM = "You judge records of an agent's work. You answer with one JSON object and use no tool."
 _MOST_OUTPUT = 4_000
@@ -26,7 +26,7 @@ async def ask_judge(
     judge = config.tending.judge
     executor = program_executor(judge)
     if executor is not None:
-        from sapwood.providers.single_answer import single_answer
+        from sapwood.programs.single_answer import single_answer
 
         dollars = config.tending.judge_cost
         answer = await single_answer(

@@ -5,6 +5,7 @@ tools, and a person is asked in the same way.
 """
 
 import asyncio
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,8 +14,11 @@ from sapwood.conversation.configured_models import NO_PROGRAMS
 from sapwood.core.content import Usage
 from sapwood.core.model_calls import Failure
 from sapwood.core.state import State
-from sapwood.providers.program_list import make_provider
-from sapwood.runtime.agent_provider import AgentProvider, ProviderQuestion, ToolPermit
+from sapwood.programs import registry
+from sapwood.programs.agent_provider import AgentProvider, ProviderQuestion, ToolPermit
+from sapwood.programs.installed_programs import make_provider
+from sapwood.programs.program import ToolKind
+from sapwood.programs.registry import program_executor
 
 if TYPE_CHECKING:
     from sapwood.workspace.permissions.guarded_paths import PathGuards
@@ -22,15 +26,7 @@ if TYPE_CHECKING:
     from sapwood.workspace.permissions.permission_gate import PermissionGate
 
 
-_SHELLS = frozenset({"Bash", "exec_command", "shell"})
-_WRITERS = {
-    "Write": "write_file",
-    "Edit": "edit_file",
-    "MultiEdit": "edit_file",
-    "NotebookEdit": "edit_file",
-}
-_READERS = {"Read": "read_file", "NotebookRead": "read_file", "LS": "list_files"}
-_SEARCHES = {"Glob": "list_files", "Grep": "search_files"}
+_NO_TOOLS: Mapping[str, ToolKind] = {}
 _PATHS = ("file_path", "notebook_path", "path")
 
 
@@ -61,7 +57,9 @@ class Programs:
 
         try:
             root = await asyncio.to_thread(root_of, state.workspace)
-            action = await asyncio.to_thread(self._action, question, root)
+            executor = program_executor(state.settings.model)
+            tools = registry.program(executor.program).tools if executor else _NO_TOOLS
+            action = await asyncio.to_thread(self._action, question, root, tools)
             preview = question.preview or question.subject
             mode = state.settings.permission_mode
             await self._gate.require(action, state.agent, root, preview, mode)
@@ -83,27 +81,31 @@ class Programs:
         providers, self._providers = list(self._providers.values()), {}
         await asyncio.gather(*(provider.close() for provider in providers), return_exceptions=True)
 
-    def _action(self, question: ProviderQuestion, root: str) -> "ToolAction":
+    def _action(
+        self, question: ProviderQuestion, root: str, tools: Mapping[str, ToolKind]
+    ) -> "ToolAction":
         """What the call does, in the terms of our rules. Raises `ToolError` for hidden text."""
         from sapwood.workspace.control_characters import require_visible
         from sapwood.workspace.permissions.permission_decision import OtherAction, ShellAction
         from sapwood.workspace.places import locate
 
-        tool = question.tool
-        if tool in _SHELLS:
-            require_visible(question.subject, "command", lines=True)
-            folder = locate(root, question.folder or ".")
-            astray = self._guards.words_astray(folder, question.subject)
-            return ShellAction("shell", question.subject, folder.shown, astray)
+        kind = tools.get(question.tool, "changes_nothing")
         path = _path_of(question)
-        if tool in _WRITERS and path:
-            return self._file_action(_WRITERS[tool], root, path, reads=False)
-        if tool in _READERS and path:
-            return self._file_action(_READERS[tool], root, path, reads=True)
-        if tool in _SEARCHES:
-            return self._file_action(_SEARCHES[tool], root, path or ".", reads=True)
-        require_visible(question.preview, "call", lines=True)
-        return OtherAction(tool)
+        match kind:
+            case "shell":
+                require_visible(question.subject, "command", lines=True)
+                folder = locate(root, question.folder or ".")
+                astray = self._guards.words_astray(folder, question.subject)
+                return ShellAction("shell", question.subject, folder.shown, astray)
+            case "write_file" | "edit_file" if path:
+                return self._file_action(kind, root, path, reads=False)
+            case "read_file" if path:
+                return self._file_action(kind, root, path, reads=True)
+            case "list_files" | "search_files":
+                return self._file_action(kind, root, path or ".", reads=True)
+            case _:
+                require_visible(question.preview, "call", lines=True)
+                return OtherAction(question.tool)
 
     def _file_action(self, tool: str, root: str, path: str, *, reads: bool) -> "ToolAction":
         from sapwood.workspace.permissions.permission_decision import FileAction

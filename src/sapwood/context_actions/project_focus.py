@@ -35,8 +35,8 @@ from sapwood.core.ids import AgentId, Origin
 from sapwood.core.refusals import AgentExists, Refusal
 from sapwood.core.state import State
 from sapwood.journal import add_to_journal
+from sapwood.programs.transcripts.imported_ids import imported_agent_id
 from sapwood.runtime.clock_and_ids import command_meta
-from sapwood.sources.source_programs import imported_agent_id
 
 PROJECT = "project"
 """The source of the agents that stand for projects. They hold declarations and no conversation."""

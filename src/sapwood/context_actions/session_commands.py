@@ -15,15 +15,15 @@ from sapwood.conversation.session_changes import ImportSpace, SessionChanges
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import Configure, Fork
 from sapwood.core.errors import RefusedError, SapwoodError
-from sapwood.core.executor import PROGRAMS
 from sapwood.core.ids import AgentId, title_of
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Imported, Refusal
 from sapwood.core.settings import SettingsChange
 from sapwood.core.state import State
-from sapwood.runtime.agent_provider import SessionBusy
+from sapwood.programs.agent_provider import SessionBusy
+from sapwood.programs.registry import program_title, programs_with, resume_command_for, runs_turns
+from sapwood.programs.transcripts import FoundSession
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
-from sapwood.sources import FoundSession, resume_command_for
 
 
 class SessionResult(Struct, frozen=True, omit_defaults=True):
@@ -81,11 +81,12 @@ class SessionCommands:
         state = (await self._space.dispatcher.open(agent)).state
         if state.session is None:
             name = target.id if isinstance(target, FoundSession) else session or agent
+            titles = " or ".join(each.title for each in programs_with("provider"))
             raise NoSession(
-                f"'{name}' is no session of Claude Code or Codex. For an agent of Sapwood, type: "
+                f"'{name}' is no session of {titles}. For an agent of Sapwood, type: "
                 f"sapwood do {agent} /{command}"
             )
-        if state.session.session.program not in PROGRAMS:
+        if not runs_turns(state.session.session.program):
             raise RefusedError(Imported(agent, state.session.session.program))
         return agent, state
 
@@ -107,7 +108,7 @@ class SessionCommands:
             how = await self._changes.fork_session(child, program)
         except (SessionBusy, Failure) as error:
             raise SapwoodError(
-                f"Forked into the agent {child}, but {PROGRAMS[program].title} has no session of "
+                f"Forked into the agent {child}, but {program_title(program)} has no session of "
                 f"it yet: {error}"
             ) from error
         opened = await self._space.dispatcher.open(child)

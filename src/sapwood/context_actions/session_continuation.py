@@ -15,13 +15,12 @@ from sapwood.conversation.configured_models import switch_model
 from sapwood.conversation.program_session import assume_session
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import SessionAssumed
-from sapwood.core.executor import program_executor
 from sapwood.core.ids import AgentId
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.refusals import Refusal
-from sapwood.providers.program_list import make_provider
-from sapwood.runtime.agent_provider import AgentProvider
-from sapwood.sources.source_programs import resume_command_for
+from sapwood.programs.agent_provider import AgentProvider
+from sapwood.programs.installed_programs import make_provider
+from sapwood.programs.registry import program_executor, resume_command_for
 
 
 class Continuation(Struct, frozen=True):

@@ -22,10 +22,16 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.refusals import Refusal
 from sapwood.models import window_of
+from sapwood.programs.registry import PROGRAM_NAMES, program, programs_with
+from sapwood.programs.transcripts import (
+    FoundSession,
+    NotATranscript,
+    discover,
+    newest_session,
+    read_session,
+)
 from sapwood.runtime.open_agent import find_agent
-from sapwood.sources import FoundSession, NotATranscript, discover, newest_session, read_session
 
-_SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 _DATABASE_SECONDS = 5.0
 _MOST_AGENTS = 1_000
 
@@ -48,7 +54,8 @@ def running_session(environ: Mapping[str, str]) -> str:
 
     Read it for each request: the program may have started another session since.
     """
-    return next((environ[name] for name in _SESSION_VARIABLES if environ.get(name)), "")
+    variables = (program(name).session_variable for name in PROGRAM_NAMES)
+    return next((environ[name] for name in variables if environ.get(name)), "")
 
 
 class SessionFinder:
@@ -159,8 +166,9 @@ class SessionFinder:
                 return newest.agent
             if transcript is not None:
                 return transcript
+        titles = ", ".join(each.title for each in programs_with("sessions"))
         raise NoSession(
-            f"There is no session of Claude Code, Codex, Gemini CLI or Sapwood in {self.folder}. "
+            f"There is no session of {titles} or Sapwood in {self.folder}. "
             "Name one by --session ID, or give --transcript FILE."
         )
 

@@ -17,8 +17,8 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.settings import SettingsChange, Workspace
 from sapwood.imports.importer import Importer, OpenLog
 from sapwood.journal import add_to_journal
+from sapwood.programs.transcripts import FoundSession
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
-from sapwood.sources import FoundSession
 
 
 class ImportSpace(OpenSpace, OpenLog, Protocol):

@@ -32,8 +32,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import DeclaredNote, Judgement
 from sapwood.imports.importer import Importer
+from sapwood.programs.transcripts.imported_ids import imported_agent_id
 from sapwood.runtime.clock_and_ids import command_meta
-from sapwood.sources.source_programs import imported_agent_id
 
 
 class Statements(Struct, frozen=True):

@@ -5,8 +5,9 @@ from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import AmbiguousAgent, Refusal, UnknownAgent, nearest
 from sapwood.core.state import State
+from sapwood.programs.registry import programs_with
+from sapwood.programs.transcripts.imported_ids import imported_agent_id
 from sapwood.runtime.open_agent import PARENT, find_agent
-from sapwood.sources.source_programs import SOURCES, imported_agent_id
 
 _NAMES = 500
 
@@ -54,8 +55,8 @@ async def _family(space: OpenSpace, agent: AgentId) -> list[AgentId]:
 
 async def imported_agent(space: OpenSpace, session: str) -> AgentId | None:
     """The agent that a session of another program was imported as; None if there is none."""
-    for source in SOURCES:
-        agent = imported_agent_id(source, session)
+    for program in programs_with("sessions"):
+        agent = imported_agent_id(program.name, session)
         if await space.log.facts(space.space, agent):
             return agent
     return None

@@ -7,7 +7,6 @@ from msgspec import Struct
 from sapwood.config.config_file import Config
 from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.model_choice import fit_model
-from sapwood.core.executor import PROGRAMS, program_executor
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import ModelTooSmall
@@ -16,6 +15,7 @@ from sapwood.core.settings import Settings, SettingsChange
 from sapwood.models import window_of
 from sapwood.models.catalogue import find_model, model_names
 from sapwood.models.model_routes import PROVIDERS, resolve
+from sapwood.programs.registry import program_executor, programs_with
 
 NO_PROGRAMS = (
     "Agent programs run only for the person at the machine, not in this space. Choose a model: "
@@ -24,7 +24,7 @@ NO_PROGRAMS = (
 """Why a program cannot be the model of a conversation in a space with a folder of its own."""
 
 KNOWN_MODELS = (
-    *PROGRAMS,
+    *(each.name for each in programs_with("provider")),
     "claude-sonnet-5-5",
     "claude-opus-5-5",
     "gpt-5",
@@ -79,7 +79,7 @@ def require_model(model: str, config: Config, keys: Mapping[str, str]) -> None:
             "or give --model.",
         )
     if (executor := program_executor(model)) is not None:
-        from sapwood.providers.program_list import require_program
+        from sapwood.programs.installed_programs import require_program
 
         require_program(executor)
         return
@@ -136,7 +136,7 @@ def model_doubt(model: str, config: Config) -> str:
 
 def ready_programs() -> frozenset[str]:
     """The agent programs that are installed and logged in, as far as that can be known."""
-    from sapwood.providers.program_list import ready_programs as found
+    from sapwood.programs.installed_programs import ready_programs as found
 
     return frozenset(found())
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.events import AgentStarted
-from sapwood.core.executor import program_executor
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
-from sapwood.sources import FoundSession, discover
-from sapwood.sources.source_programs import imported_agent_id
+from sapwood.programs.registry import program_executor
+from sapwood.programs.transcripts import FoundSession, discover
+from sapwood.programs.transcripts.imported_ids import imported_agent_id
 
 _PAGE = 500
 _PAGES = 10

@@ -1,7 +1,7 @@
 """The requests of imported conversations, as the program that sent them stored them.
 
-Claude Code stores every request in its transcript. Such requests are numbered from 1. They are
-rebuilt and checked by their hashes first, and then secrets in them are masked.
+Claude Code, for example, stores every request in its transcript. Such requests are numbered from 1.
+They are rebuilt and checked by their hashes first, and then secrets in them are masked.
 """
 
 import asyncio
@@ -18,12 +18,11 @@ from sapwood.core.events import SYSTEM, ModelCalled, Recorded
 from sapwood.core.ids import AgentId, CommandId, EventRef
 from sapwood.core.refusals import NoSuchCall
 from sapwood.core.view.request import MessagePart, Request, ToolResult
+from sapwood.programs.registry import PROGRAM_NAMES, program
+from sapwood.programs.transcripts.sent_requests import SentRequest, SentRequests
 from sapwood.redaction import mask_secrets
 from sapwood.runtime.open_agent import open_state
 from sapwood.runtime.replay import Replayed
-from sapwood.sources.claude.sent_requests import SentRequest, rebuild_request, sent_requests
-
-_PROGRAM = "claude-code"
 
 
 async def imported_calls(space: OpenSpace, agent: AgentId) -> list[Recorded] | None:
@@ -31,12 +30,12 @@ async def imported_calls(space: OpenSpace, agent: AgentId) -> list[Recorded] | N
 
     The version of each is its number. Raises `SapwoodError` if the transcript cannot be read.
     """
-    path = await _transcript(space, agent)
-    if path is None:
+    found = await _transcript(space, agent)
+    if found is None:
         return None
     return [
         Recorded(agent, sent.number, _called(sent), sent.at, SYSTEM, CommandId(""))
-        for sent in await _requests(path)
+        for sent in await _requests(*found)
     ]
 
 
@@ -45,30 +44,31 @@ async def imported_replay(space: OpenSpace, agent: AgentId, number: int | None) 
 
     Raises `RefusedError` for another number.
     """
-    path = await _transcript(space, agent)
-    requests = await _requests(path) if path else []
-    if path is None or not requests:
+    found = await _transcript(space, agent)
+    requests = await _requests(*found) if found else []
+    if found is None or not requests:
         return None
     if number is not None and not 1 <= number <= len(requests):
         raise RefusedError(NoSuchCall(agent, number))
     sent = requests[(number or 0) - 1]
-    rebuilt = await asyncio.to_thread(rebuild_request, path, sent)
+    rebuilt = await asyncio.to_thread(found[0].rebuild, found[1], sent)
     request = await asyncio.to_thread(_masked, rebuilt.request)
     place = EventRef(agent, sent.number)
     return Replayed(place, _called(sent), request, matches=not rebuilt.missing)
 
 
-async def _transcript(space: OpenSpace, agent: AgentId) -> Path | None:
-    state = await open_state(space.log, space.space, agent)
-    origin = state.origin
-    if origin is None or origin.source != _PROGRAM or not origin.path:
+async def _transcript(space: OpenSpace, agent: AgentId) -> tuple[SentRequests, Path] | None:
+    """The transcript, and what reads its requests; None if its program stores none."""
+    origin = (await open_state(space.log, space.space, agent)).origin
+    if origin is None or origin.source not in PROGRAM_NAMES or not origin.path:
         return None
-    return Path(origin.path)
+    source = program(origin.source)
+    return (source.sent_requests, Path(origin.path)) if "sent_requests" in source.parts else None
 
 
-async def _requests(path: Path) -> list[SentRequest]:
+async def _requests(stored: SentRequests, path: Path) -> list[SentRequest]:
     try:
-        return await asyncio.to_thread(sent_requests, path)
+        return await asyncio.to_thread(stored.read, path)
     except OSError as error:
         raise SapwoodError(
             f"The requests of this conversation are in {path}, which cannot be read: "

@@ -13,10 +13,10 @@ from msgspec import Struct
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.errors import SapwoodError
 from sapwood.core.program_session import ProgramSession
+from sapwood.programs.transcripts import FoundSession, discover
+from sapwood.programs.transcripts.imported_ids import imported_agent_id
+from sapwood.programs.transcripts.session_reader import tail_session
 from sapwood.runtime.program_sessions import session_agent
-from sapwood.sources import FoundSession, discover
-from sapwood.sources.session_reader import tail_session
-from sapwood.sources.source_programs import imported_agent_id
 
 _SECONDS = 4.0
 _MOST = 200

@@ -7,11 +7,11 @@ own list of sessions shows the same.
 from collections.abc import Callable
 
 from sapwood.conversation.call import OpenSpace
-from sapwood.core.executor import program_executor
 from sapwood.core.ids import AgentId
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.state import State
-from sapwood.runtime.agent_provider import AgentProvider
+from sapwood.programs.agent_provider import AgentProvider
+from sapwood.programs.registry import program_executor
 from sapwood.runtime.program_sessions import assume_history, options_of, session_in
 from sapwood.runtime.provider_history import needs_assume
 

@@ -53,7 +53,6 @@ from sapwood.core.commands import (
 from sapwood.core.content import PromptPart, Text, ToolCall
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import HUMAN, Actor, InstructionText, ModelCalled, Pin, Recorded
-from sapwood.core.executor import PROGRAMS, program_executor
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import DECLARATIONS, Order
 from sapwood.core.refusals import (
@@ -70,6 +69,7 @@ from sapwood.core.settings import Settings, SettingsChange, Workspace
 from sapwood.core.state import State
 from sapwood.core.tags import Tags
 from sapwood.core.turn_params import TurnParams
+from sapwood.programs.registry import program_executor, runs_turns
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id, new_mail_id
 from sapwood.runtime.command_digest import request_text
 from sapwood.runtime.dispatch import Done
@@ -534,7 +534,7 @@ class ConversationService:
         if not row.on_session or call.current is None or call.by_model:
             return None
         state = (await call.opened()).state
-        if state.session is None or state.session.session.program not in PROGRAMS:
+        if state.session is None or not runs_turns(state.session.session.program):
             return None
         runs = self.services.start_work is not None or self.services.assume is not None
         is_run_here = runs and state.origin is None

@@ -13,7 +13,6 @@ from typing import Protocol
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import SessionAssumed, SessionDiffered
-from sapwood.core.executor import PROGRAMS
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
@@ -21,10 +20,11 @@ from sapwood.core.refusals import SessionInUse
 from sapwood.core.state import State
 from sapwood.imports.importer import IDLE_SECONDS, Importer, OpenLog
 from sapwood.imports.session_catch_up import catch_up
-from sapwood.runtime.agent_provider import AgentProvider, ProviderOptions, SessionBusy
+from sapwood.programs.agent_provider import AgentProvider, ProviderOptions, SessionBusy
+from sapwood.programs.registry import program_title, resume_command_for
+from sapwood.programs.transcripts import NotATranscript
 from sapwood.runtime.program_sessions import assume_history
 from sapwood.runtime.provider_history import needs_assume
-from sapwood.sources import NotATranscript, resume_command_for
 
 _RECENT = 8
 
@@ -111,7 +111,7 @@ class SessionChanges:
             if not needs_assume(opened.state):
                 return ""  # the command changed nothing, so the session lacks nothing
             return (
-                f"{PROGRAMS[before.program].title} does not have it yet: {str(error).rstrip('.')}. "
+                f"{program_title(before.program)} does not have it yet: {str(error).rstrip('.')}. "
                 "It is stored; the next command on this session brings it there."
             )
         return await self._how_to_go_on(agent, before, session or before)

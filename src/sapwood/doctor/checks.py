@@ -23,7 +23,6 @@ from sapwood.config.config_file import (
     load_config,
     spans_address,
 )
-from sapwood.core.executor import program_executor
 from sapwood.core.model_calls import Failure
 from sapwood.doctor import Finding
 from sapwood.doctor.database_checks import check_database
@@ -36,11 +35,11 @@ from sapwood.doctor.workspace_checks import (
     check_sandbox,
     check_servers,
 )
-from sapwood.install.agent_program import AGENT_PROGRAMS
-from sapwood.install.installation import read_record
 from sapwood.models import window_of
 from sapwood.models.model_routes import resolve
-from sapwood.providers.program_list import ready_programs
+from sapwood.programs.installation.installation import read_record
+from sapwood.programs.installed_programs import ready_programs
+from sapwood.programs.registry import program_executor, programs_with
 
 __all__ = ["Finding", "examine"]
 
@@ -126,7 +125,7 @@ async def _model(
         ready = await asyncio.to_thread(ready_programs, environ)
         proposed = ready[0] if ready else "claude-sonnet-5-5"
         next_step = f"sapwood config set model {proposed}"
-        if any(read_record(program.name) for program in AGENT_PROGRAMS):
+        if any(read_record(program.name) for program in programs_with("installer")):
             message = "none is chosen; only conversations in Sapwood itself need one"
             return [Finding("model", "open", message, next_step)]
         return [Finding("model", "broken", "none is chosen", next_step)]

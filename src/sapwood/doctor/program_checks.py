@@ -1,4 +1,4 @@
-"""Checks the connections with Claude Code and Codex, and changes nothing."""
+"""Checks the connections with agent programs, and changes nothing."""
 
 import asyncio
 import os
@@ -6,20 +6,18 @@ import shutil
 import time
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 from sapwood.config.folders import data_folder, journal_file
-from sapwood.core.executor import PROGRAMS
 from sapwood.doctor import Finding
-from sapwood.doctor.json_rpc import NoAnswer, call_program
-from sapwood.install.agent_program import AGENT_PROGRAMS, AgentProgram
-from sapwood.install.file_edits import InstallError
-from sapwood.install.installation import read_record
-from sapwood.install.installer import plan_install
-from sapwood.install.plugin_files import own_command
 from sapwood.journal import read_entries
-from sapwood.providers.program_list import installed_program
+from sapwood.programs.installation.file_edits import InstallError
+from sapwood.programs.installation.installation import read_record
+from sapwood.programs.installation.installer import plan_install
+from sapwood.programs.installation.plugin_files import own_command
+from sapwood.programs.installed_programs import installed_program
+from sapwood.programs.json_rpc import NoAnswer, call_program
+from sapwood.programs.program import Program
+from sapwood.programs.registry import programs_with
 
 _SECONDS = 10.0
 _DAY = 86_400
@@ -28,16 +26,20 @@ _DAY = 86_400
 async def check_programs(environ: Mapping[str, str] = os.environ) -> list[Finding]:
     """Checks for each program whether it is connected, and whether its hooks and server work."""
     findings: list[Finding] = []
-    for agent in AGENT_PROGRAMS:
-        program = shutil.which(agent.program, path=environ.get("PATH"))
-        version = await _version(program) if program else ""
+    agents = programs_with("installer")
+    for agent in agents:
+        executable = shutil.which(agent.executable, path=environ.get("PATH"))
+        version = await _version(executable) if executable else ""
         findings.append(_connection_finding(agent, version, environ))
-        findings.append(await asyncio.to_thread(_turns_finding, agent.name, environ))
-        if read_record(agent.name) is not None:
+        if agent.runs_turns:
+            findings.append(await asyncio.to_thread(_turns_finding, agent, environ))
+        if read_record(agent.name) is not None and "hooks" in agent.parts:
             findings.append(_last_run(agent))
-            if agent.name == "codex" and program:
-                findings.append(await _trust(program, environ))
-    if any(read_record(agent.name) for agent in AGENT_PROGRAMS):
+            if executable and (asked := agent.hooks.trust):
+                trust = await asked(executable, environ)
+                topic = f"{agent.name} trust"
+                findings.append(Finding(topic, trust.state, trust.message, trust.next_step))
+    if any(read_record(agent.name) for agent in agents):
         findings += [*_failures(), await _server(environ)]
     return findings
 
@@ -56,14 +58,14 @@ async def _version(program: str) -> str:
     return next((word for word in words if word[:1].isdigit()), "version unknown")
 
 
-def _connection_finding(agent: AgentProgram, version: str, environ: Mapping[str, str]) -> Finding:
+def _connection_finding(agent: Program, version: str, environ: Mapping[str, str]) -> Finding:
     record = read_record(agent.name)
     next_step = f"sapwood install {agent.name}"
+    found = f"{agent.executable} {version}" if version else f"{agent.executable} is not on the path"
     if record is None:
         if not version:
-            return Finding(agent.name, "open", f"{agent.program} is not on the path")
-        return Finding(agent.name, "open", f"{agent.program} {version}, not connected", next_step)
-    found = f"{agent.program} {version}" if version else f"{agent.program} is not on the path"
+            return Finding(agent.name, "open", found)
+        return Finding(agent.name, "open", f"{found}, not connected", next_step)
     try:
         stale = plan_install(agent, environ).edits
     except InstallError as error:
@@ -74,19 +76,19 @@ def _connection_finding(agent: AgentProgram, version: str, environ: Mapping[str,
     return Finding(agent.name, "ok", f"{found}, connected (plugin {record.version})")
 
 
-def _turns_finding(program: str, environ: Mapping[str, str]) -> Finding:
+def _turns_finding(agent: Program, environ: Mapping[str, str]) -> Finding:
     """Whether the program can run turns for Sapwood."""
-    topic, about = f"{program} turns", PROGRAMS[program]
-    info = installed_program(program, environ)
+    topic = f"{agent.name} turns"
+    info = installed_program(agent.name, environ)
     if info is None:
-        return Finding(topic, "open", f"{about.title} is not installed", about.install)
+        return Finding(topic, "open", f"{agent.title} is not installed", agent.install)
     if info.logged_in is False:
-        return Finding(topic, "open", f"{about.title} is not logged in", about.log_in)
+        return Finding(topic, "open", f"{agent.title} is not logged in", agent.log_in)
     tried = "" if info.supported else "; this version was not tried: sessions are written anew"
-    return Finding(topic, "ok", f"{info.version} can run turns: sapwood --with {program}{tried}")
+    return Finding(topic, "ok", f"{info.version} can run turns: sapwood --with {agent.name}{tried}")
 
 
-def _last_run(agent: AgentProgram) -> Finding:
+def _last_run(agent: Program) -> Finding:
     topic = f"{agent.name} hooks"
     folder = data_folder() / "tending" / "sessions" / "ran"
     runs = list(folder.glob(f"{agent.name}.*"))
@@ -96,33 +98,6 @@ def _last_run(agent: AgentProgram) -> Finding:
     minutes = int(time.time() - newest.stat().st_mtime) // 60
     when = "just now" if not minutes else f"{minutes:,} min ago"
     return Finding(topic, "ok", f"{newest.suffix[1:]} ran {when}")
-
-
-async def _trust(program: str, environ: Mapping[str, str]) -> Finding:
-    """Asks Codex whether its user has trusted Sapwood's hooks."""
-    topic = "codex trust"
-    try:
-        answer = await call_program(
-            (program, "app-server"),
-            {"clientInfo": {"name": "sapwood", "version": "0"}},
-            "initialized",
-            "hooks/list",
-            {"cwds": [str(Path.cwd())]},
-            environ=environ,
-            seconds=_SECONDS,
-        )
-    except NoAnswer as error:
-        return Finding(topic, "open", f"codex did not answer: {error}")
-    hooks: list[dict[str, Any]] = [hook for each in answer["data"] for hook in each["hooks"]]
-    ours = [hook for hook in hooks if hook.get("pluginId") == "sapwood@sapwood"]
-    trusted = [hook for hook in ours if hook.get("trustStatus") in ("trusted", "managed")]
-    if not ours:
-        next_step = "codex plugin add sapwood@sapwood"
-        return Finding(topic, "broken", "codex does not load the plugin", next_step)
-    if len(trusted) < len(ours):
-        message = f"codex waits for your review: {len(trusted)} of {len(ours)} hooks are trusted"
-        return Finding(topic, "open", message, "codex, then /hooks")
-    return Finding(topic, "ok", f"all {len(ours)} hooks are trusted")
 
 
 def _failures() -> list[Finding]:

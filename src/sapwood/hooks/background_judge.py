@@ -66,7 +66,7 @@ async def _outcome(
     from sapwood.app.judges import ask_judge
     from sapwood.config.api_keys import load_keys
     from sapwood.context_actions.session_judge import JudgeReply, SessionJudge
-    from sapwood.sources.session_reader import read_session
+    from sapwood.programs.transcripts.session_reader import read_session
 
     keys = load_keys(environ)
 

@@ -13,12 +13,13 @@ from sapwood.context_actions.hook_memory import (
     remember_session,
 )
 from sapwood.hooks.watched_session import WatchedSession
+from sapwood.programs.registry import program_of_transcript
 
 
 class HookInput(Struct, frozen=True):
     """What a program writes to a hook's standard input.
 
-    These are the fields that Sapwood uses, of all hooks of both programs. Others are ignored.
+    These are the fields that Sapwood uses, of all hooks of all programs. Others are ignored.
     """
 
     hook_event_name: str | None = None
@@ -50,9 +51,8 @@ class HookInput(Struct, frozen=True):
 
     @property
     def program(self) -> str:
-        """The program that calls, known by the name of the transcript: Codex writes rollouts."""
-        name = self.transcript.replace("\\", "/").rpartition("/")[2]
-        return "codex" if name.startswith("rollout-") else "claude-code"
+        """The program that calls, known by the name of the transcript; empty if it is not known."""
+        return program_of_transcript(self.transcript)
 
 
 class HookAnswer(Struct, frozen=True):
@@ -62,7 +62,7 @@ class HookAnswer(Struct, frozen=True):
     context: str = ""
 
     def encode(self, event: str) -> bytes:
-        """The answer as JSON that both programs read; nothing if there is no answer."""
+        """The answer as JSON that the programs read; nothing if there is no answer."""
         fields: dict[str, object] = {}
         if self.message:
             fields["systemMessage"] = self.message

@@ -1,4 +1,4 @@
-"""The status line of Claude Code: how full the window is, and what a compaction would lose.
+"""The status line: how full the window is, and what a compaction would lose.
 
 It is drawn several times a second, so it reads no transcript and imports almost nothing. The
 program passes the token counts; the background process found what would be lost.
@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from sapwood.context_actions.hook_memory import HookMemory, hook_memory_folder
 from sapwood.hooks.compaction_limit import compaction_limit
+from sapwood.programs.registry import programs_with
 
 _YELLOW, _RED, _PLAIN = "\x1b[33m", "\x1b[31m", "\x1b[0m"
 _WARN, _ALARM = 0.65, 0.85
@@ -26,7 +27,8 @@ def draw(content: bytes, environ: Mapping[str, str]) -> bytes:
     memory = HookMemory(hook_memory_folder(), str(fields.get("session_id") or ""))
     if window and window != memory.number("window"):
         memory.put("window", window)
-    limit = compaction_limit("claude-code", window, memory, environ)
+    drawn_by = next(each.name for each in programs_with("hooks") if each.has_status_line)
+    limit = compaction_limit(drawn_by, window, memory, environ)
     if not used or not limit:
         return b""
     return (_line(used, limit, _lost(memory), environ) + "\n").encode()

@@ -49,7 +49,7 @@ class WatchedSession:
         """
         from msgspec import structs
 
-        from sapwood.sources.session_reader import tail_session
+        from sapwood.programs.transcripts.session_reader import tail_session
 
         found = tail_session(Path(self.path), max_bytes=size)
         session, folder = self.session or found.id, found.folder or self.folder

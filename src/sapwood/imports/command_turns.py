@@ -14,8 +14,8 @@ from sapwood.core.events import (
     TurnRecorded,
 )
 from sapwood.core.ids import AgentId, Space, TurnRef
+from sapwood.programs.transcripts.transcript_events import TranscriptTurn
 from sapwood.runtime.log import Log
-from sapwood.sources.transcript_events import TranscriptTurn
 
 _RECENT = 32
 _PLUGIN = "/sapwood:"

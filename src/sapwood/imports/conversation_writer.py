@@ -11,17 +11,17 @@ from sapwood.core.ids import Passage, Space, TurnRef
 from sapwood.core.refusals import Refusal
 from sapwood.imports.command_turns import has_own_command, parent_of_aside
 from sapwood.imports.import_commands import ImportCommands
-from sapwood.runtime.command_batch import SentCommand
-from sapwood.runtime.dispatch import Dispatcher
-from sapwood.runtime.log import Log
-from sapwood.runtime.provider_history import history_of, needs_assume
-from sapwood.sources.transcript_events import (
+from sapwood.programs.transcripts.transcript_events import (
     TranscriptCompaction,
     TranscriptEvent,
     TranscriptReader,
     TranscriptRewind,
     TranscriptTurn,
 )
+from sapwood.runtime.command_batch import SentCommand
+from sapwood.runtime.dispatch import Dispatcher
+from sapwood.runtime.log import Log
+from sapwood.runtime.provider_history import history_of, needs_assume
 
 _MOST_COMMANDS = 500
 _MOST_CHARACTERS = 2_000_000

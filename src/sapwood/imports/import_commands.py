@@ -20,15 +20,15 @@ from sapwood.core.ids import AgentId, CommandId, Origin, Passage, TurnRef
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.settings import Settings, Workspace
 from sapwood.core.state import State
-from sapwood.runtime.clock_and_ids import new_nonce
-from sapwood.runtime.provider_history import pins_digest
-from sapwood.sources.source_programs import imported_agent_id, imported_command_id
-from sapwood.sources.transcript_events import (
+from sapwood.programs.transcripts.imported_ids import imported_agent_id, imported_command_id
+from sapwood.programs.transcripts.transcript_events import (
     RowRef,
     SessionDetails,
     TranscriptCompaction,
     TranscriptTurn,
 )
+from sapwood.runtime.clock_and_ids import new_nonce
+from sapwood.runtime.provider_history import pins_digest
 
 IMPORTER = Actor("system", "import")
 """The actor of every imported event."""

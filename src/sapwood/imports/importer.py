@@ -15,19 +15,20 @@ from msgspec import Struct
 from sapwood.core.ids import AgentId, Passage, Space
 from sapwood.imports.conversation_writer import ConversationWriter
 from sapwood.imports.own_rows import own_rows
-from sapwood.runtime.dispatch import Dispatcher
-from sapwood.runtime.log import Log
-from sapwood.runtime.open_agent import open_state
-from sapwood.sources.detection import NotATranscript, reader_for
-from sapwood.sources.row_file import FilePosition, RowFile
-from sapwood.sources.session_reader import detect_file, session_files, session_id
-from sapwood.sources.source_programs import imported_agent_id, resume_command_for
-from sapwood.sources.transcript_events import (
+from sapwood.programs.registry import resume_command_for
+from sapwood.programs.transcripts.detection import NotATranscript, reader_for
+from sapwood.programs.transcripts.imported_ids import imported_agent_id
+from sapwood.programs.transcripts.row_file import FilePosition, RowFile
+from sapwood.programs.transcripts.session_reader import detect_file, session_files, session_id
+from sapwood.programs.transcripts.transcript_events import (
     SessionDetails,
     TranscriptCompaction,
     TranscriptReader,
     unmasked,
 )
+from sapwood.runtime.dispatch import Dispatcher
+from sapwood.runtime.log import Log
+from sapwood.runtime.open_agent import open_state
 from sapwood.tokens.estimators import Chars4Counter
 
 IDLE_SECONDS = 3600.0

@@ -13,13 +13,13 @@ from sapwood.core.events import NativeRecorded, TurnRecorded
 from sapwood.core.ids import AgentId, Passage, Space
 from sapwood.imports.import_commands import IMPORTER
 from sapwood.imports.own_rows import own_rows
+from sapwood.programs.transcripts import NotATranscript
+from sapwood.programs.transcripts.imported_ids import imported_command_id
+from sapwood.programs.transcripts.session_reader import read_events, session_files
+from sapwood.programs.transcripts.transcript_events import TranscriptTurn
 from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log
-from sapwood.sources import NotATranscript
-from sapwood.sources.session_reader import read_events, session_files
-from sapwood.sources.source_programs import imported_command_id
-from sapwood.sources.transcript_events import TranscriptTurn
 
 _PAGE = 500
 _SAID = b'"user"'

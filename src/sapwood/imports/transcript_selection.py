@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from sapwood.sources import (
+from sapwood.programs.registry import program
+from sapwood.programs.transcripts import (
     FoundSession,
     NotATranscript,
     ProgramHomes,
@@ -18,8 +19,7 @@ from sapwood.sources import (
 
 def session_folders() -> tuple[Path, ...]:
     """The folders in which the programs of this user keep their sessions."""
-    homes = program_homes()
-    return homes.claude, homes.codex, homes.gemini
+    return tuple(program_homes().values())
 
 
 def select_transcripts(
@@ -46,14 +46,13 @@ def select_transcripts(
 
 def _with_subagents(sessions: Iterable[FoundSession]) -> Iterator[FoundSession]:
     """Each session and its subagents, then subagents that older versions stored beside sessions."""
-    folders: dict[Path, None] = {}
+    folders: dict[tuple[str, Path], None] = {}
     for session in sessions:
         yield session
         yield from subagents_of(session)
-        if session.source == "claude-code":
-            folders[session.path.parent] = None
-    for folder in folders:
-        for path in sorted(folder.glob("agent-*.jsonl")):
+        folders[session.source, session.path.parent] = None
+    for source, folder in folders:
+        for path in sorted(program(source).sessions.subagents_in(folder)):
             with suppress(NotATranscript):
                 yield _named(path)
 

@@ -9,12 +9,12 @@ from decimal import ROUND_HALF_UP, Decimal
 from msgspec import Struct
 
 from sapwood.core.content import Usage
-from sapwood.core.executor import program_executor
 from sapwood.core.last_call import Lifetime
 from sapwood.core.model_calls import Failure
 from sapwood.models.catalogue import CatalogueModel, Rates, find_model
 from sapwood.models.model_routes import ModelRoute, resolve
 from sapwood.models.model_traits import openai_traits
+from sapwood.programs.registry import program_executor
 
 _MIN_ANSWER_TOKENS = 4_096
 

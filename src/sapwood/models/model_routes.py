@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from sapwood.config.providers import PROVIDERS, Provider, Wire
-from sapwood.core.executor import program_executor
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals.refusal import did_you_mean, nearest
 from sapwood.models.catalogue import model_names
+from sapwood.programs.registry import program_executor
 
 __all__ = ["PROVIDERS", "ModelRoute", "Wire", "resolve"]
 

@@ -45,6 +45,7 @@ from sapwood.core.spending import Account
 from sapwood.core.state import State
 from sapwood.core.text_size import LARGE_TEXT, is_large, stored_size, texts_in
 from sapwood.core.token_count import ZERO, Count, Counter
+from sapwood.programs.registry import runs_turns
 from sapwood.runtime.arriving_words import ArrivingWords, EndedWords
 from sapwood.runtime.command_batch import AdmittedCommand, Batch, SentCommand, decide_all
 from sapwood.runtime.command_digest import command_digest, request_digest
@@ -352,6 +353,7 @@ class Dispatcher:
             ancestors,
             account,
             await self._since_mark(opened, command),
+            opened.state.origin is not None and runs_turns(opened.state.origin.source),
         )
 
     async def _since_mark(self, opened: OpenAgent, command: Command) -> LivePath | None:

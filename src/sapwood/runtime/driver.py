@@ -28,7 +28,6 @@ from sapwood.core.context import ROOT
 from sapwood.core.decide.contexts import restarts_turn
 from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM, Actor, AgentKilled, TurnInterrupted
-from sapwood.core.executor import ProgramExecutor, program_executor
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.model_calls import Answer, Failure, FailureKind, ToolSpec
 from sapwood.core.refusals import BudgetReached, Refusal
@@ -37,7 +36,8 @@ from sapwood.core.token_count import Counter
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.turn_params import TurnParams
 from sapwood.core.view import Request, check, view
-from sapwood.runtime.agent_provider import Assumed, ProgramAccess, TurnEnd
+from sapwood.programs.agent_provider import Assumed, ProgramAccess, TurnEnd
+from sapwood.programs.registry import ProgramExecutor, program_executor
 from sapwood.runtime.checkpoints import Checkpoints
 from sapwood.runtime.child_report import report
 from sapwood.runtime.clock_and_ids import command_meta, now

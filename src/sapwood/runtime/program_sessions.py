@@ -7,11 +7,11 @@ the next contact sees that the session has another context and does it then.
 from sapwood.core.commands import RecordAssumed, RecordDifference
 from sapwood.core.context import Context
 from sapwood.core.events import SYSTEM
-from sapwood.core.executor import ProgramExecutor
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.state import State
-from sapwood.runtime.agent_provider import AgentProvider, Assumed, ProviderOptions
+from sapwood.programs.agent_provider import AgentProvider, Assumed, ProviderOptions
+from sapwood.programs.registry import ProgramExecutor
 from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.log import Log

@@ -10,12 +10,11 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from msgspec import structs
 
 from sapwood.core.content import ReplyPart, Text, Usage
-from sapwood.core.executor import program_executor
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
 from sapwood.core.view import Request
 from sapwood.core.view.turns import messages_of
-from sapwood.runtime.agent_provider import (
+from sapwood.programs.agent_provider import (
     History,
     HistoryTurn,
     ProgramAccess,
@@ -24,6 +23,7 @@ from sapwood.runtime.agent_provider import (
     ProviderReply,
     TurnEnd,
 )
+from sapwood.programs.registry import program_executor
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log
 from sapwood.runtime.program_sessions import options_of

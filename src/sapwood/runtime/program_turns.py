@@ -2,20 +2,20 @@
 
 from collections.abc import Callable
 
-from sapwood.core.executor import ProgramExecutor
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.refusals import BudgetReached
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Turn
-from sapwood.runtime.agent_provider import (
+from sapwood.programs.agent_provider import (
     AgentProvider,
     Assumed,
     ProgramAccess,
     SessionBusy,
     TurnEnd,
 )
+from sapwood.programs.registry import ProgramExecutor
 from sapwood.runtime.checkpoints import TurnFiles
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log

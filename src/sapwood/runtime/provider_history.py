@@ -17,7 +17,7 @@ from sapwood.core.view.build import front_texts
 from sapwood.core.view.frames import framed_prompt
 from sapwood.core.view.request import Message
 from sapwood.core.view.turns import messages_of, note_after
-from sapwood.runtime.agent_provider import History, HistoryTurn
+from sapwood.programs.agent_provider import History, HistoryTurn
 from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import open_state
 

@@ -24,7 +24,7 @@ from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view import view
-from sapwood.runtime.agent_provider import (
+from sapwood.programs.agent_provider import (
     AgentProvider,
     ProgramAccess,
     ProviderAnswer,

@@ -19,7 +19,6 @@ from sapwood.core.commands import Command, FinishTool, StartTool
 from sapwood.core.content import ReplyPart, ToolCall
 from sapwood.core.errors import LogAway, LogError
 from sapwood.core.events import SYSTEM, Actor
-from sapwood.core.executor import program_executor
 from sapwood.core.model_calls import AnswerAwaited, Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import (
     AskedAgain,
@@ -32,6 +31,8 @@ from sapwood.core.refusals import (
 from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.turn_params import TurnParams
+from sapwood.programs.program import READING_TOOLS
+from sapwood.programs.registry import program, program_executor
 from sapwood.runtime.checkpoints import Checkpoints, TurnFiles
 from sapwood.runtime.clock_and_ids import command_meta, now
 from sapwood.runtime.dispatch import Dispatcher
@@ -57,12 +58,6 @@ _INSIST_TRIES = 600
 """How often an answer is stored again while the log is away, once in a second."""
 
 _TRY_AGAIN = 1.0
-
-_READING_IN_PROGRAMS = frozenset(
-    "Read Grep Glob LS NotebookRead TodoWrite WebFetch WebSearch ToolSearch "
-    "update_plan view_image web_search".split()
-)
-"""Tools of Claude Code and Codex that change no file."""
 
 _UNKNOWN_OUTCOME = (
     "The process that ran this call stopped before there was a result. "
@@ -378,8 +373,8 @@ class ToolCalls:
         return structs.replace(outcome, content=content, blocked=blocked)
 
     def _may_change_files(self, state: State, call: ToolCall) -> bool:
-        if program_executor(state.settings.model) is not None:
-            return call.name not in _READING_IN_PROGRAMS
+        if (executor := program_executor(state.settings.model)) is not None:
+            return program(executor.program).tools.get(call.name) not in READING_TOOLS
         return not self._is_command(call) and not self._is_harmless(state, call)
 
 

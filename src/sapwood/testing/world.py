@@ -40,6 +40,7 @@ from sapwood.core.state import State
 from sapwood.core.token_count import Count, Counter
 from sapwood.core.turn import fold_turn
 from sapwood.core.view import Request, view
+from sapwood.programs.registry import runs_turns
 
 
 class CharacterCounter:
@@ -111,14 +112,16 @@ class World:
         others = {a: s for a, s in self.states.items() if a != agent}
         if isinstance(command, Kill):
             others = {a: s for a, s in others.items() if agent in self.ancestors(a)}
+        state = self.states.get(agent, State(agent))
         return DecisionInput(
-            self.states.get(agent, State(agent)),
+            state,
             self.lives.get(agent, EMPTY),
             self.counter,
             others,
             frozenset(self.ancestors(agent)),
             account_of(self.states.values(), agent) if agent in self.states else None,
             self._since_mark(command),
+            state.origin is not None and runs_turns(state.origin.source),
         )
 
     def _since_mark(self, command: Command) -> LivePath | None:

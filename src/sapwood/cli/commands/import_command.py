@@ -11,6 +11,7 @@ from sapwood.cli.command import json_option
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 from sapwood.core.plural import counted
+from sapwood.programs.registry import PROGRAM_NAMES, programs_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,11 +21,19 @@ if TYPE_CHECKING:
     from sapwood.cli.console import Progress
     from sapwood.cli.run.stop_request import StopRequest
     from sapwood.imports.importer import Importer, ImportResult
-    from sapwood.sources import FoundSession
+    from sapwood.programs.transcripts import FoundSession
 
 
 _FOLLOW_SECONDS = 1.0
 _UNITS = {"d": 86_400, "h": 3_600, "m": 60}
+
+
+def _program_options(command: "Callable[..., Exit]") -> "Callable[..., Exit]":
+    """Adds an option for each program whose sessions can be imported."""
+    for each in reversed(programs_with("sessions")):
+        only = f"Only sessions of {each.title}."
+        command = click.option(f"--{each.name}", is_flag=True, help=only)(command)
+    return command
 
 
 @subcommand(
@@ -36,9 +45,7 @@ _UNITS = {"d": 86_400, "h": 3_600, "m": 60}
     ]
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path())
-@click.option("--claude-code", is_flag=True, help="Only sessions of Claude Code.")
-@click.option("--codex", is_flag=True, help="Only sessions of Codex.")
-@click.option("--gemini", is_flag=True, help="Only sessions of Gemini CLI.")
+@_program_options
 @click.option("--since", metavar="WHEN", help="Only sessions used since: 7d, 12h or 2026-11-14.")
 @click.option("--follow", is_flag=True, help="Keep importing new messages until Ctrl-C.")
 @json_option("Print the result of each transcript as JSON lines.")
@@ -46,12 +53,10 @@ _UNITS = {"d": 86_400, "h": 3_600, "m": 60}
 def command(
     invocation: Invocation,
     paths: tuple[str, ...],
-    claude_code: bool,
-    codex: bool,
-    gemini: bool,
     since: str | None,
     follow: bool,
     as_json: bool,
+    **chosen: bool,
 ) -> Exit:
     """Import conversations of Claude Code, Codex and Gemini CLI.
 
@@ -59,8 +64,7 @@ def command(
     importing again adds only what is new. A PATH is a transcript, or a project folder. Without a
     PATH, all sessions are imported. Transcripts are never changed.
     """
-    chosen = {"claude-code": claude_code, "codex": codex, "gemini": gemini}
-    sources = frozenset(name for name, wanted in chosen.items() if wanted)
+    sources = frozenset(name for name in PROGRAM_NAMES if chosen.get(name.replace("-", "_")))
     earliest = _parse_since(since)
     return invocation.run(lambda: _import(invocation, paths, sources, earliest, follow, as_json))
 
@@ -158,7 +162,7 @@ class _ImportRun:
         await self._importer.close()
 
     async def _one(self, found: "FoundSession", progress: "Progress") -> "ImportResult | None":
-        from sapwood.sources import NotATranscript
+        from sapwood.programs.transcripts import NotATranscript
 
         self._seen[found.path] = found.updated
         try:

@@ -1,12 +1,11 @@
-"""`sapwood install`: connects Sapwood with Claude Code or Codex."""
+"""`sapwood install`: connects Sapwood with an agent program."""
 
 import click
 
 from sapwood.cli.command import command as subcommand
+from sapwood.programs.registry import program, programs_with
 
-_AGENTS = click.Choice(["claude-code", "codex"])
-_TITLES = {"claude-code": "Claude Code", "codex": "Codex"}
-_WATCH = {"claude-code": " Watch the status line, or type !sapwood context."}
+_AGENTS = click.Choice([each.name for each in programs_with("installer")])
 
 
 @subcommand(
@@ -23,12 +22,11 @@ def command(agent: str, dry_run: bool, yes: bool) -> None:
     """
     from sapwood.cli.console import columns, confirmed
     from sapwood.display.text import wrapped
-    from sapwood.install.agent_program import program_named
-    from sapwood.install.file_edits import edit_lines
-    from sapwood.install.installer import apply_install, plan_install
     from sapwood.journal import add_to_journal
+    from sapwood.programs.installation.file_edits import edit_lines
+    from sapwood.programs.installation.installer import apply_install, plan_install
 
-    chosen = program_named(agent)
+    chosen = program(agent)
     plan = plan_install(chosen)
     if plan.edits:
         click.echo("\n".join(edit_lines(plan.edits, plan.folders)))
@@ -44,10 +42,8 @@ def command(agent: str, dry_run: bool, yes: bool) -> None:
         if fresh.edits != plan.edits:
             click.echo("A file changed while the question was open. Its new content was kept.")
         add_to_journal("installed", f"Connected with {agent}.", source=agent)
-        watch = _WATCH.get(agent, "")
-        click.echo(
-            f"Sapwood is set up for {_TITLES[agent]} and takes effect in your next session.{watch}"
-        )
+        told = f"Sapwood is set up for {chosen.title} and takes effect in your next session."
+        click.echo(f"{told} {chosen.installed_note}".rstrip())
     else:
         click.echo("Nothing was changed.")
         return

@@ -1,10 +1,11 @@
-"""`sapwood uninstall`: disconnects Sapwood from Claude Code and Codex."""
+"""`sapwood uninstall`: disconnects Sapwood from agent programs."""
 
 import click
 
 from sapwood.cli.command import command as subcommand
+from sapwood.programs.registry import program, programs_with
 
-_AGENTS = click.Choice(["claude-code", "codex"])
+_AGENTS = click.Choice([each.name for each in programs_with("installer")])
 
 
 @subcommand(examples=["sapwood uninstall", "sapwood uninstall codex --dry-run"])
@@ -18,14 +19,14 @@ def command(agent: str | None, dry_run: bool, yes: bool) -> None:
     and imported conversations stay.
     """
     from sapwood.cli.console import confirmed
-    from sapwood.install.agent_program import AGENT_PROGRAMS, AgentProgram, program_named
-    from sapwood.install.file_edits import InstallError, edit_lines
-    from sapwood.install.installer import apply_uninstall, plan_uninstall
     from sapwood.journal import add_to_journal
+    from sapwood.programs.installation.file_edits import InstallError, edit_lines
+    from sapwood.programs.installation.installer import apply_uninstall, plan_uninstall
+    from sapwood.programs.program import Program
 
-    chosen = (program_named(agent),) if agent else AGENT_PROGRAMS
+    chosen = (program(agent),) if agent else programs_with("installer")
     problems: dict[str, InstallError] = {}
-    connected: list[AgentProgram] = []
+    connected: list[Program] = []
     for each in chosen:
         try:
             plan = plan_uninstall(each)

@@ -11,7 +11,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.state import State
 from sapwood.display.text import one_line
 from sapwood.display.timeline_text import TextStyle, conversation_lines
-from sapwood.sources.source_programs import resume_command_for
+from sapwood.programs.registry import resume_command_for
 
 
 async def print_conversation(

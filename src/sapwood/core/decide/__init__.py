@@ -64,7 +64,6 @@ from sapwood.core.decide import agents, contexts, files, questions, sessions, tu
 from sapwood.core.decide.decision import Accepted, Change, Decision, DecisionInput, Refused
 from sapwood.core.decide.forks import fork, path_after_mark
 from sapwood.core.decide.guards import bad_id, require_may_run
-from sapwood.core.executor import PROGRAMS
 from sapwood.core.refusals import HumanOnly, Imported, SystemOnly, TurnHeld
 
 __all__ = ["Accepted", "Change", "Decision", "DecisionInput", "bad_id", "decide", "path_after_mark"]
@@ -137,7 +136,7 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
         raise Refused(SystemOnly(kind.__name__))
     origin = inputs.state.origin
     if origin and meta.actor.role != "system" and kind in _ELSEWHERE:
-        is_assumed = kind in _ASSUMED and origin.source in PROGRAMS and not is_model
+        is_assumed = kind in _ASSUMED and inputs.can_assume and not is_model
         if not is_assumed:
             raise Refused(Imported(inputs.state.agent, origin.source))
     _require_lease(inputs, command, meta)

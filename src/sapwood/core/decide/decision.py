@@ -22,7 +22,8 @@ class DecisionInput(Struct, frozen=True):
     that the command changes. For a kill these are the descendants of the target, and `ancestors`
     are the target's ancestors. `account` is what the agents of one root have spent; None if the
     command spends and starts nothing. `since_mark` is for a fork from a mark that has left view:
-    the turns after the mark.
+    the turns after the mark. `can_assume`: the agent was imported from a program whose session can
+    be brought to another history.
     """
 
     state: State
@@ -32,6 +33,7 @@ class DecisionInput(Struct, frozen=True):
     ancestors: frozenset[AgentId] = frozenset()
     account: Account | None = None
     since_mark: LivePath | None = None
+    can_assume: bool = False
 
 
 class Change(Struct, frozen=True):

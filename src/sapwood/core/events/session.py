@@ -11,7 +11,7 @@ from sapwood.core.program_session import NativeRows, ProgramSession
 class SessionAssumed(Struct, frozen=True, omit_defaults=True, gc=False):
     """The session of the program now has the history of `context`.
 
-    `by` is how: one of `sapwood.runtime.agent_provider.AssumedBy`, as plain text, so that ways of
+    `by` is how: one of `sapwood.programs.agent_provider.AssumedBy`, as plain text, so that ways of
     later versions can be read. `rows` are the keys of the rows that Sapwood appended to the
     transcript, `loss` says what could not be carried, and `pins` is the digest of the pins that the
     history began with.

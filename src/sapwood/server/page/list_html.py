@@ -10,9 +10,9 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.token_count import Count
 from sapwood.display.agent_tree import state_of, tree
+from sapwood.programs.registry import program_executor, program_title
 from sapwood.server.page.html_text import attribute, line, size, time_ago
 
-_PROGRAMS = {"claude-code": "Claude Code", "codex": "Codex", "gemini": "Gemini"}
 _FULL = 100_000
 _NEWEST = 4
 """How many sessions of other programs a project shows at once."""
@@ -31,9 +31,9 @@ class Listed(Struct, frozen=True):
 def program_of(facts: AgentSummary) -> str:
     """The program in which the conversation lives."""
     if facts.source:
-        return _PROGRAMS.get(facts.source, facts.source)
-    head = facts.model.partition(":")[0]
-    return {"claude-code": "Claude Code", "codex": "Codex"}.get(head, "Sapwood")
+        return program_title(facts.source)
+    executor = program_executor(facts.model)
+    return executor.title if executor else "Sapwood"
 
 
 def list_html(listed: Listed) -> str:
@@ -92,7 +92,7 @@ def _project(
 def _session(each: MachineSession, now: int) -> str:
     """A session that can be imported by a click."""
     found = each.found
-    program = _PROGRAMS.get(found.source, found.source)
+    program = program_title(found.source)
     name = line(each.title) or f"<i>{line(found.id[:8])}</i>"
     return (
         f'<button class="conv apart" data-import="{attribute(each.key)}" '

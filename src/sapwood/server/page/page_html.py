@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from sapwood.core.state import State
+from sapwood.programs.registry import programs_with
 from sapwood.server.page.html_text import attribute, line
 
 _MARK = (
@@ -23,15 +24,6 @@ _HEAD = (
 """The head while it is moved by hand. It floats over the rows, so it moves none of them."""
 
 _VIEWS = ("timeline", "context", "calls", "costs")
-
-_FILTERS = (
-    ("", "All"),
-    ("Sapwood", "Sapwood"),
-    ("Claude Code", "Claude"),
-    ("Codex", "Codex"),
-    ("Gemini", "Gemini"),
-)
-"""Programs by which the list can be filtered, and what the buttons say."""
 
 
 class PageParts(Struct, frozen=True):
@@ -120,17 +112,10 @@ def _top(state: State | None, title: str, view: str) -> str:
 
 
 def _list(inside: str) -> str:
+    programs = ((each.title, each.short_title) for each in programs_with("sessions"))
     filters = "".join(
         f'<button aria-pressed="{str(number == 0).lower()}" data-filter="{name}">{words}</button>'
-        for number, (name, words) in enumerate(
-            (
-                ("", "All"),
-                ("Sapwood", "Sapwood"),
-                ("Claude Code", "Claude"),
-                ("Codex", "Codex"),
-                ("Gemini", "Gemini"),
-            )
-        )
+        for number, (name, words) in enumerate((("", "All"), ("Sapwood", "Sapwood"), *programs))
     )
     return (
         '<nav class="list" aria-label="Conversations"><div class="list-head">'

@@ -17,7 +17,7 @@ from sapwood.conversation.configured_models import (
     model_problem,
     ready_programs,
 )
-from sapwood.core.executor import PROGRAMS
+from sapwood.programs.registry import runs_turns
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage
 
 _OTHER = "other"
@@ -52,7 +52,7 @@ class FirstRunPage(PickerPage):
         if self._ready is None:
             self._ready = await asyncio.to_thread(ready_programs)
         origins |= dict.fromkeys(self._ready, "")
-        usable = [name for name in MODELS if name not in PROGRAMS or name in self._ready]
+        usable = [name for name in MODELS if not runs_turns(name) or name in self._ready]
         known = sorted(usable, key=lambda name: self._account(name) not in origins)
         found = [PickerItem(name, self._line(name, origins)) for name in known if typed in name]
         if typed and not found:
@@ -71,7 +71,7 @@ class FirstRunPage(PickerPage):
         ]
         if id == _OTHER:
             words.append(("Sapwood will ask for its address and the name of a model.", "$accent"))
-        elif id in PROGRAMS:
+        elif runs_turns(id):
             words.append((f"{self._title(id)} runs the turns, with your own login. ", "$accent"))
             words.append(("Press enter and write your first message.", "$accent"))
         elif self._account(id) in key_origins():
@@ -190,6 +190,6 @@ class FirstRunPage(PickerPage):
 
     def _line(self, name: str, origins: dict[str, str]) -> Content:
         account = self._account(name)
-        found = "ready" if name in PROGRAMS else "API key found"
+        found = "ready" if runs_turns(name) else "API key found"
         ready = (f"  ✓ {found}", "$success") if account in origins else ("", "")
         return Content.assemble((f"{name:<22}", "bold"), (self._title(name), "$faint"), ready)

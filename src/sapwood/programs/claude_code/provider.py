@@ -1,0 +1,338 @@
+"""Claude Code as an agent provider: runs turns in its process, and changes its sessions."""
+
+import asyncio
+import os
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+from msgspec import structs
+
+from sapwood.config.folders import data_folder
+from sapwood.core.content import PromptPart, Usage
+from sapwood.core.model_calls import Failure
+from sapwood.core.program_session import ProgramSession
+from sapwood.programs.agent_provider import (
+    Assumed,
+    History,
+    ProgramInfo,
+    ProviderAnswer,
+    ProviderEvent,
+    ProviderOptions,
+    SessionBusy,
+)
+from sapwood.programs.claude_code.history_rows import HistoryRows, rows_for_history
+from sapwood.programs.claude_code.installed_program import (
+    find_program,
+    session_path,
+)
+from sapwood.programs.claude_code.loaded_history import comes_to, gives, tail_cut
+from sapwood.programs.claude_code.program import PROGRAM
+from sapwood.programs.claude_code.read_files import known_files
+from sapwood.programs.claude_code.request_check import ExpectedRequest, expected_request
+from sapwood.programs.claude_code.running_session import RunningSession
+from sapwood.programs.claude_code.session_file import SessionFile
+from sapwood.programs.claude_code.transcript import (
+    LinkRow,
+    Transcript,
+    file_size,
+    read_transcript,
+)
+from sapwood.programs.claude_code.turn_record import (
+    find_attempt,
+    last_usage,
+    native_rows,
+    recorded_events,
+)
+
+_SECONDS_TO_REST = 10.0
+_PAUSE = 0.05
+_OUTER = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT")
+"""Variables that Claude Code sets for its own tools: Sapwood may run inside one of them."""
+_ENTRYPOINT = "sdk-sapwood"
+"""Written into the transcript. Claude Code's own list of sessions leaves those of `sdk-cli` out."""
+
+
+class ClaudeCodeProvider:
+    """Claude Code on this machine.
+
+    `data` is the folder for private copies of sessions, and `environ` what the program is started
+    with. Nothing is started before `start`.
+    """
+
+    program = PROGRAM.name
+
+    def __init__(self, data: Path | None = None, environ: Mapping[str, str] | None = None) -> None:
+        self._data = (data or data_folder()) / "sessions" / PROGRAM.name
+        self._environ = environ
+        self._running: dict[str, RunningSession] = {}
+        self._options: dict[str, ProviderOptions] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._expected: dict[str, ExpectedRequest] = {}
+        self._left: dict[str, tuple[Transcript, list[LinkRow]]] = {}
+
+    def find(self) -> ProgramInfo | None:
+        """The installed program; None if there is none."""
+        return find_program(self._environment(), self._data / "version.json")
+
+    async def start(
+        self, options: ProviderOptions, session: ProgramSession | None = None
+    ) -> ProgramSession:
+        """Starts the program with a session, or with a new one. Raises `Failure`.
+
+        A session that runs with these options already stays as it is.
+        """
+        session = session or ProgramSession(PROGRAM.name, str(uuid.uuid4()))
+        session = self._placed(session, options)
+        async with self._lock(session):
+            await self._start(session, options)
+        return session
+
+    async def send(
+        self, session: ProgramSession, prompt: tuple[PromptPart, ...], turn: str
+    ) -> AsyncIterator[ProviderEvent]:
+        """Runs one turn and yields what happens; a `TurnEnd` comes last. Raises `Failure`."""
+        options = self._options.get(session.id)
+        if options is None:
+            raise Failure("other", f"Session {session.id} of Claude Code was not started.")
+        session = self._placed(session, options)
+        async with self._lock(session):
+            self._require_idle(session)
+            own, recorded = await self._attempt(session, options, turn)
+            running = None if recorded else await self._start(session, options)
+            if running is not None:
+                running.is_busy = True
+        for event in recorded:
+            yield event
+        if running is not None:
+            try:
+                async for event in running.run(prompt, own, self._expected.pop(session.id, None)):
+                    yield event
+            finally:
+                running.is_busy = False
+
+    async def interrupt(self, session: ProgramSession) -> None:
+        """Stops the running turn. `send` then yields its `TurnEnd`."""
+        running = self._running.get(session.id)
+        if running is not None and running.is_busy:
+            await running.interrupt()
+
+    async def answer(self, session: ProgramSession, question: str, answer: ProviderAnswer) -> None:
+        """Answers a question. One that is not open any more is left alone."""
+        running = self._running.get(session.id)
+        if running is not None:
+            running.answer(question, answer)
+
+    async def require_at_rest(self, session: ProgramSession) -> None:
+        """Raises `SessionBusy` if another process has the session open, or a turn runs here."""
+        options = self._options.get(session.id) or ProviderOptions(os.getcwd())
+        self._require_idle(session)
+        file = self._file(self._placed(session, options), options)
+        await asyncio.to_thread(file.require_at_rest)
+
+    async def assume(
+        self, session: ProgramSession | None, history: History, options: ProviderOptions
+    ) -> Assumed:
+        """Brings the session to exactly this history, whether it is running here or at rest.
+
+        Raises `SessionBusy` if another process has the session open, and `Failure`.
+        """
+        info = await asyncio.to_thread(self._found)
+        if session is not None and not info.supported:
+            return await self._assume_elsewhere(session, history, options, info)
+        session = session or ProgramSession(PROGRAM.name, str(uuid.uuid4()))
+        session = self._placed(session, options)
+        async with self._lock(session):
+            self._require_idle(session)
+            try:
+                return await self._assume(session, history, options, info)
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise Failure(
+                    "other", f"The session of Claude Code could not be changed: {reason}."
+                ) from error
+
+    async def usage(self, session: ProgramSession) -> Usage | None:
+        """The tokens of the session's last request, as the program reports them."""
+        running = self._running.get(session.id)
+        if running is not None and running.usage is not None:
+            return running.usage
+        return await asyncio.to_thread(last_usage, Path(session.path))
+
+    async def close(self, session: ProgramSession | None = None) -> None:
+        """Ends the program of this session, or all of them."""
+        wanted = list(self._running) if session is None else [session.id]
+        found = [self._running.pop(each) for each in wanted if each in self._running]
+        await asyncio.gather(*(each.process.close() for each in found))
+
+    async def _start(self, session: ProgramSession, options: ProviderOptions) -> RunningSession:
+        running = self._running.get(session.id)
+        if running is not None and running.can_be_used and running.options == options:
+            return running
+        self._require_idle(session)
+        await self.close(session)
+        info = await asyncio.to_thread(self._found)
+        if file_size(session.path) is not None:
+            await self._wait_for_rest(session, options)
+            if info.supported:
+                await self._close_open_turn(session, options, info.version)
+        environ = self._environment(options.environment)
+        running = await RunningSession.start(info.path, session, options, environ)
+        self._running[session.id] = running
+        self._options[session.id] = options
+        left = self._left.pop(session.id, None)
+        if left is not None:
+            await running.remember_files(await asyncio.to_thread(known_files, *left))
+        return running
+
+    async def _close_open_turn(
+        self, session: ProgramSession, options: ProviderOptions, version: str
+    ) -> None:
+        file = self._file(session, options, version)
+        try:
+            await asyncio.to_thread(file.close_open_turn)
+        except (SessionBusy, OSError) as error:
+            raise Failure("other", str(error), again=True) from error
+
+    async def _wait_for_rest(self, session: ProgramSession, options: ProviderOptions) -> None:
+        """Waits while a process from before a crash finishes its turn. Raises `Failure`."""
+        file, clock = self._file(session, options), asyncio.get_running_loop().time
+        until = clock() + _SECONDS_TO_REST
+        while True:
+            try:
+                return await asyncio.to_thread(file.require_at_rest)
+            except SessionBusy as busy:
+                if clock() > until:
+                    raise Failure("other", str(busy), again=True, after=2.0) from busy
+            await asyncio.sleep(_PAUSE)
+
+    async def _attempt(
+        self, session: ProgramSession, options: ProviderOptions, turn: str
+    ) -> tuple[str, list[ProviderEvent]]:
+        """The id for the row of the prompt, and the events of a turn that has run already.
+
+        A prompt that the program took and never answered is cut out of the session.
+        """
+        path = Path(session.path)
+        if file_size(path) is None:
+            return find_attempt(Transcript(path), session.id, turn).next, []
+        running = self._running.get(session.id)
+        if running is None or not running.can_be_used:
+            await self._wait_for_rest(session, options)
+        transcript = await asyncio.to_thread(read_transcript, path)
+        attempt = find_attempt(transcript, session.id, turn)
+        if attempt.turn is not None:
+            first, last = attempt.turn.first.key, attempt.turn.last.key
+            rows = native_rows(transcript, session, first, last)
+            return attempt.last, list(recorded_events(attempt.turn, rows))
+        if attempt.is_open:
+            await self.close(session)
+            file = self._file(session, options, transcript.version)
+            try:
+                await asyncio.to_thread(file.cut_before, attempt.last)
+            except (SessionBusy, OSError) as error:
+                raise Failure("other", str(error), again=True) from error
+        return attempt.next, []
+
+    async def _assume(
+        self, session: ProgramSession, history: History, options: ProviderOptions, info: ProgramInfo
+    ) -> Assumed:
+        running = self._running.get(session.id)
+        file = self._file(session, options, info.version)
+        if file_size(file.path) is None:
+            if running is not None and not history.turns and not history.front:
+                return Assumed(session, "nothing")
+            await self.close(session)
+            assumed = await asyncio.to_thread(file.write_new, history)
+            return await self._restarted(assumed, options, running)
+        before = await asyncio.to_thread(read_transcript, file.path)
+        wanted = await asyncio.to_thread(
+            rows_for_history, history, before, file.context, file.open_other
+        )
+        self._expected[session.id] = await asyncio.to_thread(
+            expected_request, before, wanted, history
+        )
+        if gives(before, wanted) and not wanted.new:
+            return Assumed(session, "nothing", loss=wanted.loss)
+        if running is not None and await self._cut(running, before, wanted):
+            return Assumed(session, "cut", loss=wanted.loss)
+        kept = set(wanted.uuids)
+        left = [row for row in before.loaded() or () if row.uuid not in kept]
+        self._left[session.id] = before, left
+        await self.close(session)
+        assumed = await asyncio.to_thread(file.assume, history, before)
+        return await self._restarted(assumed, options, running)
+
+    async def _assume_elsewhere(
+        self, session: ProgramSession, history: History, options: ProviderOptions, info: ProgramInfo
+    ) -> Assumed:
+        """Writes a new session, because this version of the program was not tried."""
+        await self.close(session)
+        assumed = await self.assume(None, history, options)
+        version = info.version or "of unknown version"
+        told = (
+            f"Claude Code {version} was not tried with Sapwood, so its sessions are not changed in "
+            "place."
+        )
+        return structs.replace(assumed, loss=f"{told} {assumed.loss}".strip())
+
+    async def _restarted(
+        self, assumed: Assumed, options: ProviderOptions, running: RunningSession | None
+    ) -> Assumed:
+        """Starts the program again if it ran before."""
+        if running is not None:
+            await self._start(assumed.session, options)
+        return assumed
+
+    async def _cut(self, running: RunningSession, before: Transcript, wanted: HistoryRows) -> bool:
+        """Has the running program remove the last turns itself. Returns whether it did."""
+        cut = tail_cut(before, wanted) if running.can_be_used else None
+        if cut is None or not await running.rewind(*cut):
+            return False
+        return await asyncio.to_thread(comes_to, before.path, wanted)
+
+    def _require_idle(self, session: ProgramSession) -> None:
+        running = self._running.get(session.id)
+        if running is not None and running.is_busy and running.can_be_used:
+            raise SessionBusy("Claude Code is working on a turn. Wait for it, or stop it first.")
+
+    def _found(self) -> ProgramInfo:
+        info = self.find()
+        if info is None:
+            raise Failure(
+                "no_model",
+                "Claude Code was not found. Install it (https://code.claude.com), or set "
+                "SAPWOOD_CLAUDE to its path.",
+            )
+        return info
+
+    def _file(
+        self, session: ProgramSession, options: ProviderOptions, version: str = ""
+    ) -> SessionFile:
+        running = self._running.get(session.id)
+        return SessionFile(
+            session,
+            home=PROGRAM.home(self._environment(options.environment)),
+            copies=self._data,
+            folder=options.folder,
+            version=version,
+            own=frozenset({running.process.pid}) if running else frozenset(),
+        )
+
+    def _placed(self, session: ProgramSession, options: ProviderOptions) -> ProgramSession:
+        """The session with the path of its transcript."""
+        if session.path and os.path.exists(session.path):
+            return session
+        path = session_path(session.id, options.folder, self._environment(options.environment))
+        return structs.replace(session, path=str(path))
+
+    def _lock(self, session: ProgramSession) -> asyncio.Lock:
+        return self._locks.setdefault(session.id, asyncio.Lock())
+
+    def _environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+        own = os.environ if self._environ is None else self._environ
+        kept = {name: own[name] for name in own if name not in _OUTER}
+        return {**kept, "CLAUDE_CODE_ENTRYPOINT": _ENTRYPOINT, **(more or {})}
+
+
+PROVIDER = ClaudeCodeProvider

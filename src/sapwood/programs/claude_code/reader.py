@@ -1,0 +1,295 @@
+"""Reads the rows of a Claude Code transcript.
+
+A transcript is append-only, and its rows form a tree by `parentUuid`: side chains are subagents, a
+prompt whose parent is in an earlier turn is a rewind, and a compaction boundary has no parent.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from msgspec import structs
+
+from sapwood.analysis.session import Boundary
+from sapwood.core.content import Note, ReplyPart, Text
+from sapwood.programs.claude_code.contents import hash_of, parts_of, shown, text_of, usage_of
+from sapwood.programs.claude_code.preserved_messages import (
+    MessageLine,
+    preserved_ids,
+    preserved_messages,
+)
+from sapwood.programs.claude_code.program import PROGRAM
+from sapwood.programs.claude_code.rows import Block, Message, Row, decode_row, patch_of
+from sapwood.programs.claude_code.user_text import classify_user_text
+from sapwood.programs.transcripts.conversation_builder import COMPACTED, ConversationBuilder
+from sapwood.programs.transcripts.transcript_events import (
+    Mask,
+    RowRef,
+    SessionDetails,
+    TranscriptEvent,
+    microseconds,
+)
+from sapwood.redaction import mask_secrets
+
+_WANTED = frozenset({b"user", b"assistant", b"system", b"summary", b"custom-title", b"ai-title"})
+_ENDS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
+_STOPS = frozenset({"stop_hook_summary", "turn_duration"})
+_SYNTHETIC = "<synthetic>"
+_SAPWOOD = "sapwood"
+_BOUNDARY = b'"compact_boundary"'
+_LONGEST_REASON = 500
+_MOST_LINES = 20_000
+
+
+class ClaudeReader:
+    """Reads one conversation: the main one of a transcript, or that of a subagent."""
+
+    source = PROGRAM.name
+
+    def __init__(self, *, subagent: bool = False, mask: Mask = mask_secrets) -> None:
+        self.details = SessionDetails()
+        self._subagent = subagent
+        self._mask = mask
+        self._builder = ConversationBuilder()
+        self._turn_of: dict[str, int] = {}
+        self._content_hashes: dict[str, int] = {}
+        self._lines: list[MessageLine] = []
+        self._message_turns: dict[str, int] = {}
+        self._message_counts: Counter[int] = Counter()
+        self._passed_over: frozenset[str] = frozenset()
+        self._chains: dict[str, ClaudeReader] = {}
+        self._chain_of: dict[str, ClaudeReader] = {}
+
+    @property
+    def needs_earlier_rows(self) -> bool:
+        """Whether a row referred to rows before the first one that was fed."""
+        return self._builder.needs_earlier_rows
+
+    @property
+    def events(self) -> list[TranscriptEvent]:
+        """The events so far."""
+        return self._builder.events
+
+    @property
+    def children(self) -> "list[ClaudeReader]":
+        """Readers of the subagents whose rows are in the same transcript."""
+        return list(self._chains.values())
+
+    def feed(self, row: bytes, offset: int) -> None:
+        """Takes in one row, which begins at this byte of the transcript."""
+        if _is_noise(row):
+            self._turn_of.setdefault(_uuid_of(row), self._builder.turns)
+        elif self._passed_over and (key := _uuid_of(row)) in self._passed_over:
+            self._turn_of[key] = self._builder.turns
+            if _BOUNDARY in row and (boundary := decode_row(row)):
+                self._builder.keep_waiting(preserved_ids(boundary.compact_metadata, self._lines))
+        elif decoded := decode_row(row):
+            at = microseconds(decoded.timestamp)
+            self.take(decoded, RowRef(decoded.uuid or f"@{offset}", at, offset))
+
+    def has_key(self, row: bytes, offset: int, key: str) -> bool:
+        """Whether this row has the key."""
+        return _uuid_of(row) == key
+
+    def begin_file(self, name: str) -> None:
+        """Nothing: a session has one file."""
+
+    def pass_over(self, keys: Collection[str]) -> None:
+        """Says that these rows change nothing: the caller knows what they say."""
+        self._passed_over = frozenset(keys)
+
+    def finish(self, *, growing: bool = False) -> None:
+        """Emits the last turn, as open unless it has ended. More rows may follow."""
+        self._builder.finish(growing=growing)
+
+    def forget_last_turn(self) -> None:
+        """Forgets the last turn; further rows make a new turn."""
+        self._builder.forget_last_turn()
+
+    def take(self, row: Row, ref: RowRef) -> None:
+        """Takes in a decoded row."""
+        if row.is_sidechain and not self._subagent:
+            self._delegate(row, ref)
+            return
+        content_hash = hash((row.type, row.is_meta, row.is_compact_summary, hash_of(row.message)))
+        if ref.key in self._turn_of:
+            if self._content_hashes.get(ref.key) == content_hash:
+                return  # the program wrote the row twice
+            ref = structs.replace(ref, key=f"{ref.key}@{ref.offset}")
+        self._content_hashes[ref.key] = content_hash
+        self._describe(row, ref.at)
+        match row.type:
+            case "user" if row.message:
+                self._user(row, row.message, ref)
+            case "assistant" if row.message:
+                self._assistant(row, row.message, ref)
+            case "system":
+                self._system(row, ref)
+            case "attachment" if row.attachment and row.attachment.type == "queued_command":
+                self._words(row.attachment.prompt or "", row, ref)
+            case _:
+                pass
+        self._turn_of[ref.key] = self._builder.turns
+
+    def _describe(self, row: Row, at: int) -> None:
+        about = self.details
+        if self._subagent:
+            about.id = about.id or row.agent_id or ""
+            about.parent = row.session_id or about.parent
+        else:
+            about.id = about.id or row.session_id or ""
+        about.folder = about.folder or row.cwd or ""
+        about.title = row.custom_title or row.ai_title or row.summary or about.title
+        about.updated = max(about.updated, at)
+
+    def _delegate(self, row: Row, ref: RowRef) -> None:
+        """Passes a row of a side chain to the reader of its subagent."""
+        known = self._chain_of.get(row.parent_uuid or "")
+        name = row.agent_id or (known.details.id if known else ref.key)
+        chain = self._chains.get(name)
+        if chain is None:
+            chain = self._chains[name] = ClaudeReader(subagent=True, mask=self._mask)
+            chain.details.id = name
+        self._chain_of[ref.key] = chain
+        chain.take(row, ref)
+
+    def _user(self, row: Row, message: Message, ref: RowRef) -> None:
+        content = message.content
+        if row.is_compact_summary:
+            if row.parent_uuid not in self._passed_over:
+                self._builder.add_summary(ref, text_of(content))
+            return
+        texts: list[str] = []
+        for block in [Block("text", content)] if isinstance(content, str) else content or ():
+            if block.type == "tool_result":
+                self._result(block, row, ref)
+            elif text := shown(block):
+                texts.append(text)
+        if any(text.strip() for text in texts):
+            self._words("\n\n".join(texts), row, ref)
+
+    def _result(self, block: Block, row: Row, ref: RowRef) -> None:
+        turn = self._builder.current_turn(ref)
+        self._builder.done = False
+        content = self._mask(text_of(block.content))
+        added, removed = patch_of(row)
+        turn.add_result(block.tool_use_id or ref.key, content, bool(block.is_error), added, removed)
+        turn.extend_to(ref)
+        self._remember(ref, "Result", (content,))
+
+    def _words(self, text: str, row: Row, ref: RowRef) -> None:
+        words, builder = classify_user_text(text, meta=bool(row.is_meta)), self._builder
+        match words.kind:
+            case "prompt":
+                self._prompt(words.text, row, ref)
+            case "interruption":
+                if builder.turn is not None:
+                    builder.turn.reason = words.text
+                    builder.turn.extend_to(ref)
+            case "command":
+                builder.add_waiting(ref, Text(words.text))
+            case "output":
+                # The program ran the command before it, so that was no request of the user.
+                ran = builder.take_waiting()
+                text = f"{ran.text if ran else ''}\n{words.text}".strip()
+                builder.add_waiting(ref, Note("program", text))
+            case "note":
+                builder.add_note(ref, words.text)
+            case "caveat":
+                pass
+
+    def _prompt(self, text: str, row: Row, ref: RowRef) -> None:
+        builder = self._builder
+        builder.end_turn()
+        if row.parent_uuid and builder.turns:
+            to = self._turn_of.get(row.parent_uuid)
+            builder.needs_earlier_rows = builder.needs_earlier_rows or to is None
+            builder.rewind(ref, builder.turns if to is None else to)
+            builder.is_tip_sure = to != builder.turns  # else it follows a row between turns
+        builder.start_turn(ref, Text(text))
+        self._remember(ref, "User", (text,))
+
+    def _assistant(self, row: Row, message: Message, ref: RowRef) -> None:
+        turn = self._builder.current_turn(ref)
+        parts = parts_of(message.content)
+        model = message.model if message.model != _SYNTHETIC else None
+        usage = usage_of(message) if model else None
+        turn.add_reply(message.id or "", parts, model or "", usage)
+        turn.extend_to(ref)
+        turn.failed = bool(row.is_api_error_message)
+        turn.reason = text_of(message.content)[:_LONGEST_REASON] if turn.failed else ""
+        self._builder.done = turn.failed or (message.stop_reason in _ENDS and turn.answered)
+        self._remember(ref, "Assistant", parts)
+        self.details.model = model or self.details.model
+        if usage is not None:
+            self.details.used = usage.input + usage.output
+
+    def _remember(self, ref: RowRef, who: str, parts: Sequence[ReplyPart | str]) -> None:
+        """Keeps the newest messages, because a compaction may leave them in view."""
+        turn = self._builder.turns
+        self._lines.append(MessageLine(ref.key, turn, who, parts))
+        self._message_turns[ref.key] = turn
+        self._message_counts[turn] += 1
+        if len(self._lines) > _MOST_LINES:
+            del self._lines[: _MOST_LINES // 2]
+
+    def _system(self, row: Row, ref: RowRef) -> None:
+        builder = self._builder
+        if row.subtype == "compact_boundary":
+            self._compacted(row, ref)
+        elif row.subtype in _STOPS:
+            builder.done = builder.done or (builder.turn is not None and builder.turn.answered)
+        elif row.subtype == "local_command" and row.content:
+            self._words(row.content, structs.replace(row, is_meta=True), ref)
+
+    def _compacted(self, row: Row, ref: RowRef) -> None:
+        metadata = row.compact_metadata
+        self._builder.end_turn(COMPACTED)
+        wanted = preserved_ids(metadata, self._lines)
+        self._builder.keep_waiting(wanted)
+        if not wanted <= self._turn_of.keys():
+            self._builder.needs_earlier_rows = True
+        rest = preserved_messages(self._lines, wanted, self._builder.turns)
+        self._lines = rest.lines
+        turns = self._whole_turns(wanted)
+        after = metadata.after if metadata else None
+        self._builder.begin_compaction(
+            ref,
+            Boundary(
+                0,
+                trigger=(metadata and metadata.trigger) or "",
+                before_tokens=metadata.before if metadata else None,
+                after_tokens=after,
+                at=ref.at,
+                kept=len(turns) or rest.turns,
+                quoted="" if turns else rest.quoted,
+                turns=turns,
+                cleared=not turns and not rest.quoted and row.written_by == _SAPWOOD,
+            ),
+        )
+        self.details.used = after
+        if metadata and metadata.preserved and metadata.preserved.anchor == row.uuid:
+            self._builder.emit_compaction()  # no summary follows
+
+    def _whole_turns(self, wanted: set[str]) -> tuple[int, ...]:
+        """The turns of these rows if they are whole and follow one another; else nothing."""
+        counts = Counter(
+            self._message_turns[each] for each in wanted if each in self._message_turns
+        )
+        turns = sorted(counts)
+        is_whole = all(counts[turn] == self._message_counts[turn] for turn in turns)
+        return tuple(turns) if is_whole and self._builder.is_path(turns) else ()
+
+
+def _is_noise(row: bytes) -> bool:
+    """Whether a row has nothing to do with the conversation; found without decoding it."""
+    if row.startswith(b'{"type":"'):
+        return row[9 : row.find(b'"', 9)] not in _WANTED
+    if b'"message":' in row or b'"queued_command"' in row:
+        return False
+    return b'"type":"attachment"' in row or b'"type":"progress"' in row
+
+
+def _uuid_of(row: bytes) -> str:
+    """The id of a row, found without decoding it: the last id, as nested objects come first."""
+    start = row.rfind(b'"uuid":"') + 8
+    return row[start : row.find(b'"', start)].decode("utf-8", "replace") if start > 7 else ""

@@ -1,0 +1,183 @@
+"""A session that runs in a process of Claude Code: its turns, its questions, its rewinds."""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping
+from pathlib import Path
+
+from msgspec import Raw, structs
+
+from sapwood.core.content import PromptPart, Usage
+from sapwood.core.program_session import ProgramSession
+from sapwood.programs.agent_provider import (
+    ProviderAnswer,
+    ProviderEvent,
+    ProviderOptions,
+    TurnEnd,
+)
+from sapwood.programs.claude_code.process import ClaudeProcess
+from sapwood.programs.claude_code.read_files import KnownFile
+from sapwood.programs.claude_code.request_check import ExpectedRequest, difference
+from sapwood.programs.claude_code.row_forms import prompt_blocks
+from sapwood.programs.claude_code.transcript import file_size
+from sapwood.programs.claude_code.turn_record import wait_for_rows
+from sapwood.programs.claude_code.turn_stream import TurnStream
+from sapwood.programs.prompt_parts import prompt_text
+
+_READ_ONLY = "Bash,Edit,MultiEdit,NotebookEdit,Write"
+_REWOUND = b'"rewound":true'
+_COST = b'"totalCostUSD":'
+_TAIL = 256 * 1024
+
+
+class RunningSession:
+    """The process of a session. `is_busy` is true while a turn runs."""
+
+    def __init__(
+        self, process: ClaudeProcess, session: ProgramSession, options: ProviderOptions
+    ) -> None:
+        self.process = process
+        self.session = session
+        self.options = options
+        self.is_busy = False
+        self.usage: Usage | None = None
+        self._cost = 0.0
+        self._questions: dict[str, Raw] = {}
+
+    @classmethod
+    async def start(
+        cls,
+        program: str,
+        session: ProgramSession,
+        options: ProviderOptions,
+        environ: Mapping[str, str],
+    ) -> "RunningSession":
+        """Starts the program with a session that it has, or with a new one. Raises `Failure`."""
+        resume = file_size(session.path) is not None
+        command = _command(program, session, options, resume=resume)
+        process = await ClaudeProcess.start(command, options.folder, environ)
+        running = cls(process, session, options)
+        if resume:
+            running._cost = await asyncio.to_thread(_cost_so_far, session.path)
+        return running
+
+    @property
+    def can_be_used(self) -> bool:
+        """Whether the process runs."""
+        return self.process.is_running
+
+    async def run(
+        self, prompt: tuple[PromptPart, ...], own: str, expected: ExpectedRequest | None
+    ) -> AsyncIterator[ProviderEvent]:
+        """Runs a turn; `own` is the id for the row of the prompt. Raises `Failure`."""
+        process, stream = self.process, TurnStream(self.options.folder)
+        while not process.rows.empty():
+            process.rows.get_nowait()  # left over from before
+        since = time.time_ns() // 1_000
+        path = self.session.path
+        offset = file_size(path) or 0
+        process.send(_user_message(self.session.id, own, prompt))
+        while stream.result is None and (row := await process.rows.get()) is not None:
+            if row.type == "control_request" and row.request is not None and row.request_id:
+                self._questions[row.request_id] = row.request.input
+            for event in stream.feed(row):
+                yield event
+        for event in stream.flush():
+            yield event
+        self._questions.clear()
+        end = await self._end(stream, own, offset)
+        told = end.difference
+        if expected is not None:
+            texts = [prompt_text(part) for part in prompt]
+            found = await asyncio.to_thread(difference, Path(path), since, expected, texts)
+            told = f"{told} {found}".strip()
+        yield structs.replace(end, difference=told)
+
+    async def interrupt(self) -> None:
+        """Stops the running turn."""
+        await self.process.request("interrupt")
+
+    def answer(self, question: str, answer: ProviderAnswer) -> None:
+        """Answers a question. One that is not open any more is left alone."""
+        asked = self._questions.pop(question, None)
+        if asked is None:
+            return
+        if answer.allowed:
+            self.process.answer(question, {"behavior": "allow", "updatedInput": asked})
+        else:
+            reason = answer.reason or "The user does not allow this."
+            self.process.answer(question, {"behavior": "deny", "message": reason})
+
+    async def rewind(self, target: str, newest: str) -> bool:
+        """Has the program remove a prompt and everything after it. Returns whether it did so."""
+        answer = await self.process.request(
+            "rewind_conversation",
+            target_message_uuid=target,
+            last_seen_user_message_uuid=newest,
+        )
+        return answer.subtype == "success" and _REWOUND in bytes(answer.response)
+
+    async def remember_files(self, files: Iterable[KnownFile]) -> None:
+        """Tells the program which files it has read, so that it may edit them."""
+        for file in files:
+            await self.process.request("seed_read_state", path=file.path, mtime=file.mtime)
+
+    async def _end(self, stream: TurnStream, own: str, offset: int) -> TurnEnd:
+        rows = await asyncio.to_thread(wait_for_rows, self.session, offset, own, stream.last_row)
+        self.usage = stream.last_usage or self.usage
+        usage, result = stream.usage, stream.result
+        told = "Claude Code compacted its context itself in this turn." * stream.compacted
+        if result is None:
+            if rows is not None and stream.last_row not in ("", rows.passage.last):
+                rows = None  # it did not write all that it told: the next turn writes it again
+            reason = "Claude Code ended in the middle of the turn"
+            words = self.process.last_words.splitlines()
+            return TurnEnd(
+                "failed", f"{reason}: {words[-1]}" if words else reason, rows, usage, told
+            )
+        if result.cost is not None:
+            spent, self._cost = max(0.0, result.cost - self._cost), result.cost
+            usage = structs.replace(usage or Usage(0), cost=round(spent * 1_000_000))
+        return TurnEnd(result.status, result.reason, rows, usage, told)
+
+
+def _command(
+    program: str, session: ProgramSession, options: ProviderOptions, *, resume: bool
+) -> list[str]:
+    command = [program, "-p", "--input-format", "stream-json", "--output-format", "stream-json"]
+    command += ["--verbose", "--include-partial-messages", "--permission-prompt-tool", "stdio"]
+    command += ["--resume" if resume else "--session-id", session.id]
+    command += ["--model", options.model] if options.model else []
+    command += ["--append-system-prompt", options.system] if options.system else []
+    command += ["--permission-mode", "acceptEdits"] if options.mode == "accept-edits" else []
+    command += ["--disallowedTools", _READ_ONLY] if options.mode == "read-only" else []
+    return command
+
+
+def _user_message(session: str, own: str, prompt: tuple[PromptPart, ...]) -> dict[str, object]:
+    """A prompt that the program sends as it is: without files for `@` and commands for `/`."""
+    blocks = [block for part in prompt for block in prompt_blocks(part)]
+    return {
+        "type": "user",
+        "uuid": own,
+        "session_id": session,
+        "parent_tool_use_id": None,
+        "client_composed": True,
+        "message": {"role": "user", "content": blocks[0]["text"] if len(blocks) == 1 else blocks},
+    }
+
+
+def _cost_so_far(path: str) -> float:
+    """The cost that the program stored last, in dollars; 0 if there is none."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.path.getsize(path) - _TAIL))
+            tail = file.read()
+    except OSError:
+        return 0.0
+    digits = tail.rpartition(_COST)[2].partition(b",")[0] if _COST in tail else b""
+    try:
+        return float(digits)
+    except ValueError:
+        return 0.0

@@ -1,0 +1,249 @@
+"""Changes a Claude Code session at rest: appends rows after which its history is the wanted one.
+
+The order of steps makes it safe: a lock of ours, no process with the session open, the transcript
+read, the rows planned and checked, a private copy made, the transcript compared with what was read,
+and then one append. Nothing is ever removed or rewritten.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from sapwood.core.program_session import ProgramSession
+from sapwood.private_files import create_file, locked
+from sapwood.programs.agent_provider import Assumed, History, SessionBusy
+from sapwood.programs.claude_code.history_end import history_end
+from sapwood.programs.claude_code.history_rows import (
+    HistoryRows,
+    require_known,
+    rows_for_history,
+)
+from sapwood.programs.claude_code.loaded_history import front_texts, gives
+from sapwood.programs.claude_code.open_sessions import open_session
+from sapwood.programs.claude_code.row_forms import (
+    NewRow,
+    RowContext,
+    boundary_row,
+    closing_rows,
+    front_row,
+)
+from sapwood.programs.claude_code.rows import decode_row
+from sapwood.programs.claude_code.session_check import session_difference
+from sapwood.programs.claude_code.transcript import (
+    Transcript,
+    file_size,
+    read_transcript,
+)
+from sapwood.programs.session_copy import extend_copy, newest_copy
+
+_MOST_ROWS_OF_AN_END = 200
+"""More rows than one message has calls and results."""
+
+
+class _Plan(Struct, frozen=True):
+    """The lines to append, their ids, and what could not be carried."""
+
+    lines: bytes
+    rows: tuple[str, ...]
+    loss: str = ""
+
+
+class SessionFile:
+    """The transcript of one session.
+
+    `home` is the home of Claude Code, `copies` the folder of private copies, `folder` the folder
+    of the project, and `version` that of the program that will open the session.
+    """
+
+    def __init__(
+        self,
+        session: ProgramSession,
+        *,
+        home: Path,
+        copies: Path,
+        folder: str,
+        version: str,
+        own: frozenset[int] = frozenset(),
+    ) -> None:
+        self.session = session
+        self.path = Path(session.path)
+        self._home = home
+        self._copy = copies / f"{session.id}.jsonl"
+        self.context = RowContext(session.id, folder, version)
+        self._own = own
+
+    def require_at_rest(self) -> None:
+        """Raises `SessionBusy` if a process has the session open."""
+        found = open_session(self.session.id, self._home, self.path, self._own)
+        if found is not None:
+            what = "is working in this session" if found.is_busy else "has this session open"
+            raise SessionBusy(
+                f"Claude Code {what} (process {found.process}). Leave it there with /exit, then "
+                "try again."
+            )
+
+    def assume(self, history: History, read: Transcript | None = None) -> Assumed:
+        """Appends what makes the session contain exactly this history.
+
+        `read` is the transcript, if it was read already. It is read again if it has changed.
+        Raises `SessionBusy` if a process has it open or has just changed it, and `OSError`.
+        """
+        with locked(self._copy):
+            self.require_at_rest()
+            is_current = read is not None and read.size == file_size(self.path)
+            transcript = read if read and is_current else read_transcript(self.path)
+            wanted = rows_for_history(history, transcript, self.context, self.open_other)
+            if not wanted.new and gives(transcript, wanted):
+                return Assumed(self.session, "nothing", loss=wanted.loss)
+            plan = self._plan(transcript, wanted)
+            self._append(transcript, plan.lines)
+            difference = session_difference(read_transcript(self.path), wanted, history)
+        return Assumed(self.session, "boundary", plan.rows, plan.loss, difference)
+
+    def cut_before(self, uuid: str) -> tuple[str, ...]:
+        """Takes a prompt and everything after it out of the history. Returns the new rows.
+
+        Returns nothing if the prompt is not in the history. Raises as `assume` does.
+        """
+        with locked(self._copy):
+            self.require_at_rest()
+            transcript = read_transcript(self.path)
+            loaded = transcript.loaded() or []
+            place = next((n for n, row in enumerate(loaded) if row.uuid == uuid), None)
+            if place is None:
+                return ()
+            rows = transcript.with_parallel_results(loaded[:place])
+            kept = tuple(row.uuid for row in rows if row.is_message and row.uuid)
+            front = front_texts(transcript, rows)
+            plan = self._plan(transcript, HistoryRows((kept,), front=front))
+            self._append(transcript, plan.lines)
+        return plan.rows
+
+    def close_open_turn(self) -> tuple[str, ...]:
+        """Closes a last turn without an answer, before the program opens the session again.
+
+        Returns the new rows. Raises as `assume` does.
+        """
+        with locked(self._copy):
+            self.require_at_rest()
+            transcript = read_transcript(self.path)
+            loaded = transcript.loaded() or []
+            spoken = [row.uuid or "" for row in loaded if row.type in ("user", "assistant")]
+            if not spoken or loaded[-1].closes_turn:
+                return ()
+            rows = self._closing(transcript, (), spoken)
+            if rows:
+                self._append(transcript, _chained(rows, loaded[-1].uuid))
+        return tuple(row.uuid for row in rows)
+
+    def write_new(self, history: History) -> Assumed:
+        """Writes a new session with this history; a session without any turn has no file yet.
+
+        Raises `OSError`.
+        """
+        empty = Transcript(self.path)
+        wanted = rows_for_history(history, empty, self.context, self.open_other)
+        rows = list(wanted.new)
+        if history.front:
+            rows.insert(0, front_row(self.context, history.front))
+        if rows:
+            rows += self._closing(empty, rows, wanted.uuids)
+            create_file(self.path, _chained(rows))
+        return Assumed(
+            self.session, "new_session", tuple(row.uuid for row in rows), loss=wanted.loss
+        )
+
+    def open_other(self, session: ProgramSession) -> Transcript | None:
+        """The transcript of another session, or its private copy."""
+        places = [Path(session.path)] if session.path else []
+        if session.id and session.id.replace("-", "").isalnum():
+            copy = newest_copy(self._copy.with_name(f"{session.id}.jsonl"))
+            places += [copy] if copy else []
+        for path in places:
+            try:
+                return read_transcript(path)
+            except OSError:
+                continue
+        return None
+
+    def _plan(self, transcript: Transcript, wanted: HistoryRows) -> _Plan:
+        new, kept, front = list(wanted.new), wanted.uuids, wanted.front
+        if front or kept:
+            closing = self._closing(transcript, new, kept)
+            new += closing
+            kept += [row.uuid for row in closing]
+        require_known(kept, transcript, new)
+        if front:
+            texts = front_row(self.context, front)
+            boundary = boundary_row(self.context, kept, texts.uuid)
+            after = [boundary.encoded(None), texts.encoded(boundary.uuid)]
+            ids = (boundary.uuid, texts.uuid)
+        else:
+            boundary = boundary_row(self.context, kept)
+            after = [boundary.encoded(None)]
+            ids = (boundary.uuid,)
+        lines = _chained(new) + b"".join(after)
+        return _Plan(lines, (*[row.uuid for row in new], *ids), wanted.loss)
+
+    def _closing(
+        self, transcript: Transcript, new: Sequence[NewRow], kept: Sequence[str]
+    ) -> list[NewRow]:
+        """The rows to add if the history does not end with an answer of the model."""
+        made = {row.uuid: row.encoded(None) for row in new}
+        rows: list[bytes] = []
+        for own in reversed(kept):
+            found = transcript.row(own)
+            rows.append(made[own] if own in made else transcript.bytes_of(found) if found else b"")
+            if len(rows) == _MOST_ROWS_OF_AN_END:
+                break
+        return closing_rows(self.context, history_end(rows))
+
+    def _append(self, transcript: Transcript, lines: bytes) -> None:
+        """Appends lines after everything was checked once more."""
+        copy = extend_copy(self.path, self._copy)
+        if copy.stat().st_size != transcript.size:
+            raise self._changed()
+        handle = os.open(self.path, os.O_RDWR | os.O_APPEND)
+        try:
+            self.require_at_rest()
+            if os.fstat(handle).st_size != transcript.size or not _ends_with(handle, transcript):
+                raise self._changed()
+            _write(handle, lines if transcript.has_whole_lines else b"\n" + lines, transcript.size)
+        finally:
+            os.close(handle)
+
+    def _changed(self) -> SessionBusy:
+        return SessionBusy(
+            f"Session {self.session.id} of Claude Code was changed just now. Nothing was written; "
+            "try again."
+        )
+
+
+def _chained(rows: Sequence[NewRow], first: str | None = None) -> bytes:
+    parents = [first, *[row.uuid for row in rows]]
+    return b"".join(row.encoded(parent) for row, parent in zip(rows, parents, strict=False))
+
+
+def _write(handle: int, lines: bytes, size: int) -> None:
+    """Writes all lines at once, or none: after a failure the file has its former size."""
+    written = 0
+    try:
+        written = os.write(handle, lines)
+        if written != len(lines):
+            raise OSError("the disk is full")
+        os.fsync(handle)
+    except OSError:
+        if written and os.fstat(handle).st_size == size + written:
+            os.ftruncate(handle, size)
+        raise
+
+
+def _ends_with(handle: int, transcript: Transcript) -> bool:
+    """Whether the last row with an id is still where it was read."""
+    if not transcript.rows:
+        return True
+    row = transcript.rows[-1]
+    found = decode_row(os.pread(handle, row.end - row.start, row.start))
+    return found is not None and found.uuid == row.uuid

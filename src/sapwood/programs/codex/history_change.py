@@ -1,0 +1,60 @@
+"""Decides how a thread's history becomes another one, the cheapest way first. Pure."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from sapwood.programs.codex.thread_history import HistoryItem, ThreadHistory, ThreadTurn
+
+
+class HistoryChange(Struct, frozen=True):
+    """What a running server must do: revert to before a turn, then append items.
+
+    `replace` means that no revert leads there, because what must go is not in a turn of the thread.
+    """
+
+    by: Literal["nothing", "cut", "inject", "replace"]
+    before: ThreadTurn | None = None
+    items: tuple[HistoryItem, ...] = ()
+
+
+def has_same(one: Sequence[HistoryItem], other: Sequence[HistoryItem]) -> bool:
+    """Whether the model cannot tell the two histories apart."""
+    return len(one) == len(other) == _common(one, other)
+
+
+def is_revertible(history: ThreadHistory) -> bool:
+    """Whether a revert can empty the thread, so that any history can be given to it."""
+    return history.mode == "paginated" and any(not turn.before for turn in history.turns)
+
+
+def plan_change(history: ThreadHistory, wanted: Sequence[HistoryItem]) -> HistoryChange:
+    """The change that keeps most: the fewest turns removed, the fewest items appended."""
+    common = [_common(epoch, wanted) for epoch in history.epochs]
+    now = len(history.items)
+    if now == common[-1]:
+        return _appending(None, now, wanted)
+    fitting = [turn for turn in history.turns if turn.before <= common[turn.epoch]]
+    if not fitting or history.mode != "paginated":
+        return HistoryChange("replace", items=tuple(wanted))
+    best = max(fitting, key=lambda turn: turn.before)
+    # Of turns with the same place the first is taken: what came between them goes too.
+    first = next(turn for turn in fitting if (turn.epoch, turn.before) == (best.epoch, best.before))
+    return _appending(first, first.before, wanted)
+
+
+def _appending(
+    before: ThreadTurn | None, kept: int, wanted: Sequence[HistoryItem]
+) -> HistoryChange:
+    if kept == len(wanted):
+        return HistoryChange("nothing" if before is None else "cut", before)
+    return HistoryChange("inject", before, tuple(wanted[kept:]))
+
+
+def _common(one: Sequence[HistoryItem], other: Sequence[HistoryItem]) -> int:
+    """How many items the two have in common from the beginning."""
+    for number, (left, right) in enumerate(zip(one, other, strict=False)):
+        if not left.is_same(right):
+            return number
+    return min(len(one), len(other))

@@ -1,0 +1,145 @@
+"""A turn that runs in an app server: what the server tells and asks, as events of a provider."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+
+from sapwood.core.content import Usage
+from sapwood.core.model_calls import Delta
+from sapwood.programs.agent_provider import ProviderAnswer, ProviderEvent, ProviderOptions
+from sapwood.programs.codex.app_server import AppServer, Notification, ServerEnded, ServerRequest
+from sapwood.programs.codex.permissions import Asked, answer_for, ask, safe_answer
+from sapwood.programs.codex.server_messages import (
+    EndedTurn,
+    ThreadItem,
+    TokenCount,
+    decode_params,
+)
+from sapwood.programs.codex.turn_rows import TurnRows
+
+_ROWS_SECONDS = 3.0
+_POLL_SECONDS = 0.02
+
+
+class LiveTurn:
+    """The turn. `end` is set when the server has told that it ended."""
+
+    def __init__(
+        self, server: AppServer, thread: str, turn: str, rows: TurnRows, options: ProviderOptions
+    ) -> None:
+        self.id = turn
+        self.rows = rows
+        self.end: EndedTurn | None = None
+        self.usage: Usage | None = None
+        self._server = server
+        self._thread = thread
+        self._options = options
+        self._diffs: dict[str, str] = {}
+        self._answered = 0
+        self._tool_started = False
+        self._questions: dict[str, Asked] = {}
+        self._asked = 0
+
+    async def events(self) -> AsyncIterator[ProviderEvent]:
+        """What happens until the turn ends. Raises `ServerEnded` if the server ends first."""
+        while self.end is None:
+            message = await self._server.events.get()
+            if message is None:
+                raise ServerEnded("Codex ended in the middle of the turn.")
+            if isinstance(message, ServerRequest):
+                async for event in self._question(message):
+                    yield event
+            else:
+                for event in self._notification(message):
+                    yield event
+        await self._wait_for_rows(lambda: bool(self.rows.ending))
+        for event in self.rows.new_events(self._diffs, at_once=True):
+            yield event
+
+    def answer(self, question: str, answer: ProviderAnswer) -> None:
+        """Answers a question; one that is over needs no answer."""
+        asked = self._questions.pop(question, None)
+        if asked is not None:
+            with contextlib.suppress(ServerEnded):
+                self._server.answer(asked.request.id, answer_for(asked, answer))
+
+    def _notification(self, message: Notification) -> list[ProviderEvent]:
+        params = decode_params(message.params)
+        if params.thread_id != self._thread:
+            return []  # a subagent has a thread of its own
+        match message.method:
+            case "item/agentMessage/delta":
+                return [Delta("text", params.delta)]
+            case "item/reasoning/summaryTextDelta" | "item/reasoning/textDelta":
+                return [Delta("thinking", params.delta)]
+            case "item/reasoning/summaryPartAdded" if params.summary_index:
+                return [Delta("thinking", "\n\n")]
+            case "item/started" | "item/completed" if params.item and params.item.is_tool:
+                return self._tool(params.item)
+            case "thread/tokenUsage/updated" if params.token_usage and params.turn_id == self.id:
+                self.usage = _usage(params.token_usage.last)
+                self._answered, self._tool_started = self._answered + 1, False
+                return self._new_events()
+            case "turn/completed" if params.turn is not None and params.turn.id == self.id:
+                self.end = params.turn
+                return []
+            case _:
+                return []
+
+    def _tool(self, item: ThreadItem) -> list[ProviderEvent]:
+        if item.changes:
+            self._diffs[item.id] = item.shown_changes
+        self._tool_started = True
+        return self._new_events()
+
+    def _new_events(self) -> list[ProviderEvent]:
+        """Replies that the server has told of, so that none comes before its deltas."""
+        self.rows.read()
+        most = self._answered + self._tool_started
+        return list(self.rows.new_events(self._diffs, most=most))
+
+    async def _question(self, request: ServerRequest) -> AsyncIterator[ProviderEvent]:
+        """Asks the user. The reply with the call comes first."""
+        params = decode_params(request.params)
+        self._asked += 1
+        changes = self._diffs.get(params.item_id, "")
+        asked = ask(request, f"{self.id}-{self._asked}", changes, self._options.folder)
+        if asked is None:
+            self._decline(request)
+            return
+        if self._options.mode == "accept-edits" and asked.is_edit:
+            self._server.answer(request.id, asked.allow)
+            return
+        if params.thread_id == self._thread:
+            self._tool_started = True
+            await self._wait_for_rows(lambda: self.rows.has_call(params.item_id))
+            for event in self.rows.new_events(self._diffs, at_once=True):
+                yield event
+        self._questions[asked.question.question] = asked
+        yield asked.question
+
+    def _decline(self, request: ServerRequest) -> None:
+        answer = safe_answer(request.method)
+        if answer is None:
+            self._server.refuse(request.id, f"Sapwood does not know '{request.method}'.")
+        else:
+            self._server.answer(request.id, answer)
+
+    async def _wait_for_rows(self, are_there: Callable[[], bool]) -> None:
+        """Waits for rows that Codex writes a moment after it tells of them."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_ROWS_SECONDS):
+                while True:
+                    self.rows.read()
+                    if are_there():
+                        return
+                    await asyncio.sleep(_POLL_SECONDS)
+
+
+def _usage(count: TokenCount) -> Usage:
+    return Usage(
+        count.input_tokens,
+        count.output_tokens,
+        count.cached_input_tokens,
+        count.cache_write_input_tokens,
+    )

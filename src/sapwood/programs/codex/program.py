@@ -1,0 +1,26 @@
+"""Codex as a value."""
+
+from sapwood.programs.program import Program
+
+PROGRAM = Program(
+    name="codex",
+    title="Codex",
+    short_title="Codex",
+    package="sapwood.programs.codex",
+    executable="codex",
+    home_variable="CODEX_HOME",
+    home_folder=".codex",
+    session_variable="CODEX_THREAD_ID",
+    resume="codex resume",
+    transcript_names=r"rollout-.*",
+    parts=("sessions", "provider", "single_answer", "installer", "hooks"),
+    install="npm install -g @openai/codex, or pip install openai-codex",
+    log_in="codex login",
+    tools={
+        "exec_command": "shell",
+        "shell": "shell",
+        "update_plan": "changes_nothing",
+        "view_image": "changes_nothing",
+        "web_search": "changes_nothing",
+    },
+)

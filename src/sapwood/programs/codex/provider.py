@@ -1,0 +1,310 @@
+"""The adapter for Codex."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sapwood.config.folders import data_folder
+from sapwood.core.content import PromptPart, Usage
+from sapwood.core.model_calls import Failure
+from sapwood.core.program_session import ProgramSession
+from sapwood.programs.agent_provider import (
+    Assumed,
+    History,
+    ProgramInfo,
+    ProviderAnswer,
+    ProviderEvent,
+    ProviderOptions,
+    SessionBusy,
+)
+from sapwood.programs.codex.app_server import AppServer, RequestRefused, ServerEnded
+from sapwood.programs.codex.fork_source import ForkSource, fork_source
+from sapwood.programs.codex.history_change import (
+    HistoryChange,
+    has_same,
+    is_revertible,
+    plan_change,
+)
+from sapwood.programs.codex.installed_program import find_codex
+from sapwood.programs.codex.live_thread import LiveThread
+from sapwood.programs.codex.program import PROGRAM
+from sapwood.programs.codex.response_items import WantedHistory, wanted_history
+from sapwood.programs.codex.rollout_files import current_file
+from sapwood.programs.codex.rollout_rows import decode_payload, is_waiting
+from sapwood.programs.codex.server_starts import ServerStarts, open_elsewhere
+from sapwood.programs.codex.thread_at_rest import (
+    append_history,
+    hold_thread,
+    is_open,
+    replacement_rows,
+)
+from sapwood.programs.codex.thread_history import HistoryItem, RolloutReader
+from sapwood.programs.session_copy import extend_copy
+
+_CLOSE_SECONDS = 1.5
+
+
+class CodexProvider:
+    """Runs turns in Codex, each thread in an app server of its own, and changes its threads.
+
+    `data` is the folder for private copies; `environ` is the environment that servers inherit.
+    """
+
+    program = PROGRAM.name
+
+    def __init__(self, data: Path | None = None, environ: Mapping[str, str] | None = None) -> None:
+        self._data = data
+        self._environ = os.environ if environ is None else environ
+        self._live: dict[str, LiveThread] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._servers = ServerStarts(self._environ, self._home)
+
+    def find(self) -> ProgramInfo | None:
+        """The installed Codex; None if there is none."""
+        return find_codex(self._environ)
+
+    async def start(
+        self, options: ProviderOptions, session: ProgramSession | None = None
+    ) -> ProgramSession:
+        """Starts a server with a thread, or with a new one."""
+        if session is None:
+            return (await self._open(await self._servers.start(options), options)).session
+        async with self._lock(session):
+            if (live := self._running(session)) is not None:
+                if live.fits(options):
+                    live.options = options
+                    return live.session
+                await self.close(session)
+            server = await self._servers.start(options)
+            return (await self._open(server, options, session)).session
+
+    async def send(
+        self, session: ProgramSession, prompt: tuple[PromptPart, ...], turn: str
+    ) -> AsyncIterator[ProviderEvent]:
+        """Runs one turn and yields what happens."""
+        live = self._running(session)
+        if live is None:
+            raise Failure("cut", "Codex is not running with this session.", again=True)
+        async for event in live.run_turn(prompt, turn):
+            yield event
+
+    async def interrupt(self, session: ProgramSession) -> None:
+        """Stops the running turn."""
+        if (live := self._running(session)) is not None:
+            await live.interrupt()
+
+    async def answer(self, session: ProgramSession, question: str, answer: ProviderAnswer) -> None:
+        """Answers a question."""
+        if (live := self._running(session)) is not None:
+            live.answer(question, answer)
+
+    async def usage(self, session: ProgramSession) -> Usage | None:
+        """The tokens of the thread's last request here; None if none ran here."""
+        live = self._live.get(session.id)
+        return live.usage if live is not None else None
+
+    async def close(self, session: ProgramSession | None = None) -> None:
+        """Ends the server of this thread, or all of them."""
+        ids = list(self._live) if session is None else [session.id]
+        threads = [self._live.pop(each) for each in ids if each in self._live]
+        closing = [each.server.close(_CLOSE_SECONDS) for each in threads]
+        await asyncio.gather(*closing, *(self._servers.drop(each) for each in ids))
+
+    async def require_at_rest(self, session: ProgramSession) -> None:
+        """Raises `SessionBusy` if the thread runs a turn here, or another process has it open."""
+        live = self._running(session)
+        if live is not None:
+            live.require_idle()
+        elif await asyncio.to_thread(is_open, self._home, session.id):
+            raise SessionBusy(open_elsewhere(session.id))
+
+    async def assume(
+        self, session: ProgramSession | None, history: History, options: ProviderOptions
+    ) -> Assumed:
+        """Brings the thread to exactly this history."""
+        thread = session.id if session else ""
+        wanted = await asyncio.to_thread(wanted_history, history, self._home, self._copies, thread)
+        if session is None:
+            return await self._new_thread(history, wanted, options)
+        async with self._lock(session):
+            return await self._assume(session, history, wanted, options)
+
+    def _lock(self, session: ProgramSession) -> asyncio.Lock:
+        """A change of a thread may end its server: nobody else starts one meanwhile."""
+        return self._locks.setdefault(session.id, asyncio.Lock())
+
+    async def _assume(
+        self,
+        session: ProgramSession,
+        history: History,
+        wanted: WantedHistory,
+        options: ProviderOptions,
+    ) -> Assumed:
+        live = self._running(session)
+        if live is not None:
+            live.require_idle()
+            reader = live.reader
+            now = await live.history()
+        else:
+            reader = RolloutReader(self._home)
+            now = await asyncio.to_thread(lambda: reader.read(self._file(session)))
+        wanted.items += _waiting(now.items, wanted.items)
+        if has_same(now.items, wanted.items):
+            return Assumed(session if live is None else live.session, "nothing", (), wanted.loss)
+        info = await asyncio.to_thread(self.find)
+        if info is not None and not info.supported:
+            wanted.losses.insert(0, _untried(info, session))
+            return await self._new_thread(history, wanted, options)
+        if live is None:
+            return await self._change_at_rest(session, wanted, reader)
+        return await self._change_live(live, wanted)
+
+    # Threads that run here
+
+    @property
+    def _home(self) -> Path:
+        return PROGRAM.home(self._environ)
+
+    @property
+    def _copies(self) -> Path:
+        return (self._data or data_folder()) / "programs" / PROGRAM.name
+
+    def _running(self, session: ProgramSession) -> LiveThread | None:
+        live = self._live.get(session.id)
+        return live if live is not None and live.server.is_running else None
+
+    async def _open(
+        self,
+        server: AppServer,
+        options: ProviderOptions,
+        session: ProgramSession | None = None,
+        fork: ForkSource | None = None,
+    ) -> LiveThread:
+        live = await self._servers.open(server, options, session, fork)
+        self._live[live.id] = live
+        return live
+
+    # Changes of a history
+
+    async def _change_live(self, live: LiveThread, wanted: WantedHistory) -> Assumed:
+        change = plan_change(await live.history(), wanted.items)
+        await asyncio.to_thread(self._copy, live.path)
+        if change.by != "replace":
+            rows = await self._try_change(live, change, wanted.items)
+            if rows is not None:
+                by = "cut" if change.by == "cut" else "inject"
+                return Assumed(live.session, by, rows, wanted.loss)
+        return await self._change_by_restart(live, wanted)
+
+    async def _change_by_restart(self, live: LiveThread, wanted: WantedHistory) -> Assumed:
+        """Ends the server, changes the thread at rest, and goes on in another server.
+
+        The other server was started before, so that most of the time is saved.
+        """
+        server = await self._servers.take(live.id, live.options)
+        try:
+            await live.server.kill()
+            assumed = await self._change_at_rest(live.session, wanted, live.reader)
+        except BaseException:
+            await server.kill()
+            raise
+        again = await self._open(server, live.options, assumed.session)
+        again.wanted = wanted.items
+        self._servers.prepare(live.id, live.options)
+        return Assumed(again.session, assumed.by, assumed.rows, assumed.loss)
+
+    async def _try_change(
+        self, live: LiveThread, change: HistoryChange, wanted: Sequence[HistoryItem]
+    ) -> tuple[str, ...] | None:
+        """The rows that the server appended; None if it did not take the change over."""
+        try:
+            await live.change(change)
+            history = await live.history()
+        except RequestRefused:
+            return None
+        except ServerEnded as error:
+            raise Failure("cut", str(error), again=True) from error
+        if not has_same(history.items, wanted):
+            return None
+        live.wanted = wanted
+        if not is_revertible(history):
+            self._servers.prepare(live.id, live.options)
+        return history.last_rows(len(change.items))
+
+    async def _change_at_rest(
+        self, session: ProgramSession, wanted: WantedHistory, reader: RolloutReader
+    ) -> Assumed:
+        path, rows = await asyncio.to_thread(self._append, session, wanted.items, reader)
+        session = ProgramSession(PROGRAM.name, session.id, str(path))
+        return Assumed(session, "boundary" if rows else "nothing", rows, wanted.loss)
+
+    def _append(
+        self, session: ProgramSession, wanted: Sequence[HistoryItem], reader: RolloutReader
+    ) -> tuple[Path, tuple[str, ...]]:
+        with hold_thread(self._home, session.id):
+            path = self._file(session)
+            size = path.stat().st_size
+            history = reader.read(path)
+            if has_same(history.items, wanted):
+                return path, ()
+            self._copy(path)
+            rows = append_history(path, size, replacement_rows(history, wanted, datetime.now(UTC)))
+            return path, rows
+
+    def _file(self, session: ProgramSession) -> Path:
+        path = current_file(self._home, session.id)
+        if path is None:
+            raise Failure("other", f"Codex has no session {session.id} any more.")
+        return path
+
+    def _copy(self, path: Path) -> None:
+        """Copies a file of Codex before it is changed; there is nothing to copy before a turn."""
+        if path.exists():
+            extend_copy(path, self._copies / path.name)
+
+    async def _new_thread(
+        self, history: History, wanted: WantedHistory, options: ProviderOptions
+    ) -> Assumed:
+        """A fork of the thread that has this history, else a new thread that is given it."""
+        source = await asyncio.to_thread(fork_source, history, wanted.items, self._home)
+        if source is not None:
+            server = await self._servers.start(options)
+            live = await self._open(server, options, None, source)
+            if has_same((await live.history()).items, wanted.items):
+                live.wanted = wanted.items
+                return Assumed(live.session, "new_session", (), wanted.loss)
+            await self.close(live.session)
+        live = await self._open(await self._servers.start(options), options)
+        rows: tuple[str, ...] = ()
+        if wanted.items:
+            change = HistoryChange("inject", None, tuple(wanted.items))
+            found = await self._try_change(live, change, wanted.items)
+            if found is None:
+                await self.close(live.session)
+                raise Failure("other", "Codex did not take the history over into a new session.")
+            rows = found
+        live.wanted = wanted.items
+        return Assumed(live.session, "new_session", rows, wanted.loss)
+
+
+def _waiting(now: Sequence[HistoryItem], wanted: Sequence[HistoryItem]) -> list[HistoryItem]:
+    """What waits for the next prompt behind the last wanted item."""
+    found: list[HistoryItem] = []
+    for item in reversed(now):
+        if not is_waiting(decode_payload(item.payload)):
+            ends_alike = bool(wanted) and item.is_same(wanted[-1])
+            return found if ends_alike else []
+        found.insert(0, item)
+    return []
+
+
+def _untried(info: ProgramInfo, session: ProgramSession) -> str:
+    return (
+        f"Codex {info.version} has not been tried with Sapwood, so its session {session.id} was "
+        "left as it is, and the history was given to a new session."
+    )
+
+
+PROVIDER = CodexProvider

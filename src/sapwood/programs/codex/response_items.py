@@ -1,0 +1,244 @@
+"""Items of the model's API: made from the neutral form, or read from the rows of a turn."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from sapwood.core.content import File, PromptPart, Text, Thinking, ToolCall
+from sapwood.core.program_session import NativeRows
+from sapwood.core.view.request import Message, ToolResult
+from sapwood.programs.agent_provider import History
+from sapwood.programs.codex.program import PROGRAM
+from sapwood.programs.codex.program_summary import find_program_summary, own_items
+from sapwood.programs.codex.rollout_files import find_file, is_id, segment_of, split_key
+from sapwood.programs.codex.rollout_rows import (
+    decode_payload,
+    decode_row,
+    is_announcement,
+    is_waiting,
+)
+from sapwood.programs.codex.thread_history import HistoryItem
+from sapwood.programs.prompt_parts import PICTURES, prompt_text
+
+_LONGEST_ID = 64
+_MOST_BYTES_BEFORE = 4 * 1024 * 1024
+"""How far before a prompt its waiting items are searched."""
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class WantedHistory:
+    """The items that a thread must have, and what could not be carried."""
+
+    def __init__(self) -> None:
+        self.items: list[HistoryItem] = []
+        self.losses: list[str] = []
+
+    @property
+    def loss(self) -> str:
+        """What could not be carried, in one sentence each; empty if everything was."""
+        return " ".join(self.losses)
+
+
+def wanted_history(
+    history: History, home: Path, copies: Path | None = None, thread: str = ""
+) -> WantedHistory:
+    """The items of a history: Codex's own rows verbatim, everything else from the neutral form.
+
+    `copies` is the folder of private copies, for rows that Codex does not have any more. `thread`
+    is the thread that gets the history, if there is one.
+    """
+    wanted = WantedHistory()
+    wanted.items += _front_items(history, home, copies, thread)
+    in_front = {item.payload for item in wanted.items}
+    rewritten = thoughts = 0
+    for turn in history.turns:
+        native = turn.native
+        if native is not None and native.session.program != PROGRAM.name:
+            native = None
+        items = items_of_rows(native, home, copies) if native is not None else None
+        if items is None:
+            rewritten += native is not None
+            parts = [part for message in turn.messages for part in message.parts]
+            thoughts += sum(isinstance(part, Thinking) for part in parts)
+            items = items_of_messages(turn.messages)
+        # A summary in front that Codex wrote before the first prompt is a part of its turn too.
+        wanted.items.extend(HistoryItem(item) for item in items if item not in in_front)
+    if rewritten:
+        wanted.losses.append(
+            f"Codex's own rows of {rewritten} turn(s) were not found or have changed, so these "
+            "turns were written from Sapwood's log, without the model's encrypted reasoning."
+        )
+    if thoughts:
+        wanted.losses.append(f"{thoughts} thought(s) of another model were left out.")
+    return wanted
+
+
+def _front_items(
+    history: History, home: Path, copies: Path | None, thread: str
+) -> list[HistoryItem]:
+    """What comes before the turns: Codex's own compaction verbatim, other texts as a message."""
+    natives = [turn.native for turn in history.turns if turn.native is not None]
+    sessions = [each.session for each in natives]
+    threads = [thread, *(each.id for each in sessions if each.program == PROGRAM.name)]
+    own = find_program_summary(history.front, home, dict.fromkeys(threads), copies)
+    if own is None:
+        return [user_item(*history.front)] if history.front else []
+    items = [HistoryItem(item) for item in own.items]
+    before = [user_item(*own.before)] if own.before else []
+    return [*before, *items, *([user_item(*own.behind)] if own.behind else [])]
+
+
+def user_item(*texts: str) -> HistoryItem:
+    """A message of the user."""
+    content = [{"type": "input_text", "text": text} for text in texts]
+    return HistoryItem(msgspec.json.encode({"type": "message", "role": "user", "content": content}))
+
+
+def items_of_messages(messages: tuple[Message, ...]) -> list[bytes]:
+    """The messages of a turn as items; thoughts are left out.
+
+    >>> items_of_messages((Message("user", (Text("Is it cold?"),)),))
+    [b'{"type":"message","role":"user","content":[{"type":"input_text","text":"Is it cold?"}]}']
+    """
+    return [msgspec.json.encode(item) for each in messages for item in _items(each)]
+
+
+def _items(message: Message) -> Iterator[dict[str, object]]:
+    """Results come before the text of the same message, because they answer the calls before."""
+    kind = "input_text" if message.role == "user" else "output_text"
+    for part in message.parts:
+        if isinstance(part, ToolResult):
+            yield {
+                "type": "function_call_output",
+                "call_id": _call_id(part.call),
+                "output": part.content,
+            }
+    content = [
+        block
+        for part in message.parts
+        if isinstance(part, Text | File)
+        for block in _content(part, kind)
+    ]
+    if content:
+        yield {"type": "message", "role": message.role, "content": content}
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            yield {
+                "type": "function_call",
+                "name": _NOT_IN_NAMES.sub("_", part.name)[:_LONGEST_ID] or "unknown",
+                "arguments": part.args,
+                "call_id": _call_id(part.id),
+            }
+
+
+def _content(part: Text | File, kind: str) -> Iterator[dict[str, object]]:
+    yield {"type": kind, "text": prompt_text(part)}
+    if kind == "input_text" and (url := picture_url(part)):
+        yield {"type": "input_image", "image_url": url}
+
+
+def picture_url(part: PromptPart) -> str:
+    """The data URL of a picture; '' for every other part."""
+    if not isinstance(part, File) or part.media_type not in PICTURES:
+        return ""
+    return part.data_url
+
+
+def _call_id(call: str) -> str:
+    """The API takes ids of at most 64 characters."""
+    return call if len(call) <= _LONGEST_ID else hashlib.sha256(call.encode()).hexdigest()
+
+
+def items_of_rows(native: NativeRows, home: Path, copies: Path | None = None) -> list[bytes] | None:
+    """The items in the rows of a turn, verbatim; None if the rows are missing or have changed."""
+    first, last = split_key(native.passage.first), split_key(native.passage.last)
+    if first is None or last is None or first[0] != last[0] or first[1] > last[1]:
+        return None
+    path = _file_of(native, first[0], home)
+    places = [path] if path is not None else []
+    if copies is not None and native.hash:
+        places += _copies_of(native, first[0], copies)
+    for place in places:
+        data = _rows(place, first[1], last[1], native.hash)
+        items = _items_in(data) if data is not None else None
+        if items is not None:
+            return [*_waiting_before(place, first[1]), *items]
+    return None
+
+
+def _waiting_before(path: Path, first: int) -> list[bytes]:
+    """The items that waited for the prompt at this place: they belong to its turn."""
+    found: list[bytes] = []
+    try:
+        with path.open("rb") as file:
+            start = max(0, first - _MOST_BYTES_BEFORE)
+            file.seek(start)
+            lines = file.read(first - start).splitlines()[1 if start else 0 :]
+    except OSError:
+        return []
+    for line in reversed(lines):
+        row = decode_row(line)
+        if row is None or row.type != "response_item":
+            if row is not None and row.type == "compacted":
+                return [*_summary_of_nothing(line), *found]
+            continue
+        payload = decode_payload(row.payload)
+        if is_waiting(payload):
+            found.insert(0, bytes(row.payload))
+        elif payload is not None and not is_announcement(payload, asked=False):
+            break
+    return found
+
+
+def _summary_of_nothing(compacted: bytes) -> tuple[bytes, ...]:
+    """The summary that Codex wrote before the first prompt: it belongs to the first turn.
+
+    A compaction after a prompt has messages of the user too, and is no part of a turn.
+    """
+    items = own_items(compacted)
+    return items if len(items) == 1 else ()
+
+
+def _rows(path: Path, first: int, last: int, digest: str) -> bytes | None:
+    """The bytes of the rows from one place to another; None if they are not these rows."""
+    try:
+        with path.open("rb") as file:
+            file.seek(first)
+            data = file.read(last - first)
+            data += file.readline()
+    except OSError:
+        return None
+    is_same = not digest or hashlib.sha256(data).hexdigest() == digest
+    return data if is_same and data.endswith(b"\n") else None
+
+
+def _copies_of(native: NativeRows, segment: str, copies: Path) -> list[Path]:
+    """The private copies of the file that the rows were in."""
+    name = f"{native.session.id}_{segment}" if segment else native.session.id
+    return sorted(copies.glob(f"rollout-*-{name}*.jsonl")) if is_id(native.session.id) else []
+
+
+def _file_of(native: NativeRows, segment: str, home: Path) -> Path | None:
+    path = Path(native.session.path) if native.session.path else None
+    if path is not None and segment_of(path) == segment and path.is_file():
+        return path
+    return find_file(home, segment or native.session.id, path)
+
+
+def _items_in(data: bytes) -> list[bytes] | None:
+    """The items in these rows; None if they do not begin with a prompt."""
+    items: list[bytes] = []
+    asked = False
+    for line in data.splitlines(keepends=True):
+        row = decode_row(line)
+        if row is None or row.type != "response_item":
+            continue
+        payload = decode_payload(row.payload)
+        if payload is None or is_announcement(payload, asked=asked):
+            continue
+        asked = asked or (payload.type == "message" and payload.role == "user")
+        items.append(bytes(row.payload))
+    return items if asked else None

@@ -1,0 +1,96 @@
+"""The rows of a Codex rollout, as far as they are understood here."""
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sapwood.programs.transcripts.row_decoder import Natural, row_decoder
+
+
+class Content(Struct, gc=False):
+    """A part of a message, of reasoning, or of a tool's output."""
+
+    type: str = ""
+    text: str | None = None
+
+
+class Tokens(Struct, gc=False):
+    """What the provider reported; its input counts everything sent, cached or not."""
+
+    input_tokens: Natural | None = None
+    cached_input_tokens: Natural | None = None
+    cache_write_input_tokens: Natural | None = None
+    output_tokens: Natural | None = None
+    total_tokens: Natural | None = None
+
+
+class Info(Struct, gc=False):
+    """How large the context was at the last call, and how large it may become."""
+
+    last: Tokens | None = msgspec.field(name="last_token_usage", default=None)
+    window: Natural | None = msgspec.field(name="model_context_window", default=None)
+
+
+class Output(Struct, gc=False):
+    """The output of a tool, as older versions wrap it."""
+
+    content: str | None = None
+    output: str | None = None
+    success: bool | None = None
+    metadata: "Exit | None" = None
+
+
+class Exit(Struct, gc=False):
+    """How a command ended."""
+
+    exit_code: int | None = None
+
+
+class Action(Struct, gc=False):
+    """What a local shell call runs."""
+
+    command: list[str] | None = None
+
+
+class HistoryBase(Struct, gc=False):
+    """What a file goes on from: the first bytes of another file, named by its thread or segment."""
+
+    thread_id: str | None = None
+    end_byte_offset: Natural | None = None
+
+
+class Item(Struct, gc=False):
+    """A payload of any type: of the session, the turn, a response item, an event, a compaction."""
+
+    type: str | None = None
+    id: str | None = None
+    role: str | None = None
+    content: list[Content] | str | None = None
+    name: str | None = None
+    arguments: str | None = None
+    input: str | None = None
+    call_id: str | None = None
+    output: str | Output | list[Content] | None = None
+    action: Action | None = None
+    summary: list[Content] | str | None = None
+    message: str | None = None
+    reason: str | None = None
+    cwd: str | None = None
+    model: str | None = None
+    info: Info | None = None
+    model_context_window: Natural | None = None
+    num_turns: Natural | None = None
+    replacement_history: "list[Item] | None" = None
+    history_base: "HistoryBase | None" = None
+    source: Raw = Raw()
+
+
+class Row(Struct, gc=False):
+    """A row: when, of which type, and what it carries."""
+
+    type: str = ""
+    timestamp: str | None = None
+    payload: Item | None = None
+
+
+decode_row = row_decoder(Row)
+decode_output = row_decoder(Output)

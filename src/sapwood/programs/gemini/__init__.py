@@ -1,0 +1,1 @@
+"""Gemini CLI: its facts in `program.py`, and a module for each thing that Sapwood does with it."""

@@ -1,0 +1,187 @@
+"""Installs and uninstalls: plans the changes first, then applies the plan.
+
+Uninstalling gives a settings file its old bytes back if it has not changed since, or if only
+Sapwood's entries distinguish it from the old one. Otherwise it removes Sapwood's entries alone.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from sapwood.programs.installation.file_edits import (
+    FileEdit,
+    apply_edits,
+    missing_folders,
+    read_bytes,
+)
+from sapwood.programs.installation.installation import (
+    InstallPlan,
+    InstallRecord,
+    SettingsRecord,
+    fingerprint,
+    read_record,
+    record_file,
+)
+from sapwood.programs.installation.plugin_files import own_command, plugin_files, plugin_version
+from sapwood.programs.program import Program
+
+_MCP_MISSING = (
+    "The agent's own tool `context` needs one more package. Type: pip install 'sapwood[mcp]'"
+)
+
+
+class ProgramInstaller(Protocol):
+    """The part `installer` of a program. It describes the changes and writes nothing."""
+
+    def settings_file(self, environ: Mapping[str, str]) -> Path:
+        """The user's settings file that has to name Sapwood."""
+        ...
+
+    def folders(self, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """The folders that get a copy of the plugin."""
+        ...
+
+    def settings(
+        self, environ: Mapping[str, str], command: Sequence[str]
+    ) -> tuple[FileEdit | None, tuple[str, ...]]:
+        """The change to the user's settings, None if there is none, and notes for the user.
+
+        Raises `InstallError` if the settings file cannot be edited.
+        """
+        ...
+
+    def without_sapwood(self, path: Path, text: bytes) -> bytes:
+        """A settings file without Sapwood's entries and with everything else.
+
+        Raises `InstallError` if the file cannot be edited.
+        """
+        ...
+
+    def same_settings(self, one: bytes, other: bytes) -> bool:
+        """Whether two versions of the settings file have the same values."""
+        ...
+
+    def leftovers(self, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Folders that the program makes for a plugin, to be removed if they are empty."""
+        ...
+
+
+def plan_install(
+    agent: Program,
+    environ: Mapping[str, str] = os.environ,
+    command: Sequence[str] | None = None,
+) -> InstallPlan:
+    """Plans an installation. A plan without edits means that everything is installed already."""
+    command = command or own_command()
+    folders = agent.installer.folders(environ)
+    shipped = plugin_files(command)
+    wanted = {folder / name: shipped[name] for folder in folders for name in shipped}
+    files = [
+        FileEdit(path, before, content)
+        for path, content in wanted.items()
+        if (before := read_bytes(path)) != content
+    ]
+    settings, notes = agent.installer.settings(environ, command)
+    if find_spec("mcp") is None:
+        notes = (*notes, _MCP_MISSING)
+    return InstallPlan((*files, *_outdated(agent, wanted)), settings, folders, notes)
+
+
+def _outdated(agent: Program, wanted: Iterable[Path]) -> list[FileEdit]:
+    """Removes the files of an earlier version that this version does not have."""
+    record = read_record(agent.name)
+    old = {Path(path) for path in record.files} if record else set[Path]()
+    return [
+        FileEdit(path, before, None)
+        for path in sorted(old - set(wanted))
+        if (before := read_bytes(path)) is not None
+    ]
+
+
+def apply_install(agent: Program, plan: InstallPlan) -> None:
+    """Applies the edits and stores a record of the old content. Raises `InstallError`."""
+    file = record_file(agent.name)
+    stored = msgspec.json.format(msgspec.json.encode(_record(agent, plan)), indent=1)
+    apply_edits([FileEdit(file, read_bytes(file), stored, private=True), *plan.edits])
+
+
+def _record(agent: Program, plan: InstallPlan) -> InstallRecord:
+    old = read_record(agent.name) or InstallRecord(agent.name, "")
+    made = (str(folder) for folder in missing_folders(plan.edits))
+    files = {*old.files, *(str(edit.path) for edit in plan.files if edit.after is not None)}
+    gone = {str(edit.path) for edit in plan.files if edit.after is None}
+    return InstallRecord(
+        agent.name,
+        plugin_version(),
+        tuple(sorted(files - gone)),
+        _settings_record(plan.settings, old.settings),
+        tuple(dict.fromkeys((*old.folders, *made))),
+    )
+
+
+def _settings_record(edit: FileEdit | None, old: SettingsRecord | None) -> SettingsRecord | None:
+    """The record of the settings file; it keeps the content from before the first installation."""
+    if edit is None or edit.after is None:
+        return old
+    before = old.before if old is not None else edit.before
+    return SettingsRecord(str(edit.path), before, fingerprint(edit.after))
+
+
+def plan_uninstall(agent: Program, environ: Mapping[str, str] = os.environ) -> InstallPlan:
+    """Plans the removal. Without a record, Sapwood's files are found by their paths."""
+    record = read_record(agent.name) or InstallRecord(agent.name, "")
+    folders = agent.installer.folders(environ)
+    known = {folder / name for folder in folders for name in plugin_files(("sapwood",))}
+    files = tuple(
+        FileEdit(path, before, None)
+        for path in sorted(known | {Path(path) for path in record.files})
+        if (before := read_bytes(path)) is not None
+    )
+    made = (Path(folder) for folder in record.folders)
+    inner = (each for path in known for each in path.parents if _is_within(each, folders))
+    empty = (*inner, *agent.installer.leftovers(environ), *made)
+    return InstallPlan(files, _settings_edit(agent, record.settings, environ), folders, empty=empty)
+
+
+def _settings_edit(
+    agent: Program, record: SettingsRecord | None, environ: Mapping[str, str]
+) -> FileEdit | None:
+    path = Path(record.path) if record else agent.installer.settings_file(environ)
+    current = read_bytes(path)
+    if current is None:
+        return None
+    restored = _restored(agent, path, current, record)
+    return FileEdit(path, current, restored) if restored != current else None
+
+
+def _restored(
+    agent: Program, path: Path, current: bytes, record: SettingsRecord | None
+) -> bytes | None:
+    if record is not None and fingerprint(current) == record.after:
+        return record.before
+    remaining = agent.installer.without_sapwood(path, current)
+    if record is not None and agent.installer.same_settings(remaining, record.before or b""):
+        return record.before
+    return remaining
+
+
+def apply_uninstall(agent: Program, plan: InstallPlan) -> None:
+    """Applies the edits, deletes the record, and removes the folders that are empty now."""
+    file = record_file(agent.name)
+    apply_edits([*plan.edits, FileEdit(file, read_bytes(file), None)])
+    for folder in sorted({*plan.empty, file.parent}, key=_depth, reverse=True):
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def _is_within(path: Path, folders: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
+
+
+def _depth(folder: Path) -> int:
+    return len(folder.parts)

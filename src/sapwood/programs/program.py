@@ -1,0 +1,152 @@
+"""What Sapwood knows of an agent program: one value for each, which everything else reads.
+
+The value is data, so that reading it costs nothing. What a program does in its own way is in the
+modules of its folder, the parts, which are imported when they are used: a hook pays for every
+import. A part that a program does not have is not in `parts`.
+"""
+
+import os
+import shlex
+from collections.abc import Awaitable, Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from sapwood.programs.agent_provider import AgentProvider
+    from sapwood.programs.installation.installer import ProgramInstaller
+    from sapwood.programs.single_answer import AnswerFormat
+    from sapwood.programs.transcripts.sent_requests import SentRequests
+    from sapwood.programs.transcripts.session_files import SessionFiles
+
+Part = Literal["sessions", "sent_requests", "provider", "single_answer", "installer", "hooks"]
+"""What a program can do for Sapwood.
+
+`sessions`: its transcripts can be found and read. `sent_requests`: they contain the requests to the
+model. `provider`: it runs turns, and its sessions can be changed. `single_answer`: it answers once,
+without a session. `installer`: Sapwood can be connected with it. `hooks`: it calls hooks.
+"""
+
+ToolKind = Literal[
+    "shell", "write_file", "edit_file", "read_file", "list_files", "search_files", "changes_nothing"
+]
+"""The tool of Sapwood whose permission rules apply to a tool of a program."""
+
+READING_TOOLS: frozenset[ToolKind] = frozenset(
+    {"read_file", "list_files", "search_files", "changes_nothing"}
+)
+
+
+class HookTrust(Struct, frozen=True):
+    """Whether the user of a program lets Sapwood's hooks run, and what to type if not."""
+
+    state: Literal["ok", "open", "broken"]
+    message: str
+    next_step: str = ""
+
+
+class ProgramHooks(Struct, frozen=True):
+    """The part `hooks`: what differs between the programs that call hooks.
+
+    `compaction_limit` returns the tokens at which the user lets the program compact; None if that
+    is not set. `trust` asks the program at a path whether hooks may run; None if they always may.
+    """
+
+    compaction_limit: Callable[[Mapping[str, str]], int | None]
+    trust: Callable[[str, Mapping[str, str]], Awaitable[HookTrust]] | None = None
+
+
+class Program(Struct, frozen=True, kw_only=True):
+    """An agent program.
+
+    `package` contains its modules. Its folder is the one that `home_variable` names, or
+    `variable_folder` in that one; without the variable it is `home_folder` in the user's home.
+    `resume` is the command that resumes a session, without the id. `transcript_names` is a regular
+    expression for the names of its transcripts; a program whose names or rows could be those of
+    others is `asked_last`. `session_variable` has the id of a session in all that the session
+    starts. `has_status_line`: it draws the line that `sapwood hook status-line` prints.
+    `installed_note` is for the user after `sapwood install`.
+    """
+
+    name: str
+    title: str
+    short_title: str
+    package: str
+    executable: str
+    home_variable: str
+    home_folder: str
+    resume: str
+    transcript_names: str
+    parts: tuple[Part, ...]
+    variable_folder: str = ""
+    session_variable: str = ""
+    asked_last: bool = False
+    install: str = ""
+    log_in: str = ""
+    installed_note: str = ""
+    has_status_line: bool = False
+    tools: Mapping[str, ToolKind] = {}
+
+    @property
+    def runs_turns(self) -> bool:
+        """Whether it can be the model of an agent, and its sessions can be changed."""
+        return "provider" in self.parts
+
+    def home(self, environ: Mapping[str, str] = os.environ) -> Path:
+        """The folder of its sessions and settings."""
+        named = environ.get(self.home_variable)
+        if named:
+            return Path(named, self.variable_folder)
+        return user_home(environ) / self.home_folder
+
+    def resume_command(self, session: str) -> str:
+        """The command that resumes a session; empty without an id.
+
+        A transcript contains its own id. One that the program would read as an option has no
+        command.
+        """
+        if not session or session.lstrip().startswith("-") or not session.isprintable():
+            return ""
+        return f"{self.resume} {shlex.quote(session)}"
+
+    @property
+    def sessions(self) -> "SessionFiles":
+        """Finds, recognizes and reads its transcripts."""
+        return cast("SessionFiles", self._part("sessions"))
+
+    @property
+    def sent_requests(self) -> "SentRequests":
+        """Rebuilds the requests that it sent."""
+        return cast("SentRequests", self._part("sent_requests"))
+
+    @property
+    def single_answer(self) -> "AnswerFormat":
+        """How it is asked once."""
+        return cast("AnswerFormat", self._part("single_answer"))
+
+    @property
+    def installer(self) -> "ProgramInstaller":
+        """Describes the changes that connect Sapwood with it."""
+        return cast("ProgramInstaller", self._part("installer"))
+
+    @property
+    def hooks(self) -> ProgramHooks:
+        """What differs in its hooks."""
+        return cast("ProgramHooks", self._part("hooks"))
+
+    def provider(self, data: Path | None, environ: Mapping[str, str]) -> "AgentProvider":
+        """Makes the adapter that runs turns. `data` is where it keeps private copies."""
+        return cast("Callable[..., AgentProvider]", self._part("provider"))(data, environ)
+
+    def _part(self, part: Part) -> object:
+        """The object that a module of the program's folder offers by its name in capitals."""
+        if part not in self.parts:
+            raise LookupError(f"{self.title} has no part '{part}'")
+        return getattr(import_module(f"{self.package}.{part}"), part.upper())
+
+
+def user_home(environ: Mapping[str, str]) -> Path:
+    """The user's home folder."""
+    return Path(environ.get("HOME") or Path.home())

@@ -1,0 +1,60 @@
+"""Finds the sessions of other programs on this machine, by file name, time and first rows."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from msgspec import structs
+
+from sapwood.programs.registry import program, programs_with
+from sapwood.programs.transcripts.session_files import FoundSession
+
+ProgramHomes = Mapping[str, Path]
+"""The folder of each program by the program's name."""
+
+
+def program_homes(environ: Mapping[str, str] = os.environ) -> ProgramHomes:
+    """The folders in which the programs keep their sessions."""
+    return {each.name: each.home(environ) for each in programs_with("sessions")}
+
+
+def discover(homes: ProgramHomes | None = None, folder: Path | None = None) -> list[FoundSession]:
+    """All sessions, or those that ran in a folder, the newest first. Subagents are left out."""
+    return list(_newest_first(homes or program_homes(), folder))
+
+
+def newest_session(folder: Path, homes: ProgramHomes | None = None) -> FoundSession | None:
+    """The newest session that ran in a folder; None if there is none."""
+    return next(_newest_first(homes or program_homes(), folder), None)
+
+
+def subagents_of(found: FoundSession) -> list[FoundSession]:
+    """The transcripts of a session's subagents, which lie beside its own."""
+    sessions = program(found.source).sessions
+    listed = sorted(sessions.listed(sessions.subagents(found)), key=lambda each: str(each.path))
+    return [structs.replace(each, folder=found.folder) for each in listed]
+
+
+def _newest_first(homes: ProgramHomes, folder: Path | None) -> Iterator[FoundSession]:
+    """Opens each file only when it is needed, so finding the newest session is fast."""
+    listed = [
+        each for name, home in homes.items() for each in program(name).sessions.find(home, folder)
+    ]
+    seen: set[str] = set()
+    for found in sorted(listed, key=lambda each: (-each.updated, str(each.path))):
+        sessions = program(found.source).sessions
+        if sessions.has_several_files and found.id in seen:
+            continue  # an earlier file of the same session
+        seen.add(found.id)
+        try:
+            opened = sessions.opened(found)
+        except OSError:
+            continue
+        if folder is None or _ran_in(opened, folder):
+            yield opened
+
+
+def _ran_in(found: FoundSession, folder: Path) -> bool:
+    if found.folder:
+        return Path(found.folder) == folder
+    return program(found.source).sessions.may_have_run_in(found, folder)

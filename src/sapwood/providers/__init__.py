@@ -1,1 +1,0 @@
-"""Agent providers: other programs that run turns, and whose sessions Sapwood changes."""

@@ -1,1 +1,0 @@
-"""Claude Code: transcripts under `projects/<folder>/<session>.jsonl`."""

@@ -1,1 +1,0 @@
-"""Codex: rollouts under `sessions/Y/M/D/rollout-*.jsonl`."""

@@ -1,1 +1,0 @@
-"""Gemini CLI: chats under `tmp/<project>/chats/session-*.jsonl`."""

@@ -1,0 +1,95 @@
+"""What Claude Code would load from a session is compared with the view."""
+
+from pathlib import Path
+
+from msgspec import structs
+
+from sapwood.core.content import Note, Text, ToolCall
+from sapwood.core.program_session import NativeRows
+from sapwood.core.turn import Reply, Turn
+from sapwood.programs.agent_provider import History, HistoryTurn
+from sapwood.programs.claude_code.history_rows import HistoryRows
+from sapwood.programs.claude_code.session_check import session_difference
+from sapwood.programs.claude_code.transcript import read_transcript
+from tests.programs.claude_code.claude_sessions import (
+    SessionWriter,
+    command_turn,
+    imported_history,
+    neutral_turn,
+)
+
+
+def viewed(turn: Turn, rows: NativeRows | None = None) -> HistoryTurn:
+    return HistoryTurn(turn, rows)
+
+
+def check(writer: SessionWriter, *turns: Turn, front: tuple[str, ...] = ()) -> str:
+    history = History(tuple(viewed(turn) for turn in turns), front)
+    rows = HistoryRows((), front=front)
+    return session_difference(read_transcript(writer.path), rows, history)
+
+
+def test_a_session_that_has_the_view_gives_nothing_to_tell(tmp_path: Path) -> None:
+    writer = SessionWriter(tmp_path)
+    writer.turn("0", calls=2)
+    command_turn(writer, "review")
+    calls = Reply(2, (ToolCall("toolu_0_0", "Bash"), ToolCall("toolu_0_1", "Bash")))
+    first = structs.replace(
+        neutral_turn("PROMPT 0", "ANSWER 0"), items=(calls, Reply(3, (Text("ANSWER 0"),)))
+    )
+    second = neutral_turn("/review", "DONE review")
+    assert not check(writer, first, second)
+    assert "call 'Grep'" in check(
+        writer,
+        structs.replace(first, items=(Reply(2, (ToolCall("toolu_9", "Grep"),)), *first.items)),
+        second,
+    )
+    assert "has 2 turns, and the view has 1" in check(writer, first)
+    assert "in front" in check(writer, first, second, front=("A summary.",))
+
+
+def test_a_prompt_of_any_kind_that_the_session_lacks_is_told(tmp_path: Path) -> None:
+    writer = SessionWriter(tmp_path / "projects")
+    writer.turn("0")
+    rows = command_turn(writer, "review")
+    turn = neutral_turn("/review", "DONE review")
+    file = writer.file(tmp_path)
+    transcript = read_transcript(writer.path)
+    without_prompt = HistoryRows((tuple(rows[3:]),))
+    file._append(transcript, file._plan(transcript, without_prompt).lines)  # pyright: ignore[reportPrivateUsage]
+    assert "lacks the prompt '/review'" in check(writer, turn)
+    noted = structs.replace(turn, prompt=(Note("program", "A task has ended."),))
+    assert "lacks the prompt" in check(writer, noted)
+
+
+def test_a_masked_secret_and_an_unknown_prompt_are_no_difference(tmp_path: Path) -> None:
+    writer = SessionWriter(tmp_path)
+    writer.prompt("Use sk-live-1.")
+    writer.reply("msg_1", {"type": "text", "text": "Used."})
+    assert not check(writer, neutral_turn("Use [secret: api-key …ve-1].", "Used."))
+
+
+def test_a_turn_that_begins_with_a_reply_gets_the_prompt_of_the_view(tmp_path: Path) -> None:
+    writer = SessionWriter(tmp_path / "projects")
+    writer.turn("0")
+    writer.reply("msg_1", {"type": "text", "text": "And more."})
+    boundary = writer.add(
+        "system", parent=None, subtype="compact_boundary", compactMetadata={"trigger": "auto"}
+    )
+    writer.add(
+        "user",
+        parent=boundary,
+        isCompactSummary=True,
+        message={"role": "user", "content": "A summary."},
+    )
+    writer.reply("msg_2", {"type": "text", "text": "On it goes."})
+    history = imported_history(writer.path, writer.program_session)
+    unknown = structs.replace(history.turns[-1].turn, prompt=(Note("program", "Goes on."),))
+    wanted = History((viewed(unknown, history.turns[-1].native),))
+    file = writer.file(tmp_path)
+    assumed = file.assume(wanted)
+    rows = read_transcript(writer.path).loaded() or []
+    spoken = [row.type for row in rows if row.is_spoken]
+    assert spoken == ["user", "assistant"]
+    assert len(assumed.rows) == 2
+    assert file.assume(wanted).by == "nothing"

@@ -1,0 +1,307 @@
+"""Installing adds, uninstalling takes out every byte of it, whatever happened in between."""
+
+import json
+import os
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sapwood.programs.installation.file_edits import InstallError, edit_lines
+from sapwood.programs.installation.installation import read_record, record_file
+from sapwood.programs.installation.installer import (
+    apply_install,
+    apply_uninstall,
+    plan_install,
+    plan_uninstall,
+)
+from sapwood.programs.program import Program
+from sapwood.programs.registry import program, programs_with
+from tests.programs.installation.conftest import CLAUDE, CODEX, Snapshot
+
+COMMAND = ("/a folder/sapwood",)
+BOTH = pytest.mark.parametrize("agent", programs_with("installer"), ids=lambda agent: agent.name)
+Look = Callable[[], Snapshot]
+
+
+def install(agent: Program) -> None:
+    apply_install(agent, plan_install(agent, command=COMMAND))
+
+
+def uninstall(agent: Program) -> None:
+    apply_uninstall(agent, plan_uninstall(agent))
+
+
+@BOTH
+def test_coming_and_going_leaves_no_trace(agent: Program, snapshot: Look) -> None:
+    before = snapshot()
+    install(agent)
+    assert snapshot() != before
+    uninstall(agent)
+    assert snapshot() == before
+
+
+@BOTH
+def test_a_program_that_never_ran_has_no_folder_afterwards(
+    agent: Program, home: Path, snapshot: Look
+) -> None:
+    agent.installer.settings_file({"HOME": str(home)}).unlink()
+    agent.home({"HOME": str(home)}).rmdir()
+    before = snapshot()
+    install(agent)
+    uninstall(agent)
+    assert snapshot() == before
+
+
+@BOTH
+def test_looking_changes_nothing(agent: Program, snapshot: Look) -> None:
+    before = snapshot()
+    assert plan_install(agent, command=COMMAND).edits
+    assert snapshot() == before
+
+
+@BOTH
+def test_installing_again_changes_nothing(agent: Program) -> None:
+    install(agent)
+    assert plan_install(agent, command=COMMAND).edits == ()
+
+
+@BOTH
+def test_uninstalling_what_is_not_there_changes_nothing(agent: Program) -> None:
+    assert plan_uninstall(agent).edits == ()
+
+
+@BOTH
+def test_without_its_record_it_is_taken_out_all_the_same(agent: Program, home: Path) -> None:
+    settings = agent.installer.settings_file({"HOME": str(home)})
+    settings.write_text(settings.read_text().rstrip() + "\n")
+    before = settings.read_bytes()
+    install(agent)
+    record_file(agent.name).unlink()
+    uninstall(agent)
+    assert settings.read_bytes() == before
+    assert not any(folder.exists() for folder in agent.installer.folders({"HOME": str(home)}))
+
+
+@BOTH
+def test_a_newer_version_replaces_the_older_and_still_leaves_no_trace(
+    agent: Program, home: Path, snapshot: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = snapshot()
+    install(agent)
+    files = "sapwood.programs.installation.installer.plugin_files"
+    monkeypatch.setattr(files, lambda command: {"README.md": b"newer\n"})  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    install(agent)
+    folder = agent.installer.folders({"HOME": str(home)})[0]
+    assert [path.name for path in folder.rglob("*") if path.is_file()] == ["README.md"]
+    monkeypatch.undo()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / ".local/share"))
+    uninstall(agent)
+    assert snapshot() == before
+
+
+def test_claude_code_gets_a_status_line_and_keeps_the_rest(home: Path) -> None:
+    install(program("claude-code"))
+    text = (home / ".claude/settings.json").read_text()
+    assert text.startswith(CLAUDE.rstrip().removesuffix("}").rstrip())
+    line = json.loads(text)["statusLine"]["command"]
+    assert line == "'/a folder/sapwood' hook status-line"
+
+
+def test_a_status_line_of_ones_own_stays_alone(home: Path) -> None:
+    own = '{"statusLine": {"type": "command", "command": "mine"}}'
+    (home / ".claude/settings.json").write_text(own)
+    plan = plan_install(program("claude-code"), command=COMMAND)
+    assert plan.settings is None
+    assert "is unchanged" in plan.notes[0]
+
+
+def test_settings_that_the_program_wrote_anew_get_their_old_bytes_back(home: Path) -> None:
+    agent = program("claude-code")
+    install(agent)
+    file = home / ".claude/settings.json"
+    file.write_text(json.dumps(json.loads(file.read_text()), indent=2, sort_keys=True))
+    uninstall(agent)
+    assert file.read_text() == CLAUDE
+
+
+def test_settings_that_changed_since_lose_only_what_is_ours(home: Path) -> None:
+    agent = program("claude-code")
+    install(agent)
+    file = home / ".claude/settings.json"
+    file.write_text(file.read_text().replace('"sonnet"', '"opus"'))
+    uninstall(agent)
+    assert file.read_text() == CLAUDE.replace('"sonnet"', '"opus"')
+
+
+def test_a_status_line_that_became_the_users_own_stays(home: Path) -> None:
+    agent = program("claude-code")
+    install(agent)
+    file = home / ".claude/settings.json"
+    text = file.read_text().replace("hook status-line", "other")
+    file.write_text(text)
+    uninstall(agent)
+    assert file.read_text() == text
+
+
+def test_settings_that_are_no_json_are_refused_and_nothing_changes(
+    home: Path, snapshot: Look
+) -> None:
+    (home / ".claude/settings.json").write_text("{ mine")
+    before = snapshot()
+    with pytest.raises(InstallError, match="Nothing was changed"):
+        install(program("claude-code"))
+    assert snapshot() == before
+
+
+def test_codex_gets_two_tables_at_the_end_and_no_trust(home: Path) -> None:
+    install(program("codex"))
+    text = (home / ".codex/config.toml").read_text()
+    assert text.startswith(CODEX)
+    told = tomllib.loads(text)
+    assert told["plugins"]["sapwood@sapwood"] == {"enabled": True}
+    assert "hooks" not in told
+
+
+def test_trust_that_the_user_gave_goes_too(home: Path) -> None:
+    agent = program("codex")
+    install(agent)
+    file = home / ".codex/config.toml"
+    key = "sapwood@sapwood:hooks/hooks.json:pre_compact:0:0"
+    file.write_text(file.read_text() + f'\n[hooks.state."{key}"]\ntrusted_hash = "sha256:1"\n')
+    uninstall(agent)
+    assert file.read_text() == CODEX
+
+
+def test_what_the_user_trusts_otherwise_stays(home: Path) -> None:
+    agent = program("codex")
+    install(agent)
+    file = home / ".codex/config.toml"
+    others = '\n[hooks.state."mine:stop:0:0"]\ntrusted_hash = "sha256:2"\n'
+    file.write_text(file.read_text() + others)
+    uninstall(agent)
+    assert file.read_text() == f"{CODEX}\n{others}"
+
+
+def test_a_file_that_cannot_be_written_takes_everything_back(
+    home: Path, snapshot: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = program("codex")
+    plan = plan_install(agent, command=COMMAND)
+    before = snapshot()
+    replace = os.replace
+
+    def refuse(source: str, target: str) -> None:
+        if target.endswith("config.toml"):
+            raise PermissionError(13, "Permission denied", target)
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(InstallError, match=r"config\.toml cannot be written"):
+        apply_install(agent, plan)
+    files = {name: content for name, content in snapshot().items() if content is not None}
+    assert files == {name: content for name, content in before.items() if content is not None}
+    assert read_record(agent.name) is None
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = program("claude-code")
+    assert not any("sapwood[mcp]" in note for note in plan_install(agent).notes)
+    monkeypatch.setattr("sapwood.programs.installation.installer.find_spec", lambda name: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    assert any("sapwood[mcp]" in note for note in plan_install(agent).notes)
+
+
+def test_the_change_is_shown_line_by_line(home: Path) -> None:
+    plan = plan_install(program("claude-code"), command=COMMAND)
+    shown = "\n".join(edit_lines(plan.edits, plan.folders))
+    assert f"New: {home}/.claude/skills/sapwood (" in shown
+    assert '+  "statusLine": {' in shown
+    assert "README" not in shown
+
+
+def test_a_link_to_settings_stays_a_link(home: Path) -> None:
+    agent = program("claude-code")
+    real = home / "dotfiles.json"
+    file = home / ".claude/settings.json"
+    file.rename(real)
+    file.symlink_to(real)
+    install(agent)
+    assert file.is_symlink()
+    uninstall(agent)
+    assert file.is_symlink()
+    assert real.read_text() == CLAUDE
+
+
+TRUST = 'trusted_hash = "sha256:1"'
+KEY = "sapwood@sapwood:hooks/hooks.json:pre_compact:0:0"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f'\n[hooks.state]\n\n[hooks.state."{KEY}"]\n{TRUST}\n',
+        f'\n[hooks]\n\n[hooks.state]\n\n[hooks.state."{KEY}"]\n{TRUST}\nenabled = true\n',
+        f'\n[hooks.state]\n"{KEY}".{TRUST}\n',
+        f'\n[hooks.state]\n"{KEY}" = {{ {TRUST} }}\n',
+        f'\n[hooks]\nstate."{KEY}".{TRUST}\n',
+        '\n[plugins."sapwood@sapwood".hooks]\nseen = true\n',
+    ],
+    ids=["header", "headers", "dotted", "inline", "dotted above", "more of the plugin"],
+)
+def test_whatever_codex_wrote_since_goes_too(home: Path, written: str) -> None:
+    agent = program("codex")
+    install(agent)
+    file = home / ".codex/config.toml"
+    file.write_text(file.read_text() + written)
+    uninstall(agent)
+    assert file.read_text() == CODEX
+
+
+def test_an_empty_table_of_the_users_own_stays(home: Path) -> None:
+    agent = program("codex")
+    file = home / ".codex/config.toml"
+    own = f"{CODEX}\n[features]\n\n[hooks.state]\n"
+    file.write_text(own)
+    install(agent)
+    file.write_text(file.read_text() + f'\n[hooks.state."{KEY}"]\n{TRUST}\n')
+    uninstall(agent)
+    assert file.read_text() == own
+
+
+def test_what_only_the_user_can_delete_is_shown_line_by_line(home: Path) -> None:
+    agent = program("codex")
+    install(agent)
+    file = home / ".codex/config.toml"
+    mixed = f'\n[hooks]\nstate = {{ "{KEY}" = {{ {TRUST} }}, mine = {{ {TRUST} }} }}\n'
+    file.write_text(file.read_text() + mixed)
+    with pytest.raises(InstallError) as caught:
+        plan_uninstall(agent)
+    assert "Could not edit" in str(caught.value)
+    number = file.read_text().splitlines().index(mixed.splitlines()[2]) + 1
+    assert f"\n  {number}: state = " in str(caught.value)
+
+
+@BOTH
+def test_a_file_that_changed_since_it_was_read_is_not_overwritten(
+    agent: Program, home: Path
+) -> None:
+    settings = agent.installer.settings_file({"HOME": str(home)})
+    plan = plan_install(agent, command=COMMAND)
+    settings.write_text(settings.read_text() + " \n")
+    before = settings.read_bytes()
+    with pytest.raises(InstallError, match="it changed meanwhile"):
+        apply_install(agent, plan)
+    assert settings.read_bytes() == before
+    assert read_record(agent.name) is None
+
+
+@BOTH
+def test_the_record_of_a_private_settings_file_is_private(agent: Program) -> None:
+    install(agent)
+    file = record_file(agent.name)
+    assert file.stat().st_mode & 0o077 == 0
+    file.chmod(0o644)  # as an earlier version left it
+    install(agent)
+    assert file.stat().st_mode & 0o077 == 0
