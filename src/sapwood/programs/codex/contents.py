@@ -1,9 +1,20 @@
-"""Converts the contents of Codex items."""
+"""What Codex items say, who wrote them, and whether two of them are the same to the model."""
 
 import re
+from typing import Any, cast  # items are JSON of any form
+
+import msgspec
+from msgspec import Raw
 
 from sapwood.core.content import Usage
-from sapwood.programs.codex.rows import Content, Item, Output, Tokens, decode_output
+from sapwood.programs.codex.rows import (
+    Content,
+    Item,
+    Output,
+    Tokens,
+    decode_item,
+    decode_output,
+)
 
 _BETWEEN_TURNS = ("<user_shell_command>", "<subagent_notification>")
 """What happened between turns: it waits for the next prompt."""
@@ -20,6 +31,7 @@ _SCAFFOLDING = (
 )
 _EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,9})$", re.MULTILINE)
 _WRAPPED = '{"output":'
+_ENCRYPTED = ("compaction", "compaction_summary")
 
 
 def is_scaffolding(text: str) -> bool:
@@ -80,3 +92,70 @@ def usage_of(tokens: Tokens) -> Usage:
         cache_read=tokens.cached_input_tokens or 0,
         cache_write=tokens.cache_write_input_tokens or 0,
     )
+
+
+def is_announcement(item: Item, *, asked: bool) -> bool:
+    """Whether Codex wrote this message itself, and writes it again when it is needed.
+
+    These are instructions, and the description of the environment in front of a prompt. `asked`:
+    the user's prompt came before. Then only instructions count.
+    """
+    if item.type != "message" or item.role == "assistant":
+        return False
+    if item.role != "user":
+        return True
+    text = text_of(item.content)
+    return not asked and is_scaffolding(text) and not is_told_once(text)
+
+
+def is_own_compaction(row: Item) -> bool:
+    """Whether Codex itself compacted, not Sapwood: then there is a summary, which may be encrypted.
+
+    >>> is_own_compaction(Item(message="It is cold."))
+    True
+    """
+    items = (decode_item(item) for item in row.replacement_history or ())
+    return bool(row.message) or any(each and each.type in _ENCRYPTED for each in items)
+
+
+def is_waiting(item: Item | None) -> bool:
+    """Whether Codex wrote this message in the user's name, for the next prompt: the output of a
+    command that the user ran, for example.
+    """
+    return item is not None and item.is_users and is_between_turns(text_of(item.content))
+
+
+_IGNORED = ("id", "status", "phase", "internal_chat_message_metadata_passthrough")
+_IGNORED_IN_CONTENT = ("annotations", "logprobs")
+
+
+def item_key(item: bytes | Raw) -> bytes:
+    """What the model sees of an item. Two items with the same key are the same to the model.
+
+    >>> item_key(b'{"type":"message","id":"a","role":"user","content":[]}')
+    b'{"content":[],"role":"user","type":"message"}'
+    """
+    try:
+        found = msgspec.json.decode(item, type=dict[str, Any])
+    except msgspec.MsgspecError:
+        return bytes(item)
+    fields = {name: value for name, value in found.items() if name not in _IGNORED}
+    if isinstance(fields.get("content"), list):
+        fields["content"] = [_plain(part) for part in fields["content"]]
+    return msgspec.json.encode(_without_nulls(fields), order="sorted")
+
+
+def _plain(part: Any) -> Any:
+    if not isinstance(part, dict):
+        return part
+    fields = cast("dict[str, Any]", part)
+    return {name: value for name, value in fields.items() if name not in _IGNORED_IN_CONTENT}
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        return {k: _without_nulls(v) for k, v in fields.items() if v is not None}
+    if isinstance(value, list):
+        return [_without_nulls(each) for each in cast("list[Any]", value)]
+    return value

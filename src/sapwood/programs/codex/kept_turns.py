@@ -50,7 +50,7 @@ class TurnItems:
                 end -= len(items_of)
                 turns.insert(0, turn)
                 turn = builder.parent_of(turn)
-            if turns and all(map(_is_users, known[:end])):
+            if turns and all(each.is_users for each in known[:end]):
                 return KeptTurns(tuple(turns), tuple(text_of(each.content) for each in known[:end]))
         return KeptTurns()
 
@@ -69,7 +69,3 @@ def _identity(item: Item) -> int | None:
             return hash((item.call_id, *output_of(item)))
         case _:
             return None
-
-
-def _is_users(item: Item) -> bool:
-    return item.type == "message" and item.role == "user"

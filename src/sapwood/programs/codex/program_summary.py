@@ -7,14 +7,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from sapwood.core.view.frames import REQUEST_FRAME
+from sapwood.programs.codex.contents import is_announcement, is_own_compaction
 from sapwood.programs.codex.reader import CodexReader
 from sapwood.programs.codex.rollout_files import find_file, thread_files
-from sapwood.programs.codex.rollout_rows import (
-    decode_payload,
-    decode_row,
-    is_announcement,
-    is_own_compaction,
-)
+from sapwood.programs.codex.rows import decode_item, decode_row
 from sapwood.programs.shown_summary import shows
 from sapwood.programs.transcripts.transcript_events import TranscriptCompaction, unmasked
 
@@ -77,8 +73,8 @@ def _base_of(path: Path) -> str:
             row = decode_row(file.readline())
     except OSError:
         return ""
-    payload = decode_payload(row.payload) if row else None
-    return payload.history_base.thread_id if payload and payload.history_base else ""
+    base = row.payload.history_base if row and row.payload else None
+    return (base.thread_id if base else None) or ""
 
 
 def _compactions(path: Path) -> Iterator[_Compaction]:
@@ -101,8 +97,8 @@ def _compactions(path: Path) -> Iterator[_Compaction]:
 def own_items(line: bytes) -> tuple[bytes, ...]:
     """The items that Codex kept when it compacted; none if this is a row of Sapwood."""
     row = decode_row(line)
-    payload = decode_payload(row.payload) if row else None
+    payload = row.payload if row else None
     if payload is None or not is_own_compaction(payload):
         return ()
-    found = ((bytes(item), decode_payload(item)) for item in payload.replacement_history or ())
+    found = ((bytes(item), decode_item(item)) for item in payload.replacement_history or ())
     return tuple(item for item, read in found if read and not is_announcement(read, asked=False))

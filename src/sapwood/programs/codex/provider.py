@@ -20,6 +20,7 @@ from sapwood.programs.agent_provider import (
     SessionBusy,
 )
 from sapwood.programs.codex.app_server import AppServer, RequestRefused, ServerEnded
+from sapwood.programs.codex.contents import is_waiting
 from sapwood.programs.codex.fork_source import ForkSource, fork_source
 from sapwood.programs.codex.history_change import (
     HistoryChange,
@@ -32,7 +33,7 @@ from sapwood.programs.codex.live_thread import LiveThread
 from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.codex.response_items import WantedHistory, wanted_history
 from sapwood.programs.codex.rollout_files import current_file
-from sapwood.programs.codex.rollout_rows import decode_payload, is_waiting
+from sapwood.programs.codex.rows import decode_item
 from sapwood.programs.codex.server_starts import ServerStarts, open_elsewhere
 from sapwood.programs.codex.thread_at_rest import (
     append_history,
@@ -293,7 +294,7 @@ def _waiting(now: Sequence[HistoryItem], wanted: Sequence[HistoryItem]) -> list[
     """What waits for the next prompt behind the last wanted item."""
     found: list[HistoryItem] = []
     for item in reversed(now):
-        if not is_waiting(decode_payload(item.payload)):
+        if not is_waiting(decode_item(item.payload)):
             ends_alike = bool(wanted) and item.is_same(wanted[-1])
             return found if ends_alike else []
         found.insert(0, item)

@@ -18,7 +18,7 @@ from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall
 from sapwood.programs.codex.contents import is_scaffolding, output_of, patch_of, text_of, usage_of
 from sapwood.programs.codex.kept_turns import TurnItems
 from sapwood.programs.codex.program import PROGRAM
-from sapwood.programs.codex.rows import HistoryBase, Item, decode_row
+from sapwood.programs.codex.rows import HistoryBase, Item, decode_item, decode_row, is_noise
 from sapwood.programs.transcripts.conversation_builder import COMPACTED, ConversationBuilder
 from sapwood.programs.transcripts.transcript_events import (
     Mask,
@@ -29,10 +29,6 @@ from sapwood.programs.transcripts.transcript_events import (
 )
 from sapwood.redaction import mask_secrets
 
-_EVENTS = re.compile(
-    rb'"type":\s?"(?:token_count|task_started|task_complete|turn_aborted|thread_rolled_back)"'
-)
-_HEAD = 400
 _PARENT = re.compile(rb'"parent_thread_id":\s?"([^"\\]{1,100})"')
 
 
@@ -87,7 +83,7 @@ class CodexReader:
 
     def feed(self, row: bytes, offset: int) -> None:
         """Takes in one row, which begins at this byte of the rollout."""
-        if _is_noise(row):
+        if is_noise(row):
             return
         decoded = decode_row(row)
         if decoded is None or decoded.payload is None:
@@ -154,7 +150,7 @@ class CodexReader:
         match item.type:
             case "message" if item.role == "assistant":
                 self._add_reply([Text(text_of(item.content))], ref)
-            case "message" if item.role == "user":
+            case "message" if item.is_users:
                 self._user(text_of(item.content), ref)
             case "reasoning":
                 self._add_reply([Thinking(text_of(item.summary), "openai")], ref)
@@ -247,7 +243,8 @@ class CodexReader:
         boundary = Boundary(
             0, trigger="auto" if self._asked else "manual", before_tokens=used, at=ref.at
         )
-        self._replace_history(ref, boundary, item.replacement_history or [], summary)
+        items = map(decode_item, item.replacement_history or ())
+        self._replace_history(ref, boundary, [each for each in items if each], summary)
 
     def _replace_history(
         self, ref: RowRef, boundary: Boundary, items: list[Item], summary: str
@@ -257,7 +254,7 @@ class CodexReader:
         if not found.turns and any(map(_speaks, items)):
             self._builder.needs_earlier_rows = True
         spoken = [each for each in items if _speaks(each)]
-        texts = [text_of(each.content) for each in spoken if _is_users(each)]
+        texts = [text_of(each.content) for each in spoken if each.is_users]
         quoted = [f"User: {text}" for text in texts if text != summary]
         # Codex's own compaction has a summary, which may be an item that only its model can read.
         cleared = bool(items) and not summary and not found.turns and len(texts) == len(spoken)
@@ -329,17 +326,5 @@ class CodexReader:
 
 def _speaks(item: Item) -> bool:
     """Whether an item is a part of the conversation, not of the program's own frame."""
-    is_frame = item.role == "developer" or (
-        _is_users(item) and is_scaffolding(text_of(item.content))
-    )
+    is_frame = item.role == "developer" or (item.is_users and is_scaffolding(text_of(item.content)))
     return not is_frame
-
-
-def _is_users(item: Item) -> bool:
-    return item.type == "message" and item.role == "user"
-
-
-def _is_noise(row: bytes) -> bool:
-    """Whether a row has nothing to do with the conversation; found without decoding it."""
-    head = row[:_HEAD]
-    return b'"event_msg"' in head and not _EVENTS.search(head)

@@ -11,15 +11,11 @@ from sapwood.core.content import File, PromptPart, Text, Thinking, ToolCall
 from sapwood.core.program_session import NativeRows
 from sapwood.core.view.request import Message, ToolResult
 from sapwood.programs.agent_provider import History
+from sapwood.programs.codex.contents import is_announcement, is_waiting
 from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.codex.program_summary import find_program_summary, own_items
 from sapwood.programs.codex.rollout_files import find_file, is_id, segment_of, split_key
-from sapwood.programs.codex.rollout_rows import (
-    decode_payload,
-    decode_row,
-    is_announcement,
-    is_waiting,
-)
+from sapwood.programs.codex.rows import decode_item, decode_raw_row
 from sapwood.programs.codex.thread_history import HistoryItem
 from sapwood.programs.prompt_parts import PICTURES, prompt_text
 
@@ -180,12 +176,12 @@ def _waiting_before(path: Path, first: int) -> list[bytes]:
     except OSError:
         return []
     for line in reversed(lines):
-        row = decode_row(line)
+        row = decode_raw_row(line)
         if row is None or row.type != "response_item":
             if row is not None and row.type == "compacted":
                 return [*_summary_of_nothing(line), *found]
             continue
-        payload = decode_payload(row.payload)
+        payload = decode_item(row.payload)
         if is_waiting(payload):
             found.insert(0, bytes(row.payload))
         elif payload is not None and not is_announcement(payload, asked=False):
@@ -233,12 +229,12 @@ def _items_in(data: bytes) -> list[bytes] | None:
     items: list[bytes] = []
     asked = False
     for line in data.splitlines(keepends=True):
-        row = decode_row(line)
+        row = decode_raw_row(line)
         if row is None or row.type != "response_item":
             continue
-        payload = decode_payload(row.payload)
+        payload = decode_item(row.payload)
         if payload is None or is_announcement(payload, asked=asked):
             continue
-        asked = asked or (payload.type == "message" and payload.role == "user")
+        asked = asked or payload.is_users
         items.append(bytes(row.payload))
     return items if asked else None

@@ -1,4 +1,10 @@
-"""The rows of a Codex rollout, as far as they are understood here."""
+"""The rows of a Codex rollout, as far as they are understood here.
+
+A reader decodes a row as a whole. A change of the history gives items of the model's API back to
+Codex word for word, so there the payload stays bytes, and `decode_item` looks into it.
+"""
+
+import re
 
 import msgspec
 from msgspec import Raw, Struct
@@ -58,6 +64,13 @@ class HistoryBase(Struct, gc=False):
     end_byte_offset: Natural | None = None
 
 
+class CompletedItem(Struct, gc=False):
+    """What Codex reports as done in a turn. A client has given `client_id` to its prompt."""
+
+    type: str = ""
+    client_id: str | None = None
+
+
 class Item(Struct, gc=False):
     """A payload of any type: of the session, the turn, a response item, an event, a compaction."""
 
@@ -79,9 +92,20 @@ class Item(Struct, gc=False):
     info: Info | None = None
     model_context_window: Natural | None = None
     num_turns: Natural | None = None
-    replacement_history: "list[Item] | None" = None
-    history_base: "HistoryBase | None" = None
+    replacement_history: list[Raw] | None = None
+    history_base: HistoryBase | None = None
     source: Raw = Raw()
+    turn_id: str | None = None
+    item: CompletedItem | None = None
+    history_mode: str | None = None
+    cli_version: str | None = None
+    full: bool | None = None
+    usage: Tokens | None = None
+
+    @property
+    def is_users(self) -> bool:
+        """Whether it is a message in the user's name."""
+        return self.type == "message" and self.role == "user"
 
 
 class Row(Struct, gc=False):
@@ -92,5 +116,33 @@ class Row(Struct, gc=False):
     payload: Item | None = None
 
 
+class RawRow(Struct, gc=False):
+    """A row whose payload is not decoded."""
+
+    type: str = ""
+    payload: Raw = Raw(b"{}")
+
+
 decode_row = row_decoder(Row)
+decode_raw_row = row_decoder(RawRow)
+decode_item = row_decoder(Item)
 decode_output = row_decoder(Output)
+
+_HEAD = 400
+_EVENTS = re.compile(
+    rb'"type":\s?"(?:token_count|task_started|task_complete|turn_aborted|thread_rolled_back'
+    rb'|UserMessage)"'
+)
+_ORDINAL = re.compile(rb'"ordinal":\s?(\d{1,15})')
+
+
+def is_noise(row: bytes) -> bool:
+    """Whether a row has nothing to do with the conversation; found without decoding it."""
+    head = row[:_HEAD]
+    return b'"event_msg"' in head and not _EVENTS.search(head)
+
+
+def ordinal_of(row: bytes) -> int | None:
+    """The number of a row in its thread; None if it has none, as in older files."""
+    found = _ORDINAL.search(row[:_HEAD])
+    return int(found[1]) if found else None

@@ -5,17 +5,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from sapwood.programs.codex.contents import is_announcement, is_own_compaction, item_key
 from sapwood.programs.codex.rollout_files import find_file, row_key
-from sapwood.programs.codex.rollout_rows import (
+from sapwood.programs.codex.rows import (
     HistoryBase,
-    Payload,
-    RolloutRow,
-    decode_payload,
-    decode_row,
-    is_announcement,
+    Item,
+    RawRow,
+    decode_item,
+    decode_raw_row,
     is_noise,
-    is_own_compaction,
-    item_key,
     ordinal_of,
 )
 from sapwood.programs.transcripts.row_file import RowFile
@@ -130,18 +128,18 @@ class ThreadHistory:
             case "turn_context":
                 self.turn_context = row.raw
             case "token_usage_record" if self._open and payload.usage and not self._open.tokens:
-                self._open.tokens = payload.usage.input_tokens
+                self._open.tokens = payload.usage.input_tokens or 0
             case "event_msg":
                 self._event(payload, row.offset, path)
             case _:
                 pass
 
-    def _add(self, item: HistoryItem, payload: Payload, offset: int) -> None:
+    def _add(self, item: HistoryItem, payload: Item, offset: int) -> None:
         if is_announcement(payload, asked=self._asked):
             self._late = self._late or bool(self.world)
             self.announcements.append(item.payload)
             return
-        if payload.type == "message" and payload.role == "user" and not self._asked:
+        if payload.is_users and not self._asked:
             self._asked = True
             if self._open is not None and not self._open.prompt:
                 self._open.prompt = offset
@@ -151,13 +149,13 @@ class ThreadHistory:
         self.epochs.append([])
         self.announcements, self.world, self._late, self._asked = [], b"", False, False
         for item in row.items:
-            payload = decode_payload(item.payload)
+            payload = decode_item(item.payload)
             if row.is_own:
                 self._asked = False  # Codex announces itself in the middle of the user's messages
             if payload is not None:
                 self._add(item, payload, 0)
 
-    def _event(self, event: Payload, offset: int, path: Path) -> None:
+    def _event(self, event: Item, offset: int, path: Path) -> None:
         match event.type:
             case "task_started":
                 turn_id = event.turn_id or ""
@@ -194,7 +192,7 @@ class ParsedRow(Struct, gc=False):
 
     offset: int
     type: str
-    payload: Payload
+    payload: Item
     items: tuple[HistoryItem, ...] = ()
     raw: bytes = b""
     is_own: bool = False
@@ -280,23 +278,23 @@ class _ReadFile:
                 replaced, self._file.replaced = True, False
                 self.rows.clear()
             self._last_row = data
-            if not is_noise(data) and (row := decode_row(data)) is not None:
+            if not is_noise(data) and (row := decode_raw_row(data)) is not None:
                 self.rows.append(_parsed(row, offset))
         return replaced
 
 
-_NOTHING = Payload()
+_NOTHING = Item()
 
 
-def _parsed(row: RolloutRow, offset: int) -> ParsedRow:
+def _parsed(row: RawRow, offset: int) -> ParsedRow:
     raw, items, is_own = b"", (), False
     if row.type == "response_item":
         item = HistoryItem(bytes(row.payload))
         # Only messages are looked into: calls and results may be long.
         is_other = item.payload.startswith(_TYPE) and not item.payload.startswith(_MESSAGE)
-        payload = (None if is_other else decode_payload(row.payload)) or _NOTHING
+        payload = (None if is_other else decode_item(row.payload)) or _NOTHING
         return ParsedRow(offset, row.type, payload, (item,))
-    payload = decode_payload(row.payload) or _NOTHING
+    payload = decode_item(row.payload) or _NOTHING
     match row.type:
         case "compacted":
             is_own = is_own_compaction(payload)

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from sapwood.core.content import RecordedReply, RecordedResult, ToolCall, Usage
 from sapwood.core.ids import Passage
@@ -17,19 +17,9 @@ from sapwood.programs.agent_provider import ProviderReply, ProviderResult
 from sapwood.programs.codex.contents import usage_of
 from sapwood.programs.codex.reader import CodexReader
 from sapwood.programs.codex.rollout_files import row_key
-from sapwood.programs.codex.rollout_rows import RolloutRow, decode_payload, decode_row
-from sapwood.programs.codex.rows import Tokens
-from sapwood.programs.transcripts.row_decoder import row_decoder
+from sapwood.programs.codex.rows import RawRow, decode_item, decode_raw_row
 from sapwood.programs.transcripts.row_file import FilePosition, RowFile
 from sapwood.programs.transcripts.transcript_events import TranscriptCompaction, TranscriptTurn
-
-
-class _UsageRecord(Struct):
-    turn_id: str = ""
-    usage: Tokens | None = None
-
-
-_decode_usage = row_decoder(_UsageRecord)
 
 
 class TurnRows:
@@ -66,7 +56,7 @@ class TurnRows:
             return
 
     def _take(self, data: bytes, offset: int) -> None:
-        row = decode_row(data)
+        row = decode_raw_row(data)
         if row is None:
             return
         if row.type == "event_msg" or row.type == "token_usage_record":
@@ -74,14 +64,13 @@ class TurnRows:
         if self._seen:
             self._reader.feed(data, offset)
 
-    def _mark(self, row: RolloutRow) -> None:
-        payload = decode_payload(row.payload)
+    def _mark(self, row: RawRow) -> None:
+        payload = decode_item(row.payload)
         if payload is None or payload.turn_id != self._turn:
             return
         if row.type == "token_usage_record":
-            record = _decode_usage(row.payload)
-            if record is not None and record.usage is not None:
-                self._usages.append(usage_of(record.usage))
+            if payload.usage is not None:
+                self._usages.append(usage_of(payload.usage))
             return
         match payload.type:
             case "task_started":
