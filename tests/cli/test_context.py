@@ -11,7 +11,7 @@ from sapwood.context_actions.project_focus import project_agent
 from sapwood.testing.claude_transcript import ClaudeTranscript
 from tests.cli.calling import Sapwooder
 
-FIXTURES = Path(__file__).parents[1] / "sources" / "fixtures"
+FIXTURES = Path(__file__).parents[1] / "programs" / "transcripts" / "fixtures"
 TRANSCRIPT = FIXTURES / "claude-auto-compact.jsonl"
 
 

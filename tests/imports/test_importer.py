@@ -21,7 +21,7 @@ from sapwood.runtime.open_agent import open_agent
 from sapwood.testing.claude_transcript import ClaudeTranscript
 from tests.programs.transcripts.writing import ClaudeFile, CodexFile, GeminiFile
 
-FIXTURES = sorted((Path(__file__).parents[1] / "sources" / "fixtures").glob("*.jsonl"))
+FIXTURES = sorted(Path(__file__).parents[1].glob("programs/transcripts/fixtures/*.jsonl"))
 NEVER = float("inf")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-FIXTURES = Path(__file__).parents[1] / "sources" / "fixtures"
+FIXTURES = Path(__file__).parents[1] / "programs" / "transcripts" / "fixtures"
 
 
 @pytest.fixture
