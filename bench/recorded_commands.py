@@ -19,7 +19,7 @@ from sapwood.analysis.ledger.operations.shell_parser import (
     simple_commands,
     without_wrappers,
 )
-from sapwood.programs.transcripts import read_session
+from sapwood.programs.transcripts.session_reader import read_session
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.places import Place
 

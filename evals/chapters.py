@@ -16,7 +16,7 @@ from msgspec import Struct
 from evals.labels import Labels, SessionSet, read_set
 from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.session import Session
-from sapwood.programs.transcripts import read_session
+from sapwood.programs.transcripts.session_reader import read_session
 from sapwood.tokens import FeatureCounter
 
 FOLDER = Path(__file__).parent / "sessions"

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from sapwood.analysis.session import Session
-from sapwood.programs.transcripts import read_session
+from sapwood.programs.transcripts.session_reader import read_session
 
 FOLDER = Path(__file__).parent / "sessions"
 SessionSet = Literal["tuned", "held_out"]

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from sapwood.analysis.session import Session
-from sapwood.programs.transcripts import read_session
+from sapwood.programs.transcripts.session_reader import read_session
 
 FOLDER = Path(__file__).parent / "sessions"
 QuotedSet = Literal["strangers", "quoted_tuned", "quoted_held_out"]

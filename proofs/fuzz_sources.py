@@ -26,7 +26,7 @@ from sapwood.context_actions.archive_files import archive_of, write_archive
 from sapwood.core.event_texts import event_texts
 from sapwood.core.events import Recorded
 from sapwood.imports.importer import Importer
-from sapwood.programs.transcripts.detection import FAR, NotATranscript, detect_source, reader_for
+from sapwood.programs.transcripts.discovery import FAR, NotATranscript, detect_source, reader_for
 from sapwood.programs.transcripts.session_reader import read_session, session_of, tail_session
 
 CASES = 100_000

@@ -28,7 +28,7 @@ from sapwood.programs.agent_provider import (
 )
 from sapwood.programs.codex import installed_program
 from sapwood.programs.codex.app_server import AppServer, RequestRefused
-from sapwood.programs.codex.rollout_files import current_file
+from sapwood.programs.codex.sessions import current_file
 from sapwood.programs.codex.thread_history import RolloutReader
 
 _ANYWHERE = ("--skip-git-repo-check", "--disable", "plugins")

@@ -15,7 +15,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.refusals import Imported, Refusal
 from sapwood.imports.importer import Importer
-from sapwood.programs.transcripts import NotATranscript, read_session
+from sapwood.programs.transcripts.discovery import NotATranscript
+from sapwood.programs.transcripts.session_reader import read_session
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
 from sapwood.runtime.open_agent import open_agent
 from sapwood.testing.claude_transcript import ClaudeTranscript

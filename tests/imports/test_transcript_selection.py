@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.imports.transcript_selection import select_transcripts
-from sapwood.programs.transcripts import NotATranscript, ProgramHomes, program_homes
+from sapwood.programs.transcripts.discovery import NotATranscript, ProgramHomes, program_homes
 from tests.programs.transcripts.writing import ClaudeFile, CodexFile, GeminiFile
 
 SESSION = "4cfa198d-2bff-4ecc-8825-6583da7ea71a"

@@ -22,7 +22,8 @@ from sapwood.programs.registry import (
     programs_with,
     resume_command_for,
 )
-from sapwood.programs.transcripts import detect_file, discover, read_session
+from sapwood.programs.transcripts.discovery import discover
+from sapwood.programs.transcripts.session_reader import detect_file, read_session
 from tests.programs.transcripts.writing import CodexFile
 
 SOURCE = Path(registry.__file__).parents[1]

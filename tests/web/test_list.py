@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from sapwood.programs.transcripts import program_homes
+from sapwood.programs.transcripts.discovery import program_homes
 from tests.programs.transcripts.writing import ClaudeFile, CodexFile, GeminiFile
 from tests.web.stage import Stage
 

@@ -20,7 +20,7 @@ from sapwood.core.refusals import (
     TurnIsOpen,
     UnknownAgent,
 )
-from sapwood.programs.transcripts.detection import NotATranscript
+from sapwood.programs.transcripts.discovery import NotATranscript
 from sapwood.workspace.permissions.permission_rules import RuleError
 
 if TYPE_CHECKING:

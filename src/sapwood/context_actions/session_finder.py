@@ -23,13 +23,9 @@ from sapwood.core.log_values import AgentSummary
 from sapwood.core.refusals import Refusal
 from sapwood.models import window_of
 from sapwood.programs.registry import PROGRAM_NAMES, program, programs_with
-from sapwood.programs.transcripts import (
-    FoundSession,
-    NotATranscript,
-    discover,
-    newest_session,
-    read_session,
-)
+from sapwood.programs.transcripts.discovery import NotATranscript, discover, newest_session
+from sapwood.programs.transcripts.session_files import FoundSession
+from sapwood.programs.transcripts.session_reader import read_session
 from sapwood.runtime.open_agent import find_agent
 
 _DATABASE_SECONDS = 5.0

@@ -17,7 +17,7 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.settings import SettingsChange, Workspace
 from sapwood.imports.importer import Importer, OpenLog
 from sapwood.journal import add_to_journal
-from sapwood.programs.transcripts import FoundSession
+from sapwood.programs.transcripts.session_files import FoundSession
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
 
 

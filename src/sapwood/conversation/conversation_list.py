@@ -8,8 +8,9 @@ from sapwood.core.events import AgentStarted
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.programs.registry import program_executor
-from sapwood.programs.transcripts import FoundSession, discover
+from sapwood.programs.transcripts.discovery import discover
 from sapwood.programs.transcripts.imported_ids import imported_agent_id
+from sapwood.programs.transcripts.session_files import FoundSession
 
 _PAGE = 500
 _PAGES = 10

@@ -13,8 +13,9 @@ from msgspec import Struct
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.errors import SapwoodError
 from sapwood.core.program_session import ProgramSession
-from sapwood.programs.transcripts import FoundSession, discover
+from sapwood.programs.transcripts.discovery import discover
 from sapwood.programs.transcripts.imported_ids import imported_agent_id
+from sapwood.programs.transcripts.session_files import FoundSession
 from sapwood.programs.transcripts.session_reader import tail_session
 from sapwood.runtime.program_sessions import session_agent
 

@@ -22,7 +22,7 @@ from sapwood.imports.importer import IDLE_SECONDS, Importer, OpenLog
 from sapwood.imports.session_catch_up import catch_up
 from sapwood.programs.agent_provider import AgentProvider, ProviderOptions, SessionBusy
 from sapwood.programs.registry import program_title, resume_command_for
-from sapwood.programs.transcripts import NotATranscript
+from sapwood.programs.transcripts.discovery import NotATranscript
 from sapwood.runtime.program_sessions import assume_history
 from sapwood.runtime.provider_history import needs_assume
 

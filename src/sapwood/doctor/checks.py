@@ -37,7 +37,7 @@ from sapwood.doctor.workspace_checks import (
 )
 from sapwood.models import window_of
 from sapwood.models.model_routes import resolve
-from sapwood.programs.installation.installation import read_record
+from sapwood.programs.installation.installer import read_record
 from sapwood.programs.installed_programs import ready_programs
 from sapwood.programs.registry import program_executor, programs_with
 

@@ -4,22 +4,19 @@ import asyncio
 import os
 import shutil
 import time
-from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Mapping
 
 from sapwood.config.folders import data_folder, journal_file
 from sapwood.doctor import Finding
 from sapwood.journal import read_entries
 from sapwood.programs.installation.file_edits import InstallError
-from sapwood.programs.installation.installation import read_record
-from sapwood.programs.installation.installer import plan_install
+from sapwood.programs.installation.installer import plan_install, read_record
 from sapwood.programs.installation.plugin_files import own_command
-from sapwood.programs.installed_programs import installed_program
+from sapwood.programs.installed_programs import installed_program, printed_version
 from sapwood.programs.json_rpc import NoAnswer, call_program
 from sapwood.programs.program import Program
 from sapwood.programs.registry import programs_with
 
-_SECONDS = 10.0
 _DAY = 86_400
 
 
@@ -29,7 +26,9 @@ async def check_programs(environ: Mapping[str, str] = os.environ) -> list[Findin
     agents = programs_with("installer")
     for agent in agents:
         executable = shutil.which(agent.executable, path=environ.get("PATH"))
-        version = await _version(executable) if executable else ""
+        version = ""
+        if executable:
+            version = await asyncio.to_thread(printed_version, executable) or "version unknown"
         findings.append(_connection_finding(agent, version, environ))
         if agent.runs_turns:
             findings.append(await asyncio.to_thread(_turns_finding, agent, environ))
@@ -42,20 +41,6 @@ async def check_programs(environ: Mapping[str, str] = os.environ) -> list[Findin
     if any(read_record(agent.name) for agent in agents):
         findings += [*_failures(), await _server(environ)]
     return findings
-
-
-async def _version(program: str) -> str:
-    """The version number that the program prints."""
-    try:
-        async with asyncio.timeout(_SECONDS):
-            process = await asyncio.create_subprocess_exec(
-                program, "--version", stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
-            )
-            out, _ = await process.communicate()
-    except (OSError, TimeoutError):
-        return "version unknown"
-    words = out.decode("utf-8", "replace").split()
-    return next((word for word in words if word[:1].isdigit()), "version unknown")
 
 
 def _connection_finding(agent: Program, version: str, environ: Mapping[str, str]) -> Finding:

@@ -13,7 +13,7 @@ from sapwood.core.events import NativeRecorded, TurnRecorded
 from sapwood.core.ids import AgentId, Passage, Space
 from sapwood.imports.import_commands import IMPORTER
 from sapwood.imports.own_rows import own_rows
-from sapwood.programs.transcripts import NotATranscript
+from sapwood.programs.transcripts.discovery import NotATranscript
 from sapwood.programs.transcripts.imported_ids import imported_command_id
 from sapwood.programs.transcripts.session_reader import read_events, session_files
 from sapwood.programs.transcripts.transcript_events import TranscriptTurn

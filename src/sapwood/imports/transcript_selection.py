@@ -5,16 +5,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from sapwood.programs.registry import program
-from sapwood.programs.transcripts import (
-    FoundSession,
+from sapwood.programs.transcripts.discovery import (
     NotATranscript,
     ProgramHomes,
-    detect_file,
     discover,
     program_homes,
-    session_id,
     subagents_of,
 )
+from sapwood.programs.transcripts.session_files import FoundSession
+from sapwood.programs.transcripts.session_reader import detect_file, session_id
 
 
 def session_folders() -> tuple[Path, ...]:

@@ -1,6 +1,8 @@
 """The programs that are installed on this machine, and their providers."""
 
 import os
+import re
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +15,28 @@ from sapwood.programs.registry import (
     programs_with,
     runs_turns,
 )
+
+_VERSION = re.compile(r"\d+\.\d+\.\d+[\w.-]*")
+_SECONDS = 20.0
+
+
+def printed_version(path: str, environ: Mapping[str, str] = os.environ) -> str:
+    """The version that a program prints; empty if it prints none. Starts the program."""
+    try:
+        answer = subprocess.run(
+            [path, "--version"],
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    found = _VERSION.search(answer.stdout)
+    return found[0] if found else ""
 
 
 def make_provider(

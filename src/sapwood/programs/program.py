@@ -7,6 +7,7 @@ import. A part that a program does not have is not in `parts`.
 
 import os
 import shlex
+import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -63,11 +64,12 @@ class Program(Struct, frozen=True, kw_only=True):
 
     `package` contains its modules. Its folder is the one that `home_variable` names, or
     `variable_folder` in that one; without the variable it is `home_folder` in the user's home.
-    `resume` is the command that resumes a session, without the id. `transcript_names` is a regular
-    expression for the names of its transcripts; a program whose names or rows could be those of
-    others is `asked_last`. `session_variable` has the id of a session in all that the session
-    starts. `has_status_line`: it draws the line that `sapwood hook status-line` prints.
-    `installed_note` is for the user after `sapwood install`.
+    `executable_variable` may name another executable. `resume` is the command that resumes a
+    session, without the id. `transcript_names` is a regular expression for the names of its
+    transcripts; a program whose names or rows could be those of others is `asked_last`.
+    `session_variable` has the id of a session in all that the session starts. `has_status_line`: it
+    draws the line that `sapwood hook status-line` prints. `installed_note` is for the user after
+    `sapwood install`.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Program(Struct, frozen=True, kw_only=True):
     parts: tuple[Part, ...]
     variable_folder: str = ""
     session_variable: str = ""
+    executable_variable: str = ""
     asked_last: bool = False
     install: str = ""
     log_in: str = ""
@@ -100,6 +103,11 @@ class Program(Struct, frozen=True, kw_only=True):
         if named:
             return Path(named, self.variable_folder)
         return user_home(environ) / self.home_folder
+
+    def executable_path(self, environ: Mapping[str, str] = os.environ) -> str | None:
+        """The program that `executable_variable` names, else the one on the PATH."""
+        named = environ.get(self.executable_variable)
+        return shutil.which(named or self.executable, path=environ.get("PATH"))
 
     def resume_command(self, session: str) -> str:
         """The command that resumes a session; empty without an id.

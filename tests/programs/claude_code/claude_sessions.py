@@ -11,7 +11,7 @@ from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.turn import Reply, Turn
 from sapwood.programs.agent_provider import History, HistoryTurn
 from sapwood.programs.claude_code.session_file import SessionFile
-from sapwood.programs.transcripts.detection import reader_for
+from sapwood.programs.transcripts.discovery import reader_for
 from sapwood.programs.transcripts.row_file import RowFile
 from sapwood.programs.transcripts.session_reader import detect_file
 from sapwood.programs.transcripts.transcript_events import TranscriptTurn

@@ -8,7 +8,7 @@ from sapwood.core.content import Note, Text, Thinking
 from sapwood.core.turn import Reply, Result
 from sapwood.programs.claude_code.rows import Row
 from sapwood.programs.registry import resume_command_for
-from sapwood.programs.transcripts import read_session, read_subagents
+from sapwood.programs.transcripts.session_reader import read_session, read_subagents
 from tests.programs.transcripts.writing import ClaudeFile, text_block
 
 FIXTURES = Path(__file__).parents[1] / "transcripts" / "fixtures"

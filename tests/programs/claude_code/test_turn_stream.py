@@ -6,8 +6,7 @@ from typing import Any
 from sapwood.core.content import Text, Thinking, ToolCall, Usage
 from sapwood.core.model_calls import Delta
 from sapwood.programs.agent_provider import ProviderQuestion, ProviderReply, ProviderResult
-from sapwood.programs.claude_code.stream_rows import decode_stream_row
-from sapwood.programs.claude_code.turn_stream import TurnEvent, TurnStream
+from sapwood.programs.claude_code.turn_stream import TurnEvent, TurnStream, decode_stream_row
 
 USAGE = {
     "input_tokens": 1,

@@ -8,7 +8,7 @@ from sapwood.core.content import Note, Text, ToolCall
 from sapwood.core.turn import Reply, Result
 from sapwood.programs.codex.rows import Row
 from sapwood.programs.registry import resume_command_for
-from sapwood.programs.transcripts import read_session
+from sapwood.programs.transcripts.session_reader import read_session
 from tests.programs.codex.thread_files import ThreadFiles, message
 from tests.programs.transcripts.writing import CodexFile
 

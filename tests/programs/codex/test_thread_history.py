@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.programs.codex.rollout_files import current_file, find_file, row_key, split_key
+from sapwood.programs.codex.sessions import current_file, find_file, row_key, split_key
 from sapwood.programs.codex.thread_history import RolloutReader, ThreadHistory
 from tests.programs.codex.thread_files import ThreadFiles, message
 

@@ -8,7 +8,7 @@ from sapwood.core.turn import Reply
 from sapwood.programs.agent_provider import ProviderReply, ProviderResult
 from sapwood.programs.codex.reader import CodexReader
 from sapwood.programs.codex.turn_rows import TurnRows
-from sapwood.programs.transcripts import read_session
+from sapwood.programs.transcripts.session_reader import read_session
 from sapwood.programs.transcripts.transcript_events import TranscriptTurn
 from tests.programs.codex.thread_files import ThreadFiles, message
 

@@ -7,7 +7,7 @@ from typing import Any
 from sapwood.core.content import Text
 from sapwood.core.turn import Reply, Result
 from sapwood.programs.registry import resume_command_for
-from sapwood.programs.transcripts import read_session
+from sapwood.programs.transcripts.session_reader import read_session
 from tests.programs.transcripts.writing import GeminiFile
 
 

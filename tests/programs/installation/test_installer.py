@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from sapwood.programs.installation.file_edits import InstallError, edit_lines
-from sapwood.programs.installation.installation import read_record, record_file
 from sapwood.programs.installation.installer import (
     apply_install,
     apply_uninstall,
     plan_install,
     plan_uninstall,
+    read_record,
+    record_file,
 )
 from sapwood.programs.program import Program
 from sapwood.programs.registry import program, programs_with

@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.programs.transcripts import ProgramHomes, discover, newest_session, program_homes
+from sapwood.programs.transcripts.discovery import (
+    ProgramHomes,
+    discover,
+    newest_session,
+    program_homes,
+)
 from sapwood.programs.transcripts.session_reader import session_files
 from tests.programs.transcripts.writing import ClaudeFile, CodexFile, GeminiFile
 

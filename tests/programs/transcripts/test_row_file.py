@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.programs.transcripts import FilePosition, RowFile
 from sapwood.programs.transcripts import row_file as following_module
+from sapwood.programs.transcripts.row_file import FilePosition, RowFile
 
 
 def all_of(rows: RowFile, *, rest: bool = False) -> list[bytes]:

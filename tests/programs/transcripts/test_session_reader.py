@@ -8,9 +8,9 @@ import pytest
 
 from sapwood.core.turn import Result
 from sapwood.display.quantities import clock
-from sapwood.programs import transcripts
 from sapwood.programs.registry import resume_command_for
-from sapwood.programs.transcripts import NotATranscript, read_session, tail_session
+from sapwood.programs.transcripts.discovery import NotATranscript
+from sapwood.programs.transcripts.session_reader import read_session, tail_session
 from sapwood.programs.transcripts.transcript_events import microseconds
 from tests.programs.transcripts.writing import ClaudeFile, CodexFile
 
@@ -116,12 +116,6 @@ def test_the_program_can_be_named(tmp_path: Path) -> None:
     file = CodexFile(tmp_path)
     file.user("Hello.")
     assert read_session(file.path, "codex").request == "Hello."
-
-
-def test_every_name_that_is_offered_is_there() -> None:
-    assert all(getattr(transcripts, name) for name in transcripts.__all__)
-    with pytest.raises(AttributeError, match="heron"):
-        transcripts.heron  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # noqa: B018
 
 
 def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:

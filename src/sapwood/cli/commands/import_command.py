@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sapwood.cli.console import Progress
     from sapwood.cli.run.stop_request import StopRequest
     from sapwood.imports.importer import Importer, ImportResult
-    from sapwood.programs.transcripts import FoundSession
+    from sapwood.programs.transcripts.session_files import FoundSession
 
 
 _FOLLOW_SECONDS = 1.0
@@ -162,7 +162,7 @@ class _ImportRun:
         await self._importer.close()
 
     async def _one(self, found: "FoundSession", progress: "Progress") -> "ImportResult | None":
-        from sapwood.programs.transcripts import NotATranscript
+        from sapwood.programs.transcripts.discovery import NotATranscript
 
         self._seen[found.path] = found.updated
         try:

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from sapwood.programs.claude_code.contents import text_of
-from sapwood.programs.claude_code.rows import Block, Row, decode_row
+from sapwood.programs.claude_code.rows import Block, Row, decode_row, text_of
 from sapwood.programs.claude_code.user_text import Kind, classify_user_text
 
 _INTERRUPTION = "[Request interrupted by user"

@@ -2,8 +2,6 @@
 
 import os
 import re
-import shutil
-import subprocess
 import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,14 +13,12 @@ from sapwood.core.model_calls import Failure
 from sapwood.private_files import replace_file
 from sapwood.programs.agent_provider import ProgramInfo
 from sapwood.programs.claude_code.program import PROGRAM
+from sapwood.programs.installed_programs import printed_version
 from sapwood.programs.program import user_home
 
 TRIED = frozenset({"2.1.325"})
 """The versions whose sessions are changed in place: exactly those that the proofs run."""
 
-_VARIABLE = "SAPWOOD_CLAUDE"
-_VERSION = re.compile(r"\d+\.\d+\.\d+[\w.-]*")
-_SECONDS = 20.0
 _LONGEST_NAME = 200
 _NOT_PLAIN = re.compile(r"[^a-zA-Z0-9]")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -65,12 +61,11 @@ def session_path(session: str, folder: str, environ: Mapping[str, str]) -> Path:
 
 
 def _program_path(environ: Mapping[str, str]) -> str | None:
-    named = environ.get(_VARIABLE, "")
-    if named:
-        return shutil.which(named, path=environ.get("PATH"))
-    found = shutil.which(PROGRAM.executable, path=environ.get("PATH"))
+    found = PROGRAM.executable_path(environ)
+    if found or environ.get(PROGRAM.executable_variable):
+        return found
     beside = user_home(environ) / ".claude" / "local" / "claude"
-    return found or (str(beside) if os.access(beside, os.X_OK) else None)
+    return str(beside) if os.access(beside, os.X_OK) else None
 
 
 def _version(path: str, environ: Mapping[str, str], cache: Path) -> str:
@@ -82,28 +77,11 @@ def _version(path: str, environ: Mapping[str, str], cache: Path) -> str:
     except (OSError, msgspec.MsgspecError, ValueError):
         known = {}
     if key not in known:
-        known = {key: _asked_version(path, environ)}
+        known = {key: printed_version(path, environ)}
         if known[key]:
             with suppress(OSError):  # then it is asked again next time
                 replace_file(cache, msgspec.json.encode(known))
     return known[key]
-
-
-def _asked_version(path: str, environ: Mapping[str, str]) -> str:
-    try:
-        answer = subprocess.run(
-            [path, "--version"],
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    found = _VERSION.search(answer.stdout)
-    return found[0] if found else ""
 
 
 def _is_logged_in(environ: Mapping[str, str]) -> bool | None:

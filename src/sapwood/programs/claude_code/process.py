@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from sapwood.core.model_calls import Failure
-from sapwood.programs.claude_code.stream_rows import (
+from sapwood.programs.claude_code.turn_stream import (
     ControlAnswer,
     StreamRow,
     decode_stream_row,

@@ -8,6 +8,7 @@ PROGRAM = Program(
     short_title="Claude",
     package="sapwood.programs.claude_code",
     executable="claude",
+    executable_variable="SAPWOOD_CLAUDE",
     home_variable="CLAUDE_CONFIG_DIR",
     home_folder=".claude",
     session_variable="CLAUDE_CODE_SESSION_ID",

@@ -28,9 +28,8 @@ from sapwood.programs.claude_code.installed_program import (
 )
 from sapwood.programs.claude_code.loaded_history import comes_to, gives, tail_cut
 from sapwood.programs.claude_code.program import PROGRAM
-from sapwood.programs.claude_code.read_files import known_files
 from sapwood.programs.claude_code.request_check import ExpectedRequest, expected_request
-from sapwood.programs.claude_code.running_session import RunningSession
+from sapwood.programs.claude_code.running_session import RunningSession, known_files
 from sapwood.programs.claude_code.session_file import SessionFile
 from sapwood.programs.claude_code.transcript import (
     LinkRow,

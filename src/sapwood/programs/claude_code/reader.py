@@ -11,14 +11,25 @@ from msgspec import structs
 
 from sapwood.analysis.session import Boundary
 from sapwood.core.content import Note, ReplyPart, Text
-from sapwood.programs.claude_code.contents import hash_of, parts_of, shown, text_of, usage_of
 from sapwood.programs.claude_code.preserved_messages import (
     MessageLine,
     preserved_ids,
     preserved_messages,
 )
 from sapwood.programs.claude_code.program import PROGRAM
-from sapwood.programs.claude_code.rows import Block, Message, Row, decode_row, patch_of
+from sapwood.programs.claude_code.rows import (
+    WRITER,
+    Block,
+    Message,
+    Row,
+    decode_row,
+    hash_of,
+    parts_of,
+    patch_of,
+    shown,
+    text_of,
+    usage_of,
+)
 from sapwood.programs.claude_code.user_text import classify_user_text
 from sapwood.programs.transcripts.conversation_builder import COMPACTED, ConversationBuilder
 from sapwood.programs.transcripts.transcript_events import (
@@ -34,7 +45,6 @@ _WANTED = frozenset({b"user", b"assistant", b"system", b"summary", b"custom-titl
 _ENDS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
 _STOPS = frozenset({"stop_hook_summary", "turn_duration"})
 _SYNTHETIC = "<synthetic>"
-_SAPWOOD = "sapwood"
 _BOUNDARY = b'"compact_boundary"'
 _LONGEST_REASON = 500
 _MOST_LINES = 20_000
@@ -263,7 +273,7 @@ class ClaudeReader:
                 kept=len(turns) or rest.turns,
                 quoted="" if turns else rest.quoted,
                 turns=turns,
-                cleared=not turns and not rest.quoted and row.written_by == _SAPWOOD,
+                cleared=not turns and not rest.quoted and row.written_by == WRITER,
             ),
         )
         self.details.used = after

@@ -17,9 +17,9 @@ from sapwood.core.turn import Reply, Turn
 from sapwood.core.view.request import Message, MessagePart, ToolResult
 from sapwood.core.view.turns import messages_of
 from sapwood.programs.claude_code.history_end import HistoryEnd
+from sapwood.programs.claude_code.rows import WRITER
 from sapwood.programs.prompt_parts import PICTURES, prompt_text
 
-WRITER = "sapwood"
 INTERRUPTED = "[Request interrupted by user]"
 """What the program itself writes at the end of a turn that was stopped."""
 

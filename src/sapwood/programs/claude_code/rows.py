@@ -1,9 +1,10 @@
-"""The rows of a Claude Code transcript, as far as they are understood here."""
+"""The rows of a Claude Code transcript, as far as they are understood here, and what they say."""
 
 import msgspec
 from msgspec import Raw, Struct
 
-from sapwood.programs.transcripts.row_decoder import Natural, row_decoder
+from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
+from sapwood.programs.transcripts.row_file import Natural, raw_text, row_decoder
 
 
 class Block(Struct, gc=False):
@@ -83,26 +84,72 @@ class Outcome(Struct, gc=False):
     hunks: list[Hunk] | None = msgspec.field(name="structuredPatch", default=None)
 
 
-class Row(Struct, rename="camel", gc=False):
-    """A row of any type."""
+MESSAGE_TYPES = frozenset({"user", "assistant", "attachment", "system"})
+"""The rows that make up what the model is given. Some rows of the type `system` are sent too, such
+as the output of a local command."""
+
+
+class LinkRow(Struct, rename="camel", gc=False):
+    """The fields of a row that link it to others, and its place in the file.
+
+    A transcript may have tens of megabytes, so a change of the session decodes only these.
+    """
 
     type: str = ""
-    subtype: str | None = None
     uuid: str | None = None
     parent_uuid: str | None = None
-    logical_parent_uuid: str | None = None
+    subtype: str | None = None
+    is_sidechain: bool | None = None
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    compact_metadata: Compaction | None = None
+    leaf_uuid: str | None = None
+    explicit: bool | None = None
+    version: str | None = None
+    closes_turn: bool | None = None
+    attachment: Attachment | None = None
+    start: int = msgspec.field(name=" start", default=0)
+    end: int = msgspec.field(name=" end", default=0)
+
+    @property
+    def is_boundary(self) -> bool:
+        """Whether the history before this row was replaced here."""
+        return self.type == "system" and self.subtype == "compact_boundary"
+
+    @property
+    def is_message(self) -> bool:
+        """Whether the row may be kept: any row of the main conversation but a boundary.
+
+        A row that Sapwood wrote to close a turn without an answer is none.
+        """
+        is_own = self.is_sidechain or self.is_compact_summary or self.closes_turn
+        return self.type in MESSAGE_TYPES and not self.is_boundary and not is_own
+
+    @property
+    def is_queued_prompt(self) -> bool:
+        """Whether the user typed this while the model was working."""
+        return self.attachment is not None and self.attachment.type == "queued_command"
+
+    @property
+    def is_spoken(self) -> bool:
+        """Whether the row is a message of the user or of the model in the main conversation."""
+        return self.is_message and self.type in ("user", "assistant")
+
+
+WRITER = "sapwood"
+"""What `writtenBy` says in a row that Sapwood wrote."""
+
+
+class Row(LinkRow, rename="camel", gc=False):
+    """A row of any type, with what it says."""
+
     session_id: str | None = None
     agent_id: str | None = None
     timestamp: str | None = None
     cwd: str | None = None
     message: Message | None = None
     content: str | None = None
-    is_sidechain: bool | None = None
-    is_meta: bool | None = None
-    is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
-    compact_metadata: Compaction | None = None
-    attachment: Attachment | None = None
     tool_use_result: Outcome | str | list[Raw] | None = None
     summary: str | None = None
     custom_title: str | None = None
@@ -110,6 +157,7 @@ class Row(Struct, rename="camel", gc=False):
     written_by: str | None = None
 
 
+decode_link_row = row_decoder(LinkRow)
 decode_row = row_decoder(Row)
 
 
@@ -119,3 +167,63 @@ def patch_of(row: Row) -> tuple[int, int]:
     hunks = outcome.hunks if isinstance(outcome, Outcome) else None
     signs = [line[:1] for hunk in hunks or () for line in hunk.lines]
     return signs.count("+"), signs.count("-")
+
+
+Content = str | list[Block] | None
+
+
+def parts_of(content: Content) -> list[ReplyPart]:
+    """The parts of a reply: text, thinking and tool calls. Other blocks are skipped."""
+    if isinstance(content, str):
+        return [Text(content)]
+    found: list[ReplyPart] = []
+    for block in content or ():
+        if block.type == "text" and block.text:
+            found.append(Text(block.text))
+        elif block.type == "thinking" and block.thinking:
+            found.append(Thinking(block.thinking, "anthropic", block.signature or ""))
+        elif block.type == "tool_use" and block.id:
+            args = raw_text(block.input) or "{}"
+            found.append(ToolCall(block.id, block.name or "", args))
+    return found
+
+
+def text_of(content: Content) -> str:
+    """The text of a message or a result; a placeholder for an image."""
+    if isinstance(content, str):
+        return content
+    return "\n\n".join(filter(None, map(shown, content or ())))
+
+
+def shown(block: Block) -> str:
+    """The text of one block."""
+    if block.text is not None:
+        return block.text
+    return f"[{block.type}]" if block.type in ("image", "document") else ""
+
+
+def hash_of(message: Message | None) -> int:
+    """A hash of what a message says, valid within one process."""
+    content = message.content if message else None
+    if not isinstance(content, list):
+        return hash(content)
+    return hash(tuple([_identity(block) for block in content]))
+
+
+def _identity(block: Block) -> tuple[str | None, ...]:
+    result = block.content if isinstance(block.content, str) else text_of(block.content)
+    return block.type, block.id, block.text, block.thinking, block.tool_use_id, result
+
+
+def usage_of(message: Message) -> Usage | None:
+    """The usage that the provider reported; its input excludes cached tokens, so they are added."""
+    reported = message.usage
+    if reported is None:
+        return None
+    read, written = reported.cache_read_input_tokens or 0, reported.cache_creation_input_tokens or 0
+    return Usage(
+        input=(reported.input_tokens or 0) + read + written,
+        output=reported.output_tokens or 0,
+        cache_read=read,
+        cache_write=written,
+    )

@@ -1,4 +1,8 @@
-"""A session that runs in a process of Claude Code: its turns, its questions, its rewinds."""
+"""A session that runs in a process of Claude Code: its turns, its questions, its rewinds.
+
+Claude Code edits a file only if it has read it. After a trim it has forgotten that, so it is told
+again which files it knew, if they have not changed since.
+"""
 
 import asyncio
 import os
@@ -6,9 +10,10 @@ import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from pathlib import Path
 
-from msgspec import Raw, structs
+import msgspec
+from msgspec import Raw, Struct, structs
 
-from sapwood.core.content import PromptPart, Usage
+from sapwood.core.content import PromptPart, ToolCall, Usage
 from sapwood.core.program_session import ProgramSession
 from sapwood.programs.agent_provider import (
     ProviderAnswer,
@@ -17,18 +22,68 @@ from sapwood.programs.agent_provider import (
     TurnEnd,
 )
 from sapwood.programs.claude_code.process import ClaudeProcess
-from sapwood.programs.claude_code.read_files import KnownFile
 from sapwood.programs.claude_code.request_check import ExpectedRequest, difference
 from sapwood.programs.claude_code.row_forms import prompt_blocks
-from sapwood.programs.claude_code.transcript import file_size
+from sapwood.programs.claude_code.rows import decode_row, parts_of
+from sapwood.programs.claude_code.transcript import LinkRow, Transcript, file_size
 from sapwood.programs.claude_code.turn_record import wait_for_rows
 from sapwood.programs.claude_code.turn_stream import TurnStream
 from sapwood.programs.prompt_parts import prompt_text
+from sapwood.programs.transcripts.transcript_events import microseconds
 
 _READ_ONLY = "Bash,Edit,MultiEdit,NotebookEdit,Write"
 _REWOUND = b'"rewound":true'
 _COST = b'"totalCostUSD":'
 _TAIL = 256 * 1024
+
+
+_TOOLS = frozenset({"Read", "Edit", "Write", "MultiEdit"})
+_SLACK_US = 2_000_000
+"""A row is written a moment after its tool has run."""
+
+_MOST_FILES = 500
+
+
+class KnownFile(Struct, frozen=True):
+    """A file, and the time of its last change in milliseconds."""
+
+    path: str
+    mtime: int
+
+
+class _Arguments(Struct):
+    file_path: str = ""
+
+
+def known_files(transcript: Transcript, rows: Iterable[LinkRow]) -> list[KnownFile]:
+    """The files that the tools in these rows read or wrote, and that are unchanged since."""
+    times: dict[str, int] = {}
+    for row in rows:
+        if row.type != "assistant":
+            continue
+        content = transcript.bytes_of(row)
+        if b'"file_path"' not in content or (decoded := decode_row(content)) is None:
+            continue
+        parts = parts_of(decoded.message.content if decoded.message else None)
+        for part in parts:
+            if isinstance(part, ToolCall) and part.name in _TOOLS and (path := _path(part)):
+                times[path] = max(times.get(path, 0), microseconds(decoded.timestamp))
+    found: list[KnownFile] = []
+    for path, seen in times.items():
+        try:
+            changed = os.stat(path).st_mtime_ns
+        except OSError:
+            continue
+        if changed // 1_000 <= seen + _SLACK_US:
+            found.append(KnownFile(path, changed // 1_000_000 + 1))
+    return found[-_MOST_FILES:]
+
+
+def _path(call: ToolCall) -> str:
+    try:
+        return msgspec.json.decode(call.args, type=_Arguments).file_path
+    except (msgspec.MsgspecError, ValueError):
+        return ""
 
 
 class RunningSession:

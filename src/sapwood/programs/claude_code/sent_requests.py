@@ -19,10 +19,8 @@ from sapwood.core.content import Text, ToolCall
 from sapwood.core.view.request import Block as SystemBlock
 from sapwood.core.view.request import Message as SentMessage
 from sapwood.core.view.request import MessagePart, Request, ToolResult
-from sapwood.programs.claude_code.contents import parts_of, text_of
-from sapwood.programs.claude_code.rows import Block
-from sapwood.programs.transcripts.row_decoder import row_decoder
-from sapwood.programs.transcripts.row_file import RowFile
+from sapwood.programs.claude_code.rows import Block, parts_of, text_of
+from sapwood.programs.transcripts.row_file import RowFile, row_decoder
 from sapwood.programs.transcripts.sent_requests import RebuiltRequest, SentRequest, SentRequests
 from sapwood.programs.transcripts.transcript_events import microseconds
 

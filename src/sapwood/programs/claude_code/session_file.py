@@ -20,7 +20,7 @@ from sapwood.programs.claude_code.history_rows import (
     require_known,
     rows_for_history,
 )
-from sapwood.programs.claude_code.loaded_history import front_texts, gives
+from sapwood.programs.claude_code.loaded_history import front_texts, gives, session_difference
 from sapwood.programs.claude_code.open_sessions import open_session
 from sapwood.programs.claude_code.row_forms import (
     NewRow,
@@ -30,7 +30,6 @@ from sapwood.programs.claude_code.row_forms import (
     front_row,
 )
 from sapwood.programs.claude_code.rows import decode_row
-from sapwood.programs.claude_code.session_check import session_difference
 from sapwood.programs.claude_code.transcript import (
     Transcript,
     file_size,

@@ -1,22 +1,19 @@
 """The rows of a Claude Code transcript as a tree, and the part of it that the program would load.
 
 Only the few fields that link rows are decoded, because a transcript may have tens of megabytes.
-`sapwood.programs.claude_code` reads what the rows say.
+The reader decodes what the rows say.
 """
 
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import msgspec
-from msgspec import Struct
-
-from sapwood.programs.claude_code.rows import Compaction
-from sapwood.programs.transcripts.row_decoder import row_decoder
-
-MESSAGE_TYPES = frozenset({"user", "assistant", "attachment", "system"})
-"""The rows that make up what the model is given. Some rows of the type `system` are sent too, such
-as the output of a local command."""
+from sapwood.programs.claude_code.rows import (
+    MESSAGE_TYPES,
+    Compaction,
+    LinkRow,
+    decode_link_row,
+)
 
 _NOISE = (
     b'{"type":"api-request',  # also -blob and -shape, which are large
@@ -26,64 +23,10 @@ _NOISE = (
     b'{"type":"atis-latch"',
     b'{"type":"cost-state"',
 )
-_BOUNDARY = "compact_boundary"
 _BUFFER = 128 * 1024
 """Larger pieces leave the cache of the processor before their rows are decoded."""
 
 _HOLDING = MESSAGE_TYPES | {"progress", "last-prompt"}
-
-
-class AttachmentKind(Struct, gc=False):
-    """The kind of an attachment."""
-
-    type: str | None = None
-
-
-class LinkRow(Struct, rename="camel", gc=False):
-    """The fields of a row that link it to others, and its place in the file."""
-
-    type: str = ""
-    uuid: str | None = None
-    parent_uuid: str | None = None
-    subtype: str | None = None
-    is_sidechain: bool | None = None
-    is_meta: bool | None = None
-    is_compact_summary: bool | None = None
-    compact_metadata: Compaction | None = None
-    leaf_uuid: str | None = None
-    explicit: bool | None = None
-    version: str | None = None
-    closes_turn: bool | None = None
-    attachment: AttachmentKind | None = None
-    start: int = msgspec.field(name=" start", default=0)
-    end: int = msgspec.field(name=" end", default=0)
-
-    @property
-    def is_boundary(self) -> bool:
-        """Whether the history before this row was replaced here."""
-        return self.type == "system" and self.subtype == _BOUNDARY
-
-    @property
-    def is_message(self) -> bool:
-        """Whether the row may be kept: any row of the main conversation but a boundary.
-
-        A row that Sapwood wrote to close a turn without an answer is none.
-        """
-        is_own = self.is_sidechain or self.is_compact_summary or self.closes_turn
-        return self.type in MESSAGE_TYPES and not self.is_boundary and not is_own
-
-    @property
-    def is_queued_prompt(self) -> bool:
-        """Whether the user typed this while the model was working."""
-        return self.attachment is not None and self.attachment.type == "queued_command"
-
-    @property
-    def is_spoken(self) -> bool:
-        """Whether the row is a message of the user or of the model in the main conversation."""
-        return self.is_message and self.type in ("user", "assistant")
-
-
-_decode = row_decoder(LinkRow)
 
 
 class Transcript:
@@ -103,7 +46,7 @@ class Transcript:
             start, end = end, end + len(line)
             if line.startswith(_NOISE):
                 continue
-            row = _decode(line)
+            row = decode_link_row(line)
             if row is not None and row.type in _HOLDING:
                 row.start, row.end = start, end
                 self._add(row)
@@ -116,11 +59,6 @@ class Transcript:
         elif row.uuid and row.uuid not in self.place:
             self.place[row.uuid] = len(self.rows)
             self.rows.append(row)
-
-    @property
-    def last_uuid(self) -> str:
-        """The id of the last row that has one."""
-        return (self.rows[-1].uuid or "") if self.rows else ""
 
     @property
     def version(self) -> str:

@@ -11,10 +11,9 @@ from sapwood.core.content import RecordedReply, Usage
 from sapwood.core.ids import Passage
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.programs.agent_provider import ProviderReply, ProviderResult, TurnEnd
-from sapwood.programs.claude_code.contents import usage_of
 from sapwood.programs.claude_code.reader import ClaudeReader
 from sapwood.programs.claude_code.row_forms import prompt_id
-from sapwood.programs.claude_code.rows import decode_row
+from sapwood.programs.claude_code.rows import decode_row, usage_of
 from sapwood.programs.claude_code.transcript import Transcript, read_transcript
 from sapwood.programs.transcripts.transcript_events import TranscriptTurn
 

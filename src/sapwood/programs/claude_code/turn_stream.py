@@ -7,15 +7,98 @@ arrive before that wait for it. Lines of subagents are left out.
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from sapwood.core.content import Ended, ReplyPart, Usage
 from sapwood.core.model_calls import Delta
 from sapwood.programs.agent_provider import ProviderQuestion, ProviderReply, ProviderResult
-from sapwood.programs.claude_code.contents import parts_of, text_of, usage_of
-from sapwood.programs.claude_code.rows import Block, Message, Outcome
-from sapwood.programs.claude_code.stream_rows import StreamEvent, StreamRow, ToolQuestion
-from sapwood.programs.transcripts.row_decoder import raw_text
+from sapwood.programs.claude_code.rows import (
+    Block,
+    Message,
+    Outcome,
+    Tokens,
+    parts_of,
+    text_of,
+    usage_of,
+)
+from sapwood.programs.transcripts.row_file import raw_text, row_decoder
+
+
+class ContentBlock(Struct, gc=False):
+    """The block that begins in a message."""
+
+    type: str = ""
+    name: str = ""
+
+
+class StreamDelta(Struct, gc=False):
+    """A piece of a block, or the end of a message."""
+
+    type: str = ""
+    text: str = ""
+    thinking: str = ""
+    partial_json: str = ""
+    stop_reason: str | None = None
+
+
+class StreamMessage(Struct, gc=False):
+    """The message that begins."""
+
+    id: str = ""
+    model: str = ""
+
+
+class StreamEvent(Struct, gc=False):
+    """An event of the model's own stream."""
+
+    type: str = ""
+    message: StreamMessage | None = None
+    content_block: ContentBlock | None = None
+    delta: StreamDelta | None = None
+    usage: Tokens | None = None
+
+
+class ToolQuestion(Struct, gc=False):
+    """A request of the program to its client: may this tool run?"""
+
+    subtype: str = ""
+    tool_name: str = ""
+    tool_use_id: str = ""
+    input: Raw = Raw(b"{}")
+
+
+class ControlAnswer(Struct, gc=False):
+    """The answer to a request of the client."""
+
+    subtype: str = ""
+    request_id: str = ""
+    error: str | None = None
+    response: Raw = Raw(b"{}")
+
+
+class StreamRow(Struct, gc=False):
+    """A line of any type."""
+
+    type: str = ""
+    subtype: str | None = None
+    uuid: str | None = None
+    parent_tool_use_id: str | None = None
+    is_replay: bool | None = msgspec.field(name="isReplay", default=None)
+    message: Message | None = None
+    event: StreamEvent | None = None
+    request_id: str | None = None
+    request: ToolQuestion | None = None
+    response: ControlAnswer | None = None
+    tool_use_result: Outcome | str | list[Raw] | None = None
+    is_error: bool | None = None
+    result: str | None = None
+    errors: list[str] | None = None
+    terminal_reason: str | None = None
+    total_cost_usd: float | None = None
+
+
+decode_stream_row = row_decoder(StreamRow)
+
 
 TurnEvent = Delta | ProviderReply | ProviderResult | ProviderQuestion
 

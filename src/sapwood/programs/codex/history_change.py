@@ -1,11 +1,20 @@
-"""Decides how a thread's history becomes another one, the cheapest way first. Pure."""
+"""Decides how a thread's history becomes another one, the cheapest way first, and where to fork."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
 
-from sapwood.programs.codex.thread_history import HistoryItem, ThreadHistory, ThreadTurn
+from sapwood.programs.agent_provider import History
+from sapwood.programs.codex.program import PROGRAM
+from sapwood.programs.codex.sessions import current_file
+from sapwood.programs.codex.thread_history import (
+    HistoryItem,
+    RolloutReader,
+    ThreadHistory,
+    ThreadTurn,
+)
 
 
 class HistoryChange(Struct, frozen=True):
@@ -58,3 +67,37 @@ def _common(one: Sequence[HistoryItem], other: Sequence[HistoryItem]) -> int:
         if not left.is_same(right):
             return number
     return min(len(one), len(other))
+
+
+class ForkSource(Struct, frozen=True):
+    """A thread, and the last turn of it that a fork keeps."""
+
+    thread: str
+    turn: str
+
+
+def fork_source(history: History, wanted: Sequence[HistoryItem], home: Path) -> ForkSource | None:
+    """Where to fork; None if no thread had exactly this history after one of its turns."""
+    native = history.turns[-1].native if history.turns else None
+    if native is None or native.session.program != PROGRAM.name or not native.session.id:
+        return None
+    path = current_file(home, native.session.id)
+    if path is None:
+        return None
+    try:
+        thread = RolloutReader(home).read(path)
+    except OSError:
+        return None
+    if thread.mode != "paginated":
+        return None
+    for number, turn in enumerate(thread.turns):
+        if turn.ending and has_same(_after(thread, number), wanted):
+            return ForkSource(native.session.id, turn.id)
+    return None
+
+
+def _after(thread: ThreadHistory, number: int) -> list[HistoryItem]:
+    """What the model saw after a turn."""
+    if number + 1 < len(thread.turns):
+        return thread.before(thread.turns[number + 1])
+    return thread.items

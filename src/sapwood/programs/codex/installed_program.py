@@ -1,9 +1,6 @@
 """The installed Codex: where it is, its version, and whether somebody has logged in."""
 
 import os
-import re
-import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,12 +9,11 @@ import msgspec
 from sapwood.config.toml_parser import parse_toml
 from sapwood.programs.agent_provider import ProgramInfo
 from sapwood.programs.codex.program import PROGRAM
+from sapwood.programs.installed_programs import printed_version
 
 TRIED = frozenset({"0.163.0"})
 """The versions with which changing a thread was tried, by `just providers-e2e`."""
 
-_VERSION = re.compile(r"\d+\.\d+\.\d+[^\s]*")
-_SECONDS = 20
 _KEYS = ("CODEX_API_KEY", "OPENAI_API_KEY")
 
 _known: dict[tuple[str, int], str] = {}
@@ -25,8 +21,7 @@ _known: dict[tuple[str, int], str] = {}
 
 def find_codex(environ: Mapping[str, str]) -> ProgramInfo | None:
     """The program that SAPWOOD_CODEX names, else `codex` on the PATH; None if there is none."""
-    named = environ.get("SAPWOOD_CODEX")
-    path = shutil.which(named or PROGRAM.executable, path=environ.get("PATH"))
+    path = PROGRAM.executable_path(environ)
     version = _version(path, environ) if path else ""
     if path is None or not version:
         return None
@@ -36,21 +31,11 @@ def find_codex(environ: Mapping[str, str]) -> ProgramInfo | None:
 def _version(path: str, environ: Mapping[str, str]) -> str:
     try:
         key = (path, os.stat(path).st_mtime_ns)
-        if key not in _known:
-            ran = subprocess.run(
-                [path, "--version"],
-                env=dict(environ),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=_SECONDS,
-                check=False,
-            )
-            found = _VERSION.search(ran.stdout)
-            _known[key] = found[0] if found else ""
-        return _known[key]
-    except (OSError, subprocess.SubprocessError):
+    except OSError:
         return ""
+    if key not in _known:
+        _known[key] = printed_version(path, environ)
+    return _known[key]
 
 
 def is_logged_in(environ: Mapping[str, str]) -> bool | None:

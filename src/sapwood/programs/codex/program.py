@@ -8,6 +8,7 @@ PROGRAM = Program(
     short_title="Codex",
     package="sapwood.programs.codex",
     executable="codex",
+    executable_variable="SAPWOOD_CODEX",
     home_variable="CODEX_HOME",
     home_folder=".codex",
     session_variable="CODEX_THREAD_ID",

@@ -9,9 +9,9 @@ from msgspec import Struct
 from sapwood.core.view.frames import REQUEST_FRAME
 from sapwood.programs.codex.contents import is_announcement, is_own_compaction
 from sapwood.programs.codex.reader import CodexReader
-from sapwood.programs.codex.rollout_files import find_file, thread_files
 from sapwood.programs.codex.rows import decode_item, decode_row
-from sapwood.programs.shown_summary import shows
+from sapwood.programs.codex.sessions import find_file, thread_files
+from sapwood.programs.prompt_parts import shows
 from sapwood.programs.transcripts.transcript_events import TranscriptCompaction, unmasked
 
 _HEAD = 400

@@ -21,9 +21,10 @@ from sapwood.programs.agent_provider import (
 )
 from sapwood.programs.codex.app_server import AppServer, RequestRefused, ServerEnded
 from sapwood.programs.codex.contents import is_waiting
-from sapwood.programs.codex.fork_source import ForkSource, fork_source
 from sapwood.programs.codex.history_change import (
+    ForkSource,
     HistoryChange,
+    fork_source,
     has_same,
     is_revertible,
     plan_change,
@@ -32,9 +33,9 @@ from sapwood.programs.codex.installed_program import find_codex
 from sapwood.programs.codex.live_thread import LiveThread
 from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.codex.response_items import WantedHistory, wanted_history
-from sapwood.programs.codex.rollout_files import current_file
 from sapwood.programs.codex.rows import decode_item
 from sapwood.programs.codex.server_starts import ServerStarts, open_elsewhere
+from sapwood.programs.codex.sessions import current_file
 from sapwood.programs.codex.thread_at_rest import (
     append_history,
     hold_thread,

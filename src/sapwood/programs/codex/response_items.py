@@ -14,8 +14,8 @@ from sapwood.programs.agent_provider import History
 from sapwood.programs.codex.contents import is_announcement, is_waiting
 from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.codex.program_summary import find_program_summary, own_items
-from sapwood.programs.codex.rollout_files import find_file, is_id, segment_of, split_key
 from sapwood.programs.codex.rows import decode_item, decode_raw_row
+from sapwood.programs.codex.sessions import find_file, is_id, segment_of, split_key
 from sapwood.programs.codex.thread_history import HistoryItem
 from sapwood.programs.prompt_parts import PICTURES, prompt_text
 

@@ -9,7 +9,7 @@ import re
 import msgspec
 from msgspec import Raw, Struct
 
-from sapwood.programs.transcripts.row_decoder import Natural, row_decoder
+from sapwood.programs.transcripts.row_file import Natural, row_decoder
 
 
 class Content(Struct, gc=False):

@@ -9,7 +9,7 @@ from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
 from sapwood.programs.agent_provider import ProviderOptions
 from sapwood.programs.codex.app_server import AppServer, RequestRefused, ServerEnded
-from sapwood.programs.codex.fork_source import ForkSource
+from sapwood.programs.codex.history_change import ForkSource
 from sapwood.programs.codex.installed_program import find_codex
 from sapwood.programs.codex.live_thread import LiveThread
 from sapwood.programs.codex.permissions import permission_params

@@ -16,7 +16,7 @@ from msgspec import Raw
 
 from sapwood.private_files import lock_held, release_lock
 from sapwood.programs.agent_provider import SessionBusy
-from sapwood.programs.codex.rollout_files import row_key
+from sapwood.programs.codex.sessions import row_key
 from sapwood.programs.codex.thread_history import HistoryItem, ThreadHistory
 
 _LOCKS = "thread-writer-locks"

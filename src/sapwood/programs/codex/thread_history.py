@@ -6,7 +6,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from sapwood.programs.codex.contents import is_announcement, is_own_compaction, item_key
-from sapwood.programs.codex.rollout_files import find_file, row_key
 from sapwood.programs.codex.rows import (
     HistoryBase,
     Item,
@@ -16,6 +15,7 @@ from sapwood.programs.codex.rows import (
     is_noise,
     ordinal_of,
 )
+from sapwood.programs.codex.sessions import find_file, row_key
 from sapwood.programs.transcripts.row_file import RowFile
 
 _MOST_FILES = 10_000
@@ -57,11 +57,6 @@ class ThreadTurn(Struct):
     last: int = 0
     tokens: int = 0
     prompt: int = 0
-
-    @property
-    def first_row(self) -> str:
-        """The name of its first row."""
-        return row_key(self.path, self.first)
 
 
 class ThreadHistory:

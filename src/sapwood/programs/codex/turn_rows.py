@@ -16,8 +16,8 @@ from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.programs.agent_provider import ProviderReply, ProviderResult
 from sapwood.programs.codex.contents import usage_of
 from sapwood.programs.codex.reader import CodexReader
-from sapwood.programs.codex.rollout_files import row_key
 from sapwood.programs.codex.rows import RawRow, decode_item, decode_raw_row
+from sapwood.programs.codex.sessions import row_key
 from sapwood.programs.transcripts.row_file import FilePosition, RowFile
 from sapwood.programs.transcripts.transcript_events import TranscriptCompaction, TranscriptTurn
 

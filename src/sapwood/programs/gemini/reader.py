@@ -7,9 +7,17 @@ from collections.abc import Collection
 
 from sapwood.analysis.session import Boundary
 from sapwood.core.content import Text
-from sapwood.programs.gemini.contents import hash_of, parts_of, result_of, text_of, usage_of
 from sapwood.programs.gemini.program import PROGRAM
-from sapwood.programs.gemini.rows import Message, Row, decode_row
+from sapwood.programs.gemini.rows import (
+    Message,
+    Row,
+    decode_row,
+    hash_of,
+    parts_of,
+    result_of,
+    text_of,
+    usage_of,
+)
 from sapwood.programs.transcripts.conversation_builder import ConversationBuilder
 from sapwood.programs.transcripts.transcript_events import (
     Mask,

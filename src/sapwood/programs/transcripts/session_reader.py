@@ -12,7 +12,7 @@ from sapwood.core.events import Size, TurnRecorded
 from sapwood.core.ids import AgentId, TurnRef
 from sapwood.core.turn import Turn, recorded_turn
 from sapwood.programs.registry import program
-from sapwood.programs.transcripts.detection import (
+from sapwood.programs.transcripts.discovery import (
     FAR,
     NotATranscript,
     detect_source,

@@ -19,7 +19,7 @@ from sapwood.core.turn import Turn
 from sapwood.display.agent_tree import state_of
 from sapwood.display.quantities import ago, now
 from sapwood.display.text import one_line
-from sapwood.programs.transcripts import FoundSession
+from sapwood.programs.transcripts.session_files import FoundSession
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage, prompt_line
 
 _MOST = 500

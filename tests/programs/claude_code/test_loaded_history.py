@@ -9,7 +9,7 @@ from sapwood.core.program_session import NativeRows
 from sapwood.core.turn import Reply, Turn
 from sapwood.programs.agent_provider import History, HistoryTurn
 from sapwood.programs.claude_code.history_rows import HistoryRows
-from sapwood.programs.claude_code.session_check import session_difference
+from sapwood.programs.claude_code.loaded_history import session_difference
 from sapwood.programs.claude_code.transcript import read_transcript
 from tests.programs.claude_code.claude_sessions import (
     SessionWriter,
