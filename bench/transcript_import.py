@@ -23,8 +23,9 @@ from sapwood.app.connection import connect
 from sapwood.imports.importer import Importer
 from sapwood.programs.claude_code.reader import ClaudeReader
 from sapwood.programs.codex.reader import CodexReader
+from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.row_file import RowFile
-from sapwood.programs.transcripts.transcript_events import Mask, TranscriptReader, unmasked
+from sapwood.programs.transcripts.transcript_events import Mask, unmasked
 from sapwood.redaction import mask_secrets
 
 LIMIT = 16.0

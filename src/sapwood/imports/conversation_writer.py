@@ -11,10 +11,10 @@ from sapwood.core.ids import Passage, Space, TurnRef
 from sapwood.core.refusals import Refusal
 from sapwood.imports.command_turns import has_own_command, parent_of_aside
 from sapwood.imports.import_commands import ImportCommands
+from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.transcript_events import (
     TranscriptCompaction,
     TranscriptEvent,
-    TranscriptReader,
     TranscriptRewind,
     TranscriptTurn,
 )

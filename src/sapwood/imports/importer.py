@@ -16,6 +16,7 @@ from sapwood.core.ids import AgentId, Passage, Space
 from sapwood.imports.conversation_writer import ConversationWriter
 from sapwood.imports.own_rows import own_rows
 from sapwood.programs.registry import resume_command_for
+from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.discovery import NotATranscript, reader_for
 from sapwood.programs.transcripts.imported_ids import imported_agent_id
 from sapwood.programs.transcripts.row_file import FilePosition, RowFile
@@ -23,7 +24,6 @@ from sapwood.programs.transcripts.session_reader import detect_file, session_fil
 from sapwood.programs.transcripts.transcript_events import (
     SessionDetails,
     TranscriptCompaction,
-    TranscriptReader,
     unmasked,
 )
 from sapwood.runtime.dispatch import Dispatcher

@@ -5,7 +5,7 @@ prompt whose parent is in an earlier turn is a rewind, and a compaction boundary
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from msgspec import structs
 
@@ -31,12 +31,10 @@ from sapwood.programs.claude_code.rows import (
     usage_of,
 )
 from sapwood.programs.claude_code.user_text import classify_user_text
-from sapwood.programs.transcripts.conversation_builder import COMPACTED, ConversationBuilder
+from sapwood.programs.transcripts.conversation_builder import COMPACTED, TranscriptReader
 from sapwood.programs.transcripts.transcript_events import (
     Mask,
     RowRef,
-    SessionDetails,
-    TranscriptEvent,
     microseconds,
 )
 from sapwood.redaction import mask_secrets
@@ -50,34 +48,21 @@ _LONGEST_REASON = 500
 _MOST_LINES = 20_000
 
 
-class ClaudeReader:
+class ClaudeReader(TranscriptReader):
     """Reads one conversation: the main one of a transcript, or that of a subagent."""
 
     source = PROGRAM.name
 
     def __init__(self, *, subagent: bool = False, mask: Mask = mask_secrets) -> None:
-        self.details = SessionDetails()
+        super().__init__(mask)
         self._subagent = subagent
-        self._mask = mask
-        self._builder = ConversationBuilder()
         self._turn_of: dict[str, int] = {}
         self._content_hashes: dict[str, int] = {}
         self._lines: list[MessageLine] = []
         self._message_turns: dict[str, int] = {}
         self._message_counts: Counter[int] = Counter()
-        self._passed_over: frozenset[str] = frozenset()
         self._chains: dict[str, ClaudeReader] = {}
         self._chain_of: dict[str, ClaudeReader] = {}
-
-    @property
-    def needs_earlier_rows(self) -> bool:
-        """Whether a row referred to rows before the first one that was fed."""
-        return self._builder.needs_earlier_rows
-
-    @property
-    def events(self) -> list[TranscriptEvent]:
-        """The events so far."""
-        return self._builder.events
 
     @property
     def children(self) -> "list[ClaudeReader]":
@@ -99,21 +84,6 @@ class ClaudeReader:
     def has_key(self, row: bytes, offset: int, key: str) -> bool:
         """Whether this row has the key."""
         return _uuid_of(row) == key
-
-    def begin_file(self, name: str) -> None:
-        """Nothing: a session has one file."""
-
-    def pass_over(self, keys: Collection[str]) -> None:
-        """Says that these rows change nothing: the caller knows what they say."""
-        self._passed_over = frozenset(keys)
-
-    def finish(self, *, growing: bool = False) -> None:
-        """Emits the last turn, as open unless it has ended. More rows may follow."""
-        self._builder.finish(growing=growing)
-
-    def forget_last_turn(self) -> None:
-        """Forgets the last turn; further rows make a new turn."""
-        self._builder.forget_last_turn()
 
     def take(self, row: Row, ref: RowRef) -> None:
         """Takes in a decoded row."""

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sapwood.programs.claude_code.program import PROGRAM
+from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.session_files import FoundSession, SessionFiles
-from sapwood.programs.transcripts.transcript_events import Mask, TranscriptReader
+from sapwood.programs.transcripts.transcript_events import Mask
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{17}")
 _ROW = re.compile(rb'"(?:parentUuid|sessionId|leafUuid|isSidechain)":')

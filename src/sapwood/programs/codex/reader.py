@@ -8,7 +8,6 @@ file it goes on. Items before its first turn were put there instead of the turns
 """
 
 import re
-from collections.abc import Collection
 
 import msgspec
 from msgspec import Struct, structs
@@ -19,12 +18,10 @@ from sapwood.programs.codex.contents import is_scaffolding, output_of, patch_of,
 from sapwood.programs.codex.kept_turns import TurnItems
 from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.codex.rows import HistoryBase, Item, decode_item, decode_row, is_noise
-from sapwood.programs.transcripts.conversation_builder import COMPACTED, ConversationBuilder
+from sapwood.programs.transcripts.conversation_builder import COMPACTED, TranscriptReader
 from sapwood.programs.transcripts.transcript_events import (
     Mask,
     RowRef,
-    SessionDetails,
-    TranscriptEvent,
     microseconds,
 )
 from sapwood.redaction import mask_secrets
@@ -41,15 +38,13 @@ class _View(Struct, frozen=True, gc=False):
     front: str
 
 
-class CodexReader:
+class CodexReader(TranscriptReader):
     """Reads one conversation."""
 
     source = PROGRAM.name
 
     def __init__(self, *, mask: Mask = mask_secrets) -> None:
-        self.details = SessionDetails()
-        self._mask = mask
-        self._builder = ConversationBuilder()
+        super().__init__(mask)
         self._response = 0
         self._answered = False
         self._patches: dict[str, tuple[int, int]] = {}
@@ -62,24 +57,8 @@ class CodexReader:
         self._views: dict[str, list[_View]] = {}
         self._injected: list[Item] | None = None
         self._injected_at: RowRef | None = None
-        self._passed_over: frozenset[str] = frozenset()
         # The last summary before the first prompt, to which it belongs.
         self._opening: tuple[RowRef, str] | None = None
-
-    @property
-    def needs_earlier_rows(self) -> bool:
-        """Whether a row referred to rows before the first one that was fed."""
-        return self._builder.needs_earlier_rows
-
-    @property
-    def events(self) -> list[TranscriptEvent]:
-        """The events so far."""
-        return self._builder.events
-
-    @property
-    def children(self) -> "list[CodexReader]":
-        """Subagents have rollouts of their own."""
-        return []
 
     def feed(self, row: bytes, offset: int) -> None:
         """Takes in one row, which begins at this byte of the rollout."""
@@ -124,19 +103,11 @@ class CodexReader:
         self._put_injected()
         self._file = name
 
-    def pass_over(self, keys: Collection[str]) -> None:
-        """Says that these rows change nothing: the caller knows what they say."""
-        self._passed_over = frozenset(keys)
-
     def finish(self, *, growing: bool = False) -> None:
         """Emits the last turn, as open unless it has ended. More rows may follow."""
         if not growing:
             self._put_injected()
-        self._builder.finish(growing=growing)
-
-    def forget_last_turn(self) -> None:
-        """Forgets the last turn; further rows make a new turn."""
-        self._builder.forget_last_turn()
+        super().finish(growing=growing)
 
     def _describe(self, item: Item) -> None:
         about = self.details

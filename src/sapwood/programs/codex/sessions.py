@@ -13,8 +13,9 @@ from itertools import chain
 from pathlib import Path
 
 from sapwood.programs.codex.program import PROGRAM
+from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.session_files import SessionFiles
-from sapwood.programs.transcripts.transcript_events import Mask, TranscriptReader
+from sapwood.programs.transcripts.transcript_events import Mask
 
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ID = re.compile(_UUID)

@@ -3,8 +3,6 @@
 A row may replace an earlier one, so a turn is built when the next one begins.
 """
 
-from collections.abc import Collection
-
 from sapwood.analysis.session import Boundary
 from sapwood.core.content import Text
 from sapwood.programs.gemini.program import PROGRAM
@@ -18,44 +16,26 @@ from sapwood.programs.gemini.rows import (
     text_of,
     usage_of,
 )
-from sapwood.programs.transcripts.conversation_builder import ConversationBuilder
+from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.transcript_events import (
     Mask,
     RowRef,
-    SessionDetails,
-    TranscriptEvent,
     microseconds,
 )
 from sapwood.redaction import mask_secrets
 
 
-class GeminiReader:
+class GeminiReader(TranscriptReader):
     """Reads one conversation."""
 
     source = PROGRAM.name
 
     def __init__(self, *, parent: str = "", mask: Mask = mask_secrets) -> None:
-        self.details = SessionDetails(parent=parent)
-        self._mask = mask
-        self._builder = ConversationBuilder()
+        super().__init__(mask)
+        self.details.parent = parent
         self._messages: dict[str, tuple[Message, RowRef]] = {}
         self._turn_of: dict[str, int] = {}
         self._content_hashes: dict[str, int] = {}
-
-    @property
-    def needs_earlier_rows(self) -> bool:
-        """Whether a row referred to rows before the first one that was fed."""
-        return self._builder.needs_earlier_rows
-
-    @property
-    def events(self) -> list[TranscriptEvent]:
-        """The events so far."""
-        return self._builder.events
-
-    @property
-    def children(self) -> "list[GeminiReader]":
-        """Subagents have chats of their own."""
-        return []
 
     def feed(self, row: bytes, offset: int) -> None:
         """Takes in one row that begins at this byte, or a whole chat, as older versions wrote."""
@@ -77,21 +57,15 @@ class GeminiReader:
         """Whether this row has the key."""
         return f'"id":"{key}"'.encode("utf-8", "replace") in row
 
-    def begin_file(self, name: str) -> None:
-        """Nothing: a session has one file."""
-
-    def pass_over(self, keys: Collection[str]) -> None:
-        """Nothing: Sapwood appends no rows to these files."""
-
     def finish(self, *, growing: bool = False) -> None:
         """Emits the last turn, as open unless it has ended. More rows may follow."""
         self._build()
-        self._builder.finish(growing=growing)
+        super().finish(growing=growing)
 
     def forget_last_turn(self) -> None:
         """Forgets the last turn; further rows make a new turn."""
         self._messages.clear()
-        self._builder.forget_last_turn()
+        super().forget_last_turn()
 
     def _describe(self, row: Row) -> None:
         about, change = self.details, row.change

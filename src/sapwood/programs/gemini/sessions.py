@@ -13,8 +13,9 @@ from pathlib import Path
 from msgspec import structs
 
 from sapwood.programs.gemini.program import PROGRAM
+from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.session_files import FoundSession, SessionFiles, decoded_string
-from sapwood.programs.transcripts.transcript_events import Mask, TranscriptReader
+from sapwood.programs.transcripts.transcript_events import Mask
 
 _FIRST_BYTES = 16 * 1024
 _HEADER = re.compile(rb'"projectHash":\s?"')

@@ -1,5 +1,6 @@
-"""Builds the events of one conversation while its rows are read."""
+"""The base of every reader, and what builds the events of one conversation while rows are read."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
@@ -8,12 +9,15 @@ from msgspec import structs
 from sapwood.analysis.session import Boundary
 from sapwood.core.content import Note, PromptPart
 from sapwood.programs.transcripts.transcript_events import (
+    Mask,
     RowRef,
+    SessionDetails,
     TranscriptCompaction,
     TranscriptEvent,
     TranscriptRewind,
 )
 from sapwood.programs.transcripts.turn_builder import TurnBuilder
+from sapwood.redaction import mask_secrets
 
 COMPACTED = "The context was compacted here."
 """The reason of a turn that was cut in two by a compaction."""
@@ -169,3 +173,66 @@ class ConversationBuilder:
         self.turn = TurnBuilder(ref, parts) if parts else TurnBuilder(ref)
         self.done = False
         return self.turn
+
+
+class TranscriptReader(ABC):
+    """Reads the rows of one transcript. The caller takes the events away.
+
+    Readers do no I/O and raise nothing: a row that is broken or unknown is skipped. `mask` masks
+    the secrets in tool results.
+    """
+
+    source: str
+
+    def __init__(self, mask: Mask = mask_secrets) -> None:
+        self.details = SessionDetails()
+        self._mask = mask
+        self._builder = ConversationBuilder()
+        self._passed_over: frozenset[str] = frozenset()
+
+    @property
+    def needs_earlier_rows(self) -> bool:
+        """Whether a row referred to rows before the first one that was fed.
+
+        A caller that began in the middle of the transcript must then read it from the beginning.
+        """
+        return self._builder.needs_earlier_rows
+
+    @property
+    def events(self) -> list[TranscriptEvent]:
+        """The events so far."""
+        return self._builder.events
+
+    @property
+    def children(self) -> "Sequence[TranscriptReader]":
+        """Readers of the subagents whose rows are in the same transcript."""
+        return ()
+
+    @abstractmethod
+    def feed(self, row: bytes, offset: int) -> None:
+        """Takes in one row, which begins at this byte of the transcript."""
+
+    @abstractmethod
+    def has_key(self, row: bytes, offset: int, key: str) -> bool:
+        """Whether this row has the key."""
+
+    def begin_file(self, name: str) -> None:  # noqa: B027
+        """Says that the rows that follow are in another file of the same session.
+
+        Keys of rows begin with `name`, which is empty for the first file.
+        """
+
+    def pass_over(self, keys: Collection[str]) -> None:
+        """Says that these rows change nothing: the caller knows what they say."""
+        self._passed_over = frozenset(keys)
+
+    def finish(self, *, growing: bool = False) -> None:
+        """Emits the last turn, as open unless it has ended. More rows may follow.
+
+        While the transcript is `growing`, a compaction waits for its summary.
+        """
+        self._builder.finish(growing=growing)
+
+    def forget_last_turn(self) -> None:
+        """Forgets the last turn after the caller recorded it; further rows make a new turn."""
+        self._builder.forget_last_turn()

@@ -8,8 +8,9 @@ from msgspec import structs
 
 from sapwood.core.errors import SapwoodError
 from sapwood.programs.registry import in_question_order, program, programs_with
+from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.session_files import HEAD, FoundSession
-from sapwood.programs.transcripts.transcript_events import Mask, SessionDetails, TranscriptReader
+from sapwood.programs.transcripts.transcript_events import Mask, SessionDetails
 from sapwood.redaction import mask_secrets
 
 ProgramHomes = Mapping[str, Path]

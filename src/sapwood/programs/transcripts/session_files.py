@@ -14,7 +14,8 @@ from stat import S_ISREG
 from msgspec import Struct, structs
 
 from sapwood.programs.program import Program
-from sapwood.programs.transcripts.transcript_events import Mask, TranscriptReader
+from sapwood.programs.transcripts.conversation_builder import TranscriptReader
+from sapwood.programs.transcripts.transcript_events import Mask
 
 HEAD = 64 * 1024
 """Bytes at the start of a file that usually show which program wrote it."""

@@ -12,6 +12,7 @@ from sapwood.core.events import Size, TurnRecorded
 from sapwood.core.ids import AgentId, TurnRef
 from sapwood.core.turn import Turn, recorded_turn
 from sapwood.programs.registry import program
+from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.discovery import (
     FAR,
     NotATranscript,
@@ -25,7 +26,6 @@ from sapwood.programs.transcripts.transcript_events import (
     Mask,
     TranscriptCompaction,
     TranscriptEvent,
-    TranscriptReader,
     TranscriptRewind,
     TranscriptTurn,
     unmasked,

@@ -1,12 +1,12 @@
-"""The events that a reader makes from the rows of a transcript, and the interface of every reader.
+"""The events that a reader makes from the rows of a transcript.
 
 Each event refers to the row that it comes from by the row's key, which never changes. So everyone
 who reads a transcript gives its events the same names.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Literal, Protocol
+from typing import Literal
 
 from msgspec import Struct
 
@@ -84,64 +84,6 @@ class SessionDetails(Struct):
     window: int | None = None
     updated: int = 0
     parent: str = ""
-
-
-class TranscriptReader(Protocol):
-    """Reads the rows of one transcript. The caller takes the events away.
-
-    Readers do no I/O and raise nothing: a row that is broken or unknown is skipped.
-    """
-
-    source: str
-    details: SessionDetails
-
-    @property
-    def needs_earlier_rows(self) -> bool:
-        """Whether a row referred to rows before the first one that was fed.
-
-        A caller that began in the middle of the transcript must then read it from the beginning.
-        """
-        ...
-
-    @property
-    def events(self) -> list[TranscriptEvent]:
-        """The events so far."""
-        ...
-
-    @property
-    def children(self) -> "Sequence[TranscriptReader]":
-        """Readers of the subagents whose rows are in the same transcript."""
-        ...
-
-    def feed(self, row: bytes, offset: int) -> None:
-        """Takes in one row, which begins at this byte of the transcript."""
-        ...
-
-    def has_key(self, row: bytes, offset: int, key: str) -> bool:
-        """Whether this row has the key."""
-        ...
-
-    def begin_file(self, name: str) -> None:
-        """Says that the rows that follow are in another file of the same session.
-
-        Keys of rows begin with `name`, which is empty for the first file.
-        """
-        ...
-
-    def pass_over(self, keys: Collection[str]) -> None:
-        """Says that these rows change nothing: the caller knows what they say."""
-        ...
-
-    def finish(self, *, growing: bool = False) -> None:
-        """Emits the last turn, as open unless it has ended. More rows may follow.
-
-        While the transcript is `growing`, a compaction waits for its summary.
-        """
-        ...
-
-    def forget_last_turn(self) -> None:
-        """Forgets the last turn after the caller recorded it; further rows make a new turn."""
-        ...
 
 
 _LAST_MOMENT = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp()) * 1_000_000
