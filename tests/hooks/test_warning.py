@@ -110,7 +110,7 @@ def test_a_subagents_prompt_warns_nobody(with_window: HookCaller) -> None:
 
 def test_codex_compacts_where_its_user_set_it(caller: HookCaller, tmp_path: Path) -> None:
     from sapwood.context_actions.hook_memory import HookMemory
-    from sapwood.hooks.compaction_limit import compaction_limit
+    from sapwood.hooks.status_line import compaction_limit
 
     (tmp_path / "config.toml").write_text("a = 1\nmodel_auto_compact_token_limit = 60_000\n")
     memory = HookMemory(str(tmp_path), "s1")

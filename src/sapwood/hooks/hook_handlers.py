@@ -40,7 +40,7 @@ def _user_prompt_submit(call: HookCall) -> HookAnswer:
         return HookAnswer()
     from sapwood.analysis.compaction_warning import WindowUsage, window_warning
     from sapwood.config.config_file import load_config
-    from sapwood.hooks.compaction_limit import compaction_limit
+    from sapwood.hooks.status_line import compaction_limit
 
     tail = session.read(LAST_REPLY_BYTES)
     limit = compaction_limit(call.input.program, tail.window, session.memory, call.environ)

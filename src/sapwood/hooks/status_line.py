@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from sapwood.context_actions.hook_memory import HookMemory, hook_memory_folder
-from sapwood.hooks.compaction_limit import compaction_limit
-from sapwood.programs.registry import programs_with
+from sapwood.programs.registry import program, programs_with
 
 _YELLOW, _RED, _PLAIN = "\x1b[33m", "\x1b[31m", "\x1b[0m"
 _WARN, _ALARM = 0.65, 0.85
@@ -32,6 +31,24 @@ def draw(content: bytes, environ: Mapping[str, str]) -> bytes:
     if not used or not limit:
         return b""
     return (_line(used, limit, _lost(memory), environ) + "\n").encode()
+
+
+def compaction_limit(
+    name: str, window: int | None, memory: HookMemory, environ: Mapping[str, str]
+) -> int | None:
+    """The tokens at which the program compacts, else its window; None if neither is known.
+
+    Remembers the number, so that `sapwood context` shows the same one.
+    """
+    known = window or memory.number("window") or None
+    limit = program(name).hooks.compaction_limit(environ) if name else None
+    if limit is None or known is None:
+        found = limit or known
+    else:
+        found = min(limit, known)
+    if found and found != memory.number("limit"):
+        memory.put("limit", found)
+    return found
 
 
 def _lost(memory: HookMemory) -> str:

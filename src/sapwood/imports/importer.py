@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from sapwood.core.ids import AgentId, Passage, Space
 from sapwood.imports.conversation_writer import ConversationWriter
-from sapwood.imports.own_rows import own_rows
+from sapwood.imports.session_catch_up import own_rows
 from sapwood.programs.registry import resume_command_for
 from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.discovery import NotATranscript, reader_for

@@ -9,10 +9,9 @@ from collections.abc import Collection
 from pathlib import Path
 
 from sapwood.core.commands import RecordTurn
-from sapwood.core.events import NativeRecorded, TurnRecorded
+from sapwood.core.events import NativeRecorded, SessionAssumed, TurnRecorded
 from sapwood.core.ids import AgentId, Passage, Space
 from sapwood.imports.import_commands import IMPORTER
-from sapwood.imports.own_rows import own_rows
 from sapwood.programs.transcripts.discovery import NotATranscript
 from sapwood.programs.transcripts.imported_ids import imported_command_id
 from sapwood.programs.transcripts.session_reader import read_events, session_files
@@ -92,3 +91,19 @@ def _may_have_more(path: Path, program: str, known: Passage) -> bool:
     with path.open("rb") as file:
         file.seek(known.place)
         return _SAID in file.read().partition(b"\n")[2]
+
+
+async def own_rows(log: Log, space: Space, agent: AgentId) -> tuple[str, ...]:
+    """The keys of the rows that Sapwood appended since the newest imported turn of an agent."""
+    found: list[str] = []
+    last: int | None = None
+    while True:
+        page = await log.read(space, agent, 1, last, limit=_PAGE, backward=True)
+        for recorded in page:
+            if isinstance(recorded.event, TurnRecorded):
+                return tuple(found)
+            if isinstance(recorded.event, SessionAssumed):
+                found += recorded.event.rows
+        if len(page) < _PAGE:
+            return tuple(found)
+        last = page[-1].version - 1

@@ -67,8 +67,9 @@ class Program(Struct, frozen=True, kw_only=True):
     `executable_variable` may name another executable. `resume` is the command that resumes a
     session, without the id. `transcript_names` is a regular expression for the names of its
     transcripts; a program whose names or rows could be those of others is `asked_last`.
-    `session_variable` has the id of a session in all that the session starts. `has_status_line`: it
-    draws the line that `sapwood hook status-line` prints. `installed_note` is for the user after
+    `session_variable` has the id of a session in all that the session starts. By `own_variables` it
+    knows that it was started by itself; they are not passed on to it. `has_status_line`: it draws
+    the line that `sapwood hook status-line` prints. `installed_note` is for the user after
     `sapwood install`.
     """
 
@@ -84,6 +85,7 @@ class Program(Struct, frozen=True, kw_only=True):
     parts: tuple[Part, ...]
     variable_folder: str = ""
     session_variable: str = ""
+    own_variables: tuple[str, ...] = ()
     executable_variable: str = ""
     asked_last: bool = False
     install: str = ""

@@ -46,9 +46,6 @@ class Question(Struct, frozen=True):
 class AnswerFormat(Protocol):
     """The part `single_answer` of a program: its command line and its output."""
 
-    hidden_variables: tuple[str, ...]
-    """Variables that must not be passed on: by them a program knows that it started itself."""
-
     def arguments(self, question: Question) -> list[str]:
         """The arguments of the program."""
         ...
@@ -76,9 +73,10 @@ async def single_answer(
     `dollars` is what it may spend, if the program knows such a limit.
     """
     info = await asyncio.to_thread(require_program, executor, environ)
-    form = program(executor.program).single_answer
+    asked = program(executor.program)
+    form = asked.single_answer
     question = Question(prompt, system, executor.model, dollars)
-    own = {name: value for name, value in environ.items() if name not in form.hidden_variables}
+    own = {name: value for name, value in environ.items() if name not in asked.own_variables}
     with tempfile.TemporaryDirectory(prefix="sapwood-judge-") as folder:
         command = [info.path, *form.arguments(question)]
         given = form.given(question)

@@ -12,6 +12,7 @@ PROGRAM = Program(
     home_variable="CLAUDE_CONFIG_DIR",
     home_folder=".claude",
     session_variable="CLAUDE_CODE_SESSION_ID",
+    own_variables=("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"),
     resume="claude --resume",
     transcript_names=r".+\.jsonl",
     asked_last=True,

@@ -46,8 +46,6 @@ from sapwood.programs.claude_code.turn_record import (
 
 _SECONDS_TO_REST = 10.0
 _PAUSE = 0.05
-_OUTER = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT")
-"""Variables that Claude Code sets for its own tools: Sapwood may run inside one of them."""
 _ENTRYPOINT = "sdk-sapwood"
 """Written into the transcript. Claude Code's own list of sessions leaves those of `sdk-cli` out."""
 
@@ -330,7 +328,7 @@ class ClaudeCodeProvider:
 
     def _environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
         own = os.environ if self._environ is None else self._environ
-        kept = {name: own[name] for name in own if name not in _OUTER}
+        kept = {name: own[name] for name in own if name not in PROGRAM.own_variables}
         return {**kept, "CLAUDE_CODE_ENTRYPOINT": _ENTRYPOINT, **(more or {})}
 
 

@@ -1,10 +1,11 @@
 """One answer of Claude Code: `claude -p`."""
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.core.content import Usage
 from sapwood.core.model_calls import Failure
+from sapwood.programs.claude_code.rows import Message, Tokens, usage_of
 from sapwood.programs.single_answer import Question, SingleAnswer
 
 _ARGUMENTS = (
@@ -13,23 +14,14 @@ _ARGUMENTS = (
 )
 
 
-class _Usage(Struct, frozen=True):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_input_tokens: int = 0
-    cache_creation_input_tokens: int = 0
-
-
 class _Result(Struct, frozen=True):
     result: str = ""
     is_error: bool = False
     total_cost_usd: float = 0.0
-    usage: _Usage = _Usage()
+    usage: Tokens | None = None
 
 
 class _Format:
-    hidden_variables = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT")
-
     def arguments(self, question: Question) -> list[str]:
         arguments = list(_ARGUMENTS)
         arguments += ["--model", question.model] if question.model else []
@@ -47,16 +39,9 @@ class _Format:
             raise Failure("other", f"Claude Code's answer cannot be read: {error}.") from error
         if found.is_error:
             raise Failure("other", f"Claude Code failed: {found.result[:300]}")
-        used = found.usage
-        read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
-        usage = Usage(
-            used.input_tokens + read + written,
-            used.output_tokens,
-            read,
-            written,
-            round(found.total_cost_usd * 1_000_000),
-        )
-        return SingleAnswer(found.result, usage)
+        usage = usage_of(Message(usage=found.usage)) or Usage(0)
+        cost = round(found.total_cost_usd * 1_000_000)
+        return SingleAnswer(found.result, structs.replace(usage, cost=cost))
 
 
 SINGLE_ANSWER = _Format()

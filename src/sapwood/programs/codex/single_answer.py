@@ -5,6 +5,8 @@ from msgspec import Struct
 
 from sapwood.core.content import Usage
 from sapwood.core.model_calls import Failure
+from sapwood.programs.codex.contents import usage_of
+from sapwood.programs.codex.rows import Tokens
 from sapwood.programs.single_answer import Question, SingleAnswer
 
 _ARGUMENTS = (
@@ -21,12 +23,6 @@ class _Item(Struct, frozen=True):
     text: str = ""
 
 
-class _Usage(Struct, frozen=True):
-    input_tokens: int = 0
-    cached_input_tokens: int = 0
-    output_tokens: int = 0
-
-
 class _Error(Struct, frozen=True):
     message: str = ""
 
@@ -34,14 +30,12 @@ class _Error(Struct, frozen=True):
 class _Row(Struct, frozen=True):
     type: str = ""
     item: _Item = _Item()
-    usage: _Usage = _Usage()
+    usage: Tokens | None = None
     error: _Error = _Error()
     message: str = ""
 
 
 class _Format:
-    hidden_variables = ()
-
     def arguments(self, question: Question) -> list[str]:
         return [*_ARGUMENTS, *(["--model", question.model] if question.model else []), "-"]
 
@@ -58,9 +52,8 @@ class _Format:
                 continue
             if row.type == "item.completed" and row.item.type == "agent_message":
                 text = row.item.text
-            elif row.type == "turn.completed":
-                used = row.usage
-                usage += Usage(used.input_tokens, used.output_tokens, used.cached_input_tokens)
+            elif row.type == "turn.completed" and row.usage:
+                usage += usage_of(row.usage)
             elif row.type in ("turn.failed", "error"):
                 failure = row.error.message or row.message
         if not text:
