@@ -89,13 +89,13 @@ def imports(path: Path) -> Iterator[Import]:
 def is_value(thing: object) -> bool:
     """Whether a name stands for a value or the type of one, and not for something that acts.
 
-    A type of values is a Struct, an exception, a Protocol or an alias of types.
+    A type of values is a Struct, a tuple, an exception, a Protocol or an alias of types.
     """
     if isinstance(thing, ModuleType):
         return True
     if inspect.isclass(thing):
         is_protocol = bool(getattr(thing, "_is_protocol", False))
-        return issubclass(thing, Struct | BaseException | str | int) or is_protocol
+        return issubclass(thing, Struct | BaseException | str | int | tuple) or is_protocol
     return (
         not callable(thing) or isinstance(thing, typing.NewType) or bool(typing.get_origin(thing))
     )

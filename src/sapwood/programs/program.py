@@ -1,19 +1,16 @@
 """What Sapwood knows of an agent program: one value for each, which everything else reads.
 
 The value is data, so that reading it costs nothing. What a program does in its own way is in the
-modules of its folder, the parts, which are imported when they are used: a hook pays for every
-import. A part that a program does not have is not in `parts`.
+modules of its folder, the parts, which are imported when they are used. A part that a program does
+not have is not in `parts`. The status line reads this module several times a second, so it imports
+almost nothing: a struct of msgspec would double the time.
 """
 
 import os
-import shlex
-import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 if TYPE_CHECKING:
     from sapwood.programs.agent_provider import AgentProvider
@@ -40,7 +37,7 @@ READING_TOOLS: frozenset[ToolKind] = frozenset(
 )
 
 
-class HookTrust(Struct, frozen=True):
+class HookTrust(NamedTuple):
     """Whether the user of a program lets Sapwood's hooks run, and what to type if not."""
 
     state: Literal["ok", "open", "broken"]
@@ -48,7 +45,7 @@ class HookTrust(Struct, frozen=True):
     next_step: str = ""
 
 
-class ProgramHooks(Struct, frozen=True):
+class ProgramHooks(NamedTuple):
     """The part `hooks`: what differs between the programs that call hooks.
 
     `compaction_limit` returns the tokens at which the user lets the program compact; None if that
@@ -59,7 +56,7 @@ class ProgramHooks(Struct, frozen=True):
     trust: Callable[[str, Mapping[str, str]], Awaitable[HookTrust]] | None = None
 
 
-class Program(Struct, frozen=True, kw_only=True):
+class Program(NamedTuple):
     """An agent program.
 
     `package` contains its modules. Its folder is the one that `home_variable` names, or
@@ -108,6 +105,8 @@ class Program(Struct, frozen=True, kw_only=True):
 
     def executable_path(self, environ: Mapping[str, str] = os.environ) -> str | None:
         """The program that `executable_variable` names, else the one on the PATH."""
+        import shutil
+
         named = environ.get(self.executable_variable)
         return shutil.which(named or self.executable, path=environ.get("PATH"))
 
@@ -117,6 +116,8 @@ class Program(Struct, frozen=True, kw_only=True):
         A transcript contains its own id. One that the program would read as an option has no
         command.
         """
+        import shlex
+
         if not session or session.lstrip().startswith("-") or not session.isprintable():
             return ""
         return f"{self.resume} {shlex.quote(session)}"

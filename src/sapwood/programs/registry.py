@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from sapwood.programs.program import Part, Program
 
@@ -68,7 +67,7 @@ def resume_command_for(name: str, session: str) -> str:
     return program(name).resume_command(session) if name in PROGRAM_NAMES else ""
 
 
-class ProgramExecutor(Struct, frozen=True):
+class ProgramExecutor(NamedTuple):
     """A program that runs turns, and the model that it should use; empty for its own choice."""
 
     program: str
