@@ -100,7 +100,7 @@ def quoted_survivors(
 
 def recap(session: Session) -> str:
     """Returns Sapwood's recap alone."""
-    return resumption_prompt(session, FeatureCounter(), budget=BUDGET)
+    return resumption_prompt(session, FeatureCounter(), budget=BUDGET, is_recap=True)
 
 
 def newest_turns(session: Session) -> str:
@@ -173,7 +173,7 @@ def with_tail(each: LabelledSession, chosen: SessionSet) -> str:
 
 def with_prompt(each: LabelledSession, chosen: SessionSet) -> str:
     """Returns the summary and Sapwood's resumption prompt."""
-    prompt = resumption_prompt(each.session, FeatureCounter(), budget=BUDGET)
+    prompt = resumption_prompt(each.session, FeatureCounter(), budget=BUDGET, is_recap=True)
     return f"{summary(each, chosen)}\n{prompt}"
 
 

@@ -1,6 +1,7 @@
 """A resumption prompt contains the most important facts within its budget."""
 
 import pytest
+from msgspec import structs
 
 from sapwood.analysis import TopicArchive, resumption_prompt
 from sapwood.analysis.session import Session
@@ -86,14 +87,47 @@ def test_focus_names_the_work() -> None:
     assert "- In focus: tests" in prompt
 
 
-def test_a_reversed_decision_is_marked() -> None:
+def test_a_decision_that_was_taken_back_is_not_in_it() -> None:
+    question = "Should sessions live in Redis or in Postgres?"
     turned = session(
-        asked("Let's use Redis for sessions.", "Ok."),
-        asked("Actually, use Postgres for sessions instead.", "Ok."),
+        asked("Add sessions.", question),
+        asked("in Redis", f"It is down. {question}"),
+        asked("in Postgres then", "Ok."),
+        asked("Go on.", "Done."),
     )
     prompt = resumption_prompt(turned, COUNTER)
-    assert "- Decision: Actually, use Postgres for sessions instead. (turn 2)" in prompt
-    assert "- Taken back in turn 2: Let's use Redis for sessions. (turn 1)" in prompt
+    assert f"- Decision: {question} → in Postgres then (turn 3)" in prompt
+    assert "in Redis (" not in prompt
+
+
+def test_what_was_rewound_is_not_in_it() -> None:
+    risky = asked(
+        "Use the risky way. I'll ask Tomas about it.",
+        ToolRun("Write", '{"file_path": "risky.py", "content": "a"}', "created"),
+        "The risky way is done.",
+    )
+    turns = (asked("Add OAuth login.", "Done."), risky, asked("Now the tests.", "Done."))
+    for recap in (False, True):
+        whole = resumption_prompt(session(*turns), COUNTER, is_recap=recap)
+        assert "risky" in whole
+        work = type(WORK)(WORK.source, WORK.id, turns=turns, abandoned=(1,))
+        assert "risky" not in resumption_prompt(work, COUNTER, is_recap=recap)
+    last = type(WORK)(WORK.source, WORK.id, turns=turns[:2], abandoned=(1,))
+    assert "risky" not in resumption_prompt(last, COUNTER)
+
+
+def test_only_a_recap_has_requests_that_were_answered() -> None:
+    cut_off = structs.replace(asked("Write the whole changelog now."), status="interrupted")
+    work = session(
+        asked("Add OAuth login.", "Done."),
+        asked("Rename the login page too.", "Done."),
+        cut_off,
+        asked("Run the tests.", "Done."),
+    )
+    prompt = resumption_prompt(work, COUNTER)
+    assert "- Asked in turn 3, not finished: Write the whole changelog now." in prompt
+    assert "Rename the login page" not in prompt
+    assert "- Asked in turn 2: Rename" in resumption_prompt(work, COUNTER, is_recap=True)
 
 
 def test_an_archive_replaces_a_missing_session() -> None:
@@ -121,15 +155,13 @@ def test_a_decision_stands_after_what_it_answers() -> None:
     )
 
 
-def test_small_talk_and_pastes_are_not_told() -> None:
+def test_pastes_are_not_told() -> None:
     chatted = session(
         asked("Add OAuth login to the shop.", "Done."),
-        asked("thanks, enjoy your coffee break and lunch!", "You too."),
         asked("why?\n2026-01-02 10:00:01 GET /secret/path 500\n2026-01-02 10:00:02 boom", "A bug."),
         asked("Fix it then.", "Fixed."),
     )
-    prompt = resumption_prompt(chatted, COUNTER)
-    assert "coffee" not in prompt
+    prompt = resumption_prompt(chatted, COUNTER, is_recap=True)
     assert "GET /secret" not in prompt
 
 

@@ -10,8 +10,9 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct, structs
 
-from sapwood.analysis.judgement.judged_entries import with_judged
+from sapwood.analysis.judgement.judged_entries import said_words, with_judged
 from sapwood.analysis.ledger.entries import Decision, Ledger, Question, Speaker
+from sapwood.analysis.ledger.statements import candidates
 from sapwood.analysis.session import Session
 from sapwood.core.state import DeclaredNote, Judgement
 
@@ -53,8 +54,11 @@ def stated_ledger(
     ledger: Ledger, session: Session, notes: Sequence[DeclaredNote], judged: Judgement
 ) -> Ledger:
     """Returns the ledger with what a judge said above what rules derived, and notes above both."""
-    last = _turn_at(session, judged.at) if judged.sentences else 0
-    return with_notes(with_judged(ledger, judged.sentences, last), session, notes)
+    if judged.sentences:
+        typed = {said_words(each.text): each.turn for each in candidates(session)}
+        last = _turn_at(session, judged.at)
+        ledger = with_judged(ledger, judged.sentences, last, typed)
+    return with_notes(ledger, session, notes)
 
 
 def with_notes(ledger: Ledger, session: Session, notes: Sequence[DeclaredNote]) -> Ledger:

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from msgspec import Struct, structs
 
 from sapwood.analysis.language.pasted_text import typed_text
-from sapwood.analysis.language.sentences import sentences
 from sapwood.analysis.language.word_stems import content_words
 from sapwood.analysis.ledger import Decision, FileTouched, Ledger, Question, ledger_of
 from sapwood.analysis.session import Session, TopicArchive, request_text
@@ -63,6 +62,7 @@ def resumption_prompt(
     to_subagent: bool = False,
     fence: str = "",
     in_view: Collection[int] = (),
+    is_recap: bool = False,
 ) -> str:
     """Returns the prompt for continuing a session, of at most `budget` tokens.
 
@@ -70,14 +70,16 @@ def resumption_prompt(
     the session; without it, it is computed. A subagent has a request of its own, so the prompt for
     it has no last request and no last reply. `fence` marks the end of the prompt: nobody whose
     words are in it can know the mark. `in_view` are the numbers of turns that the model still
-    sees: their decisions, questions and prompts are left out.
+    sees: their decisions and questions are left out. A recap follows a compaction: it has the
+    earlier prompts too. What a rewind left behind is in neither.
     """
-    ledger = ledger_of(session) if ledger is None else ledger
+    ledger = ledger_of(session, live=True) if ledger is None else ledger
     topic = _topic(session, focus, archives)
     lines = [
         *_session_lines(
             session, _out_of_view(ledger, in_view), focus, counter, budget, to_subagent=to_subagent
         ),
+        *_earlier_prompts(session, is_recap=is_recap),
         *(line for archive in archives for line in _archive_lines(archive, session)),
     ]
     told = _once(topic, sorted(lines, key=lambda line: line.rank))
@@ -141,15 +143,11 @@ def _session_lines(
     for back, decision in enumerate(reversed(ledger.decisions)):
         said = _LABELLED.sub("", _one_line(decision.text, _SENTENCE), count=1).strip()
         text = f"{_with_question(said, decision.about)} ({_turn(decision)})"
-        if said.casefold() in decided:
+        if said.casefold() in decided or decision.reversed_by is not None:
             continue
         decided.add(said.casefold())
-        if decision.reversed_by is None:
-            line = f"- Decision: {text}"
-            yield _Line(300 + back, "Key Context", line, said=said, always=True)
-        else:
-            text = f"- Taken back in turn {decision.reversed_by}: {text}"
-            yield _Line(700 + back, "Key Context", text)
+        line = f"- Decision: {text}"
+        yield _Line(300 + back, "Key Context", line, said=said, always=True)
     for back, question in enumerate(reversed(ledger.questions)):
         asked = _with_question(_one_line(question.text, _SENTENCE), question.about)
         text = f"- Open question: {asked} ({_turn(question)})"
@@ -160,7 +158,6 @@ def _session_lines(
         yield _Line(500, "Key Context", f"- Original request: {asked}", said=asked)
     if not to_subagent and (reply := _last_reply(session)):
         yield _Line(550, "Current Focus", f"- The agent said last: {_one_line(reply, _REPLY)}")
-    yield from _earlier_prompts(session)
 
 
 def _turn(entry: Decision | Question) -> str:
@@ -184,29 +181,29 @@ def _out_of_view(ledger: Ledger, in_view: Collection[int]) -> Ledger:
     )
 
 
-def _earlier_prompts(session: Session) -> Iterator[_Line]:
-    """Yields the earlier prompts of the user, the newest with the highest rank."""
-    pairs = zip(session.numbers, session.turns, strict=True)
-    asked = {number: typed_text(text) for number, turn in pairs if (text := request_text(turn))}
+def _earlier_prompts(session: Session, *, is_recap: bool) -> Iterator[_Line]:
+    """Yields earlier requests, the newest with the highest rank: those whose turn did not end.
+
+    A recap has all of them, because the model no longer sees them.
+    """
+    ended = {number: turn.status == "completed" for number, turn in session.live}
+    asked = {n: typed_text(text) for n, turn in session.live if (text := request_text(turn))}
     for back, number in enumerate(sorted(asked, reverse=True)[1:]):
-        if len(content_words(asked[number])) >= _MIN_PROMPT_WORDS and not _is_chat(asked[number]):
-            words = _one_line(asked[number], _SENTENCE)
+        words = _one_line(asked[number], _SENTENCE)
+        said = _LABELLED.sub("", words, count=1).strip()
+        if not ended[number]:
+            text = f"- Asked in turn {number}, not finished: {words}"
+            yield _Line(430 + back, "Open Items", text, said=said)
+        elif is_recap and len(content_words(words)) >= _MIN_PROMPT_WORDS:
             text = f"- Asked in turn {number}: {words}"
-            said = _LABELLED.sub("", words, count=1).strip()
             yield _Line(1_000 + back, "Key Context", text, said=said)
-
-
-def _is_chat(text: str) -> bool:
-    """Whether a prompt is small talk only."""
-    from sapwood.analysis.ledger.dialogue.sentence_kinds import is_chat
-
-    return all(map(is_chat, sentences(text)))
 
 
 def _is_answered(session: Session) -> bool:
     """Whether the turn of the last request has ended with a reply."""
-    last = next((turn for turn in reversed(session.turns) if request_text(turn)), None)
-    return last is not None and last.status == "completed" and last is session.turns[-1]
+    turns = [turn for _, turn in session.live]
+    last = next((turn for turn in reversed(turns) if request_text(turn)), None)
+    return last is not None and last.status == "completed" and last is turns[-1]
 
 
 def _failing(ledger: Ledger) -> Iterator[_Line]:
@@ -301,7 +298,7 @@ def _file(file: FileTouched) -> str:
 
 
 def _last_reply(session: Session) -> str:
-    for turn in reversed(session.turns):
+    for _, turn in reversed(session.live):
         for item in reversed(turn.items):
             if isinstance(item, Reply):
                 texts = [part.text for part in item.parts if isinstance(part, Text)]

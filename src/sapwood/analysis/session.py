@@ -100,6 +100,13 @@ class Session(Struct, frozen=True, omit_defaults=True):
         return tuple(turn for number, turn in pairs if number in wanted)
 
     @property
+    def live(self) -> tuple[tuple[int, Turn], ...]:
+        """The turns that no rewind left behind, each with its number."""
+        abandoned = set(self.abandoned)
+        pairs = enumerate(zip(self.numbers, self.turns, strict=True))
+        return tuple(pair for index, pair in pairs if index not in abandoned)
+
+    @property
     def in_view(self) -> tuple[Turn, ...]:
         """The turns that the model of the program sees unchanged."""
         return tuple(self.turns[index] for index in self.indexes_in_view)
@@ -118,13 +125,13 @@ class Session(Struct, frozen=True, omit_defaults=True):
     def request(self) -> str:
         """The text of the first prompt that is a request."""
         return self.first_request or next(
-            (text for turn in self.turns if (text := request_text(turn))), ""
+            (text for _, turn in self.live if (text := request_text(turn))), ""
         )
 
     @property
     def last_request(self) -> str:
         """The text of the last prompt that is a request."""
-        return next((text for turn in reversed(self.turns) if (text := request_text(turn))), "")
+        return next((text for _, turn in reversed(self.live) if (text := request_text(turn))), "")
 
 
 def request_text(turn: Turn) -> str:

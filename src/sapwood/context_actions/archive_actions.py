@@ -64,7 +64,7 @@ def resume(
         focus=said_about(focus, source.goals if source else ()).goals,
         archives=archives,
         budget=request.budget,
-        ledger=source.ledger() if source else None,
+        ledger=source.ledger(live=True) if source else None,
     )
     count = counter.count(prompt)
     return ResumptionPrompt(prompt, count.tokens, count.exact, session.id)

@@ -78,11 +78,15 @@ class SessionInput(Struct, frozen=True):
         """What was declared and judged about the chapters, with the topics in focus."""
         return said_about(focus, self.goals, judged_turns(self.session, self.judged))
 
-    def ledger(self) -> Ledger:
-        """The ledger of the session: declared entries above judged ones, above derived ones."""
+    def ledger(self, *, live: bool = False) -> Ledger:
+        """The ledger of the session: declared entries above judged ones, above derived ones.
+
+        With `live`, it has no file and no command of turns that a rewind left behind.
+        """
         from sapwood.analysis.ledger import ledger_of
 
-        return stated_ledger(ledger_of(self.session), self.session, self.notes, self.judged)
+        derived = ledger_of(self.session, live=live)
+        return stated_ledger(derived, self.session, self.notes, self.judged)
 
 
 async def agent_input(space: OpenSpace, agent: AgentId) -> SessionInput:

@@ -99,7 +99,7 @@ def prepare(
     names = said.goals
     archives = [archive for _, archive in recent_archives(watched.memory)]
     tending = config.tending
-    ledger = stated_ledger(ledger_of(session), session, stated.notes, stated.judged)
+    ledger = stated_ledger(ledger_of(session, live=True), session, stated.notes, stated.judged)
     prompt = partial(
         *(resumption_prompt, session, counter),
         focus=names,
@@ -109,7 +109,7 @@ def prepare(
     )
     names_archive = tending.budget >= 3 * _PATH_TOKENS
     budget = tending.budget - (_PATH_TOKENS if names_archive else 0) if session.turns else 0
-    resumption = prompt(budget=budget, fence=new_nonce()) if budget else ""
+    resumption = prompt(budget=budget, fence=new_nonce(), is_recap=True) if budget else ""
     budget = tending.subagent_budget if session.turns else 0
     brief = prompt(budget=budget, fence=new_nonce(), to_subagent=True) if budget else ""
     loss = loss_of(session, ledger, counter)

@@ -48,6 +48,19 @@ def test_notes_stand_above_the_judge() -> None:
     assert ledger.questions[-1].source == "declared"
 
 
+def test_a_typed_sentence_that_no_rule_found_is_added_with_its_turn() -> None:
+    work = session(asked("One."), asked("Ship on Mondays."), asked("Deploy at night."))
+    said = [JudgedSentence(t, "decision", t) for t in ("Ship on Mondays.", "Deploy at night.")]
+    judged = Judgement("gpt-5", 5, sentences=tuple(said))
+    found = stated_ledger(Ledger(), work, [], judged).decisions
+    assert [(each.text, each.turn, each.source) for each in found] == [
+        ("Ship on Mondays.", 2, "judged"),
+        ("Deploy at night.", 3, "judged"),
+    ]
+    rewound = type(work)(work.source, work.id, turns=work.turns, abandoned=(2,))
+    assert len(stated_ledger(Ledger(), rewound, [], judged).decisions) == 1
+
+
 def test_a_reversed_decision_stays_reversed_whatever_the_judge_says() -> None:
     old = Ledger(decisions=(Decision("08", 1, "user", reversed_by=3),))
     assert with_judged(old, SAID[:1]).decisions == old.decisions

@@ -10,13 +10,13 @@ def test_it_lists_everything_once() -> None:
     ledger = ledger_of(
         session(
             asked(
-                "Let's use PKCE.",
+                "Let's use PKCE. I'll ask Lena about the providers.",
                 ToolRun("Read", '{"file_path": "app.py"}', "x"),
                 ToolRun("Edit", '{"file_path": "app.py", "old_string": "x", "new_string": "y"}'),
                 ToolRun("Write", '{"file_path": "a.py", "content": "x"}', "File created"),
                 ToolRun("Bash", '{"command": "rm old.py"}'),
                 ToolRun("Bash", '{"command": "pytest"}', f"Exit code 1\n{FAILED}", error=True),
-                "Which providers do we need?",
+                "Done.",
             )
         )
     )
@@ -28,7 +28,7 @@ def test_it_lists_everything_once() -> None:
         "Tests: pytest (2 passed, 1 failed)",
         "Still failing: pytest: tests/test_a.py::test_b",
         "Decisions: Let's use PKCE.",
-        "Open questions: Which providers do we need?",
+        "Open questions: I'll ask Lena about the providers.",
     ]
 
 

@@ -4,7 +4,7 @@ A judged entry takes the place of the one that rules derived from the same sente
 after all derived ones, so that it counts as newer. Notes come after both.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
@@ -24,11 +24,17 @@ def said_words(text: str) -> str:
     return " ".join(text[:JUDGED_LENGTH].casefold().split())
 
 
-def with_judged(ledger: Ledger, sentences: Sequence[JudgedSentence], last_turn: int = 0) -> Ledger:
+def with_judged(
+    ledger: Ledger,
+    sentences: Sequence[JudgedSentence],
+    last_turn: int = 0,
+    typed: Mapping[str, int] | None = None,
+) -> Ledger:
     """Returns the ledger as a judge corrected it.
 
-    What it called neither decision nor question is left out. `last_turn` is the turn of entries
-    that the judge found itself.
+    What it called neither decision nor question is left out. `typed` are the sentences that the
+    user typed, as `said_words` returns them, with their turns; a judged one that no rule found is
+    added from them. `last_turn` is the turn of entries in words of the judge.
     """
     if not sentences:
         return ledger
@@ -49,10 +55,12 @@ def with_judged(ledger: Ledger, sentences: Sequence[JudgedSentence], last_turn: 
             left_questions.append(question)
         else:
             _place(said, question, decisions, questions)
-    known = {said_words(each.text) for each in (*left_decisions, *decisions, *questions)}
+    known = {said_words(each.text) for each in (*ledger.decisions, *ledger.questions)}
+    known |= {said_words(each.text) for each in (*decisions, *questions)}
     for each in sentences:
-        if not each.was and said_words(each.text) not in known:
-            _place(each, Decision(each.text, last_turn, "user"), decisions, questions)
+        turn = (typed or {}).get(said_words(each.was)) if each.was else last_turn
+        if turn is not None and known.isdisjoint((said_words(each.was), said_words(each.text))):
+            _place(each, Decision(each.text, turn, "user"), decisions, questions)
     return structs.replace(
         ledger,
         decisions=(*left_decisions, *decisions),

@@ -56,7 +56,7 @@ def read_summary(
     if found is None or not found.sentences:
         return ListedSummary(_without_block(answer if found is None else found.rest))
     words = spoken_words(turns)
-    return ListedSummary(found.rest, sentences_of(entries, found, words, may_add=True))
+    return ListedSummary(found.rest, sentences_of(entries, found, words))
 
 
 def _without_block(answer: str) -> str:

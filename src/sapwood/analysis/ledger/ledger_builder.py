@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator
 
 from sapwood.analysis.language.sentences import turn_sentences
-from sapwood.analysis.ledger.dialogue.decisions import DecisionTracker
-from sapwood.analysis.ledger.dialogue.questions import QuestionTracker
 from sapwood.analysis.ledger.entries import Files, Ledger
 from sapwood.analysis.ledger.operations.call_outcomes import CallOutcome, call_outcome
 from sapwood.analysis.ledger.operations.command_effects import effects_of
@@ -15,6 +13,7 @@ from sapwood.analysis.ledger.operations.shell_parser import SimpleCommand, simpl
 from sapwood.analysis.ledger.operations.working_folder import WorkingFolder
 from sapwood.analysis.ledger.runs.failure_tracker import FailureTracker
 from sapwood.analysis.ledger.runs.run_records import RunRecord, record_run
+from sapwood.analysis.ledger.statements import StatementTracker
 from sapwood.analysis.session import Session, request_text
 from sapwood.core.content import ToolCall
 from sapwood.core.turn import Result, Turn
@@ -22,16 +21,27 @@ from sapwood.core.turn import Result, Turn
 _PATCH_COMMANDS = ("apply_patch", "applypatch")
 
 
-def ledger_of(of: Session | Iterable[Turn], folder: str = "") -> Ledger:
+def ledger_of(of: Session | Iterable[Turn], folder: str = "", *, live: bool = False) -> Ledger:
     """Returns the ledger of a session, or of turns that worked in a folder.
+
+    What was said in turns that a rewind left behind is never in it. With `live`, neither is what
+    they did to files.
 
     >>> from sapwood.analysis.session import Session
     >>> ledger_of(Session("claude-code", "1")).files.created
     ()
     """
-    builder = LedgerBuilder(of.folder if isinstance(of, Session) else folder)
-    for turn in of.turns if isinstance(of, Session) else of:
-        builder.add(turn)
+    if not isinstance(of, Session):
+        builder = LedgerBuilder(folder)
+        for turn in of:
+            builder.add(turn)
+        return builder.ledger()
+    builder, rewound = LedgerBuilder(of.folder), frozenset(of.abandoned)
+    for index, turn in enumerate(of.turns):
+        if index not in rewound:
+            builder.add(turn)
+        else:
+            builder.add_rewound(turn, with_files=not live)
     return builder.ledger()
 
 
@@ -80,22 +90,28 @@ class LedgerBuilder:
         self._runs: list[RunRecord] = []
         self._background: dict[str, int] = {}
         self._last_request = ""
-        self._decisions = DecisionTracker()
-        self._questions = QuestionTracker()
+        self._statements = StatementTracker()
 
     def add(self, turn: Turn) -> None:
         """Adds one more turn. A continuation has the number of the turn before it."""
-        if not (turn.goes_on and self._turns):
-            self._turns += 1
+        self._count(turn)
         request = request_text(turn)
         self._last_request = request or self._last_request
         for call, outcome in _calls_with_outcomes(turn):
             self._add_call(call, outcome)
         if turn.is_request and not request:
             return  # it asks Sapwood for figures, and decides nothing
-        sentences = turn_sentences(turn, self._turns)
-        self._decisions.add(sentences)
-        self._questions.add(sentences)
+        self._statements.add(turn_sentences(turn, self._turns))
+
+    def add_rewound(self, turn: Turn, *, with_files: bool) -> None:
+        """Adds a turn that a rewind left behind: its number and, if asked for, its tool calls."""
+        self._count(turn)
+        for call, outcome in _calls_with_outcomes(turn) if with_files else ():
+            self._add_call(call, outcome)
+
+    def _count(self, turn: Turn) -> None:
+        if not (turn.goes_on and self._turns):
+            self._turns += 1
 
     def ledger(self) -> Ledger:
         """Returns the ledger of all turns so far."""
@@ -107,8 +123,8 @@ class LedgerBuilder:
             commands=tuple(each.run for each in self._runs),
             tests=tuple(each.suite for each in self._runs if each.suite is not None),
             failing=failures.failing(),
-            decisions=self._decisions.decisions(),
-            questions=self._questions.questions(),
+            decisions=self._statements.decisions(),
+            questions=self._statements.questions(),
             last_request=self._last_request,
         )
 
