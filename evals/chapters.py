@@ -7,6 +7,7 @@ which turns are in one chapter; 1 is right everywhere. There are two simple rule
 the session is one chapter, and a chapter begins at every fourth turn.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -14,8 +15,10 @@ import msgspec
 from msgspec import Struct
 
 from evals.labels import Labels, SessionSet, read_set
+from evals.quoted_labels import QUOTED_SETS, QuotedSession, read_quoted
+from sapwood.analysis.chapter_report import Chapter
 from sapwood.analysis.chapters.chapter_builder import chapters_of
-from sapwood.analysis.session import Session
+from sapwood.analysis.session import Session, request_text
 from sapwood.programs.transcripts.session_reader import read_session
 from sapwood.tokens import FeatureCounter
 
@@ -34,7 +37,7 @@ class BorderScore(Struct, frozen=True):
 LIMITS = {
     "strangers": BorderScore(0.30, 0.35, 0.60),
     "tuned": BorderScore(0.28, 0.34, 0.70),
-    "held out": BorderScore(0.28, 0.34, 0.70),
+    "held out": BorderScore(0.31, 0.36, 0.70),
 }
 """The figures that each set must reach. The former topics have Pk 0.40 on the strangers."""
 
@@ -65,7 +68,46 @@ def main(argv: list[str]) -> int:
         if "--names" in argv:
             print_names(labelled)
         failed += limits is not None and is_short(total, limits)
-    return int(failed > 0)
+    return int(failed + print_pasted_names() > 0)
+
+
+def print_pasted_names() -> int:
+    """Prints how many names are words of the user, and how many were pasted; returns the latter."""
+    names = pasted = other = 0
+    for each in [each for chosen in QUOTED_SETS for each in read_quoted(chosen)]:
+        for chapter in chapters_of(each.session, FeatureCounter()).chapters:
+            name = _plain(_TAKEN.sub("", chapter.name))
+            names += 1
+            other += name not in _plain(" ".join(_prompts(each, chapter)))
+            pasted += any(name in _plain(text) for text in _pasted(each, chapter))
+    print(
+        f"\nnames of chapters: {names}, first words of the user {names - other}, "
+        f"pasted {pasted} (limit 0)"
+    )
+    return pasted
+
+
+_TAKEN = re.compile(r" \(turn \d+\)$")
+_MARKS = re.compile(r"[^\w.:/-]+")
+
+
+def _plain(text: str) -> str:
+    return " ".join(_MARKS.sub(" ", text.casefold()).split())
+
+
+def _prompts(each: QuotedSession, chapter: Chapter) -> list[str]:
+    numbers = [n for first, last in chapter.spans for n in range(first, last + 1)]
+    return [request_text(turn) for turn in each.session.numbered(*numbers)]
+
+
+def _pasted(each: QuotedSession, chapter: Chapter) -> list[str]:
+    """The pasted lines of the chapter's prompts, one text for each paste."""
+    return [
+        "\n".join(request_text(turn).split("\n")[span.first_line - 1 : span.last_line])
+        for span in each.labels.pasted
+        if span.turn + 1 in chapter
+        for turn in each.session.numbered(span.turn + 1)[:1]
+    ]
 
 
 def is_short(score: BorderScore, limits: BorderScore) -> bool:

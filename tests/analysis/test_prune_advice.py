@@ -84,12 +84,23 @@ def test_a_topic_in_the_background_frees_its_turns_and_nothing_twice() -> None:
     assert found.frees == whole
 
 
-def test_the_largest_finished_chapters_are_prunable_until_they_are_archived() -> None:
+def test_chapters_off_the_task_are_prunable_until_they_are_archived() -> None:
     work = session(asked("Look.", "Words. " * 100), asked("Go on."), *LATER)
-    chapters = (Chapter("Cart", ((1, 1),), 1, 9, 0.5, finished=True),)
+    chapters = (Chapter("Cart", ((1, 1),), 1, 9, 0.5),)
     report = ChapterReport("", chapters, archive=("Cart",))
     assert reasons(advice(work, report=report)) == [("chapter", "Cart")]
     assert advise_pruning(work, COUNTER, report, archived=("cart",)).items == ()
+
+
+def test_stale_results_come_before_chapters() -> None:
+    work = session(
+        asked("Look.", read("cart.py"), "Words. " * 900), asked("Again.", read("cart.py")), *LATER
+    )
+    report = ChapterReport("", (Chapter("Cart", ((1, 1),), 1, 9, 0.5),), archive=("Cart",))
+    assert [item.reason for item in advice(work, report=report).items] == [
+        "superseded read",
+        "chapter",
+    ]
 
 
 def test_what_is_out_of_view_frees_nothing() -> None:

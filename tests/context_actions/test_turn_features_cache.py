@@ -128,7 +128,12 @@ async def test_a_transcript_that_is_only_shown_leaves_no_trace(
 
 
 # What the labelled sessions' turns look like under each `FORMAT`: whoever changes it raises that.
-FEATURES = {"1": "8e8e9ba262f7fcfe", "2": "789e30613f73345c", "3": "5c8b8e3b0d7bf7dc"}
+FEATURES = {
+    "1": "8e8e9ba262f7fcfe",
+    "2": "789e30613f73345c",
+    "3": "5c8b8e3b0d7bf7dc",
+    "4": "44fc8a03a8228c72",
+}
 
 
 def test_features_that_change_have_a_new_format() -> None:

@@ -14,14 +14,14 @@ PROMPTS = (
 )
 
 
-async def test_a_judge_says_more_than_an_announcement_also_after_turns_left_view() -> None:
+async def test_what_a_judge_said_is_shown_also_after_turns_left_view() -> None:
     async with sapwood.open(":memory:") as wood:
         agent = await wood.start("demo")
         for prompt in PROMPTS:
             await agent.record(prompt, "Done. " * 40)
         space = wood.connection
         before = await chapters_in_view(space, agent.id)
-        assert [each.by for each in before.chapters] == [None, "announced"]
+        assert [each.by for each in before.chapters] == [None, None]
         judged = RecordJudgement(agent.id, "gpt-5", (JudgedStretch(3, 4, "other work"),))
         await space.dispatcher.dispatch(judged, command_meta(SYSTEM))
         after = await chapters_in_view(space, agent.id)

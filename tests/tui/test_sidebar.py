@@ -2,6 +2,9 @@
 
 from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import connect
+from sapwood.core.commands import RecordJudgement
+from sapwood.core.events import SYSTEM, JudgedStretch
+from sapwood.runtime.clock_and_ids import command_meta
 from tests.tui.stage import on_stage, until
 
 _TALK = (
@@ -20,27 +23,29 @@ _TALK = (
     ),
     ("can that webpack cache be shared?", "Yes, webpack writes its cache to a Jenkins volume."),
     (
-        "Back to the login: revoke the OAuth token on logout.",
+        "Logout has to revoke the OAuth refresh token of the mobile app at the server.",
         "Logout revokes the refresh token at the OAuth server of the mobile app.",
     ),
 )
 
 
 async def with_an_aside(wood: Sapwood) -> Agent:
-    """A conversation with a long aside in its middle."""
+    """A conversation with a long aside in its middle, which a judge called other work."""
     agent = await wood.start("login", id="loginagent")
     for question, answer in _TALK:
         await agent.record(question, answer)
+    judged = RecordJudgement(agent.id, "gpt-5", (JudgedStretch(3, 4, "other work"),))
+    await wood.connection.dispatcher.dispatch(judged, command_meta(SYSTEM))
     return agent
 
 
-async def test_chapters_are_shown_with_what_finished_ones_hold() -> None:
+async def test_chapters_are_shown_with_what_those_off_the_task_hold() -> None:
     connection = await connect(":memory:")
     agent = await with_an_aside(Sapwood(connection))
     async with on_stage(agent.id, connection=connection) as stage:
         await stage.sees("CHAPTERS")
         await stage.sees("█░")
-        await stage.sees("1 done chapter holds")
+        await stage.sees("1 chapter off task")
         assert "webpack" in stage.screen().split("CHAPTERS")[1].split("MARKS")[0].casefold()
     await connection.close()
 
@@ -55,7 +60,7 @@ async def test_a_talk_of_one_chapter_shows_none() -> None:
         await until(lambda: conversation._chapters is not None)  # pyright: ignore[reportPrivateUsage]
         await stage.pilot.pause()
         assert "CHAPTERS" not in stage.screen()
-        assert "done chapter" not in stage.screen()
+        assert "off task" not in stage.screen()
     await connection.close()
 
 
@@ -90,10 +95,10 @@ async def test_mail_stands_above_warnings() -> None:
     child = await agent.fork(name="child")
     await child.send(agent, "Done.")
     async with on_stage(agent.id, connection=connection, size=(120, 50)) as stage:
-        await stage.sees("1 done chapter holds")
+        await stage.sees("1 chapter off task")
         await stage.sees("1 unread mail")
         shown = stage.screen()
-        assert shown.index("1 unread mail") < shown.index("1 done chapter holds")
+        assert shown.index("1 unread mail") < shown.index("1 chapter off task")
     await connection.close()
 
 

@@ -11,10 +11,9 @@ from msgspec import Struct
 
 from sapwood.core.token_count import Count, show
 
-ChapterStatus = Literal["goal", "background", "aside", "obstacle", "other work", "no work"]
-SaidBy = Literal["declared", "announced", "judged"]
-_MIN_SHARE = 0.05
-"""The share of a session that a finished chapter needs to be named in the advice."""
+ChapterStatus = Literal["goal", "background", "obstacle", "other work", "no work"]
+SaidBy = Literal["declared", "judged"]
+_OFF_TASK = ("background", "other work", "no work")
 _MOST_NAMED = 3
 
 
@@ -44,8 +43,8 @@ class Chapter(Struct, frozen=True):
     `spans` are the first and the last turn of each stretch, `returned_to` the turns that took the
     subject up again. `share` is that of the session's tokens, from 0 to 1. `files` are those it
     touched most. `status` is what somebody said, and `by` how: `declared` with `sapwood context
-    focus`, `sapwood context unfocus` or a note, `announced` in the prompt, or `judged` by a model.
-    Without a word of anybody both are null.
+    focus`, `sapwood context unfocus` or a note, or `judged` by a model. Without a word of anybody
+    both are null.
     """
 
     name: str
@@ -56,7 +55,6 @@ class Chapter(Struct, frozen=True):
     files: tuple[str, ...] = ()
     returned_to: tuple[int, ...] = ()
     began: int = 0
-    finished: bool = False
     status: ChapterStatus | None = None
     by: SaidBy | None = None
 
@@ -65,10 +63,10 @@ class Chapter(Struct, frozen=True):
 
 
 class ChapterReport(Struct, frozen=True):
-    """The chapters of a session in their order, and the largest that are finished.
+    """The chapters of a session in their order, and those that somebody said to be off the task.
 
-    `task` is the first request. `archive` are the names of the chapters that the recommendation
-    names, `frees` the tokens of their turns.
+    `task` is the first request. `archive` are the names of the chapters off the task, without the
+    one of the newest turn, the largest first; `frees` are the tokens of their turns.
     """
 
     task: str
@@ -91,40 +89,30 @@ class ChapterReport(Struct, frozen=True):
             for turn in range(first, last + 1)
         }
 
-    @property
-    def beside_the_goal(self) -> tuple[str, ...]:
-        """The finished chapters that somebody said to be beside the goal."""
-        return tuple(
-            each.name
-            for each in self.chapters
-            if each.finished and each.status not in (None, "goal", "obstacle")
-        )
+
+def off_task(chapters: Sequence[Chapter]) -> tuple[Chapter, ...]:
+    """Returns the chapters that somebody said to be off the task, the largest first.
+
+    The chapter of the newest turn is never among them.
+    """
+    newest = max((each.spans[-1][1] for each in chapters), default=0)
+    found = [each for each in chapters if each.status in _OFF_TASK and newest not in each]
+    return tuple(sorted(found, key=lambda each: -each.tokens))
 
 
-def is_finished(spans: Sequence[tuple[int, int]], turns: int) -> bool:
-    """Whether a chapter of these spans ended before the newest of so many turns."""
-    return spans[-1][1] < turns
-
-
-def recommendation(chapters: Sequence[Chapter], *, exact: bool) -> tuple[str, tuple[Chapter, ...]]:
-    """Names the largest finished chapters that nobody declared as a goal."""
-    finished = [
-        each
-        for each in sorted(chapters, key=lambda each: -each.tokens)
-        if each.finished and each.status != "goal" and each.share >= _MIN_SHARE
-    ][:_MOST_NAMED]
-    if not finished:
-        return "No chapter of more than 5 % is finished.", ()
+def recommendation(off: Sequence[Chapter], *, exact: bool) -> str:
+    """Names the largest chapters off the task, and how to archive one; empty if there are none."""
+    if not off:
+        return ""
     listed = ", ".join(
-        f'"{each.name}" ({turns_text(each)}, {show(Count(each.tokens, exact))})'
-        for each in finished
+        f'"{each.name}" ({turns_text(each)}, {show(Count(each.tokens, exact))}, '
+        f"{each.status}, {each.by})"
+        for each in off[:_MOST_NAMED]
     )
-    noun = "chapter is" if len(finished) == 1 else "chapters are"
-    message = (
-        f"The largest finished {noun} {listed}. To archive one, type: "
-        f"sapwood context archive --topic '{finished[0].name}'"
+    return (
+        f"Off the task: {listed}. To archive one, type: "
+        f"sapwood context archive --topic '{off[0].name}'"
     )
-    return message, tuple(finished)
 
 
 def turns_text(chapter: Chapter) -> str:

@@ -35,7 +35,10 @@ class Prunable(Struct, frozen=True):
 
 
 class PruneAdvice(Struct, frozen=True):
-    """Everything that could be pruned, the largest first. `frees` is the sum of the tokens."""
+    """Everything that could be pruned: stale results, then chapters, the largest first.
+
+    `frees` is the sum of the tokens.
+    """
 
     items: tuple[Prunable, ...] = ()
     frees: int = 0
@@ -49,7 +52,7 @@ def advise_pruning(
     background: Sequence[str] = (),
     archived: Collection[str] = (),
 ) -> PruneAdvice:
-    """Returns what could be pruned from the view, with the largest finished chapters.
+    """Returns what could be pruned from the view: stale results, and what is off the task.
 
     `background` are topics out of focus, and `archived` those that have an archive already, in
     lower case.
@@ -64,10 +67,10 @@ def advise_pruning(
     freed: dict[int, int] = {}
     for item in items:
         freed[item.turns[0]] = freed.get(item.turns[0], 0) + item.tokens
-    names = (*background, *report.beside_the_goal, *report.archive)
+    names = (*background, *report.archive)
     left = [name for name in names if name.casefold() not in archived]
     items = [*_merged(items), *_chapters(session, counter, report, left, freed)]
-    items.sort(key=lambda item: -item.tokens)
+    items.sort(key=lambda item: (item.reason == "chapter", -item.tokens))
     return PruneAdvice(tuple(items), sum(item.tokens for item in items), counter.exact)
 
 

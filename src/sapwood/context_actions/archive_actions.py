@@ -96,8 +96,8 @@ def _chosen_turns(
         names = _names_out_of_focus(focus, session, report)
         if not names:
             raise SapwoodError(
-                "No chapter of this session is in the background, announced as an aside or "
-                "finished, or all of them are archived. Nothing was archived."
+                "No chapter of this session is in the background or judged to be off the task, or "
+                "all of them are archived. Nothing was archived."
             )
     return {name: _turns_of(name, session, report) for name in names}
 
@@ -105,7 +105,7 @@ def _chosen_turns(
 def _names_out_of_focus(focus: Focus, session: Session, report: ChapterReport) -> list[str]:
     background = [each.name for each in focus.background if not each.archived]
     archived = archived_topics(session)
-    names = (*background, *report.beside_the_goal, *report.archive)
+    names = (*background, *report.archive)
     found = [name for name in names if turns_on(name, session, report)]
     return [name for name in dict.fromkeys(found) if name.casefold() not in archived]
 

@@ -39,7 +39,7 @@ class ContextRequest(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 1
     background: Annotated[
         bool,
-        Meta(description="Every chapter in the background, aside, or large and finished"),
+        Meta(description="Every chapter in the background or judged to be off the task"),
     ] = False
     all: Annotated[bool, Meta(description="Every chapter of the session, one archive each")] = False
     note: Annotated[

@@ -19,7 +19,7 @@ from sapwood.config.folders import turn_features_folder
 from sapwood.core.turn import Turn
 from sapwood.private_files import replace_file
 
-FORMAT = "3"
+FORMAT = "4"
 """Increase it whenever the same turn gets other features than before."""
 
 _FEWEST_TURNS = 50

@@ -23,7 +23,7 @@ _ADVICE = {
 _NEXT_STEPS = (
     "",
     "To see what could be removed, type: sapwood context prune",
-    "To archive finished chapters, type: sapwood context archive --background",
+    "To archive what is off the task, type: sapwood context archive --background",
     "A compaction is near. Type: sapwood context archive",
 )
 
@@ -82,7 +82,7 @@ def _percent(share: float) -> str:
 
 
 def chapter_lines(report: ChapterReport, width: int) -> list[str]:
-    """Returns the task, the chapters in their order, and the largest finished ones."""
+    """Returns the task, the chapters in their order, and those declared off the task."""
     if not report.chapters:
         return ["The session has no messages."]
     names = min(_NAME_WIDTH, max(width_of(chapter.name) for chapter in report.chapters))
@@ -124,11 +124,13 @@ def advice_lines(advice: PruneAdvice, width: int) -> list[str]:
     if not advice.items:
         return ["There is nothing to prune."]
     lines = ["Suggested actions:"]
-    if chapters:
-        lines += _group(1, "Archive finished chapters and background topics", chapters, width)
     if results:
-        number = 2 if chapters else 1
-        lines += _group(number, "These tool results can be summarized", results, width)
+        lines += _group(1, "These tool results can be summarized", results, width)
+    if chapters:
+        number = 2 if results else 1
+        lines += _group(
+            number, "Archive what is off the task or in the background", chapters, width
+        )
     return [
         *lines,
         "",

@@ -22,8 +22,8 @@ from sapwood.display.agent_tree import branches, tree
 from sapwood.display.text import cut, one_line
 
 WIDTH = 34
-_LEAST_FINISHED = 1_000
-"""The least tokens in finished chapters that cause a warning."""
+_LEAST_OFF_TASK = 1_000
+"""The least tokens in chapters off the task that cause a warning."""
 
 _ROOM = WIDTH - 5
 _NAME = 10
@@ -39,7 +39,6 @@ _STATUS_COLOURS: dict[ChapterStatus | None, str] = {
     "goal": "$success",
     "obstacle": "$success",
     "background": "$warning",
-    "aside": "$warning",
     "other work": "$warning",
     "no work": "$warning",
 }
@@ -188,11 +187,11 @@ def _marks(state: State) -> list[Content]:
 
 
 def are_chapters_worth_showing(content: SidebarContent) -> bool:
-    """Whether somebody set a focus, or finished chapters hold enough to act on."""
+    """Whether somebody set a focus, or chapters off the task hold enough to act on."""
     found, state = content.chapters, content.state
     if found is None or state is None:
         return False
-    return bool(state.focus) or (bool(found.archive) and found.frees >= _LEAST_FINISHED)
+    return bool(state.focus) or (bool(found.archive) and found.frees >= _LEAST_OFF_TASK)
 
 
 def chapter_bars(report: ChapterReport) -> list[Content]:
@@ -248,11 +247,12 @@ def warnings(state: State, content: SidebarContent) -> list[Content]:
                 "  ", ("/compact", "bold $accent"), " or ", ("/clear 5", "bold $accent")
             )
         )
-    if chapters and chapters.archive and chapters.frees >= _LEAST_FINISHED:
+    if chapters and chapters.archive and chapters.frees >= _LEAST_OFF_TASK:
         count = len(chapters.archive)
         tokens = show(Count(chapters.frees, exact=False))
-        hold = "1 done chapter holds" if count == 1 else f"{count} done chapters hold"
-        lines.append(Content.styled(f"▲ {hold} {tokens}", "$warning"))
+        lines.append(
+            Content.styled(f"▲ {counted(count, 'chapter')} off task: {tokens}", "$warning")
+        )
         lines.append(Content.assemble("  ", ("/compact", "bold $accent"), " keeps what matters"))
     if state.status != "running":
         lines.append(Content.styled(f"▲ this agent is {state.status}", "$warning"))

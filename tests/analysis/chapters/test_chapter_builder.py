@@ -72,10 +72,34 @@ def test_an_aside_is_a_chapter_and_the_return_continues_the_first() -> None:
     assert first.files == ("src/oauth.ts", "src/tokens.ts")
 
 
-def test_a_chapter_is_named_by_the_prompt_that_opens_it() -> None:
+def test_a_chapter_is_named_by_the_first_words_that_the_user_typed() -> None:
     first, aside = found(*TASK, *ASIDE, BACK).chapters
-    assert first.name == "Add OAuth login with PKCE"
-    assert "webpack" in aside.name
+    assert first.name == "Add OAuth login with PKCE to the mobile app"
+    assert aside.name == "btw, our webpack build takes four minutes on Jenkins. Any"
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "2026-01-02 10:00:01 ERROR use the cache\n2026-01-02 10:00:02 ERROR keep it",
+        "| id | name | amount |\n| --- | --- | --- |\n| 1 | Ada | 20 |",
+        "id;name;amount\n1;Ada;20\n2;Bo;30\n3;Cy;12",
+        "id,name,amount\n1,Ada,20\n2,Bo,30\n3,Cy,12",
+        "id\tname\tamount\n1\tAda\t20\n2\tBo\t30\n3\tCy\t12",
+        "```\nkeep = True\n```",
+        "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nKeyError: 'x'",
+    ],
+)
+def test_no_chapter_is_named_by_what_was_pasted(pasted: str) -> None:
+    typed = "number the invoices per year"
+    for prompt in (f"{pasted}\n\n{typed}", f"{typed}\n\n{pasted}"):
+        assert [each.name for each in found(asked(prompt, "Done.")).chapters] == [typed]
+    assert [each.name for each in found(asked(pasted, "Done.")).chapters] == ["turn 1"]
+
+
+def test_a_prompt_of_two_words_names_nothing_if_a_longer_one_follows() -> None:
+    turns = (asked("go on", "Done."), asked("number the invoices", "Done."))
+    assert [each.name for each in found(*turns).chapters] == ["number the invoices"]
 
 
 def test_turns_tokens_and_shares_add_up() -> None:
@@ -86,14 +110,10 @@ def test_turns_tokens_and_shares_add_up() -> None:
     assert round(sum(chapter.share for chapter in report.chapters), 6) == 1
 
 
-def test_nobody_said_anything_so_nothing_has_a_status() -> None:
-    assert {(each.status, each.by) for each in found(*TASK, BACK).chapters} == {(None, None)}
-
-
-def test_an_announced_aside_says_so() -> None:
-    first, aside = found(*TASK, *ASIDE, BACK).chapters
-    assert (first.status, first.by) == (None, None)
-    assert (aside.status, aside.by) == ("aside", "announced")
+def test_nobody_said_anything_so_nothing_has_a_status_and_nothing_is_advised() -> None:
+    report = found(*TASK, *ASIDE, BACK)
+    assert {(each.status, each.by) for each in report.chapters} == {(None, None)}
+    assert (report.archive, report.recommendation) == ((), "")
 
 
 def test_a_declared_topic_names_its_chapter_and_counts_more_than_the_prompt() -> None:
@@ -106,7 +126,7 @@ def test_a_declared_topic_names_its_chapter_and_counts_more_than_the_prompt() ->
 def test_a_long_goal_gives_a_status_and_no_name() -> None:
     goal = "OAuth login with PKCE in the mobile app, with the refresh token in the keychain"
     first = found(*TASK, *ASIDE, BACK, said=Said(goals=(goal,))).chapters[0]
-    assert (first.name, first.status) == ("Add OAuth login with PKCE", "goal")
+    assert (first.name, first.status) == ("Add OAuth login with PKCE to the mobile app", "goal")
 
 
 def test_a_judged_chapter_says_that_it_was_judged() -> None:
@@ -115,18 +135,32 @@ def test_a_judged_chapter_says_that_it_was_judged() -> None:
     assert (aside.status, aside.by) == ("other work", "judged")
 
 
-def test_the_recommendation_names_the_largest_finished_chapters() -> None:
-    report = found(*TASK, *ASIDE, BACK, asked("now revoke it everywhere", "Done."))
-    (aside,) = [each for each in report.chapters if each.finished]
-    assert report.archive == (aside.name,)
-    assert report.frees == aside.tokens
-    assert f"sapwood context archive --topic '{aside.name}'" in report.recommendation
+def test_the_recommendation_names_what_somebody_said_to_be_off_the_task() -> None:
+    for said, by in (
+        (Said(judged=(JudgedTurns(4, 5, "other work"),)), "other work, judged"),
+        (Said(background=("webpack build",)), "background, declared"),
+    ):
+        report = found(*TASK, *ASIDE, BACK, said=said)
+        aside = report.chapters[1]
+        assert (report.archive, report.frees) == ((aside.name,), aside.tokens)
+        assert by in report.recommendation
+        assert f"sapwood context archive --topic '{aside.name}'" in report.recommendation
 
 
-def test_what_is_going_on_or_declared_is_not_recommended() -> None:
-    assert found(*TASK, *ASIDE).archive != (found(*TASK, *ASIDE).chapters[-1].name,)
-    said = Said(goals=("webpack build speed",))
-    assert found(*TASK, *ASIDE, BACK, BACK, said=said).archive == ()
+def test_the_newest_chapter_and_a_goal_are_never_recommended() -> None:
+    newest = Said(background=("webpack build",))
+    assert found(*TASK, *ASIDE, said=newest).archive == ()
+    goal = Said(goals=("OAuth login",), judged=(JudgedTurns(1, 3, "other work"),))
+    assert found(*TASK, *ASIDE, said=goal).archive == ()
+
+
+def test_what_was_rewound_is_in_no_chapter() -> None:
+    work = msgspec.structs.replace(session(*TASK, *ASIDE, BACK), abandoned=(3, 4))
+    (chapter,) = chapters_of(work, COUNTER).chapters
+    assert chapter.turns == 4
+    assert chapter.spans == ((1, 6),)
+    whole = sum(each.tokens for each in found(*TASK, BACK).chapters)
+    assert chapter.tokens == whole
 
 
 def test_a_night_between_two_turns_counts() -> None:
@@ -189,5 +223,5 @@ def test_its_json_has_plain_names() -> None:
     assert set(told) == {"task", "chapters", "recommendation", "archive", "frees"}
     assert set(told["chapters"][0]) == {
         *("name", "spans", "turns", "tokens", "share", "files", "returned_to", "began"),
-        *("finished", "status", "by"),
+        *("status", "by"),
     }

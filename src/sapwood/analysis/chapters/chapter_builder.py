@@ -5,7 +5,7 @@ costs only the new turns; finding the chapters again costs one pass over the fea
 """
 
 from collections import Counter as Occurrences
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import structs
@@ -16,12 +16,10 @@ from sapwood.analysis.chapter_report import (
     ChapterStatus,
     Said,
     SaidBy,
-    is_finished,
+    off_task,
     recommendation,
 )
-from sapwood.analysis.chapters.chapter_names import chapter_name
 from sapwood.analysis.chapters.chapter_spans import Span, find_chapters
-from sapwood.analysis.chapters.noun_names import word_counts
 from sapwood.analysis.chapters.turn_features import TurnFeatures, features_of
 from sapwood.analysis.language.word_stems import content_words
 from sapwood.analysis.session import Session
@@ -48,10 +46,16 @@ class FeatureCache(Protocol):
 def chapters_of(
     session: Session, counter: Counter, said: Said = _NOTHING, cache: FeatureCache | None = None
 ) -> ChapterReport:
-    """Returns the chapters of a session; `said` is what somebody declared about its subjects."""
+    """Returns the chapters of a session, without the turns that a rewind left behind.
+
+    `said` is what somebody declared about its subjects.
+    """
     builder = ChapterBuilder(counter, session.folder, cache)
+    rewound, numbers = frozenset(session.abandoned), session.numbers
     for index, turn in enumerate(session.turns):
-        builder.add(turn, session.times[index] if index < len(session.times) else 0)
+        if index not in rewound:
+            at = session.times[index] if index < len(session.times) else 0
+            builder.add(turn, at, numbers[index])
     return builder.report(session.request, said)
 
 
@@ -65,17 +69,22 @@ class ChapterBuilder:
         self._folder = folder
         self._cache = cache
         self._turns: list[TurnFeatures] = []
+        self._numbers: list[int] = []
         self._times: list[int] = []
         self._tokens: list[int] = []
 
-    def add(self, turn: Turn, at: int = 0) -> None:
-        """Adds one more turn that began `at`. A continuation counts with the turn before it."""
+    def add(self, turn: Turn, at: int = 0, number: int = 0) -> None:
+        """Adds one more turn that began `at`. A continuation counts with the turn before it.
+
+        Without a number, it has the next one.
+        """
         if turn.goes_on and self._turns:
             self._tokens[-1] += size_of(turn, self._counter).tokens
             return
         find = self._features
         features = find(turn) if self._cache is None else self._cache.features(turn, find)
         self._turns.append(features)
+        self._numbers.append(number or len(self._turns))
         self._times.append(at)
         self._tokens.append(features.tokens)
 
@@ -85,28 +94,38 @@ class ChapterBuilder:
     def report(self, task: str, said: Said = _NOTHING) -> ChapterReport:
         """Returns the chapters of the turns so far."""
         found = find_chapters(self._turns, self._times)
-        words = [word_counts(self._of(spans)) for spans in found]
-        declared = _declared(said, words)
-        elsewhere = word_counts(self._turns)
+        declared = _declared(said, [_word_counts(self._of(spans)) for spans in found])
         whole = sum(self._tokens) or 1
         chapters: list[Chapter] = []
         taken: set[str] = set()
         for place, spans in enumerate(found):
             name = declared[place][0] if place in declared else ""
             if not name or len(name) > _LONGEST_NAME or name.casefold() in taken:
-                name = chapter_name(self._of(spans), elsewhere, taken)
+                name = self._name(spans, taken)
             taken.add(name.casefold())
             chapter = self._chapter(name, spans, whole)
-            status, by = self._status(chapter, place, declared, said)
+            status, by = _status(chapter, place, declared, said)
             chapters.append(structs.replace(chapter, status=status, by=by))
-        message, largest = recommendation(chapters, exact=self._counter.exact)
+        off = off_task(chapters)
         return ChapterReport(
             task,
             tuple(chapters),
-            message if chapters else "",
-            tuple(each.name for each in largest),
-            sum(each.tokens for each in largest),
+            recommendation(off, exact=self._counter.exact),
+            tuple(each.name for each in off),
+            sum(each.tokens for each in off),
         )
+
+    def _name(self, spans: Sequence[Span], taken: Collection[str]) -> str:
+        """Returns the first words that the user typed in these turns, with the turn if taken.
+
+        A prompt of one or two words ('go on') is passed over if a longer one follows.
+        """
+        number = self._numbers[spans[0][0]]
+        openings = [turn.opening for turn in self._of(spans) if turn.opening]
+        if not openings:
+            return f"turn {number}"
+        opening = next((each for each in openings if each.count(" ") > 1), openings[0])
+        return opening if opening.casefold() not in taken else f"{opening} (turn {number})"
 
     def _of(self, spans: Sequence[Span]) -> list[TurnFeatures]:
         return [turn for first, last in spans for turn in self._turns[first : last + 1]]
@@ -114,35 +133,30 @@ class ChapterBuilder:
     def _chapter(self, name: str, spans: Sequence[Span], whole: int) -> Chapter:
         tokens = sum(sum(self._tokens[first : last + 1]) for first, last in spans)
         files = Occurrences(file for turn in self._of(spans) for file in turn.files)
+        numbers = self._numbers
         return Chapter(
             name,
-            tuple((first + 1, last + 1) for first, last in spans),
+            tuple((numbers[first], numbers[last]) for first, last in spans),
             sum(last - first + 1 for first, last in spans),
             tokens,
             tokens / whole,
             tuple(file for file, _ in files.most_common(_MOST_FILES)),
-            tuple(first + 1 for first, _ in spans[1:]),
+            tuple(numbers[first] for first, _ in spans[1:]),
             self._times[spans[0][0]],
-            is_finished([(first + 1, last + 1) for first, last in spans], len(self._turns)),
         )
 
-    def _status(
-        self,
-        chapter: Chapter,
-        place: int,
-        declared: Mapping[int, tuple[str, ChapterStatus]],
-        said: Said,
-    ) -> tuple[ChapterStatus | None, SaidBy | None]:
-        """What was said about a chapter; a declaration counts more than a judge."""
-        if place in declared:
-            return declared[place][1], "declared"
-        judged: list[ChapterStatus | None] = [_judged(span, said) for span in chapter.spans]
-        if None not in judged:
-            status = judged[-1]
-            return status, "judged"
-        if self._turns[chapter.spans[0][0] - 1].aside:
-            return "aside", "announced"
-        return None, None
+
+def _status(
+    chapter: Chapter,
+    place: int,
+    declared: Mapping[int, tuple[str, ChapterStatus]],
+    said: Said,
+) -> tuple[ChapterStatus | None, SaidBy | None]:
+    """What was said about a chapter; a declaration counts more than a judge."""
+    if place in declared:
+        return declared[place][1], "declared"
+    judged: list[ChapterStatus | None] = [_judged(span, said) for span in chapter.spans]
+    return (None, None) if None in judged else (judged[-1], "judged")
 
 
 def _judged(span: tuple[int, int], said: Said) -> ChapterStatus | None:
@@ -151,6 +165,14 @@ def _judged(span: tuple[int, int], said: Said) -> ChapterStatus | None:
         if judged.first <= span[0] and span[1] <= judged.last:
             return judged.status
     return None
+
+
+def _word_counts(turns: Iterable[TurnFeatures]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for turn in turns:
+        for word, weight in turn.terms.items():
+            found[word] = found.get(word, 0.0) + weight
+    return found
 
 
 def _declared(

@@ -16,8 +16,8 @@ from sapwood.analysis.chapters.turn_features import TurnFeatures
 Span = tuple[int, int]
 """The first and the last index of consecutive turns."""
 
-_SAME, _SAME_IF_RETURNING = 0.2, 0.08
-"""How alike a stretch and an earlier chapter must be; less if its prompt says that it returns."""
+_SAME = 0.2
+"""How alike a stretch and an earlier chapter must be."""
 _SAME_FILE = 0.1
 _BORDER = 0.1
 """How much more alike a stretch must be to the chapter from which a border separates it."""
@@ -45,7 +45,7 @@ def find_chapters(turns: Sequence[TurnFeatures], times: Sequence[int]) -> list[l
             - _BORDER * (place == last)
             for place in range(max(0, len(chapters) - _MOST_CHAPTERS), len(chapters))
         ]
-        place = _earlier(alike, len(chapters), returns=turns[start].returns)
+        place = _earlier(alike, len(chapters))
         if place is None:
             chapters.append([])
             profiles.append({})
@@ -58,10 +58,10 @@ def find_chapters(turns: Sequence[TurnFeatures], times: Sequence[int]) -> list[l
     return chapters
 
 
-def _earlier(alike: Sequence[float], chapters: int, *, returns: bool) -> int | None:
+def _earlier(alike: Sequence[float], chapters: int) -> int | None:
     """Returns the place of the chapter that a stretch continues, if one of the last is alike."""
     best = max(alike, default=0.0)
-    if best < (_SAME_IF_RETURNING if returns else _SAME):
+    if best < _SAME:
         return None
     return chapters - len(alike) + alike.index(best)
 

@@ -32,8 +32,8 @@ For each stretch, "status" is "goal" (it serves the goal), "obstacle" (it had to
 the goal), "other work" or "no work".
 For each sentence of the user, "kind" is "decision" (the user chose it, and it holds), "question" \
 (it is open until somebody answers) or "neither". Give "text" only to say it more clearly in words \
-of the conversation, and "answers" only for the question that it answers. Add what the user decided or \
-left open in the turns below with "n": 0 and its "text", in the user's words."""
+of the conversation, and "answers" only for the question that it answers. Add what the user \
+decided or left open in the turns below with "n": 0 and its "text", in the user's words."""
 
 
 class JudgeRequest(Struct, frozen=True):
@@ -129,11 +129,12 @@ def listed(entries: Sequence[Decision | Question]) -> list[str]:
 
 
 def _chapters(report: ChapterReport) -> tuple[Chapter, ...]:
-    """The largest chapters that nobody spoke about, finished ones first."""
-    unsaid = [each for each in report.chapters if each.by in (None, "announced")]
+    """The largest chapters that nobody spoke about, that of the newest turn last."""
+    unsaid = [each for each in report.chapters if each.by is None]
     if len(report.chapters) < 2:
         return ()
-    ranked = sorted(unsaid, key=lambda each: (not each.finished, -each.tokens))
+    newest = max(each.spans[-1][1] for each in report.chapters)
+    ranked = sorted(unsaid, key=lambda each: (newest in each, -each.tokens))
     return tuple(sorted(ranked[:_MOST_STRETCHES], key=lambda each: each.spans))
 
 

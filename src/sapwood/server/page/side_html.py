@@ -104,8 +104,7 @@ def chapters_html(report: ChapterReport | None) -> str:
 
 
 def _status(chapter: Chapter) -> str:
-    words = chapter.status or ("finished" if chapter.finished else "")
-    return f' <span class="chip">{words}</span>' if words else ""
+    return f' <span class="chip">{chapter.status}</span>' if chapter.status else ""
 
 
 def notes_html(notes: Sequence[DeclaredNote]) -> str:
