@@ -7,7 +7,7 @@ import pytest
 
 from sapwood.cli.exit_codes import Exit
 from sapwood.context_actions.hook_memory import hook_memory_folder, remember_session
-from sapwood.context_actions.project_focus import project_agent
+from sapwood.sources.source_programs import imported_agent_id
 from sapwood.testing.claude_transcript import ClaudeTranscript
 from tests.cli.calling import Sapwooder
 
@@ -117,8 +117,9 @@ def test_a_session_is_found_from_a_folder_below(
     top = Path.cwd()
     monkeypatch.chdir(below)
     assert "echo two" in sapwood("context", "ledger").out
-    focus = json.loads(sapwood("context", "focus", "echoes", "--json").out)
-    assert focus["topics"][0]["project"] == str(top)
+    assert sapwood("context", "focus", "echoes").code == Exit.OK
+    monkeypatch.chdir(top)
+    assert "echoes" in sapwood("context", "focus").out
 
 
 def test_from_within_a_session_that_session_is_meant(
@@ -145,7 +146,9 @@ def test_an_estimate_is_exact_where_the_program_reported_it(
     assert "~" not in sapwood("context", "estimate").out
 
 
-def test_a_topic_goes_into_focus_and_to_the_background(sapwood: Sapwooder, data: Path) -> None:
+def test_a_topic_goes_into_focus_and_to_the_background(
+    sapwood: Sapwooder, session: str, data: Path
+) -> None:
     assert sapwood("context", "focus", "OAuth", "for", "mobile").code == Exit.OK
     assert sapwood("context", "focus", "Docs", "--priority", "2").out.splitlines() == [
         "In focus:",
@@ -156,45 +159,36 @@ def test_a_topic_goes_into_focus_and_to_the_background(sapwood: Sapwooder, data:
     focus = json.loads(sapwood("context", "focus", "--json").out)
     assert focus["topics"][0]["name"] == "OAuth for mobile"
     assert focus["topics"][0]["priority"] == 1
-    assert focus["background"] == [{"name": "Docs", "archived": False, "project": str(Path.cwd())}]
-    assert not (data / "focus.json").exists()
+    assert focus["background"] == [{"name": "Docs", "archived": False}]
     assert [did for did, _ in acts(data)] == ["focused", "focused", "unfocused"]
 
 
-def test_the_focus_is_in_the_log_of_an_agent_for_the_project(
-    sapwood: Sapwooder, data: Path
-) -> None:
+def test_the_focus_is_in_the_log_of_the_session(sapwood: Sapwooder, session: str) -> None:
     sapwood("context", "focus", "OAuth")
     sapwood("context", "focus", "oauth")
     sapwood("context", "unfocus", "OAuth")
-    agent = project_agent(str(Path.cwd()))
+    agent = imported_agent_id("claude-code", session)
     events = [json.loads(line) for line in sapwood("log", agent, "--json").out.splitlines()]
-    assert [event["kind"] for event in events] == [
-        "agent.started",
-        "topic.focused",
-        "topic.unfocused",
-    ]
+    topics = [event["kind"] for event in events if event["kind"].startswith("topic.")]
+    assert topics == ["topic.focused", "topic.unfocused"]
 
 
-def test_the_focus_of_an_earlier_version_is_taken_over(sapwood: Sapwooder, data: Path) -> None:
-    here = str(Path.cwd())
-    data.mkdir(parents=True)
-    old = {
-        "topics": [
-            {"name": "OAuth", "since": "", "priority": 1, "project": here},
-            {"name": "Elsewhere", "since": "", "priority": 1, "project": "/else"},
-        ],
-        "background": [{"name": "Docs", "archived": False, "project": here}],
-    }
-    (data / "focus.json").write_text(json.dumps(old))
-    assert sapwood("context", "focus").out.splitlines()[:2] == ["In focus:", "  1. OAuth"]
-    sapwood("context", "focus", "Speed")
-    focus = json.loads(sapwood("context", "focus", "--json").out)
-    assert [each["name"] for each in focus["topics"]] == ["Speed", "OAuth"]
-    assert [each["name"] for each in focus["background"]] == ["Docs"]
+def test_a_focus_is_not_that_of_another_conversation(
+    sapwood: Sapwooder, session: str, demo: str
+) -> None:
+    sapwood("context", "focus", "OAuth", "--session", session)
+    assert "OAuth" in sapwood("context", "resume", "--session", session).out
+    assert "OAuth" not in sapwood("context", "resume", "--session", demo).out
+    assert "OAuth" not in sapwood("context", "focus", "--session", demo).out
 
 
-def test_what_is_not_in_focus_cannot_leave_it(sapwood: Sapwooder, data: Path) -> None:
+def test_without_a_session_there_is_no_focus(sapwood: Sapwooder, data: Path) -> None:
+    ran = sapwood("context", "focus", "OAuth")
+    assert ran.code == Exit.NO_SESSION
+    assert not data.exists()
+
+
+def test_what_is_not_in_focus_cannot_leave_it(sapwood: Sapwooder, session: str, data: Path) -> None:
     ran = sapwood("context", "unfocus", "OAuth")
     assert ran.code == Exit.FAILED
     assert "is not in focus" in ran.err

@@ -60,13 +60,8 @@ def erasures_file() -> Path:
     return Path(named).expanduser() if named else data_folder() / "erasures.jsonl"
 
 
-def focus_file() -> Path:
-    """The file in which an earlier version kept the focus stack; the log holds it now."""
-    return data_folder() / "focus.json"
-
-
 def focus_stamp_file() -> Path:
-    """An empty file that is touched when a focus stack changes on this machine."""
+    """An empty file that is touched when a focus, a note or a judgement changes on this machine."""
     return data_folder() / "focus.changed"
 
 

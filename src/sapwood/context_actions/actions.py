@@ -8,7 +8,7 @@ from msgspec import structs
 
 from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.declared_notes import plan_of
-from sapwood.analysis.focus import BackgroundTopic, Focus, FocusedTopic
+from sapwood.analysis.focus import BackgroundTopic, Focus, unfocused
 from sapwood.analysis.prune_advice import advise_pruning
 from sapwood.analysis.session_search import SearchPassage, search_archives, search_session, words_of
 from sapwood.analysis.window_breakdown import break_down, estimate
@@ -19,7 +19,6 @@ from sapwood.context_actions.archive_files import archived_topics, read_archives
 from sapwood.context_actions.context_answers import ContextAnswer, Notes, SearchResults
 from sapwood.context_actions.context_request import ContextRequest
 from sapwood.context_actions.handoff_action import hand_off
-from sapwood.context_actions.project_focus import ProjectFocus
 from sapwood.context_actions.session_finder import (
     Connect,
     NoSession,
@@ -30,6 +29,7 @@ from sapwood.context_actions.session_input import SessionInput
 from sapwood.context_actions.session_notes import SessionNotes
 from sapwood.context_actions.turn_features_cache import TurnFeaturesCache
 from sapwood.core.errors import SapwoodError
+from sapwood.journal import add_to_journal
 from sapwood.tokens import CachingCounter, FeatureCounter, counter_for
 
 _NEW_SESSION_TURNS = 1
@@ -55,7 +55,6 @@ class ContextActions:
         only_project: bool = False,
     ) -> None:
         self._sessions = SessionFinder(folder, config, connect, running)
-        self._project_focus = ProjectFocus(config, connect)
         self._notes = SessionNotes(config, connect)
         self._levels = config.context.levels
         self._by_model = by_model
@@ -74,14 +73,9 @@ class ContextActions:
                 return await self._resume(request)
             case _:
                 source = await self._session(request)
-                session = source.session
-                stack = await self._project_focus.read(session.folder, session.id)
-                focus = _with_topics_of(source, stack)
-                return await asyncio.to_thread(self._analyse, request, source, focus)
+                return await asyncio.to_thread(self._analyse, request, source)
 
-    def _analyse(
-        self, request: ContextRequest, source: SessionInput, focus: Focus
-    ) -> ContextAnswer:
+    def _analyse(self, request: ContextRequest, source: SessionInput) -> ContextAnswer:
         """The actions that read the whole session and run in a thread."""
         session = source.session
         counter = CachingCounter(counter_for(session.model))
@@ -97,13 +91,13 @@ class ContextActions:
                     levels=self._levels,
                 )
             case "breakdown" | "drift" | "prune":
-                return self._by_chapter(request.action, source, counter, focus)
+                return self._by_chapter(request.action, source, counter)
             case "ledger":
                 return source.ledger()
             case "archive":
-                return archive(request, source, counter, focus)
+                return archive(request, source, counter)
             case "handoff":
-                return hand_off(request, source, focus)
+                return hand_off(request, source)
             case "focus" | "unfocus" | "search" | "resume" | "note":
                 raise AssertionError("`do` runs these")
             case _:
@@ -114,14 +108,13 @@ class ContextActions:
         action: Literal["breakdown", "drift", "prune"],
         source: SessionInput,
         counter: CachingCounter,
-        focus: Focus,
     ) -> ContextAnswer:
         """The actions that need chapters. What is found out about a kept session is cached."""
         session = source.session
         cache = TurnFeaturesCache(session, counter.name) if source.kept else None
         if cache is not None:
             counter.counts.update(cache.counts)
-        report = chapters_of(session, counter, source.said(focus), cache)
+        report = chapters_of(session, counter, source.said, cache)
         match action:
             case "breakdown":
                 answer = break_down(
@@ -135,7 +128,7 @@ class ContextActions:
             case "drift":
                 answer = report
             case "prune":
-                background = [topic.name for topic in focus.background]
+                background = [topic.name for topic in source.focus.background]
                 archived = archived_topics(session)
                 answer = advise_pruning(session, counter, report, background, archived)
         if cache is not None:
@@ -148,7 +141,7 @@ class ContextActions:
         if not source.kept or source.session.source == "sapwood":
             return source
         said = await self._notes.read(source.session)
-        return structs.replace(source, notes=said.notes, judged=said.judged)
+        return structs.replace(source, notes=said.notes, judged=said.judged, focus=said.focus)
 
     async def _session_or_none(self, request: ContextRequest) -> SessionInput | None:
         """The session; None if the request names none and the folder has none."""
@@ -160,19 +153,30 @@ class ContextActions:
             return None
 
     async def _focus(self, request: ContextRequest) -> ContextAnswer:
-        """The stack belongs to the project, so a session is only read if the request names one."""
-        session = ""
-        if request.session or request.transcript or self._by_model:
-            found = (await self._session(request)).session
-            project, session = found.folder, found.id
-        else:
-            project = await self._sessions.project()
-        own = session if self._by_model else ""
+        """Changes or shows the focus of the session."""
+        source = await self._session(request)
+        session, topic = source.session, request.topic
+        focus = source.focus
+        if topic and not source.kept:
+            raise SapwoodError(
+                "A transcript that is only shown keeps no focus. Name the session: --session ID"
+            )
+        about = {"folder": session.folder, "session": session.id}
         if request.action == "unfocus":
-            return await self._project_focus.remove(request.topic, project, own)
-        if not request.topic:
-            return await self._project_focus.read(project, session)
-        return await self._project_focus.add(request.topic, request.priority, project, own)
+            unfocused(focus, topic)  # raises before a database is created
+            focus = await self._notes.take_out_of_focus(session, topic, by_model=self._by_model)
+            add_to_journal("unfocused", f"Sent to the background: {topic}", **about)
+        elif topic:
+            focus = await self._notes.put_into_focus(
+                session, topic, request.priority, by_model=self._by_model
+            )
+            add_to_journal("focused", f"Focused on: {topic}", **about)
+        archived = archived_topics(session)
+        background = [
+            BackgroundTopic(each.name, each.name.casefold() in archived)
+            for each in focus.background
+        ]
+        return Focus(focus.topics, tuple(background))
 
     async def _note(self, request: ContextRequest) -> ContextAnswer:
         """Declares a note, or lists those in force."""
@@ -240,19 +244,5 @@ class ContextActions:
         if source and not is_named and len(source.session.turns) <= _NEW_SESSION_TURNS:
             source = await self._sessions.before(source.session) or source
         project = source.session.folder if source else await self._sessions.project()
-        stack = await self._project_focus.read(project, source.session.id if source else "")
-        focus = _with_topics_of(source, stack) if source else stack
         counter = CachingCounter(counter_for(source.session.model if source else ""))
-        return await asyncio.to_thread(resume, request, source, project, counter, focus)
-
-
-def _with_topics_of(source: SessionInput, stack: Focus) -> Focus:
-    """The stack of the project, then the topics that the log of the session's agent declares."""
-    known = {each.name.casefold() for each in (*stack.topics, *stack.background)}
-    last = len(stack.topics)
-    declared = [name for name in source.focus if name.casefold() not in known]
-    background = [name for name in source.background if name.casefold() not in known]
-    return Focus(
-        (*stack.topics, *(FocusedTopic(n, priority=last + i) for i, n in enumerate(declared, 1))),
-        (*stack.background, *map(BackgroundTopic, background)),
-    )
+        return await asyncio.to_thread(resume, request, source, project, counter)

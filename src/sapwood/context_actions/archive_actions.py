@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.analysis.chapters.chapter_builder import chapters_of
-from sapwood.analysis.focus import Focus, said_about
+from sapwood.analysis.focus import Focus
 from sapwood.analysis.ledger import Ledger, ledger_of
 from sapwood.analysis.prune_advice import turns_on
 from sapwood.analysis.resumption import resumption_prompt
@@ -34,14 +34,12 @@ _MOST_ARCHIVES = 3
 """How many archives a resumption prompt may mention."""
 
 
-def archive(
-    request: ContextRequest, source: SessionInput, counter: Counter, focus: Focus
-) -> WrittenArchives:
+def archive(request: ContextRequest, source: SessionInput, counter: Counter) -> WrittenArchives:
     """Archives the turns in view, one chapter, every one out of focus, or every one."""
     session = source.session
     if not session.turns:
         raise SapwoodError("There is nothing to archive: the session has no turns yet.")
-    chosen = _chosen_turns(request, source, counter, focus)
+    chosen = _chosen_turns(request, source, counter)
     written = [_write(source, topic, turns, counter) for topic, turns in chosen.items()]
     return WrittenArchives(tuple(written))
 
@@ -51,7 +49,6 @@ def resume(
     source: SessionInput | None,
     project: str,
     counter: Counter,
-    focus: Focus,
 ) -> ResumptionPrompt:
     """The prompt that lets a model continue the session, with the archives of its project."""
     session = source.session if source else Session("sapwood", "", project)
@@ -61,7 +58,7 @@ def resume(
     prompt = resumption_prompt(
         session,
         counter,
-        focus=said_about(focus, source.goals if source else ()).goals,
+        focus=source.said.goals if source else (),
         archives=archives,
         budget=request.budget,
         ledger=source.ledger(live=True) if source else None,
@@ -79,7 +76,7 @@ def _archives_for(session: Session, project: str) -> list[TopicArchive]:
 
 
 def _chosen_turns(
-    request: ContextRequest, source: SessionInput, counter: Counter, focus: Focus
+    request: ContextRequest, source: SessionInput, counter: Counter
 ) -> dict[str, tuple[int, ...]]:
     """Each chapter to archive, with the numbers of its turns; "" is what is in view."""
     session = source.session
@@ -87,13 +84,13 @@ def _chosen_turns(
         numbers = session.numbers
         in_view = dict.fromkeys(numbers[place] for place in session.indexes_in_view)
         return {"": tuple(in_view or dict.fromkeys(numbers))}
-    report = chapters_of(session, counter, source.said(focus))
+    report = chapters_of(session, counter, source.said)
     if request.topic:
         return {request.topic: _turns_of(request.topic, session, report)}
     if request.all:
         names = [chapter.name for chapter in report.chapters]
     else:
-        names = _names_out_of_focus(focus, session, report)
+        names = _names_out_of_focus(source.focus, session, report)
         if not names:
             raise SapwoodError(
                 "No chapter of this session is in the background or judged to be off the task, or "
@@ -103,7 +100,7 @@ def _chosen_turns(
 
 
 def _names_out_of_focus(focus: Focus, session: Session, report: ChapterReport) -> list[str]:
-    background = [each.name for each in focus.background if not each.archived]
+    background = [each.name for each in focus.background]
     archived = archived_topics(session)
     names = (*background, *report.archive)
     found = [name for name in names if turns_on(name, session, report)]

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from sapwood.analysis.focus import Focus, said_about
 from sapwood.analysis.handoff import Handoff, handoff_of, render_handoff
 from sapwood.config.folders import handoffs_folder
 from sapwood.context_actions.context_answers import WrittenHandoff
@@ -15,7 +14,7 @@ from sapwood.private_files import slug, write_new_file
 _MAX_FILE_SIZE = 4_000_000
 
 
-def hand_off(request: ContextRequest, source: SessionInput, focus: Focus) -> WrittenHandoff:
+def hand_off(request: ContextRequest, source: SessionInput) -> WrittenHandoff:
     """Writes a package for another agent; of a session that is not kept, only returns it."""
     session = source.session
     target = " ".join(request.target_agent.split())[:60]
@@ -30,7 +29,7 @@ def hand_off(request: ContextRequest, source: SessionInput, focus: Focus) -> Wri
         target,
         at=now(),
         task=request.task,
-        topic=next(iter(said_about(focus, source.goals).goals), ""),
+        topic=next(iter(source.said.goals), ""),
         ledger=source.ledger(),
         count=lambda path: count_lines(Path(session.folder), path) if session.folder else None,
     )

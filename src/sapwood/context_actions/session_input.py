@@ -1,5 +1,6 @@
 """The session that an action works on, and how an agent of the log becomes one."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Protocol
@@ -8,7 +9,7 @@ from msgspec import Struct
 
 from sapwood.analysis.chapter_report import Said
 from sapwood.analysis.declared_notes import goals_of, plan_of, stated_ledger
-from sapwood.analysis.focus import Focus, said_about
+from sapwood.analysis.focus import BackgroundTopic, Focus, FocusedTopic, said_about
 from sapwood.analysis.judgement.judged_entries import judged_turns
 from sapwood.analysis.ledger import Ledger
 from sapwood.analysis.session import Boundary, Session
@@ -56,16 +57,15 @@ class SessionInput(Struct, frozen=True):
 
     What is made from a session that is not `kept` is returned and not stored. For an agent of the
     log, `total` is the size of its context, `beside` the tokens that its model sees beside the
-    conversation, by kind, and `focus` and `background` are the topics that its log declares.
-    `notes` are those in force, `judged` is what a judge said.
+    conversation, by kind. `focus` are the topics that were declared, `notes` those in force,
+    `judged` is what a judge said.
     """
 
     session: Session
     kept: bool = True
     total: Count | None = None
     beside: Mapping[str, Count] = {}
-    focus: tuple[str, ...] = ()
-    background: tuple[str, ...] = ()
+    focus: Focus = Focus()
     notes: tuple[DeclaredNote, ...] = ()
     judged: Judgement = Judgement()
 
@@ -74,9 +74,10 @@ class SessionInput(Struct, frozen=True):
         """The goals that were declared: by notes, and by the plan of the program's model."""
         return goals_of(self.notes, plan_of(self.session))
 
-    def said(self, focus: Focus) -> Said:
-        """What was declared and judged about the chapters, with the topics in focus."""
-        return said_about(focus, self.goals, judged_turns(self.session, self.judged))
+    @property
+    def said(self) -> Said:
+        """What was declared and judged about the chapters."""
+        return said_about(self.focus, self.goals, judged_turns(self.session, self.judged))
 
     def ledger(self, *, live: bool = False) -> Ledger:
         """The ledger of the session: declared entries above judged ones, above derived ones.
@@ -97,7 +98,6 @@ async def agent_input(space: OpenSpace, agent: AgentId) -> SessionInput:
     session = _session(state, live, path, await space.log.read(space.space, agent))
     counter = space.counter_for(state.settings.model)
     budget = budget_of(state, live, counter)
-    focus = sorted(state.focus, key=lambda each: each.priority)
     return SessionInput(
         session,
         total=budget.total,
@@ -106,11 +106,25 @@ async def agent_input(space: OpenSpace, agent: AgentId) -> SessionInput:
             "tools": Count(state.offered, exact=False),
             "pins": sum((counter.count(pin.text) for pin in state.pins), ZERO),
         },
-        focus=tuple(each.topic for each in focus),
-        background=state.background,
+        focus=focus_of(state),
         notes=state.declared,
         judged=state.judged,
     )
+
+
+def focus_of(state: State) -> Focus:
+    """The topics that the log of an agent declares."""
+    return Focus(
+        tuple(
+            FocusedTopic(each.topic, _moment(each.since), place)
+            for place, each in enumerate(sorted(state.focus, key=lambda each: each.priority), 1)
+        ),
+        tuple(map(BackgroundTopic, state.background)),
+    )
+
+
+def _moment(microseconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(microseconds // 1_000_000))
 
 
 def turns_of(events: Sequence[Recorded]) -> Iterator[Turn]:

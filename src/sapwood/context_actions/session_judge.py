@@ -28,7 +28,6 @@ from sapwood.analysis.ledger import ledger_of
 from sapwood.analysis.probes import spoken_words
 from sapwood.analysis.session import Session
 from sapwood.config.config_file import Config
-from sapwood.context_actions.project_focus import ProjectFocus
 from sapwood.context_actions.session_finder import Connect
 from sapwood.context_actions.session_notes import SessionNotes, Statements
 from sapwood.core.content import Usage
@@ -88,7 +87,6 @@ class SessionJudge:
     ) -> None:
         self._config = config
         self._notes = SessionNotes(config, connect)
-        self._focus = ProjectFocus(config, connect)
         self._ask = ask
 
     async def judge(self, session: Session, secrets: tuple[str, ...] = ()) -> JudgeOutcome:
@@ -99,9 +97,8 @@ class SessionJudge:
         stated = await self._notes.read(session)
         if self._is_spent(stated.judged.usage):
             return JudgeOutcome("spent")
-        focus = await self._focus.read(session.folder, session.id)
         goals = goals_of(stated.notes, plan_of(session))
-        said = said_about(focus, goals, judged_turns(session, stated.judged))
+        said = said_about(stated.focus, goals, judged_turns(session, stated.judged))
         request = await asyncio.to_thread(_request, session, stated, said)
         if request is None:
             return JudgeOutcome("nothing")

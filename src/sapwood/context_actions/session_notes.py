@@ -1,46 +1,52 @@
-"""What was said about a session: notes of people and agents, and the words of a judge.
+"""What was said about a session: its focus, notes of people and agents, the words of a judge.
 
-Both are in the log of the session's agent.
+All are in the log of the session's agent.
 
 A session of another program is imported first if the log does not have it yet. A model may write
 only to the agent of its own session: the caller finds the session and never takes it from a model.
 """
 
-from collections.abc import AsyncGenerator
+import time
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
 
+from sapwood.analysis.focus import Focus, focused, unfocused
 from sapwood.analysis.session import Session
 from sapwood.config.config_file import Config, prepare_folder
 from sapwood.config.folders import focus_stamp_file
 from sapwood.context_actions.session_finder import Connect, database_exists, open_space
-from sapwood.context_actions.session_input import OpenSpace
-from sapwood.core.commands import DeclareNote, RecordJudgement
+from sapwood.context_actions.session_input import OpenSpace, focus_of
+from sapwood.core.commands import Command, DeclareNote, RecordJudgement, Unfocus
+from sapwood.core.commands import Focus as FocusOn
 from sapwood.core.content import Usage
-from sapwood.core.errors import LogError, RefusedError
+from sapwood.core.errors import LogError, RefusedError, SapwoodError
 from sapwood.core.events import (
     HUMAN,
     SYSTEM,
     Actor,
+    Focused,
     JudgedSentence,
     JudgedStretch,
     NoteKind,
+    Unfocused,
 )
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
-from sapwood.core.state import DeclaredNote, Judgement
+from sapwood.core.state import DeclaredNote, Judgement, State
 from sapwood.imports.importer import Importer
 from sapwood.programs.transcripts.imported_ids import imported_agent_id
 from sapwood.runtime.clock_and_ids import command_meta
 
 
 class Statements(Struct, frozen=True):
-    """The notes in force, and what a judge said."""
+    """The notes in force, what a judge said, and the focus."""
 
     notes: tuple[DeclaredNote, ...] = ()
     judged: Judgement = Judgement()
+    focus: Focus = Focus()
 
 
 class SessionNotes:
@@ -57,7 +63,7 @@ class SessionNotes:
         try:
             async with open_space(self._config, self._connect) as space:
                 state = (await space.dispatcher.open(agent_of_session(session))).state
-                return Statements(state.declared, state.judged)
+                return Statements(state.declared, state.judged, focus_of(state))
         except LogError:
             return Statements()
 
@@ -75,6 +81,60 @@ class SessionNotes:
             declared = (await space.dispatcher.open(agent)).state.declared
         _mark_change()
         return declared
+
+    async def put_into_focus(
+        self, session: Session, topic: str, priority: int, *, by_model: bool
+    ) -> Focus:
+        """Puts a topic into focus; that of a model comes after those of the user.
+
+        Raises `RefusedError` when the stack is full.
+        """
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+        def change(old: Focus, users: Collection[str]) -> Focus:
+            first = sum(name in users for name in old.names) + 1 if by_model else 1
+            return focused(old, topic, at=at, priority=max(priority, first))
+
+        return await self._change_focus(session, change, by_model=by_model)
+
+    async def take_out_of_focus(self, session: Session, topic: str, *, by_model: bool) -> Focus:
+        """Moves a topic to the background.
+
+        Raises `SapwoodError` when it is not in focus, or when only a person can move it.
+        """
+
+        def change(old: Focus, users: Collection[str]) -> Focus:
+            wanted = " ".join(topic.split()).casefold()
+            if by_model and any(name.casefold() == wanted for name in users):
+                raise SapwoodError(
+                    f"The user put '{topic}' into focus, so only the user can take it out: "
+                    f"sapwood context unfocus '{topic}'"
+                )
+            return unfocused(old, topic)
+
+        return await self._change_focus(session, change, by_model=by_model)
+
+    async def _change_focus(
+        self,
+        session: Session,
+        change: Callable[[Focus, Collection[str]], Focus],
+        *,
+        by_model: bool,
+    ) -> Focus:
+        """The focus after a change, decided on the stack that the log then holds."""
+        agent = agent_of_session(session)
+        async with self._imported(session) as space:
+            state = (await space.dispatcher.open(agent)).state
+            users = await _topics_of_users(space, agent) if by_model else ()
+            after = change(focus_of(state), users)
+            for command in _focus_commands(agent, state, after):
+                meta = command_meta(Actor("model") if by_model else HUMAN)
+                answer = await space.dispatcher.dispatch(command, meta)
+                if isinstance(answer, Refusal):
+                    raise RefusedError(answer)
+            changed = focus_of((await space.dispatcher.open(agent)).state)
+        _mark_change()
+        return changed
 
     async def record(
         self,
@@ -103,6 +163,33 @@ class SessionNotes:
                 await importer.bring(Path(session.path), session.source)
                 await importer.close()
             yield space
+
+
+async def _topics_of_users(space: OpenSpace, agent: AgentId) -> frozenset[str]:
+    """The topics in focus that a person put there."""
+    actors: dict[str, Actor] = {}
+    for recorded in await space.log.read(space.space, agent):
+        match recorded.event:
+            case Focused(topic=topic):
+                actors.setdefault(topic, recorded.actor)
+            case Unfocused(topic=topic):
+                actors.pop(topic, None)
+            case _:
+                pass
+    return frozenset(topic for topic, actor in actors.items() if actor.role != "model")
+
+
+def _focus_commands(agent: AgentId, state: State, after: Focus) -> Iterator[Command]:
+    """The commands after which the log holds this stack; names are spelt as the log has them."""
+    places = {each.topic: each.priority for each in state.focus}
+    spelt = {name.casefold(): name for name in (*state.background, *places)}
+    wanted = [spelt.get(name.casefold(), name) for name in after.names]
+    for place, name in enumerate(wanted, 1):
+        if places.get(name) != place:
+            yield FocusOn(agent, name, place)
+    for name in places:
+        if name not in wanted:
+            yield Unfocus(agent, name)
 
 
 def _mark_change() -> None:

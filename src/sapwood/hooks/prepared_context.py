@@ -82,7 +82,6 @@ def prepare(
     from sapwood.app.connection import connect
     from sapwood.config.config_file import load_config
     from sapwood.context_actions.archive_files import archived_topics
-    from sapwood.context_actions.project_focus import ProjectFocus
     from sapwood.context_actions.session_notes import SessionNotes
     from sapwood.hooks.hook_archives import recent_archives
     from sapwood.runtime.clock_and_ids import new_nonce
@@ -92,10 +91,9 @@ def prepare(
     session = watched.read(size)
     counter = CachingCounter(FeatureCounter())  # a vocabulary takes longer than a hook may run
     config = load_config(environ)
-    focus = asyncio.run(ProjectFocus(config, connect).read(session.folder, session.id))
     stated = asyncio.run(SessionNotes(config, connect).read(session))
     goals = goals_of(stated.notes, plan_of(session))
-    said = said_about(focus, goals, judged_turns(session, stated.judged))
+    said = said_about(stated.focus, goals, judged_turns(session, stated.judged))
     names = said.goals
     archives = [archive for _, archive in recent_archives(watched.memory)]
     tending = config.tending
@@ -113,7 +111,7 @@ def prepare(
     budget = tending.subagent_budget if session.turns else 0
     brief = prompt(budget=budget, fence=new_nonce(), to_subagent=True) if budget else ""
     loss = loss_of(session, ledger, counter)
-    background = [topic.name for topic in focus.background]
+    background = [topic.name for topic in stated.focus.background]
     advice = advise_pruning(
         session,
         counter,
