@@ -137,3 +137,38 @@ def test_without_a_terminal_installing_says_what_to_give(sapwood: Sapwooder, hom
     assert ran.code != 0
     assert "--yes" in ran.err
     assert "Nothing was changed" in ran.err
+
+
+@pytest.fixture
+def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program `claude` on PATH."""
+    program = tmp_path / "bin/claude"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+
+
+@pytest.mark.usefixtures("claude")
+@pytest.mark.parametrize(("answer", "judge"), [("y", "claude-code"), ("n", "off")])
+def test_the_judge_is_offered_once(sapwood: Sapwooder, answer: str, judge: str) -> None:
+    ran = sapwood("install", "claude-code", stdin=f"y\n{answer}\n")
+    assert "Let Claude Code judge" in ran.out
+    assert ran.code == 0
+    assert sapwood("config", "get", "tending.judge").out == f"{judge}\n"
+    assert "Let Claude Code judge" not in sapwood("install", "claude-code", stdin="y\n").out
+
+
+@pytest.mark.usefixtures("claude")
+def test_the_judge_is_not_offered_when_nobody_can_answer(sapwood: Sapwooder) -> None:
+    assert "Let Claude Code judge" not in sapwood("install", "claude-code", "--yes").out
+    assert sapwood("install", "claude-code", stdin="").code == 0
+    assert sapwood("config", "get", "tending.judge").out == "off\n"
+    assert "Let Claude Code judge" in sapwood("install", "claude-code", stdin="n\n").out
+
+
+def test_a_program_that_is_not_installed_is_not_offered_as_judge(
+    sapwood: Sapwooder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "Let Claude Code judge" not in sapwood("install", "claude-code", stdin="y\ny\n").out

@@ -18,7 +18,8 @@ def command(agent: str, dry_run: bool, yes: bool) -> None:
     """Connect Sapwood with Claude Code or Codex.
 
     Shows the changes, then asks. Your own settings do not change: Sapwood adds to the files, and
-    sapwood uninstall restores every byte. CLAUDE_CONFIG_DIR and CODEX_HOME are respected.
+    sapwood uninstall restores every byte. CLAUDE_CONFIG_DIR and CODEX_HOME are respected. Then it
+    asks once whether the program may judge chapters and decisions.
     """
     from sapwood.cli.console import columns, confirmed
     from sapwood.display.text import wrapped
@@ -49,3 +50,28 @@ def command(agent: str, dry_run: bool, yes: bool) -> None:
         return
     for sentence in plan.notes:
         click.echo("\n".join(wrapped(sentence, columns(), "")))
+    if not yes:
+        _offer_judge(agent, chosen.program)
+
+
+def _offer_judge(agent: str, program: str) -> None:
+    """Asks whether the program may judge, unless the setting was made before. Stores the answer."""
+    import shutil
+
+    from sapwood.config.editor import get_setting, set_setting
+
+    setting = get_setting("tending.judge")
+    if setting.origin or shutil.which(program) is None:
+        return
+    dollars = get_setting("tending.judge_cost").typed
+    try:
+        judges = click.confirm(
+            f"Let {_TITLES[agent]} judge in the background what was decided and what is off the "
+            f"task?\nIt uses your {program} and costs at most ${dollars} a session.",
+            default=False,
+        )
+    except click.Abort:
+        return  # nobody can answer: the offer stays open
+    set_setting("tending.judge", agent if judges else "off")
+    if not judges:
+        click.echo(f"You can change that: sapwood config set tending.judge {agent}")
