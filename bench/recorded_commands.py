@@ -14,7 +14,7 @@ from msgspec import Struct
 from sapwood.analysis.ledger.operations.call_outcomes import call_outcome
 from sapwood.analysis.ledger.operations.known_tools import operations_of
 from sapwood.analysis.ledger.operations.operation import CommandLineRan
-from sapwood.analysis.ledger.operations.shell_parser import (
+from sapwood.analysis.ledger.operations.simple_commands import (
     SimpleCommand,
     simple_commands,
     without_wrappers,

@@ -85,7 +85,7 @@ def _tokens(text: str) -> list[str]:
 
 def _command_name(line: str) -> str:
     """What a command line runs: `npm test` for `cd app && npm test`."""
-    from sapwood.analysis.ledger.operations.shell_parser import simple_commands
+    from sapwood.analysis.ledger.operations.simple_commands import simple_commands
     from sapwood.analysis.ledger.runs.command_names import named_command
 
     named = [named_command(command) for command in simple_commands(line)]

@@ -14,7 +14,7 @@ from sapwood.analysis.ledger.operations.operation import (
     FileRead,
     FileWritten,
 )
-from sapwood.analysis.ledger.operations.shell_parser import simple_commands
+from sapwood.analysis.ledger.operations.simple_commands import simple_commands
 from sapwood.analysis.ledger.operations.working_folder import WorkingFolder, relative_path
 from sapwood.analysis.ledger.runs.run_records import runs_tests
 from sapwood.analysis.session import Session

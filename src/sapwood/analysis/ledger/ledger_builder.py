@@ -9,7 +9,7 @@ from sapwood.analysis.ledger.operations.command_effects import effects_of
 from sapwood.analysis.ledger.operations.file_tracker import FileTracker
 from sapwood.analysis.ledger.operations.known_tools import operations_of
 from sapwood.analysis.ledger.operations.operation import BackgroundPolled, CommandLineRan, Operation
-from sapwood.analysis.ledger.operations.shell_parser import SimpleCommand, simple_commands
+from sapwood.analysis.ledger.operations.simple_commands import SimpleCommand, simple_commands
 from sapwood.analysis.ledger.operations.working_folder import WorkingFolder
 from sapwood.analysis.ledger.runs.failure_tracker import FailureTracker
 from sapwood.analysis.ledger.runs.run_records import RunRecord, record_run

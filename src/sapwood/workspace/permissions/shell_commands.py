@@ -12,14 +12,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from sapwood.workspace.permissions.printed_values import (
-    ANY_TEXT,
-    ANY_WORDS,
-    MARKS,
-    NOT_KNOWN,
-    SOME_FILE,
-)
-from sapwood.workspace.permissions.shell_grammar import (
+from sapwood.shell_grammar import (
     Arithmetic,
     Case,
     Compound,
@@ -34,6 +27,13 @@ from sapwood.workspace.permissions.shell_grammar import (
     Variable,
     Word,
     parse_script,
+)
+from sapwood.workspace.permissions.printed_values import (
+    ANY_TEXT,
+    ANY_WORDS,
+    MARKS,
+    NOT_KNOWN,
+    SOME_FILE,
 )
 from sapwood.workspace.permissions.shell_values import LET, Value, Values, substitutions
 

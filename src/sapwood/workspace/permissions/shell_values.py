@@ -11,15 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from sapwood.workspace.permissions.printed_values import (
-    A_NUMBER,
-    ANY_TEXT,
-    ANY_WORDS,
-    MARKS,
-    NOT_KNOWN,
-    printed_lines,
-)
-from sapwood.workspace.permissions.shell_grammar import (
+from sapwood.shell_grammar import (
     Arithmetic,
     Braces,
     Case,
@@ -34,6 +26,14 @@ from sapwood.workspace.permissions.shell_grammar import (
     Text,
     Variable,
     Word,
+)
+from sapwood.workspace.permissions.printed_values import (
+    A_NUMBER,
+    ANY_TEXT,
+    ANY_WORDS,
+    MARKS,
+    NOT_KNOWN,
+    printed_lines,
 )
 
 _NUMBER = re.compile(f"[0-9{A_NUMBER}]*")

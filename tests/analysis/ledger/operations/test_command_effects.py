@@ -14,7 +14,7 @@ from sapwood.analysis.ledger.operations.operation import (
     FileWritten,
     Operation,
 )
-from sapwood.analysis.ledger.operations.shell_parser import simple_commands
+from sapwood.analysis.ledger.operations.simple_commands import simple_commands
 
 OK = CallOutcome("ok", 0)
 

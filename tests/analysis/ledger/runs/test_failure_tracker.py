@@ -3,7 +3,7 @@
 import pytest
 
 from sapwood.analysis.ledger.operations.call_outcomes import CallOutcome
-from sapwood.analysis.ledger.operations.shell_parser import simple_commands
+from sapwood.analysis.ledger.operations.simple_commands import simple_commands
 from sapwood.analysis.ledger.runs.failure_tracker import FailureTracker
 from sapwood.analysis.ledger.runs.run_records import record_run
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sapwood.analysis.ledger.operations.shell_parser import simple_commands
+from sapwood.analysis.ledger.operations.simple_commands import simple_commands
 from sapwood.analysis.ledger.runs.command_names import named_command
 from sapwood.analysis.ledger.runs.run_records import runs_tests
 from sapwood.analysis.ledger.runs.suite_results import runner_family, suite_result

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from sapwood.analysis.ledger.entries import Outcome
-from sapwood.analysis.ledger.operations.shell_parser import SimpleCommand, changes_folder
+from sapwood.analysis.ledger.operations.simple_commands import SimpleCommand, changes_folder
 from sapwood.core.turn import Result
 
 _REFUSALS = (

@@ -22,7 +22,7 @@ from sapwood.analysis.ledger.operations.operation import (
     Operation,
 )
 from sapwood.analysis.ledger.operations.package_changes import package_changes
-from sapwood.analysis.ledger.operations.shell_parser import (
+from sapwood.analysis.ledger.operations.simple_commands import (
     Redirect,
     ShellWord,
     SimpleCommand,

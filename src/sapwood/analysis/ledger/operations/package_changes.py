@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from sapwood.analysis.ledger.operations.operation import FileEdited, Operation
-from sapwood.analysis.ledger.operations.shell_parser import ShellWord
+from sapwood.analysis.ledger.operations.simple_commands import ShellWord
 from sapwood.analysis.ledger.operations.working_folder import join_path
 
 _NPM = ("package.json", "package-lock.json")

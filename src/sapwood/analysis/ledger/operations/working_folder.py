@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from sapwood.analysis.ledger.operations.call_outcomes import CallOutcome
 from sapwood.analysis.ledger.operations.operation import CommandLineRan
-from sapwood.analysis.ledger.operations.shell_parser import (
+from sapwood.analysis.ledger.operations.simple_commands import (
     ShellWord,
     SimpleCommand,
     changes_folder,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from sapwood.analysis.ledger.operations.shell_parser import SimpleCommand, without_wrappers
+from sapwood.analysis.ledger.operations.simple_commands import SimpleCommand, without_wrappers
 
 _SUBCOMMAND_PROGRAMS = (
     "git npm yarn pnpm bun cargo go docker podman kubectl helm terraform tofu make just task "
@@ -65,7 +65,7 @@ class NamedCommand(Struct, frozen=True):
 def named_command(command: SimpleCommand) -> NamedCommand:
     """Returns the name and the arguments of a command.
 
-    >>> from sapwood.analysis.ledger.operations.shell_parser import simple_commands
+    >>> from sapwood.analysis.ledger.operations.simple_commands import simple_commands
     >>> [
     ...     named_command(c).name
     ...     for c in simple_commands("npm run build && uv run python -m pytest -q x.py")

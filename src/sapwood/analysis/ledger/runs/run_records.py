@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from sapwood.analysis.ledger.entries import CommandRun, Outcome, SuiteRun
 from sapwood.analysis.ledger.operations.call_outcomes import CallOutcome
-from sapwood.analysis.ledger.operations.shell_parser import SimpleCommand
+from sapwood.analysis.ledger.operations.simple_commands import SimpleCommand
 from sapwood.analysis.ledger.runs.command_names import NamedCommand, named_command
 from sapwood.analysis.ledger.runs.failure_tracker import RunAttempt, tested_targets
 from sapwood.analysis.ledger.runs.suite_results import SuiteResult, runner_family, suite_result

@@ -103,18 +103,27 @@ Word = tuple[Text | Variable | Arithmetic | Braces | Substitution, ...]
 
 
 class Redirection(Struct, frozen=True):
-    """`>` or `<` with a file, or `<<` with a text that the command reads."""
+    """`>` or `<` with a file, or `<<` with a text that the command reads.
+
+    `descriptor` is the number before the operator, `&` for both outputs, or empty. `>>` appends.
+    """
 
     operator: str
     target: Word
+    descriptor: str = ""
+    appends: bool = False
 
 
 class Simple(Struct, frozen=True):
-    """A command: assignments (with their names), words, redirections."""
+    """A command: assignments (with their names), words, redirections.
+
+    `joins_errors` if its errors go where its output goes: `2>&1`.
+    """
 
     assignments: tuple[tuple[str, bool, Word], ...]
     words: tuple[Word, ...]
     redirections: Sequence[Redirection]
+    joins_errors: bool = False
 
 
 class Compound(Struct, frozen=True):
@@ -401,8 +410,10 @@ class _Parser:
         assignments: list[tuple[str, bool, Word]] = []
         words: list[Word] = []
         redirections: list[Redirection] = []
+        joins_errors = False
         while True:
             self._blank()
+            joins_errors |= self._line.startswith("2>&1", self._at)
             if self._redirection(redirections):
                 continue
             if self._peek() in ("", "\n", ";", "&", "|", ")"):
@@ -422,7 +433,7 @@ class _Parser:
                 raise NotUnderstood  # a descriptor of several digits
         if not words and not assignments:
             raise NotUnderstood
-        return Simple(tuple(assignments), tuple(words), redirections)
+        return Simple(tuple(assignments), tuple(words), redirections, joins_errors)
 
     # Redirections
 
@@ -463,7 +474,14 @@ class _Parser:
         is_input = operator == "<" and match[1] != "<" and match[1] != "0<"
         if is_input:
             raise NotUnderstood  # another descriptor
-        found.append(Redirection(">" if ">" in operator else operator, target))
+        found.append(
+            Redirection(
+                ">" if ">" in operator else operator,
+                target,
+                "&" if match[1].startswith("&") else match[1].removesuffix(operator),
+                ">>" in operator,
+            )
+        )
         return True
 
     def _here_documents(self) -> None:

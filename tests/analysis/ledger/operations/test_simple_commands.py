@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.analysis.ledger.operations.shell_parser import simple_commands
+from sapwood.analysis.ledger.operations.simple_commands import simple_commands
 
 
 def texts(line: str) -> list[tuple[str, ...]]:
@@ -32,6 +32,30 @@ def test_a_here_document_is_no_command() -> None:
 def test_a_here_document_in_a_substitution_stays_in_its_word() -> None:
     line = "git commit -m \"$(cat <<'EOF'\nAdd x (y)\nEOF\n)\" && ls"
     assert texts(line)[1] == ("ls",)
+
+
+def test_a_line_that_is_not_understood_is_one_command_that_names_no_file() -> None:
+    (command,) = simple_commands('check() { rm "$1"; }; check a.py')
+    assert command.texts[0] == "check()"
+    assert not any(word.plain for word in command.words)
+
+
+def test_operators_stand_around_commands() -> None:
+    commands = simple_commands("a | b && (c; d) || e &")
+    assert [(each.before, each.after, each.depth) for each in commands] == [
+        ("", "|", 0),
+        ("|", "&&", 0),
+        ("&&", ";", 1),
+        (";", "", 1),
+        ("||", "&", 0),
+    ]
+
+
+def test_errors_that_go_nowhere_are_silent() -> None:
+    for line in ("ls x 2>/dev/null", "ls x >/dev/null 2>&1", "ls x &>/dev/null"):
+        assert simple_commands(line)[0].silent
+    for line in ("ls x >/dev/null", "ls x 2>&1", "ls x 2>errors"):
+        assert not simple_commands(line)[0].silent
 
 
 def test_comments_are_skipped() -> None:
