@@ -12,12 +12,12 @@ from proofs.agents_e2e.model import Seen, Sent
 from scripted_model import ModelRequest, ScriptedModel
 
 _TASK = "You judge a record of an agent's work."
-_KEPT = "Atlas tiles are used instead of vectors."
+_KEPT = "Use atlas tiles instead of vectors."
 _DROPPED = "Let's go with the small office."
 _CLEAR = "Tiles are used instead of vectors"
 _TURNS = 20
 _PATIENCE = 60.0
-_LISTED = re.compile(r"^(\d+)\. (?:decision|question) \(turn \d+\): (.*)$", re.MULTILINE)
+_LISTED = re.compile(r"^(\d+)\. \(turn \d+\) (.*)$", re.MULTILINE)
 
 
 class Driver(Protocol):
@@ -80,7 +80,7 @@ def _check_request(driver: Driver, seen: Seen, checks: Checks) -> None:
     bare = not sent.names_tool("Bash", "exec_command", "context")
     checks.expect("the judge gets no tool that acts", bare, sent.text)
     checks.expect(
-        "and the sentences that rules found", sent.contains(_TASK, _KEPT, _DROPPED), sent.text
+        "and the sentences that the user typed", sent.contains(_TASK, _KEPT, _DROPPED), sent.text
     )
 
 

@@ -3,7 +3,7 @@
 from sapwood.analysis.chapter_report import Chapter, ChapterReport
 from sapwood.analysis.judgement.judge_answer import JudgeAnswer, SentenceVerdict, StretchVerdict
 from sapwood.analysis.judgement.judge_request import judge_request, sentences_of, stretches_of
-from sapwood.analysis.ledger import Decision, Ledger, Question
+from sapwood.analysis.ledger import Decision, Ledger, Question, ledger_of
 from sapwood.analysis.probes import spoken_words
 from sapwood.core.events import JudgedSentence, JudgedStretch
 from sapwood.core.state import Judgement
@@ -66,6 +66,17 @@ def test_at_most_three_stretches_and_twenty_sentences_and_a_bounded_text() -> No
     assert (len(request.chapters), len(request.entries)) == (3, 20)
     assert [each.name for each in request.chapters] == ["chapter 57", "chapter 58", "chapter 59"]
     assert len(request.prompt) < 16_000
+
+
+def test_what_is_shown_comes_before_what_was_only_typed() -> None:
+    turns = [asked("Use atlas tiles.", "ok"), *(asked(f"Draw sheet {n}.", "ok") for n in range(40))]
+    work = session(*turns)
+    request = judge_request(
+        work, ledger_of(work), ChapterReport("t"), Judgement(), goals=(), fence="f"
+    )
+    assert request is not None
+    assert [each.text for each in request.entries][:2] == ["Use atlas tiles.", "Draw sheet 21."]
+    assert len(request.entries) == 20
 
 
 def test_what_was_judged_or_declared_is_not_asked_again() -> None:

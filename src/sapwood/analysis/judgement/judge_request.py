@@ -65,8 +65,10 @@ def judge_request(
         if each.source == "derived" and not (isinstance(each, Decision) and each.reversed_by)
     }
     typed = {said_words(each.text): each for each in candidates(session)[-_MOST_CANDIDATES:]}
-    entries = [each for words, each in (typed | found).items() if words not in known]
-    newest = sorted(entries, key=lambda each: each.turn)[-MOST_SENTENCES:]
+    entries = [(words, each) for words, each in (typed | found).items() if words not in known]
+    # What is shown comes first, then what answers a question, then the newest.
+    entries.sort(key=lambda pair: (pair[0] in found, bool(pair[1].about), pair[1].turn))
+    newest = sorted((each for _, each in entries[-MOST_SENTENCES:]), key=lambda each: each.turn)
     if not chapters and not newest:
         return None
     goal = "; ".join(goals) or session.request
