@@ -1,4 +1,4 @@
-"""What was declared outranks what rules derive; plans of programs are declared goals."""
+"""What was declared outranks what rules derive; plans of programs are read."""
 
 import pytest
 
@@ -53,10 +53,19 @@ def test_a_note_belongs_to_the_turn_in_which_it_was_declared() -> None:
     assert ledger.decisions[0].turn == 2
 
 
-def test_the_newest_goal_comes_first_and_then_the_step_in_progress() -> None:
+def test_the_newest_goal_comes_first() -> None:
     notes = [note("goal", "Ship"), note("decision", "No"), note("goal", "Ship the login")]
+    assert goals_of(notes) == ("Ship the login", "Ship")
+
+
+def test_a_resume_has_the_steps_of_the_plan_that_are_not_done() -> None:
     work = session(asked("Go.", ToolRun("TodoWrite", TODOS, "ok")))
-    assert goals_of(notes, plan_of(work)) == ("Ship the login", "Ship", "Run it on staging")
+    prompt = resumption_prompt(work, FeatureCounter())
+    assert "- In the agent's plan: Run it on staging (in progress)" in prompt
+    assert "Write the migration" not in prompt
+    assert "Previous work on: Go." in prompt
+    rewound = type(work)(work.source, work.id, turns=work.turns, abandoned=(0,))
+    assert "staging" not in resumption_prompt(rewound, FeatureCounter())
 
 
 def test_the_newest_plan_of_any_program_is_read() -> None:

@@ -5,6 +5,7 @@ from msgspec import structs
 
 from sapwood.analysis import TopicArchive, resumption_prompt
 from sapwood.analysis.session import Session
+from sapwood.core.turn import Turn
 from sapwood.tokens import FeatureCounter
 from tests.analysis.sessions import ToolRun, asked, session
 
@@ -116,18 +117,22 @@ def test_what_was_rewound_is_not_in_it() -> None:
     assert "risky" not in resumption_prompt(last, COUNTER)
 
 
-def test_only_a_recap_has_requests_that_were_answered() -> None:
-    cut_off = structs.replace(asked("Write the whole changelog now."), status="interrupted")
+def test_requests_that_were_answered_are_only_in_a_recap() -> None:
+    def cut_off(prompt: str) -> Turn:
+        return structs.replace(asked(prompt), status="interrupted")
+
     work = session(
         asked("Add OAuth login.", "Done."),
+        cut_off("wait, not there"),
         asked("Rename the login page too.", "Done."),
-        cut_off,
-        asked("Run the tests.", "Done."),
+        cut_off("Write the changelog."),
+        cut_off("Run the tests."),
     )
     prompt = resumption_prompt(work, COUNTER)
-    assert "- Asked in turn 3, not finished: Write the whole changelog now." in prompt
+    assert "- Asked in turn 4, not finished: Write the changelog." in prompt
     assert "Rename the login page" not in prompt
-    assert "- Asked in turn 2: Rename" in resumption_prompt(work, COUNTER, is_recap=True)
+    assert "not there" not in prompt
+    assert "- Asked in turn 3: Rename" in resumption_prompt(work, COUNTER, is_recap=True)
 
 
 def test_an_archive_replaces_a_missing_session() -> None:

@@ -33,9 +33,9 @@ class PlanStep(Struct, frozen=True):
 def plan_of(session: Session) -> tuple[PlanStep, ...]:
     """Returns the newest plan or to-do list that the program's model kept; empty if there is none.
 
-    A list that cannot be read is passed over.
+    A list that cannot be read is passed over, and so is one that was rewound.
     """
-    for turn in reversed(session.turns):
+    for _, turn in reversed(session.live):
         for call in reversed(list(turn.calls.values())):
             known = _PLAN_TOOLS.get(call.name.replace("_", "").casefold())
             if known and (steps := _steps(call.args, *known)) is not None:
@@ -43,11 +43,10 @@ def plan_of(session: Session) -> tuple[PlanStep, ...]:
     return ()
 
 
-def goals_of(notes: Sequence[DeclaredNote], plan: Sequence[PlanStep] = ()) -> tuple[str, ...]:
-    """Returns the declared goals, the newest first, then the steps that are in progress."""
+def goals_of(notes: Sequence[DeclaredNote]) -> tuple[str, ...]:
+    """Returns the declared goals, the newest first."""
     goals = [each.text for each in reversed(notes) if each.note == "goal"]
-    steps = [each.text for each in plan if each.status.replace("_", "") == "inprogress"]
-    return tuple(dict.fromkeys((*goals, *steps)))[:_MOST_GOALS]
+    return tuple(dict.fromkeys(goals))[:_MOST_GOALS]
 
 
 def stated_ledger(

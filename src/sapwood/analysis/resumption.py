@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct, structs
 
+from sapwood.analysis.declared_notes import plan_of
 from sapwood.analysis.language.pasted_text import typed_text
 from sapwood.analysis.language.word_stems import content_words
 from sapwood.analysis.ledger import Decision, FileTouched, Ledger, Question, ledger_of
@@ -26,6 +27,7 @@ _TOPIC, _ABOUT, _SENTENCE, _REPLY = 120, 160, 280, 600
 """The most characters of a topic, of a question, of a sentence and of the last reply."""
 _MAX_TESTS = 8
 _MAX_FILES_READ = 12
+_MAX_STEPS = 8
 _MIN_PROMPT_WORDS = 3
 """Words that an earlier prompt needs to be included."""
 _REQUEST_SHARE = 0.5
@@ -80,6 +82,7 @@ def resumption_prompt(
             session, _out_of_view(ledger, in_view), focus, counter, budget, to_subagent=to_subagent
         ),
         *_earlier_prompts(session, is_recap=is_recap),
+        *_planned(session),
         *(line for archive in archives for line in _archive_lines(archive, session)),
     ]
     told = _once(topic, sorted(lines, key=lambda line: line.rank))
@@ -182,21 +185,30 @@ def _out_of_view(ledger: Ledger, in_view: Collection[int]) -> Ledger:
 
 
 def _earlier_prompts(session: Session, *, is_recap: bool) -> Iterator[_Line]:
-    """Yields earlier requests, the newest with the highest rank: those whose turn did not end.
+    """Yields earlier requests, the newest with the highest rank: those since the last ended turn.
 
     A recap has all of them, because the model no longer sees them.
     """
-    ended = {number: turn.status == "completed" for number, turn in session.live}
-    asked = {n: typed_text(text) for n, turn in session.live if (text := request_text(turn))}
-    for back, number in enumerate(sorted(asked, reverse=True)[1:]):
-        words = _one_line(asked[number], _SENTENCE)
+    asked = [(n, turn, text) for n, turn in session.live if (text := request_text(turn))]
+    is_open = not asked or asked[-1][1].status != "completed"
+    for back, (number, turn, text) in enumerate(reversed(asked[:-1])):
+        is_open &= turn.status != "completed"
+        words = _one_line(typed_text(text), _SENTENCE)
         said = _LABELLED.sub("", words, count=1).strip()
-        if not ended[number]:
-            text = f"- Asked in turn {number}, not finished: {words}"
-            yield _Line(430 + back, "Open Items", text, said=said)
+        if is_open:
+            line = f"- Asked in turn {number}, not finished: {words}"
+            yield _Line(430 + back, "Open Items", line, said=said)
         elif is_recap and len(content_words(words)) >= _MIN_PROMPT_WORDS:
-            text = f"- Asked in turn {number}: {words}"
-            yield _Line(1_000 + back, "Key Context", text, said=said)
+            line = f"- Asked in turn {number}: {words}"
+            yield _Line(1_000 + back, "Key Context", line, said=said)
+
+
+def _planned(session: Session) -> Iterator[_Line]:
+    """Yields the steps of the agent's own plan that are not done."""
+    steps = [each for each in plan_of(session) if each.status not in ("completed", "cancelled")]
+    for place, step in enumerate(steps[:_MAX_STEPS]):
+        status = f" ({step.status.replace('_', ' ')})" if step.status else ""
+        yield _Line(440 + place, "Open Items", f"- In the agent's plan: {step.text}{status}")
 
 
 def _is_answered(session: Session) -> bool:

@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from sapwood.analysis.chapter_report import Said
-from sapwood.analysis.declared_notes import goals_of, plan_of, stated_ledger
+from sapwood.analysis.declared_notes import goals_of, stated_ledger
 from sapwood.analysis.focus import BackgroundTopic, Focus, FocusedTopic, said_about
 from sapwood.analysis.judgement.judged_entries import judged_turns
 from sapwood.analysis.ledger import Ledger
@@ -71,8 +71,8 @@ class SessionInput(Struct, frozen=True):
 
     @property
     def goals(self) -> tuple[str, ...]:
-        """The goals that were declared: by notes, and by the plan of the program's model."""
-        return goals_of(self.notes, plan_of(self.session))
+        """The goals that were declared by notes."""
+        return goals_of(self.notes)
 
     @property
     def said(self) -> Said:

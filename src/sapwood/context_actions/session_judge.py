@@ -14,7 +14,7 @@ from msgspec import Struct
 from sapwood import redaction
 from sapwood.analysis.chapter_report import Said
 from sapwood.analysis.chapters.chapter_builder import chapters_of
-from sapwood.analysis.declared_notes import goals_of, plan_of, with_notes
+from sapwood.analysis.declared_notes import goals_of, with_notes
 from sapwood.analysis.focus import said_about
 from sapwood.analysis.judgement.judge_answer import read_answer
 from sapwood.analysis.judgement.judge_request import (
@@ -97,7 +97,7 @@ class SessionJudge:
         stated = await self._notes.read(session)
         if self._is_spent(stated.judged.usage):
             return JudgeOutcome("spent")
-        goals = goals_of(stated.notes, plan_of(session))
+        goals = goals_of(stated.notes)
         said = said_about(stated.focus, goals, judged_turns(session, stated.judged))
         request = await asyncio.to_thread(_request, session, stated, said)
         if request is None:

@@ -73,7 +73,7 @@ def prepare(
 
     from sapwood.analysis.chapters.chapter_builder import chapters_of
     from sapwood.analysis.compaction_warning import loss_of, ways_to_free_tokens
-    from sapwood.analysis.declared_notes import goals_of, plan_of, stated_ledger
+    from sapwood.analysis.declared_notes import goals_of, stated_ledger
     from sapwood.analysis.focus import said_about
     from sapwood.analysis.judgement.judged_entries import judged_turns
     from sapwood.analysis.ledger import ledger_of
@@ -92,7 +92,7 @@ def prepare(
     counter = CachingCounter(FeatureCounter())  # a vocabulary takes longer than a hook may run
     config = load_config(environ)
     stated = asyncio.run(SessionNotes(config, connect).read(session))
-    goals = goals_of(stated.notes, plan_of(session))
+    goals = goals_of(stated.notes)
     said = said_about(stated.focus, goals, judged_turns(session, stated.judged))
     names = said.goals
     archives = [archive for _, archive in recent_archives(watched.memory)]
