@@ -149,6 +149,19 @@ def test_a_user_can_leave_a_question_of_the_same_prompt_open() -> None:
     ]
 
 
+def test_what_is_left_open_is_not_paired_with_a_question_about_something_else() -> None:
+    ledger = conversation_ledger(
+        *("Can you click through the wizard?", "Yes, it works."),
+        *(
+            "Leave it. We look at the numbers of the trial accounts in May and then decide.",
+            "Ok.",
+        ),
+    )
+    assert [(q.text, q.about) for q in ledger.questions] == [
+        ("We look at the numbers of the trial accounts in May and then decide.", "")
+    ]
+
+
 def test_coming_back_to_a_matter_closes_it() -> None:
     left = "I'll ask Ruth about the tax."
     back = "Asked Ruth about the tax, we charge it."

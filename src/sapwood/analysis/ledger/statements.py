@@ -63,6 +63,8 @@ _FIRST, _LAST = 3, 8
 """Sentences of a prompt that may answer, and of a reply that may ask."""
 _MAX_CANDIDATES, _MAX_CANDIDATE = 12, 60
 """Sentences of a prompt for a judge, and the words of one."""
+_FEW_WORDS = 3
+"""Words with a meaning of a sentence that names no matter of its own."""
 _MIN_SHARED = 2
 _SAME_QUESTION = 0.7
 
@@ -90,7 +92,7 @@ class StatementTracker:
             self._decide(Decision(text, sentences.turn, "user", about=about))
         for place, text in enumerate(said):
             if not is_question(text) and _DEFERRAL.search(text):
-                about = _matter(said[:place], self._asked, self._prompt)
+                about = _matter(text, said[:place], self._asked, self._prompt)
                 self._open.append(Question(text, sentences.turn, "user", about))
                 break
         if said:
@@ -140,11 +142,25 @@ def candidates(session: Session) -> list[Decision]:
     return found
 
 
-def _matter(prompt: Sequence[str], reply: Sequence[str], before: Sequence[str]) -> str:
-    """Returns what a sentence leaves open: the last question before it, or the end of the reply."""
-    for texts in (prompt, reply, before):
-        if asked := [text for text in texts if is_question(text)]:
-            return asked[-1]
+def _matter(text: str, prompt: Sequence[str], reply: Sequence[str], before: Sequence[str]) -> str:
+    """Returns the question that a sentence leaves open, or the end of the reply; empty if unknown.
+
+    It is the sentence before it or the last question of the reply. An earlier one of the user has
+    to share a word with it, unless the sentence is too short to name a matter: 'I'll ask Ruth.'
+    """
+    if prompt and is_question(prompt[-1]):
+        return prompt[-1]
+    words = set(content_words(text))
+
+    def related(texts: Sequence[str]) -> list[str]:
+        is_bare = len(words) <= _FEW_WORDS
+        asked = [each for each in texts if is_question(each)]
+        return [each for each in asked if is_bare or words & set(content_words(each))]
+
+    asked = [each for each in reply if is_question(each)]
+    for found in (related(prompt), asked, related(before)):
+        if found:
+            return found[-1]
     return "" if prompt else next(iter(reply[-1:]), "")
 
 
