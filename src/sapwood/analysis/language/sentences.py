@@ -84,20 +84,15 @@ class TurnSentences(Struct, frozen=True):
 
     turn: int
     user: tuple[str, ...]
-    model: tuple[str, ...]
     closing: tuple[str, ...]
 
 
 def turn_sentences(turn: Turn, number: int) -> TurnSentences:
     """Returns the sentences of a turn that has this number."""
     asked = typed_text("\n".join(part.text for part in turn.prompt if isinstance(part, Text)))
-    replies: list[str] = []
     closing: list[str] = []
     for item in turn.items:
-        if not isinstance(item, Reply):
-            continue
-        text = "\n\n".join(part.text for part in item.parts if isinstance(part, Text))
-        found = list(sentences(text))
-        replies += found
-        closing = [] if item.calls else [*closing, *found]
-    return TurnSentences(number, tuple(sentences(asked)), tuple(replies), tuple(closing))
+        if isinstance(item, Reply):
+            text = "\n\n".join(part.text for part in item.parts if isinstance(part, Text))
+            closing = [] if item.calls else [*closing, *sentences(text)]
+    return TurnSentences(number, tuple(sentences(asked)), tuple(closing))
