@@ -164,7 +164,7 @@ def _session_lines(
 
 
 def _turn(entry: Decision | Question) -> str:
-    return f"turn {entry.turn}, judged" if entry.source == "judged" else f"turn {entry.turn}"
+    return f"turn {entry.turn}" + (f", {entry.source}" if entry.source != "derived" else "")
 
 
 def _with_question(said: str, about: str) -> str:

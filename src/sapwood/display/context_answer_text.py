@@ -151,11 +151,16 @@ def _failing(left: Failing) -> str:
 
 def _decision(decision: Decision) -> str:
     back = f", reversed in turn {decision.reversed_by}" if decision.reversed_by else ""
-    return f"{decision.text} ({decision.by}, turn {decision.turn}{back}{_how(decision)})"
+    return f"{_said(decision)} ({decision.by}, turn {decision.turn}{back}{_how(decision)})"
 
 
 def _question(question: Question) -> str:
-    return f"{question.text} (turn {question.turn}{_how(question)})"
+    return f"{_said(question)} (turn {question.turn}{_how(question)})"
+
+
+def _said(entry: Decision | Question) -> str:
+    """What was said, after the question that it answers or leaves open."""
+    return f"{cut(entry.about, 160)} → {entry.text}" if entry.about else entry.text
 
 
 def _how(entry: Decision | Question) -> str:
