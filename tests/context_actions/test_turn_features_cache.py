@@ -132,7 +132,7 @@ FEATURES = {
     "1": "8e8e9ba262f7fcfe",
     "2": "789e30613f73345c",
     "3": "5c8b8e3b0d7bf7dc",
-    "4": "44fc8a03a8228c72",
+    "4": "dbaaf7dcec4171ac",
 }
 
 

@@ -1,9 +1,9 @@
 """Finds the turns that begin a new chapter.
 
 Each turn gets a score from signs that need no understanding: its words against those of the turns
-before it (as TextTiling does), words that nobody used before, files, and the time that passed. The
-weights were fitted on labelled sessions, each time without the session that was scored, and
-rounded; `just eval chapters` prints the result.
+before it (as TextTiling does), words that nobody used before, and the time that passed. The weights
+were fitted on labelled sessions, each time without the session that was scored, and rounded;
+`just eval chapters` prints the result.
 """
 
 import math
@@ -19,7 +19,7 @@ Profile = Mapping[str, float]
 _THRESHOLD = 1.75
 _OTHER_WORDS, _OTHER_WORDS_WIDE, _UNSEEN, _NEW_WORDS = 1.35, 0.6, 0.6, 0.6
 _GAP = 0.9
-_SAME_FILE, _ANSWER, _REFERENCE = -0.6, -0.7, -0.7
+_REFERENCE = -0.7
 _MANY_NEW_WORDS = 8
 _BEFORE, _NEAR = 3, 2
 """Turns before a turn that it is compared with, in the wide and in the narrow comparison."""
@@ -79,17 +79,14 @@ def find_borders(turns: Sequence[TurnFeatures], times: Sequence[int]) -> list[in
 
 
 def _signs(turns: Sequence[TurnFeatures], index: int, weights: Mapping[str, float]) -> float:
-    """What the prompt itself says: its new words, its files, and what it answers."""
+    """What the prompt itself says: its new words, and whether it refers to the turn before."""
     turn, before = turns[index], turns[max(0, index - _NEAR) : index]
     unseen = [word for word in turn.subject if not any(word in each.seen for each in before)]
     whole = sum(weights.get(word, 1.0) for word in turn.subject)
     share = sum(weights.get(word, 1.0) for word in unseen) / whole if whole else 0.0
-    earlier = {file for each in turns[max(0, index - _BEFORE) : index] for file in each.files}
     return (
         _UNSEEN * share
         + _NEW_WORDS * min(len(unseen) / _MANY_NEW_WORDS, 1.0)
-        + _SAME_FILE * (not earlier.isdisjoint(turn.files))
-        + _ANSWER * (turn.short and turns[index - 1].asks)
         + _REFERENCE * turn.refers
     )
 

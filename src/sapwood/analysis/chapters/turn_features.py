@@ -29,7 +29,6 @@ _OPENING = 60
 """Characters of the first words of a prompt."""
 _FEW_WORDS = 3
 """Words that a paragraph needs to name what a prompt is about: 'Perfect!' has fewer."""
-_QUESTION_LENGTH = 250
 _ANSWER_WORDS = 12
 _REMARK_WORDS = 20
 _NUMBER = re.compile(r"^[\d.,:%-]+$")
@@ -45,10 +44,10 @@ class TurnFeatures(Struct, frozen=True):
 
     `terms` are its words with their weights, `subject` the words of the prompt, `seen` all words to
     which a next prompt may refer. `files` are the paths that the turn touched, `opening` the first
-    words that the user typed. `asks` if the reply ends with a question, `short` if the prompt may
-    be an answer to one, `refers` if it is short and says 'it' or 'that'. `opens` is false for a
-    prompt that begins no chapter: one that asks Sapwood and not the agent, and a short statement to
-    which the agent hardly replied. The field names are those of the features cache on disk.
+    words that the user typed. `refers` if the prompt is short and says 'it' or 'that'. `opens` is
+    false for a prompt that begins no chapter: one that asks Sapwood and not the agent, and a short
+    statement to which the agent hardly replied. The field names are those of the features cache on
+    disk.
     """
 
     terms: Mapping[str, float]
@@ -56,8 +55,6 @@ class TurnFeatures(Struct, frozen=True):
     seen: frozenset[str]
     files: tuple[str, ...]
     opening: str
-    asks: bool
-    short: bool
     refers: bool
     opens: bool
     tokens: int
@@ -84,8 +81,6 @@ def features_of(turn: Turn, folder: str, tokens: int) -> TurnFeatures:
         seen=frozenset((*asked, *answered, *called, *result_words)),
         files=_files(turn, folder),
         opening=_opening(prompt),
-        asks="?" in "".join(replies[-1:]).rstrip()[-_QUESTION_LENGTH:],
-        short=short,
         refers=is_brief and bool(_REFERENCE.search(prompt)),
         opens=bool(request) and bool(calls or not is_remark),
         tokens=tokens,
