@@ -39,8 +39,7 @@ setup:
     [ -x .venv/bin/python ] || python3 -m venv .venv
     command -v uv > /dev/null || python -m pip install --quiet --require-hashes -r requirements/boot.txt
     uv pip sync --quiet --require-hashes requirements/dev.txt
-    uv pip install --quiet --no-deps --no-build-isolation --editable .
-    uv pip install --quiet --no-deps --no-build-isolation --editable packages/scripted-model
+    for each in . packages/*; do uv pip install --quiet --no-deps --no-build-isolation --editable "$each" || exit 1; done
 
 # Format the code and sort its imports
 [group('check')]
@@ -88,7 +87,7 @@ test-night *ARGS:
 # The examples in docstrings
 [group('check')]
 doctest *ARGS:
-    python -m pytest -q --doctest-modules src packages/scripted-model/src \
+    python -m pytest -q --doctest-modules src packages/*/src \
         --ignore src/sapwood/integrations/google_adk.py --ignore src/sapwood/integrations/langgraph.py "$@"
 
 # One benchmark; prints its figure last and fails when it is short
@@ -318,11 +317,10 @@ sbom:
     {{ audit_tools }} cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \
         --output-file dist/sbom.json dist/requirements.txt
 
-# Build the wheels of both distributions into dist/, without a network
+# Build the wheels of all distributions into dist/, without a network
 [group('release')]
 build:
-    uv build --quiet --wheel --no-build-isolation --out-dir dist .
-    uv build --quiet --wheel --no-build-isolation --out-dir dist packages/scripted-model
+    for each in . packages/*; do uv build --quiet --wheel --no-build-isolation --out-dir dist "$each" || exit 1; done
 
 # Remove what tools left behind; `.venv` stays
 [group('release')]

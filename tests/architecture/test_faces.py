@@ -14,11 +14,12 @@ from msgspec import Struct
 from sapwood.core.command_table import TABLE
 
 SOURCE = Path(__file__).parents[2] / "src" / "sapwood"
-FACES = ("acp_server", "api", "cli", "integrations", "mcp_server", "server", "tui")
+PACKAGES = Path(__file__).parents[2] / "packages"
+FACES = ("api", "cli", "integrations", "mcp_server", "server", "tui")
 USE_CASES = frozenset(
     {"conversation", "context_actions", "doctor", "imports", "install", "lifecycle"}
 )
-MAY_USE = frozenset({*FACES, *USE_CASES, "app", "config", "display", "hooks", "journal"})
+MAY_USE = frozenset({*FACES, *USE_CASES, "app", "config", "display", "hooks", "journal", "plugins"})
 """Packages whose functions a face may call: faces, use cases, wiring, configuration, rendering."""
 
 NOT_FOR_FACES = ("sapwood.core.decide", "sapwood.core.evolve", "sapwood.conversation.handlers")
@@ -60,12 +61,18 @@ Import = tuple[str, str, str]
 
 
 def face_files() -> list[Path]:
-    return sorted(path for face in FACES for path in (SOURCE / face).rglob("*.py"))
+    """The files of the faces, and of our plug-ins, which are faces too."""
+    folders = [*(SOURCE / face for face in FACES), *PACKAGES.glob("sapwood-*/src")]
+    return sorted(path for folder in folders for path in folder.rglob("*.py"))
+
+
+def _place(path: Path) -> str:
+    return path.relative_to(SOURCE if path.is_relative_to(SOURCE) else PACKAGES).as_posix()
 
 
 def imports(path: Path) -> Iterator[Import]:
     """Every name that a file imports from Sapwood, wherever in the file."""
-    file = path.relative_to(SOURCE).as_posix()
+    file = _place(path)
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         match node:
             case ast.ImportFrom(module=str(module)) if module.partition(".")[0] == "sapwood":
@@ -186,7 +193,7 @@ def compared_names(tree: ast.AST) -> Iterator[str]:
 
 def test_no_face_handles_a_command_by_itself() -> None:
     found = {
-        (path.relative_to(SOURCE).as_posix(), name)
+        (_place(path), name)
         for path in face_files()
         for name in compared_names(ast.parse(path.read_text(encoding="utf-8")))
     }

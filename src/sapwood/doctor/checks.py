@@ -40,6 +40,7 @@ from sapwood.install.agent_program import AGENT_PROGRAMS
 from sapwood.install.installation import read_record
 from sapwood.models import window_of
 from sapwood.models.model_routes import resolve
+from sapwood.plugins import examine_plugins
 from sapwood.providers.program_list import ready_programs
 
 __all__ = ["Finding", "examine"]
@@ -50,6 +51,7 @@ RequireModel = Callable[[str, Config, Mapping[str, str]], None]
 _SECONDS = 5.0
 _EXTRA = re.compile(r"([A-Za-z0-9._-]+)[^;]*;.*extra == ['\"]([^'\"]+)['\"]")
 _USES = {
+    "acp": "conversations in an editor",
     "engine": "workers",
     "mcp": "tools of MCP servers",
     "otel": "spans for OpenTelemetry",
@@ -86,7 +88,7 @@ async def examine(
         findings += await check_servers(config.servers, make_toolboxes)
     findings += [await check_checkpoints(config), check_sandbox(config)]
     findings += await check_programs(environ)
-    return [*findings, *_extras(), _log_folder(config), *_telemetry(config, environ)]
+    return [*findings, *_extras(), *_plugins(), _log_folder(config), *_telemetry(config, environ)]
 
 
 def _versions() -> Finding:
@@ -179,6 +181,16 @@ def _extra(name: str, packages: list[str]) -> Finding:
     return Finding(
         f"extra: {name}", "open", f"not installed; {purpose}", f"pip install 'sapwood[{name}]'"
     )
+
+
+def _plugins() -> list[Finding]:
+    """The distributions with plug-ins; one that cannot be loaded is broken."""
+    return [
+        Finding("plug-in", "broken", " ".join(problems))
+        if problems
+        else Finding("plug-in", "ok", distribution)
+        for distribution, problems in examine_plugins().items()
+    ]
 
 
 def _is_installed(package: str) -> bool:

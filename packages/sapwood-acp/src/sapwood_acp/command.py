@@ -25,12 +25,6 @@ def command(invocation: Invocation, model: str) -> None:
     can be opened on the screen with sapwood open. To add it to an editor, give the command sapwood
     and the argument acp.
     """
-    from importlib.util import find_spec
-
-    if find_spec("acp") is None:
-        raise ModuleNotFoundError(
-            "The library for editors is not installed. Type: pip install 'sapwood[acp]'"
-        )
     invocation.run(lambda: _serve(invocation, model))
 
 
@@ -39,8 +33,8 @@ async def _serve(invocation: Invocation, model: str) -> None:
 
     from acp import Agent, run_agent
 
-    from sapwood.acp_server.editor_agent import EditorAgent
     from sapwood.config.api_keys import load_keys
+    from sapwood_acp.editor_agent import EditorAgent
 
     async with invocation.connected(patience=IN_TURN) as connection:
         agent = EditorAgent(connection, invocation.config, load_keys(), model)

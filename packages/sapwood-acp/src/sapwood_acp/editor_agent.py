@@ -33,14 +33,6 @@ from acp.schema import (
     StopReason,
 )
 
-from sapwood.acp_server.editor_permission import ask_in_editor
-from sapwood.acp_server.editor_prompt import ContentBlock, UnsupportedBlock, prompt_script
-from sapwood.acp_server.session_updates import (
-    available_commands,
-    delta_updates,
-    event_updates,
-    history_updates,
-)
 from sapwood.app.agent_runner import AgentOutput, AgentRunner
 from sapwood.app.assembly import assemble
 from sapwood.app.connection import Connection
@@ -68,6 +60,14 @@ from sapwood.workspace.permissions.permission_gate import (
     NobodyAnswers,
     PermissionAnswer,
     PermissionQuestion,
+)
+from sapwood_acp.editor_permission import ask_in_editor
+from sapwood_acp.editor_prompt import ContentBlock, UnsupportedBlock, prompt_script
+from sapwood_acp.session_updates import (
+    available_commands,
+    delta_updates,
+    event_updates,
+    history_updates,
 )
 
 _PAGE = 50
