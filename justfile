@@ -88,7 +88,8 @@ test-night *ARGS:
 [group('check')]
 doctest *ARGS:
     python -m pytest -q --doctest-modules src packages/*/src \
-        --ignore src/sapwood/integrations/google_adk.py --ignore src/sapwood/integrations/langgraph.py "$@"
+        --ignore packages/sapwood-frameworks/src/sapwood_frameworks/google_adk.py \
+        --ignore packages/sapwood-frameworks/src/sapwood_frameworks/langgraph.py "$@"
 
 # One benchmark; prints its figure last and fails when it is short
 [group('measure')]

@@ -22,10 +22,32 @@ from tests.architecture.clean_environment import (
 
 SCRIPTED_MODEL = PACKAGES["scripted-model"]
 MISSING = {
-    "sapwood-acp": (["acp"], "'acp' is not installed. Type: pip install 'sapwood[acp]'"),
+    "sapwood-acp": (
+        ["-m", "sapwood.cli", "acp", "--help"],
+        "'acp' is not installed. Type: pip install 'sapwood[acp]'",
+    ),
+    "sapwood-frameworks": (
+        ["-c", "import sapwood.integrations.openai_agents"],
+        "Type: pip install 'sapwood[openai-agents]', or pydantic-ai, langgraph, google-adk or "
+        "claude-agent-sdk",
+    ),
 }
-"""For each plug-in: a command that needs it, and the last words without it."""
-OWN_TESTS = {"sapwood-acp": ["tests/cli/test_acp.py"]}
+"""For each plug-in: what needs it, and the last words of that without it."""
+OWN_TESTS = {
+    "sapwood-acp": ["tests/cli/test_acp.py"],
+    "sapwood-frameworks": ["tests/integrations"],
+}
+ALSO_TESTED_WITH = {"sapwood-frameworks": ["pydantic-ai-slim"]}
+"""What an extra of the plug-in brings, and its tests need."""
+IMPORT_ALL = """
+import importlib, sys
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        assert "pip install 'sapwood[" in str(error), f"{name}: {error}"
+"""
+"""Imports modules; one may lack what an extra brings, if it says so."""
 TEST_TOOLS = ("hypothesis", "pytest", "pytest-asyncio", "pytest-timeout")
 
 
@@ -71,17 +93,15 @@ def test_a_plug_in_works_with_its_own_requirements_alone(
     clean = CleanEnvironment(tmp_path / "environment")
     clean.install(build_wheel("sapwood", wheels))
     home = {"HOME": str(tmp_path)}
-    command, sentence = MISSING[name]
-    without = clean.run("-m", "sapwood.cli", *command, **home)
+    use, sentence = MISSING[name]
+    without = clean.run(*use, **home)
     assert without.stderr.strip().endswith(sentence), without.stderr
     clean.install(build_wheel(name, wheels))
-    assert sentence not in clean.run("-m", "sapwood.cli", *command, "--help", **home).stderr
+    assert clean.run(*use, **home).returncode == 0
     source = PACKAGES[name] / "src"
-    modules = [
-        ".".join(path.relative_to(source).with_suffix("").parts) for path in source.rglob("*.py")
-    ]
-    imports = "; ".join(f"import {each.removesuffix('.__init__')}" for each in sorted(modules))
-    imported = clean.run("-c", imports, **home)
+    names = [path.relative_to(source).with_suffix("").as_posix() for path in source.rglob("*.py")]
+    modules = [each.replace("/", ".").removesuffix(".__init__") for each in sorted(names)]
+    imported = clean.run("-c", IMPORT_ALL, *modules, **home)
     assert imported.returncode == 0, imported.stderr
 
 
@@ -91,7 +111,9 @@ def test_the_tests_of_a_plug_in_pass_with_its_wheel(
     name: str, wheels: Path, tmp_path: Path
 ) -> None:
     clean = CleanEnvironment(tmp_path / "environment")
-    clean.install(build_wheel("sapwood", wheels), of_others=TEST_TOOLS)
+    clean.install(
+        build_wheel("sapwood", wheels), of_others=[*TEST_TOOLS, *ALSO_TESTED_WITH.get(name, [])]
+    )
     for each in (name, "scripted-model"):
         clean.install(build_wheel(each, wheels))
     ran = clean.run(
@@ -106,10 +128,10 @@ def test_a_plug_in_requires_the_version_of_sapwood_that_names_it(name: str) -> N
     assert its["version"] == ours["version"]
     assert f"sapwood=={ours['version']}" in its["dependencies"]
     extras = ours["optional-dependencies"]
-    bringing = [extra for extra in extras if f"{name}=={ours['version']}" in extras[extra]]
+    required = [Requirement(line) for lines in extras.values() for line in lines]
+    bringing = [each for each in required if each.name == name]
     assert bringing
-    others = {Requirement(line).name for lines in extras.values() for line in lines}
-    assert {each for each in others if each.startswith("sapwood-")} == set(PLUGINS)
+    assert {str(each.specifier) for each in bringing} == {f"=={ours['version']}"}
 
 
 @pytest.mark.parametrize(

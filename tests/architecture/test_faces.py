@@ -15,7 +15,7 @@ from sapwood.core.command_table import TABLE
 
 SOURCE = Path(__file__).parents[2] / "src" / "sapwood"
 PACKAGES = Path(__file__).parents[2] / "packages"
-FACES = ("api", "cli", "integrations", "mcp_server", "server", "tui")
+FACES = ("api", "cli", "mcp_server", "server", "tui")
 USE_CASES = frozenset(
     {"conversation", "context_actions", "doctor", "imports", "install", "lifecycle"}
 )

@@ -49,7 +49,10 @@ RequireModel = Callable[[str, Config, Mapping[str, str]], None]
 """Raises `Failure` if a call to a model would fail for want of a key or a package."""
 
 _SECONDS = 5.0
-_EXTRA = re.compile(r"([A-Za-z0-9._-]+)[^;]*;.*extra == ['\"]([^'\"]+)['\"]")
+_EXTRA = re.compile(
+    r"(?P<package>[A-Za-z0-9._-]+)(\[(?P<inner>[^\]]+)\])?[^;]*;"
+    r".*extra == ['\"](?P<extra>[^'\"]+)['\"]"
+)
 _USES = {
     "acp": "conversations in an editor",
     "engine": "workers",
@@ -166,21 +169,34 @@ async def _reach(url: str) -> Finding:
 
 def _extras() -> list[Finding]:
     """Whether the extras of `pip install 'sapwood[…]'` are installed."""
-    wanted: dict[str, list[str]] = {}
-    for line in metadata.requires("sapwood") or []:
-        if (found := _EXTRA.match(line)) and found[1].lower() != "sapwood":
-            wanted.setdefault(found[2], []).append(found[1])
+    wanted = _required_by_extras("sapwood")
     return [_extra(name, wanted[name]) for name in sorted(wanted) if name != "all"]
 
 
-def _extra(name: str, packages: list[str]) -> Finding:
+def _required_by_extras(package: str) -> dict[str, list[tuple[str, str]]]:
+    """For each extra of an installed package, what it requires: packages, and extras of them."""
+    wanted: dict[str, list[tuple[str, str]]] = {}
+    for line in metadata.requires(package) or []:
+        if (found := _EXTRA.match(line)) and found["package"].lower() != package:
+            wanted.setdefault(found["extra"], []).append((found["package"], found["inner"] or ""))
+    return wanted
+
+
+def _extra(name: str, packages: list[tuple[str, str]]) -> Finding:
     use = _USES.get(name, "")
     purpose = f"for {use}" if use else "an extra"
-    if all(map(_is_installed, packages)):
+    if all(_has(*each) for each in packages):
         return Finding(f"extra: {name}", "ok", purpose)
     return Finding(
         f"extra: {name}", "open", f"not installed; {purpose}", f"pip install 'sapwood[{name}]'"
     )
+
+
+def _has(package: str, extra: str) -> bool:
+    """Whether a package is installed, with what this extra of it requires."""
+    if not _is_installed(package):
+        return False
+    return not extra or all(_has(*each) for each in _required_by_extras(package).get(extra, ()))
 
 
 def _plugins() -> list[Finding]:

@@ -7,7 +7,7 @@ from typing import cast
 from sapwood.api.signatures import REDACTED
 from sapwood.core.content import RecordedReply, RecordedResult, ReplyPart, Text, Thinking, ToolCall
 from sapwood.core.view import Message, ToolResult
-from sapwood.integrations.conversation import Item, Prompt
+from sapwood_frameworks.conversation import Item, Prompt
 
 Block = dict[str, object]
 

@@ -23,7 +23,7 @@ from sapwood.core.content import (
 )
 from sapwood.core.view import Message, Request, ToolResult
 from sapwood.core.view.frames import EMPTY_RESULT
-from sapwood.integrations.conversation import Item, Prompt
+from sapwood_frameworks.conversation import Item, Prompt
 
 ResponseItem = dict[str, object]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sapwood.api import Agent, Sapwood
-from sapwood.integrations.conversation import Conversation, Database
-from sapwood.integrations.response_items import items_from, response_items
+from sapwood_frameworks.conversation import Conversation, Database
+from sapwood_frameworks.response_items import items_from, response_items
 
 
 class SapwoodSession:

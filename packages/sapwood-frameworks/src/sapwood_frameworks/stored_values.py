@@ -14,7 +14,7 @@ from sapwood.core.content import Note, RecordedReply, Text
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import TurnRecorded
 from sapwood.core.ids import AgentId
-from sapwood.integrations.conversation import Database, agent_id
+from sapwood_frameworks.conversation import Database, agent_id
 
 Values = dict[str, object]
 

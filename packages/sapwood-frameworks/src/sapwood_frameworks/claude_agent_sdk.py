@@ -17,8 +17,8 @@ from sapwood.api import Agent, Sapwood
 from sapwood.core.content import RecordedReply
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view import Message, Request
-from sapwood.integrations.anthropic_blocks import blocks_of, items_of_user, reply_of
-from sapwood.integrations.conversation import Conversation, Database, Item
+from sapwood_frameworks.anthropic_blocks import blocks_of, items_of_user, reply_of
+from sapwood_frameworks.conversation import Conversation, Database, Item
 
 Row = Mapping[str, object]
 

@@ -19,7 +19,7 @@ from sapwood.core.content import (
     Usage,
 )
 from sapwood.core.view import Message, Request, ToolResult
-from sapwood.integrations.conversation import Item, Prompt
+from sapwood_frameworks.conversation import Item, Prompt
 
 Fields = dict[str, object]
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from sapwood.api import Agent, Sapwood
 from sapwood.core.view import Request
-from sapwood.integrations.background_loop import BackgroundLoop
-from sapwood.integrations.conversation import Conversation, Database
-from sapwood.integrations.framework_import import framework_missing
-from sapwood.integrations.langchain_messages import item_of, messages_of
+from sapwood_frameworks.background_loop import BackgroundLoop
+from sapwood_frameworks.conversation import Conversation, Database
+from sapwood_frameworks.framework_import import framework_missing
+from sapwood_frameworks.langchain_messages import item_of, messages_of
 
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse

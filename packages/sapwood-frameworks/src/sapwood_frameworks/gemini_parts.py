@@ -13,7 +13,7 @@ from msgspec import structs
 
 from sapwood.core.content import RecordedReply, RecordedResult, ReplyPart, Text, Thinking, ToolCall
 from sapwood.core.view import Message, ToolResult
-from sapwood.integrations.conversation import Item, Prompt
+from sapwood_frameworks.conversation import Item, Prompt
 
 Part = dict[str, object]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from sapwood.api import Agent, Sapwood
 from sapwood.core.content import Note, RecordedResult, Text
-from sapwood.integrations.conversation import Conversation, Database, Item, Prompt
-from sapwood.integrations.framework_import import framework_missing
+from sapwood_frameworks.conversation import Conversation, Database, Item, Prompt
+from sapwood_frameworks.framework_import import framework_missing
 
 try:
     from pydantic_ai.capabilities import AbstractCapability, WrapRunHandler
