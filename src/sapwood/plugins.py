@@ -11,10 +11,13 @@ from typing import Literal, get_args
 
 from sapwood.core.errors import SapwoodError
 
-Group = Literal["commands"]
+Group = Literal["commands", "engines"]
 """The kinds of plug-ins. The group of an entry point is `sapwood.` and one of these."""
 
-_EXTRAS: dict[tuple[Group, str], str] = {("commands", "acp"): "acp"}
+_EXTRAS: dict[tuple[Group, str], str] = {
+    ("commands", "acp"): "acp",
+    ("engines", "temporal"): "temporal",
+}
 """The plug-ins of this repository, with the extra that installs each."""
 
 

@@ -51,11 +51,14 @@ class CleanEnvironment:
                     link.symlink_to(str(each.locate_file(top)))
 
     def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Runs Python in this environment, in the folder of the repository."""
+        """Runs Python in this environment, in the folder of the repository.
+
+        Programs that are no packages, such as `temporal`, are those of the tests.
+        """
         return subprocess.run(
             [str(self.python), *arguments],
             cwd=ROOT,
-            env={"PATH": "/usr/bin:/bin", **variables},
+            env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", **variables},
             capture_output=True,
             text=True,
             check=False,

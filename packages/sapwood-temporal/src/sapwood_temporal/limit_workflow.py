@@ -13,7 +13,7 @@ from datetime import timedelta
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 
-from sapwood.engine.temporal.workflow_values import (
+from sapwood_temporal.workflow_values import (
     GRANTED,
     LIMIT,
     RELEASE,

@@ -14,8 +14,8 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
-from sapwood.engine.temporal.limit_workflow import Slots
-from sapwood.engine.temporal.workflow_values import (
+from sapwood_temporal.limit_workflow import Slots
+from sapwood_temporal.workflow_values import (
     AGENT,
     DRIVE,
     GRANTED,

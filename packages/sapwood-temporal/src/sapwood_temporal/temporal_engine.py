@@ -4,22 +4,23 @@ import asyncio
 import logging
 from contextvars import Context
 from datetime import timedelta
-from typing import Any
+from typing import Any, Self
 
 from msgspec import Struct
 from temporalio.client import Client
 from temporalio.common import Priority
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from sapwood.config.config_file import TemporalConfig
+from sapwood.config.config_file import Config, TemporalConfig
 from sapwood.core.ids import AgentId, Space
+from sapwood.core.plural import counted
 from sapwood.engine.drives import DriveFunction, EngineError
 from sapwood.engine.limits import DriveLimits, Intervals
-from sapwood.engine.temporal.agent_workflow import AgentWorkflow
-from sapwood.engine.temporal.drive_activity import DriveActivity
-from sapwood.engine.temporal.limit_workflow import LimitWorkflow
-from sapwood.engine.temporal.temporal_client import TemporalServer, engine_errors
-from sapwood.engine.temporal.workflow_values import (
+from sapwood_temporal.agent_workflow import AgentWorkflow
+from sapwood_temporal.drive_activity import DriveActivity
+from sapwood_temporal.limit_workflow import LimitWorkflow
+from sapwood_temporal.temporal_client import TemporalServer, engine_errors
+from sapwood_temporal.workflow_values import (
     AGENT,
     WAKE,
     AgentRun,
@@ -70,6 +71,21 @@ class TemporalEngine:
         self._client: Client | None = None
         self._running: _Running | None = None
         self._closed = False
+
+    @classmethod
+    def configured(cls, config: Config, limits: DriveLimits) -> Self:
+        """Returns the engine for a configuration."""
+        return cls(config.temporal, limits)
+
+    @staticmethod
+    async def check(config: Config) -> str:
+        """Connects, and returns where to and how many workers there are. Raises `EngineError`."""
+        server = TemporalServer(config.temporal)
+        client = await server.connect()
+        await server.require_namespace(client)
+        workers = counted(await server.workers(client), "worker")
+        place = f"Temporal at {server.address}, namespace {server.namespace}"
+        return f"{place}, task queue {server.task_queue} with {workers}"
 
     async def launch(self, drive: DriveFunction) -> None:
         """Starts a worker. Raises `EngineError` if the server cannot be used."""
