@@ -11,14 +11,20 @@ from typing import Literal, get_args
 
 from sapwood.core.errors import SapwoodError
 
-Group = Literal["commands", "engines"]
+Group = Literal["commands", "engines", "pages", "stores"]
 """The kinds of plug-ins. The group of an entry point is `sapwood.` and one of these."""
 
-_EXTRAS: dict[tuple[Group, str], str] = {
-    ("commands", "acp"): "acp",
-    ("engines", "temporal"): "temporal",
+_EXTRAS: dict[tuple[Group, str], tuple[str, str]] = {
+    ("commands", "acp"): ("'sapwood acp'", "acp"),
+    ("commands", "login"): ("'sapwood login'", "client"),
+    ("commands", "serve"): ("'sapwood serve'", "serve"),
+    ("commands", "token"): ("'sapwood token'", "serve"),
+    ("engines", "temporal"): ("The engine 'temporal'", "temporal"),
+    ("pages", "html"): ("The export as HTML", "serve"),
+    ("stores", "http"): ("The client of servers", "client"),
+    ("stores", "https"): ("The client of servers", "client"),
 }
-"""The plug-ins of this repository, with the extra that installs each."""
+"""The plug-ins of this repository: what each is in a sentence, and the extra that installs it."""
 
 
 class PluginError(SapwoodError):
@@ -38,10 +44,10 @@ def load_plugin(group: Group, name: str) -> object | None:
     found = _installed()[group].get(name)
     if found is not None:
         return _loaded(found)
-    extra = _EXTRAS.get((group, name))
-    if extra is None:
+    if (group, name) not in _EXTRAS:
         return None
-    raise PluginError(f"'{name}' is not installed. Type: pip install 'sapwood[{extra}]'")
+    what, extra = _EXTRAS[group, name]
+    raise PluginError(f"{what} is not installed. Type: pip install 'sapwood[{extra}]'")
 
 
 def examine_plugins() -> dict[str, list[str]]:

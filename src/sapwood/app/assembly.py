@@ -76,9 +76,7 @@ def assemble(
     `models` and `tracing` are shared with other runners, and the caller closes them.
     """
     if connection.server is not None:
-        from sapwood.app.remote_runner import RemoteRunner
-
-        return RemoteRunner(connection, connection.server)
+        return connection.server.runner(connection)
     own = models is None
     models = models or Models(keys, urls=config.base_urls)
     grants = _grants(connection, allow, root)

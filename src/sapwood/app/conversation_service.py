@@ -22,7 +22,6 @@ from sapwood.runtime.dispatch import Done
 from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources
 
 if TYPE_CHECKING:
-    from sapwood.client.http_session import HttpSession
     from sapwood.conversation.session_changes import SessionChanges
 
 
@@ -52,7 +51,7 @@ def conversation_service(
     """
 
     if connection.server is not None:
-        return _remote_service(connection, connection.server, picks=picks)
+        return connection.server.service(Services(connection, picks=picks))
 
     confined = connection.folder is not None
 
@@ -97,7 +96,7 @@ def offline_service(
     With `later`, sessions of other programs that are open follow when they were closed.
     """
     if connection.server is not None:
-        return _remote_service(connection, connection.server)
+        return connection.server.service(Services(connection))
     return ConversationService(
         Services(
             connection,
@@ -106,14 +105,6 @@ def offline_service(
             sessions=LazySessionChanges(connection, later=later),
         )
     )
-
-
-def _remote_service(
-    connection: Connection, server: "HttpSession", *, picks: bool = False
-) -> ConversationService:
-    from sapwood.app.remote_service import RemoteService
-
-    return RemoteService(Services(connection, picks=picks), server)
 
 
 class LazySessionChanges:

@@ -38,7 +38,7 @@ _CONNECT_TIMEOUT = timedelta(seconds=10)
 _LOOK_SECONDS = 5.0
 _LAST_MOMENT = 0.1
 _log = logging.getLogger("sapwood.engine")
-_core_log = logging.getLogger("sapwood_temporal")
+_core_log = logging.getLogger("sapwood.engine.temporal")
 
 
 class TemporalServer:
