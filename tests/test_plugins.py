@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from sapwood.plugins import PluginError, examine_plugins, load_plugin, plugin_names
+from sapwood.core.errors import PluginError
+from sapwood.plugins import examine_plugins, load_plugin, plugin_names
 from tests.plugin_distribution import InstallPlugin
 
 GREETING = """

@@ -1,15 +1,14 @@
 """Plug-ins: entry points of other distributions, loaded by name when they are needed.
 
-Finding them reads a file of every installed distribution. So nothing looks for them at start-up,
-and what Sapwood itself has is looked up first.
+What Sapwood itself has is looked up first, so most commands never look for plug-ins. The files are
+read here and not by `importlib.metadata`, whose import takes half of what `sapwood --help` may.
 """
 
+import os
 import sys
 from functools import cache
-from importlib import metadata
-from typing import Literal, get_args
-
-from sapwood.core.errors import SapwoodError
+from importlib import import_module
+from typing import Literal, NamedTuple
 
 Group = Literal["commands", "engines", "pages", "stores"]
 """The kinds of plug-ins. The group of an entry point is `sapwood.` and one of these."""
@@ -27,13 +26,18 @@ _EXTRAS: dict[tuple[Group, str], tuple[str, str]] = {
 """The plug-ins of this repository: what each is in a sentence, and the extra that installs it."""
 
 
-class PluginError(SapwoodError):
-    """A plug-in is not installed or cannot be loaded."""
+class _EntryPoint(NamedTuple):
+    group: str
+    name: str
+    target: str
+    """`module:object`."""
+    distribution: str
+    """Name and version."""
 
 
 def plugin_names(group: Group) -> list[str]:
     """Returns the names of the installed plug-ins of one kind. Loads none."""
-    return sorted(_installed()[group])
+    return sorted(name for each, name in _installed(tuple(sys.path)) if each == group)
 
 
 def load_plugin(group: Group, name: str) -> object | None:
@@ -41,20 +45,24 @@ def load_plugin(group: Group, name: str) -> object | None:
 
     Raises `PluginError` if it cannot be loaded, or if it belongs to an extra that is not installed.
     """
-    found = _installed()[group].get(name)
+    found = _installed(tuple(sys.path)).get((group, name))
     if found is not None:
         return _loaded(found)
     if (group, name) not in _EXTRAS:
         return None
+    from sapwood.core.errors import PluginError
+
     what, extra = _EXTRAS[group, name]
     raise PluginError(f"{what} is not installed. Type: pip install 'sapwood[{extra}]'")
 
 
 def examine_plugins() -> dict[str, list[str]]:
     """Loads every plug-in. Returns the distributions, each with what of it cannot be loaded."""
+    from sapwood.core.errors import PluginError
+
     problems: dict[str, list[str]] = {}
-    for each in (point for group in _installed().values() for point in group.values()):
-        found = problems.setdefault(_distribution(each), [])
+    for each in _installed(tuple(sys.path)).values():
+        found = problems.setdefault(each.distribution, [])
         try:
             _loaded(each)
         except PluginError as error:
@@ -62,29 +70,53 @@ def examine_plugins() -> dict[str, list[str]]:
     return problems
 
 
-def _installed() -> dict[Group, dict[str, metadata.EntryPoint]]:
-    return _installed_in(tuple(sys.path))
-
-
 @cache
-def _installed_in(folders: tuple[str, ...]) -> dict[Group, dict[str, metadata.EntryPoint]]:
-    groups: tuple[Group, ...] = get_args(Group)
-    every = metadata.entry_points()
-    return {
-        group: {each.name: each for each in every.select(group=f"sapwood.{group}")}
-        for group in groups
-    }
+def _installed(folders: tuple[str, ...]) -> dict[tuple[str, str], _EntryPoint]:
+    """The entry points for Sapwood, by group and name. Of two, the first on the path counts."""
+    found: dict[tuple[str, str], _EntryPoint] = {}
+    for folder in folders:
+        try:
+            names = sorted(os.listdir(folder or "."))
+        except OSError:
+            continue  # an archive, or a folder that does not exist
+        for name in names:
+            if name.endswith(".dist-info"):
+                for each in _entry_points(os.path.join(folder, name)):
+                    found.setdefault((each.group, each.name), each)
+    return found
 
 
-def _loaded(found: metadata.EntryPoint) -> object:
+def _entry_points(folder: str) -> list[_EntryPoint]:
     try:
-        return found.load()
+        with open(os.path.join(folder, "entry_points.txt"), encoding="utf-8") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError):
+        return []
+    if "[sapwood." not in text:
+        return []
+    name, _, version = os.path.basename(folder).removesuffix(".dist-info").partition("-")
+    distribution = f"{name.replace('_', '-')} {version}"
+    group, found = "", list[_EntryPoint]()
+    for line in text.splitlines():
+        if line.startswith("["):
+            group = line.strip(" []").partition("sapwood.")[2]
+        elif group and "=" in line and not line.startswith(("#", ";")):
+            left, _, right = line.partition("=")
+            found.append(_EntryPoint(group, left.strip(), right.strip(), distribution))
+    return found
+
+
+def _loaded(found: _EntryPoint) -> object:
+    module, _, names = found.target.partition(":")
+    try:
+        loaded: object = import_module(module.strip())
+        for name in filter(None, names.partition("[")[0].strip().split(".")):
+            loaded = getattr(loaded, name)
+        return loaded
     except Exception as error:  # whatever the code of others raises
+        from sapwood.core.errors import PluginError
+
         raise PluginError(
-            f"The plug-in '{found.name}' of {_distribution(found)} cannot be loaded: "
+            f"The plug-in '{found.name}' of {found.distribution} cannot be loaded: "
             f"{str(error) or type(error).__name__}"
         ) from error
-
-
-def _distribution(found: metadata.EntryPoint) -> str:
-    return f"{found.dist.name} {found.dist.version}" if found.dist else found.value

@@ -1,7 +1,5 @@
 """The configuration chooses the engine, and an engine that is missing is named."""
 
-from importlib.metadata import EntryPoint
-
 import pytest
 
 from sapwood.app import engines
@@ -12,7 +10,6 @@ from sapwood.doctor.engine_checks import check_engine
 from sapwood.engine import EngineError
 from tests.plugin_distribution import InstallPlugin
 
-NO_PLUGINS: dict[str, dict[str, EntryPoint]] = {"engines": {}}
 POSTGRES = "postgresql://nobody@127.0.0.1:1/none"
 
 
@@ -23,8 +20,11 @@ def without(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(name: str) -> None:
         return None
 
+    def no_plugins(folders: tuple[str, ...]) -> dict[tuple[str, str], object]:
+        return {}
+
     monkeypatch.setattr(engines, "find_spec", nothing)
-    monkeypatch.setattr("sapwood.plugins._installed", NO_PLUGINS.copy)
+    monkeypatch.setattr("sapwood.plugins._installed", no_plugins)
 
 
 @pytest.mark.parametrize(

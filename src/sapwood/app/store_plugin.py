@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from msgspec import Struct
 
-from sapwood.core.errors import LogError
+from sapwood.core.errors import LogError, PluginError
 from sapwood.core.ids import Space
 from sapwood.core.log_values import AvailabilityListener
 from sapwood.core.token_count import Counter
-from sapwood.plugins import PluginError, load_plugin
+from sapwood.plugins import load_plugin
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log
 

@@ -151,11 +151,13 @@ def _command_module(name: str) -> ModuleType | None:
 
 def _plugin_command(name: str) -> click.Command | None:
     """The command that a plug-in adds; None if there is none. Raises `PluginError`."""
-    from sapwood.plugins import PluginError, load_plugin
+    from sapwood.plugins import load_plugin
 
     found = load_plugin("commands", name)
     if found is None or isinstance(found, click.Command):
         return found
+    from sapwood.core.errors import PluginError
+
     raise PluginError(f"The plug-in '{name}' is not a command: it is not made with click.")
 
 
@@ -168,7 +170,7 @@ def plugin_commands() -> list[str]:
 
 def plugin_summary(name: str) -> str:
     """Returns the first sentence of such a command, or that it cannot be loaded."""
-    from sapwood.plugins import PluginError
+    from sapwood.core.errors import PluginError
 
     try:
         found = _plugin_command(name)

@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, Protocol, cast
 
 from sapwood.config.config_file import Config
+from sapwood.core.errors import PluginError
 from sapwood.engine.drives import EngineError
 from sapwood.engine.limits import DriveLimits
-from sapwood.plugins import PluginError, load_plugin
+from sapwood.plugins import load_plugin
 
 if TYPE_CHECKING:
     from sapwood.runtime.scheduler import Engine
