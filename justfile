@@ -13,6 +13,9 @@ unexport PYTHONDONTWRITEBYTECODE
 
 compile := "uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header"
 
+# Distributions of this repository are installed from it, and never pinned.
+others := "--no-emit-package sapwood --no-emit-package sapwood-acp --no-emit-package sapwood-frameworks --no-emit-package sapwood-server --no-emit-package sapwood-temporal"
+
 audit_tools := "uv run --quiet --isolated --no-project --with-requirements requirements/audit.txt"
 
 # The check of a change; the tests come last so that their closing line does
@@ -300,7 +303,7 @@ prices:
 # Recompile the hashed requirements; `just lock --upgrade` moves to the newest versions
 [group('release')]
 lock *ARGS:
-    {{ compile }} pyproject.toml --extra all --group dev --output-file requirements/dev.txt "$@"
+    {{ compile }} {{ others }} pyproject.toml --extra all --extra temporal --group dev --output-file requirements/dev.txt "$@"
     {{ compile }} --group boot --constraints requirements/dev.txt --output-file requirements/boot.txt
     {{ compile }} --group audit --output-file requirements/audit.txt "$@"
     for each in proofs/integrations/requirements/*.in; do {{ compile }} "$each" --output-file "${each%.in}.txt" "$@"; done
@@ -314,7 +317,7 @@ audit *ARGS:
 [group('release')]
 sbom:
     mkdir -p dist
-    {{ compile }} pyproject.toml --extra all --constraints requirements/dev.txt > dist/requirements.txt
+    {{ compile }} {{ others }} pyproject.toml --extra all --constraints requirements/dev.txt > dist/requirements.txt
     {{ audit_tools }} cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \
         --output-file dist/sbom.json dist/requirements.txt
 

@@ -55,10 +55,12 @@ _EXTRA = re.compile(
 )
 _USES = {
     "acp": "conversations in an editor",
+    "client": "conversations of a server",
     "engine": "workers",
     "mcp": "tools of MCP servers",
     "otel": "spans for OpenTelemetry",
     "postgres": "conversations in PostgreSQL",
+    "serve": "conversations in a browser",
     "temporal": "workers on a Temporal server",
     "tokens": "exact token counts",
 }
