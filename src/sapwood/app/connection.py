@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sapwood import redaction
-from sapwood.app.store_plugin import ServerLog, StoreOptions, load_store
 from sapwood.app.worker_wakes import WorkerWakes
 from sapwood.config.database_address import is_postgres
 from sapwood.core.errors import LogError
@@ -21,6 +20,7 @@ from sapwood.core.log_values import Append, AvailabilityListener
 from sapwood.core.token_count import Counter
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log
+from sapwood.store.store_plugin import ServerLog, StoreOptions, load_store
 
 if TYPE_CHECKING:
     from sapwood.core.commands import Command

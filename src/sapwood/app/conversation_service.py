@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from sapwood.app.connection import Connection, connect
 from sapwood.config.config_file import CheckpointConfig, Config, ContextConfig
-from sapwood.config.database_address import is_postgres
 from sapwood.config.folders import data_folder
 from sapwood.conversation.call import Services
 from sapwood.conversation.configured_models import ConfiguredModels
@@ -159,7 +158,7 @@ def _git_checkpoints(connection: Connection, config: CheckpointConfig) -> Checkp
 def own_files(address: str) -> tuple[str, ...]:
     """Returns paths that a revert must not touch: data folder, log file and engine database."""
     own = [os.path.realpath(data_folder()) + os.sep]
-    if address and address != ":memory:" and not is_postgres(address):
-        files = (os.path.realpath(os.path.expanduser(address)), engine_file(address))
+    if address and (engine := engine_file(address)) is not None:
+        files = (os.path.realpath(os.path.expanduser(address)), engine)
         own += [f"{file}{ending}" for file in files for ending in _SQLITE_SUFFIXES]
     return tuple(own)

@@ -9,6 +9,7 @@ from typing import Literal
 
 from sapwood.app.connection import Connection
 from sapwood.config.config_file import Config
+from sapwood.config.database_address import is_of_plugin
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
 from sapwood.engine import DriveLimits, EngineError, LocalEngine, wake_all
@@ -17,6 +18,10 @@ from sapwood.runtime.scheduler import Drive, Engine
 from sapwood.runtime.woken_agents import woken_by
 
 _NO_ENGINE = "The durable engine is not installed. Type: pip install 'sapwood[engine]'"
+_NO_WORKERS = (
+    "The store of a plug-in has no workers of ours: each process drives the agents that it starts. "
+    "An engine of a plug-in can have some. Type: sapwood config set engine temporal"
+)
 _LOCAL_WORKER = (
     "The engine 'local' drives agents in the process that starts them, so there are no workers. "
     "Type: sapwood config set engine auto"
@@ -80,6 +85,8 @@ def _kind(
     if config.engine not in OWN_ENGINES:
         load_engine(config.engine)
         return "plug-in"
+    if is_of_plugin(config.address):  # whose tables an engine of ours cannot use
+        return "memory"
     if config.engine == "dbos" or (config.engine == "auto" and for_workers):
         if find_spec("dbos") is not None:
             return "dbos"
@@ -107,7 +114,10 @@ def local_engine() -> Engine:
 
 def require_durable_engine(config: Config) -> None:
     """Raises `EngineError` if the configured engine cannot serve workers."""
-    if _kind(config, for_workers=True) == "process":
+    kind = _kind(config, for_workers=True)
+    if kind == "memory" and is_of_plugin(config.address):
+        raise EngineError(_NO_WORKERS)
+    if kind == "process":
         raise EngineError(_NO_ENGINE if config.engine == "auto" else _LOCAL_WORKER)
 
 
@@ -197,7 +207,7 @@ async def agents_given_work(connection: Connection) -> AsyncGenerator[dict[Agent
 
 async def wake_by_workers(config: Config, agents: Mapping[AgentId, str]) -> None:
     """Asks the processes of the database to drive these agents, given with their models."""
-    if not agents or config.address == ":memory:":
+    if not agents or _kind(config) == "memory":
         return
     engine = engine_for(config)
     try:

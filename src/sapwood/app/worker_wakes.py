@@ -5,6 +5,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from sapwood.config.config_file import load_config
+from sapwood.config.database_address import is_of_plugin
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
@@ -98,6 +99,8 @@ class WorkerWakes:
         """Whether there may be workers that this process can wake."""
         if load_config().engine not in OWN_ENGINES:
             return True
+        if is_of_plugin(self._address):
+            return False
         from sapwood.engine.wake_requests import engine_file
 
         file = engine_file(self._address)

@@ -350,6 +350,10 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
             example='{command = ["files", "--here"]}',
         ),
     ] = field(default_factory=dict[str, McpServer])
+    tools: Annotated[
+        tuple[str, ...],
+        explained("Tools of plug-ins that agents may use.", example='["weather"]'),
+    ] = ()
     engine: Annotated[
         str,
         explained(

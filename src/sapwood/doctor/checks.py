@@ -40,7 +40,7 @@ from sapwood.install.agent_program import AGENT_PROGRAMS
 from sapwood.install.installation import read_record
 from sapwood.models import window_of
 from sapwood.models.model_routes import resolve
-from sapwood.plugins import examine_plugins
+from sapwood.plugins import examine_plugins, plugin_names
 from sapwood.providers.program_list import ready_programs
 
 __all__ = ["Finding", "examine"]
@@ -93,7 +93,13 @@ async def examine(
         findings += await check_servers(config.servers, make_toolboxes)
     findings += [await check_checkpoints(config), check_sandbox(config)]
     findings += await check_programs(environ)
-    return [*findings, *_extras(), *_plugins(), _log_folder(config), *_telemetry(config, environ)]
+    return [
+        *findings,
+        *_extras(),
+        *_plugins(config),
+        _log_folder(config),
+        *_telemetry(config, environ),
+    ]
 
 
 def _versions() -> Finding:
@@ -201,13 +207,18 @@ def _has(package: str, extra: str) -> bool:
     return not extra or all(_has(*each) for each in _required_by_extras(package).get(extra, ()))
 
 
-def _plugins() -> list[Finding]:
+def _plugins(config: Config) -> list[Finding]:
     """The distributions with plug-ins; one that cannot be loaded is broken."""
-    return [
+    found = [
         Finding("plug-in", "broken", " ".join(problems))
         if problems
         else Finding("plug-in", "ok", distribution)
         for distribution, problems in examine_plugins().items()
+    ]
+    missing = set(config.tools) - set(plugin_names("tools"))
+    return found + [
+        Finding("tool", "broken", f"no plug-in has the configured tool '{name}'")
+        for name in sorted(missing)
     ]
 
 

@@ -6,7 +6,6 @@ from typing import Any, NoReturn
 
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection
-from sapwood.app.store_plugin import StoreOptions
 from sapwood.conversation.call import Services
 from sapwood.conversation.service import ConversationService
 from sapwood.core.errors import LogError
@@ -26,6 +25,7 @@ from sapwood.core.log_values import (
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import joined_parts
 from sapwood.runtime.dispatch import Dispatcher
+from sapwood.store.store_plugin import StoreOptions
 from sapwood_server.client.event_values import part_from, recorded_from, tailed_from
 from sapwood_server.client.http_session import HttpSession, path_of
 from sapwood_server.client.log_calls import (

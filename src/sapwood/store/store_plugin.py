@@ -10,14 +10,14 @@ from sapwood.core.ids import Space
 from sapwood.core.log_values import AvailabilityListener
 from sapwood.core.token_count import Counter
 from sapwood.plugins import load_plugin
-from sapwood.runtime.dispatch import Dispatcher
-from sapwood.runtime.log import Log
 
 if TYPE_CHECKING:
     from sapwood.app.agent_runner import AgentRunner
     from sapwood.app.connection import Connection
     from sapwood.conversation.call import Services
     from sapwood.conversation.service import ConversationService
+    from sapwood.runtime.dispatch import Dispatcher
+    from sapwood.runtime.log import Log
 
 
 class StoreOptions(Struct, frozen=True):
@@ -34,7 +34,7 @@ class StoreOptions(Struct, frozen=True):
     token: str = ""
 
 
-OpenStore = Callable[[str, StoreOptions], Awaitable[Log]]
+OpenStore = Callable[[str, StoreOptions], "Awaitable[Log]"]
 """What the entry point of a store names: opens the log at an address. Raises `LogError`."""
 
 
@@ -52,7 +52,7 @@ class ServerLog(Protocol):
         """The only space that can be used."""
         ...
 
-    def dispatcher(self, space: Space, counter_for: Callable[[str], Counter]) -> Dispatcher:
+    def dispatcher(self, space: Space, counter_for: Callable[[str], Counter]) -> "Dispatcher":
         """Returns what sends commands to the server."""
         ...
 
