@@ -42,6 +42,13 @@ def test_a_plug_in_that_fails_is_named_with_its_distribution(install_plugin: Ins
     assert [each for each in problems if problems[each]] == ["plugged 1.0"]
 
 
+def test_a_plug_in_of_ours_with_another_version_is_named(install_plugin: InstallPlugin) -> None:
+    install_plugin("commands", "serve = greeting:command", "raise SystemExit('imported')")
+    (problem,) = examine_plugins()["plugged 1.0"]
+    assert problem.startswith("plugged 1.0 does not work with sapwood ")
+    assert "Type: pip install 'sapwood[serve]==" in problem
+
+
 @pytest.mark.parametrize("command", [["--version"], ["agents", "--help"], ["config", "path"]])
 def test_a_command_of_our_own_looks_for_no_plug_in(command: list[str]) -> None:
     code = (

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 Group = Literal["commands", "engines", "models", "pages", "stores", "tools"]
 """The kinds of plug-ins. The group of an entry point is `sapwood.` and one of these."""
 
-_EXTRAS: dict[tuple[Group, str], tuple[str, str]] = {
+_EXTRAS: dict[tuple[str, str], tuple[str, str]] = {
     ("commands", "acp"): ("'sapwood acp'", "acp"),
     ("commands", "login"): ("'sapwood login'", "client"),
     ("commands", "serve"): ("'sapwood serve'", "serve"),
@@ -57,17 +57,38 @@ def load_plugin(group: Group, name: str) -> object | None:
 
 
 def examine_plugins() -> dict[str, list[str]]:
-    """Loads every plug-in. Returns the distributions, each with what of it cannot be loaded."""
+    """Loads the plug-ins of others. Returns all distributions, each with what is wrong with it.
+
+    Ours take long to import. They work if they have the version of Sapwood.
+    """
+    problems: dict[str, list[str]] = {}
+    for key, each in _installed(tuple(sys.path)).items():
+        problem = _other_version(each, _EXTRAS[key][1]) if key in _EXTRAS else _failure(each)
+        found = problems.setdefault(each.distribution, [])
+        if problem and problem not in found:
+            found.append(problem)
+    return problems
+
+
+def _other_version(found: _EntryPoint, extra: str) -> str:
+    from sapwood import __version__
+
+    if found.distribution.rpartition(" ")[2] == __version__:
+        return ""
+    return (
+        f"{found.distribution} does not work with sapwood {__version__}. "
+        f"Type: pip install 'sapwood[{extra}]=={__version__}'"
+    )
+
+
+def _failure(found: _EntryPoint) -> str:
     from sapwood.core.errors import PluginError
 
-    problems: dict[str, list[str]] = {}
-    for each in _installed(tuple(sys.path)).values():
-        found = problems.setdefault(each.distribution, [])
-        try:
-            _loaded(each)
-        except PluginError as error:
-            found.append(str(error))
-    return problems
+    try:
+        _loaded(found)
+    except PluginError as error:
+        return str(error)
+    return ""
 
 
 @cache

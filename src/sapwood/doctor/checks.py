@@ -49,8 +49,9 @@ RequireModel = Callable[[str, Config, Mapping[str, str]], None]
 """Raises `Failure` if a call to a model would fail for want of a key or a package."""
 
 _SECONDS = 5.0
+_PACKAGE = re.compile(r"(?P<package>[A-Za-z0-9._-]+)")
 _EXTRA = re.compile(
-    r"(?P<package>[A-Za-z0-9._-]+)(\[(?P<inner>[^\]]+)\])?[^;]*;"
+    rf"{_PACKAGE.pattern}(\[(?P<inner>[^\]]+)\])?[^;]*;"
     r".*extra == ['\"](?P<extra>[^'\"]+)['\"]"
 )
 _USES = {
@@ -204,7 +205,12 @@ def _has(package: str, extra: str) -> bool:
     """Whether a package is installed, with what this extra of it requires."""
     if not _is_installed(package):
         return False
-    return not extra or all(_has(*each) for each in _required_by_extras(package).get(extra, ()))
+    if not package.startswith("sapwood-"):
+        return True
+    own = [line for line in metadata.requires(package) or [] if ";" not in line]
+    needed = [found["package"] for line in own if (found := _PACKAGE.match(line))]
+    inner = _required_by_extras(package).get(extra, [])
+    return all(map(_is_installed, needed)) and all(_has(*each) for each in inner)
 
 
 def _plugins(config: Config) -> list[Finding]:
