@@ -13,6 +13,9 @@ unexport PYTHONDONTWRITEBYTECODE
 
 compile := "uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header"
 
+# Distributions of this repository are installed from it, and never pinned.
+others := "--no-emit-package sapwood --no-emit-package sapwood-acp --no-emit-package sapwood-frameworks --no-emit-package sapwood-server --no-emit-package sapwood-temporal"
+
 audit_tools := "uv run --quiet --isolated --no-project --with-requirements requirements/audit.txt"
 
 # The check of a change; the tests come last so that their closing line does
@@ -39,8 +42,7 @@ setup:
     [ -x .venv/bin/python ] || python3 -m venv .venv
     command -v uv > /dev/null || python -m pip install --quiet --require-hashes -r requirements/boot.txt
     uv pip sync --quiet --require-hashes requirements/dev.txt
-    uv pip install --quiet --no-deps --no-build-isolation --editable .
-    uv pip install --quiet --no-deps --no-build-isolation --editable packages/scripted-model
+    for each in . packages/*; do uv pip install --quiet --no-deps --no-build-isolation --editable "$each" || exit 1; done
 
 # Format the code and sort its imports
 [group('check')]
@@ -88,8 +90,9 @@ test-night *ARGS:
 # The examples in docstrings
 [group('check')]
 doctest *ARGS:
-    python -m pytest -q --doctest-modules src packages/scripted-model/src \
-        --ignore src/sapwood/integrations/google_adk.py --ignore src/sapwood/integrations/langgraph.py "$@"
+    python -m pytest -q --doctest-modules src packages/*/src \
+        --ignore packages/sapwood-frameworks/src/sapwood_frameworks/google_adk.py \
+        --ignore packages/sapwood-frameworks/src/sapwood_frameworks/langgraph.py "$@"
 
 # One benchmark; prints its figure last and fails when it is short
 [group('measure')]
@@ -300,7 +303,7 @@ prices:
 # Recompile the hashed requirements; `just lock --upgrade` moves to the newest versions
 [group('release')]
 lock *ARGS:
-    {{ compile }} pyproject.toml --extra all --group dev --output-file requirements/dev.txt "$@"
+    {{ compile }} {{ others }} pyproject.toml --extra all --extra temporal --group dev --output-file requirements/dev.txt "$@"
     {{ compile }} --group boot --constraints requirements/dev.txt --output-file requirements/boot.txt
     {{ compile }} --group audit --output-file requirements/audit.txt "$@"
     for each in proofs/integrations/requirements/*.in; do {{ compile }} "$each" --output-file "${each%.in}.txt" "$@"; done
@@ -314,15 +317,14 @@ audit *ARGS:
 [group('release')]
 sbom:
     mkdir -p dist
-    {{ compile }} pyproject.toml --extra all --constraints requirements/dev.txt > dist/requirements.txt
+    {{ compile }} {{ others }} pyproject.toml --extra all --constraints requirements/dev.txt > dist/requirements.txt
     {{ audit_tools }} cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \
         --output-file dist/sbom.json dist/requirements.txt
 
-# Build the wheels of both distributions into dist/, without a network
+# Build the wheels of all distributions into dist/, without a network
 [group('release')]
 build:
-    uv build --quiet --wheel --no-build-isolation --out-dir dist .
-    uv build --quiet --wheel --no-build-isolation --out-dir dist packages/scripted-model
+    for each in . packages/*; do uv build --quiet --wheel --no-build-isolation --out-dir dist "$each" || exit 1; done
 
 # Remove what tools left behind; `.venv` stays
 [group('release')]

@@ -21,8 +21,8 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.engine import DriveLimits
 from sapwood.engine.dbos import DbosEngine
 from sapwood.engine.process_engine import ProcessEngine
-from sapwood.engine.temporal import TemporalEngine
 from sapwood.runtime.scheduler import Engine
+from sapwood_temporal import TemporalEngine
 
 _SPACE = Space("bench")
 _TICKS = os.sysconf("SC_CLK_TCK")

@@ -17,10 +17,10 @@ from sapwood.app.migration import grants
 from sapwood.config.serve_settings import ServeConfig
 from sapwood.config.server_tokens import FileTokens, Tokens, TokenStore
 from sapwood.core.ids import AgentId, Space
-from sapwood.server.access.identity import Identities
-from sapwood.server.access.request_checks import AllowedHosts, check_origin
-from sapwood.server.access.request_limits import RequestLimits, SharedCounts
 from sapwood.store.postgres import PostgresLog
+from sapwood_server.access.identity import Identities
+from sapwood_server.access.request_checks import AllowedHosts, check_origin
+from sapwood_server.access.request_limits import RequestLimits, SharedCounts
 from tools.postgres import dsn_or_throwaway
 
 _MOST_GUARD = 0.3

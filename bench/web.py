@@ -88,7 +88,7 @@ def main(args: list[str]) -> int:
 
 
 def _size() -> bool:
-    folder = files("sapwood.server") / "static"
+    folder = files("sapwood_server") / "static"
     kept = [each for each in folder.iterdir() if each.name.endswith((".js", ".css"))]
     size = sum(len(gzip.compress(each.read_bytes(), 9)) for each in kept)
     figure("web: bytes of script and style", size)

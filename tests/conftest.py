@@ -11,6 +11,7 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
+from tests.plugin_distribution import install_plugin as install_plugin  # a fixture for every test
 from tools.postgres import dsn_or_throwaway
 from tools.temporal_server import address_or_throwaway
 

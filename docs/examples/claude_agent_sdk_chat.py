@@ -12,7 +12,7 @@ from typing import Any
 
 from claude_agent_sdk import ClaudeAgentOptions, ResultMessage, create_sdk_mcp_server, query, tool
 
-from sapwood.integrations.claude_agent_sdk import SapwoodSessionStore
+from sapwood_frameworks.claude_agent_sdk import SapwoodSessionStore
 
 
 @tool("weather", "Returns the weather of a city.", {"city": str})

@@ -13,7 +13,7 @@ from google.adk.agents import Agent
 from google.adk.runners import Runner
 from google.genai.types import Content, GenerateContentConfig, Part, ThinkingConfig
 
-from sapwood.integrations.google_adk import SapwoodSessionService
+from sapwood_frameworks.google_adk import SapwoodSessionService
 
 
 def weather(city: str) -> str:

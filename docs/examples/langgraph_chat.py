@@ -12,7 +12,7 @@ import sys
 from langchain.agents import create_agent
 from langchain_openai import ChatOpenAI
 
-from sapwood.integrations.langgraph import SapwoodMiddleware
+from sapwood_frameworks.langgraph import SapwoodMiddleware
 
 
 def weather(city: str) -> str:

@@ -11,7 +11,7 @@ import sys
 
 from agents import Agent, ModelSettings, Runner, function_tool
 
-from sapwood.integrations.openai_agents import SapwoodSession
+from sapwood_frameworks.openai_agents import SapwoodSession
 
 
 @function_tool

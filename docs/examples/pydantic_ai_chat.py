@@ -12,7 +12,7 @@ import sys
 from pydantic_ai import Agent
 from pydantic_ai.models.openai import OpenAIResponsesModelSettings
 
-from sapwood.integrations.pydantic_ai import SapwoodCapability
+from sapwood_frameworks.pydantic_ai import SapwoodCapability
 
 
 def weather(city: str) -> str:

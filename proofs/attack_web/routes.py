@@ -10,9 +10,9 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from sapwood.server.access.rate_limit import OpenStreams
-from sapwood.server.application import PUBLIC_PATHS, Guarded, Public, SecurityHeaders, endpoints
-from sapwood.server.exchange import Endpoint
+from sapwood_server.access.rate_limit import OpenStreams
+from sapwood_server.application import PUBLIC_PATHS, Guarded, Public, SecurityHeaders, endpoints
+from sapwood_server.exchange import Endpoint
 
 ROUTES: tuple[Endpoint, ...] = endpoints(OpenStreams(1))
 """The table of routes. `guarded_routes` finds out whether a router has others."""

@@ -18,7 +18,7 @@ from proofs.attack_web.hosted import SECRET, Hosted
 from proofs.attack_web.raw_http import send
 from sapwood.config.serve_settings import parse_rule
 from sapwood.config.server_tokens import SCOPES
-from sapwood.server.access.oidc import spaces_of
+from sapwood_server.access.oidc import spaces_of
 
 _SCRIPT_SECONDS = 2.0
 """For how long a script of the page may try to sign in."""

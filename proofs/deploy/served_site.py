@@ -13,7 +13,7 @@ from pathlib import Path
 
 from proofs.agents_e2e.environment import ProofError
 from proofs.deploy.programs import program
-from sapwood.server.application import PUBLIC_PATHS
+from sapwood_server.application import PUBLIC_PATHS
 
 NAME = "localhost"
 READINESS = "/readyz" if "/readyz" in tuple[str, ...](PUBLIC_PATHS) else "/healthz"

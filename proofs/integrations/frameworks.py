@@ -18,6 +18,7 @@ from proofs.agents_e2e.environment import ProofError
 
 _HERE = Path(__file__).resolve().parent
 _REPOSITORY = _HERE.parents[1]
+_SOURCES = f"{_REPOSITORY}/src:{_REPOSITORY}/packages/sapwood-frameworks/src"
 _SECONDS = 90
 
 
@@ -106,7 +107,7 @@ def further_checks(framework: Framework) -> list[tuple[bool, str]]:
     """Runs the further checks of a framework; whether each holds, and what it says."""
     done = subprocess.run(
         [str(python_of(framework)), str(_HERE / framework.further)],
-        env={"PYTHONPATH": str(_REPOSITORY / "src"), "PATH": os.defpath},
+        env={"PYTHONPATH": _SOURCES, "PATH": os.defpath},
         capture_output=True,
         text=True,
         timeout=_SECONDS,
@@ -134,7 +135,7 @@ class RunningExample:
                 **framework.environ,
                 "HOME": str(home),
                 "PATH": f"{python.parent}:{os.defpath}",
-                "PYTHONPATH": str(_REPOSITORY / "src"),
+                "PYTHONPATH": _SOURCES,
                 "LANG": "C.UTF-8",
             },
             stdin=subprocess.PIPE,

@@ -7,7 +7,7 @@ from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.events import Event, EventActions
 from google.genai.types import Content, Part
 
-from sapwood.integrations.google_adk import SapwoodSessionService
+from sapwood_frameworks.google_adk import SapwoodSessionService
 
 ADA = {"app_name": "app", "user_id": "ada"}
 STATE = {"k": 1, "user:u": 2, "app:a": 3, "temp:t": 4}

@@ -13,7 +13,7 @@ from proofs.agents_e2e.checks import Checks
 from proofs.integrations.frameworks import Framework, RunningExample, further_checks
 from sapwood.core.content import Text, Thinking, ToolCall
 from sapwood.core.view import Message, Request, ToolResult
-from sapwood.integrations.conversation import Conversation, Database
+from sapwood_frameworks.conversation import Conversation, Database
 from scripted_model import ModelRequest, ScriptedModel, conversation
 
 ONE = "What is one? [[say: One is a number.]]"

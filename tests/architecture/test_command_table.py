@@ -22,9 +22,8 @@ from sapwood.core.refusals import HumanOnly, Refusal, TurnIsOpen, UnknownCommand
 from tests.conversation.spaces import service_of
 from tests.core.speaking import MODEL, conversation, opens
 from tests.runtime.commanding import AGENT, Desk
+from tests.source_files import SAPWOOD, source_files
 from tools.reference import commands_page
-
-SOURCE = Path(__file__).parents[2] / "src" / "sapwood"
 
 FAKE = SlashCommand(
     "graft",
@@ -147,7 +146,7 @@ NAMES_A_ROW = re.compile(r"\b(command|row)\.(name|typed)$")
 def test_no_guard_names_a_command_by_hand(folder: str) -> None:
     """Refusals about who and when are given names from the table."""
     named: list[str] = []
-    for path in sorted((SOURCE / folder).rglob("*.py")):
+    for path in sorted((SAPWOOD / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in (
                 "TurnIsOpen",
@@ -162,7 +161,7 @@ def test_no_guard_names_a_command_by_hand(folder: str) -> None:
 def test_nothing_is_decided_by_the_name_of_a_command() -> None:
     """What differs between commands is a field of their rows."""
     found: list[str] = []
-    for path in sorted(SOURCE.rglob("*.py")):
+    for path in source_files().values():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Compare):
                 continue

@@ -12,11 +12,18 @@ import pytest
 from msgspec import Struct
 
 from sapwood.core.command_table import TABLE
+from tests.source_files import SAPWOOD, source_files
 
-SOURCE = Path(__file__).parents[2] / "src" / "sapwood"
-FACES = ("acp_server", "api", "cli", "integrations", "mcp_server", "server", "tui")
+FACES = ("api", "cli", "mcp_server", "tui")
+PLUGIN_FACES = ("sapwood_acp", "sapwood_frameworks", "sapwood_server")
+NO_FACES = (
+    "sapwood_server/client/",
+    "sapwood_server/served_agents.py",
+    "sapwood_server/server_tables.py",
+)
+"""Files of the server that are no face: its client is a store, and two files wire it."""
 USE_CASES = frozenset({"conversation", "context_actions", "doctor", "imports", "lifecycle"})
-MAY_USE = frozenset({*FACES, *USE_CASES, "app", "config", "display", "hooks", "journal"})
+MAY_USE = frozenset({*FACES, *USE_CASES, "app", "config", "display", "hooks", "journal", "plugins"})
 """Packages whose functions a face may call: faces, use cases, wiring, configuration, rendering."""
 
 NOT_FOR_FACES = ("sapwood.core.decide", "sapwood.core.evolve", "sapwood.conversation.handlers")
@@ -69,13 +76,17 @@ Import = tuple[str, str, str]
 """File, module, name."""
 
 
-def face_files() -> list[Path]:
-    return sorted(path for face in FACES for path in (SOURCE / face).rglob("*.py"))
+def face_files() -> dict[str, Path]:
+    return {
+        name: path
+        for name, path in source_files().items()
+        if name.split("/")[0] in (*FACES, *PLUGIN_FACES) and not name.startswith(NO_FACES)
+    }
 
 
-def imports(path: Path) -> Iterator[Import]:
+def imports(file: str) -> Iterator[Import]:
     """Every name that a file imports from Sapwood, wherever in the file."""
-    file = path.relative_to(SOURCE).as_posix()
+    path = source_files()[file]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         match node:
             case ast.ImportFrom(module=str(module)) if module.partition(".")[0] == "sapwood":
@@ -114,7 +125,7 @@ def is_allowed(found: Import) -> bool:
 
 
 def test_a_face_imports_use_cases_display_and_values() -> None:
-    found = {each for path in face_files() for each in imports(path)}
+    found = {each for file in face_files() for each in imports(file)}
     assert sorted(each for each in found if not is_allowed(each)) == []
 
 
@@ -137,7 +148,8 @@ def may_be_used_by_hooks(found: Import) -> bool:
 
 
 def test_a_hook_reads_transcripts_and_changes_conversations_by_use_cases_alone() -> None:
-    found = {each for path in (SOURCE / "hooks").rglob("*.py") for each in imports(path)}
+    files = [file for file in source_files() if file.startswith("hooks/")]
+    found = {each for file in files for each in imports(file)}
     assert sorted(each for each in found if not may_be_used_by_hooks(each)) == []
     assert not may_be_used_by_hooks(("hooks/x.py", "sapwood.runtime.dispatch", "Dispatcher"))
 
@@ -196,8 +208,8 @@ def compared_names(tree: ast.AST) -> Iterator[str]:
 
 def test_no_face_handles_a_command_by_itself() -> None:
     found = {
-        (path.relative_to(SOURCE).as_posix(), name)
-        for path in face_files()
+        (file, name)
+        for file, path in face_files().items()
         for name in compared_names(ast.parse(path.read_text(encoding="utf-8")))
     }
     assert found == set()
@@ -218,7 +230,7 @@ def test_a_face_that_handles_a_command_is_found(source: str) -> None:
 
 def test_only_the_output_gate_makes_terminal_sequences() -> None:
     """`styled` marks sequences as ours; the gate would show those of `click.style` as text."""
-    files = (SOURCE / "cli").rglob("*.py")
+    files = (SAPWOOD / "cli").rglob("*.py")
     found = [
         path.name
         for path in files

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.source_files import source_files
+
 ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src" / "sapwood"
 NAMES_THAT_SAY_NOTHING = frozenset({"utils", "util", "helpers", "helper", "common", "misc"})
 GENERATED = frozenset({"__pycache__", "build", "dist", "node_modules"})
 
@@ -53,7 +54,9 @@ def test_no_folder_or_module_has_a_name_that_says_nothing() -> None:
     assert [relative(path) for path in names if names[path] & NAMES_THAT_SAY_NOTHING] == []
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=relative)
+@pytest.mark.parametrize(
+    "path", [path for path in python_files() if "src" in path.parts], ids=relative
+)
 def test_a_module_opens_with_what_it_is_for(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
 
@@ -89,5 +92,5 @@ def test_other_addresses_pass(text: str) -> None:
 
 def test_only_one_function_gives_a_number_its_noun() -> None:
     by_hand = re.compile(r"""(''|"") if [^\n]+ == 1 else ['"]s['"]""")
-    found = [path for path in SOURCE.rglob("*.py") if by_hand.search(path.read_text("utf-8"))]
-    assert [relative(path) for path in found] == []
+    files = source_files().items()
+    assert [name for name, path in files if by_hand.search(path.read_text("utf-8"))] == []

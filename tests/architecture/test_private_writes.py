@@ -2,9 +2,9 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-SOURCE = Path(__file__).parents[2] / "src" / "sapwood"
+from tests.source_files import source_files
+
 ELSEWHERE = {
     "private_files.py": "the one place",
     "testing/claude_transcript.py": "makes transcripts for tests",
@@ -43,10 +43,9 @@ def writes(tree: ast.AST) -> Iterator[int]:
 
 def test_files_are_written_in_one_place() -> None:
     found = [
-        f"{file.relative_to(SOURCE)}:{line}"
-        for file in sorted(SOURCE.rglob("*.py"))
-        if str(file.relative_to(SOURCE)) not in ELSEWHERE
-        and "workspace" not in file.relative_to(SOURCE).parts
+        f"{name}:{line}"
+        for name, file in source_files().items()
+        if name not in ELSEWHERE and "workspace" not in name.split("/")
         for line in writes(ast.parse(file.read_text(encoding="utf-8")))
     ]
     assert found == []
@@ -54,4 +53,4 @@ def test_files_are_written_in_one_place() -> None:
 
 def test_the_exceptions_still_write() -> None:
     for name in ELSEWHERE:
-        assert list(writes(ast.parse((SOURCE / name).read_text(encoding="utf-8")))), name
+        assert list(writes(ast.parse(source_files()[name].read_text(encoding="utf-8")))), name

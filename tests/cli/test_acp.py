@@ -36,10 +36,10 @@ from acp.schema import (
     ToolCallUpdate,
 )
 
-from sapwood.acp_server.editor_agent import EditorAgent
 from sapwood.app.connection import connect
 from sapwood.app.engines import LazyEngine
 from sapwood.config.config_file import Config
+from sapwood_acp.editor_agent import EditorAgent
 
 
 class Editor:

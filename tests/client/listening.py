@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import uvicorn
 
 from sapwood.config.server_tokens import SCOPES, TokenScope
-from sapwood.server.http_server import open_listener
+from sapwood_server.http_server import open_listener
 from tests.server.serving import Served
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import sapwood
-from sapwood.server.answered_requests import AnsweredRequests
+from sapwood_server.answered_requests import AnsweredRequests
 from tests.api.test_command_ids import folder, methods, require_one_use
 from tests.server.serving import Served
 

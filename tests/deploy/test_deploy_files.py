@@ -105,7 +105,7 @@ def test_the_chart_can_do_without_an_ingress() -> None:
 
 
 def test_everything_has_time_to_stop() -> None:
-    from sapwood.server.http_server import LAST_SECONDS
+    from sapwood_server.http_server import LAST_SECONDS
 
     pods = [each["spec"]["template"]["spec"] for each in deployments()]
     grace = [int(pod["terminationGracePeriodSeconds"]) for pod in pods]

@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+from tests.source_files import source_files
+
 ROOT = Path(__file__).parents[2]
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 ENTRY = re.compile(r"^\| ([a-z][^|]*) \| (.+) \|$", re.MULTILINE)
@@ -12,7 +14,7 @@ ENTRY = re.compile(r"^\| ([a-z][^|]*) \| (.+) \|$", re.MULTILINE)
 def names_in_the_code() -> set[str]:
     """Every class, and every type that has a name."""
     found: set[str] = set()
-    for path in (ROOT / "src" / "sapwood").rglob("*.py"):
+    for path in source_files().values():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef):
                 found.add(node.name)

@@ -26,7 +26,8 @@ def paths_in(text: str) -> set[str]:
 
 def exists(path: str) -> bool:
     """Whether the path leads somewhere from the source or from the root of the repository."""
-    return any((folder / path).exists() for folder in (SOURCE, ROOT))
+    folders = (SOURCE, ROOT, *(ROOT / "packages").glob("sapwood-*/src"))
+    return any((folder / path).exists() for folder in folders)
 
 
 def steps() -> list[tuple[str, str, str]]:

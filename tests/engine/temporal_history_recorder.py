@@ -13,7 +13,7 @@ from temporalio.client import Client
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import DriveLimits
-from sapwood.engine.temporal.workflow_values import agent_workflow_id, limit_workflow_id
+from sapwood_temporal.workflow_values import agent_workflow_id, limit_workflow_id
 from tests.engine.backends import FAST, TemporalBackend
 from tools.temporal_server import throwaway
 

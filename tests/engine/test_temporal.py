@@ -14,11 +14,11 @@ from temporalio.worker import Replayer, UnsandboxedWorkflowRunner, Worker
 from sapwood.config.config_file import TemporalConfig
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import DriveLimits, EngineError, NotServed, wake_all
-from sapwood.engine.temporal import TemporalEngine, agent_workflow, limit_workflow
-from sapwood.engine.temporal.agent_workflow import AgentWorkflow
-from sapwood.engine.temporal.limit_workflow import LimitWorkflow, Slots
-from sapwood.engine.temporal.temporal_engine import allow_slow_steps
-from sapwood.engine.temporal.workflow_values import (
+from sapwood_temporal import TemporalEngine, agent_workflow, limit_workflow
+from sapwood_temporal.agent_workflow import AgentWorkflow
+from sapwood_temporal.limit_workflow import LimitWorkflow, Slots
+from sapwood_temporal.temporal_engine import allow_slow_steps
+from sapwood_temporal.workflow_values import (
     AgentRun,
     agent_workflow_id,
     limit_workflow_id,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sapwood.integrations.claude_agent_sdk import SapwoodSessionStore
+from sapwood_frameworks.claude_agent_sdk import SapwoodSessionStore
 
 Row = dict[str, Any]  # rows are JSON
 

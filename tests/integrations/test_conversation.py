@@ -1,6 +1,7 @@
 """A conversation of a framework becomes turns of one agent, whenever its messages arrive."""
 
 import asyncio
+import importlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 import sapwood
 from sapwood import Note, RecordedReply, RecordedResult, Text, Thinking, ToolCall
-from sapwood.integrations.conversation import Conversation, Database, Prompt, agent_id
+from sapwood_frameworks.conversation import Conversation, Database, Prompt, agent_id
 
 ASK = Prompt((Text("Is it cold?"),))
 CALLS = RecordedReply((Thinking("Hm."), ToolCall("1", "weather"), ToolCall("2", "weather")))
@@ -160,3 +161,12 @@ def test_an_event_loop_after_another_opens_the_database_again(tmp_path: Path) ->
 def test_session_ids_that_cannot_be_agent_ids_stay_apart() -> None:
     names = ["user/42", "user 42", "", "x" * 65, "数据", "chat-42"]
     assert len({agent_id(name) for name in names}) == len(names)
+
+
+def test_the_old_name_of_a_module_is_the_same_module() -> None:
+    import sapwood_frameworks.openai_agents as present
+
+    former = importlib.import_module("sapwood.integrations.openai_agents")
+    assert former is present
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("sapwood.integrations.no_such_framework")

@@ -9,9 +9,11 @@ from proofs.integrations.frameworks import FRAMEWORKS, Framework
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "guides" / "integrations.md").read_text(encoding="utf-8")
-EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
-    "optional-dependencies"
-]
+
+
+def extras_of(project: Path) -> dict[str, list[str]]:
+    file = project / "pyproject.toml"
+    return tomllib.loads(file.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS.values(), ids=lambda each: each.name)
@@ -20,8 +22,10 @@ def test_an_example_is_short_and_in_the_guide(framework: Framework) -> None:
     assert f"../examples/{framework.example.name}" in GUIDE
     extra = framework.name.replace("_", "-")
     assert f"pip install 'sapwood[{extra}]'" in GUIDE
-    assert all("<" in requirement and ">=" in requirement for requirement in EXTRAS[extra])
-    assert extra not in EXTRAS["all"][0]
+    ours, required = extras_of(ROOT), extras_of(ROOT / "packages" / "sapwood-frameworks")[extra]
+    assert all("<" in requirement and ">=" in requirement for requirement in required)
+    assert [each.partition("==")[0] for each in ours[extra]] == [f"sapwood-frameworks[{extra}]"]
+    assert not any(extra in each for each in ours["all"])
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS.values(), ids=lambda each: each.name)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sapwood.integrations.conversation import Conversation, Database, Item
-from sapwood.integrations.framework_import import FrameworkMissing
-from sapwood.integrations.langchain_messages import item_of, messages_of
+from sapwood_frameworks.conversation import Conversation, Database, Item
+from sapwood_frameworks.framework_import import FrameworkMissing
+from sapwood_frameworks.langchain_messages import item_of, messages_of
 
 REASONING: dict[str, Any] = {
     "type": "reasoning",
@@ -57,8 +57,8 @@ def test_a_missing_framework_says_how_to_install_it(name: str) -> None:
     except ModuleNotFoundError:
         installed = False
     if installed:
-        importlib.import_module(f"sapwood.integrations.{name}")
+        importlib.import_module(f"sapwood_frameworks.{name}")
         return
     extra = name.replace("_", "-")
     with pytest.raises(FrameworkMissing, match=rf"pip install 'sapwood\[{extra}\]'"):
-        importlib.import_module(f"sapwood.integrations.{name}")
+        importlib.import_module(f"sapwood_frameworks.{name}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sapwood.integrations.openai_agents import SapwoodSession
+from sapwood_frameworks.openai_agents import SapwoodSession
 
 Items = list[dict[str, Any]]  # items are JSON
 

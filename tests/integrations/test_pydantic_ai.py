@@ -8,7 +8,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from sapwood import Text, ToolCall
-from sapwood.integrations.pydantic_ai import SapwoodCapability, SapwoodHistory
+from sapwood_frameworks.pydantic_ai import SapwoodCapability, SapwoodHistory
 
 
 class Model:

@@ -12,9 +12,9 @@ import pytest
 from sapwood.app.connection import Connection, connect
 from sapwood.config.config_file import Config
 from sapwood.config.server_tokens import FileTokens, TokenStore
-from sapwood.server.access.identity import Identities
-from sapwood.server.application import create_application
-from sapwood.server.served_space import ServedSpaces
+from sapwood_server.access.identity import Identities
+from sapwood_server.application import create_application
+from sapwood_server.served_space import ServedSpaces
 from tests.server.live_server import LiveServer, live_server
 from tests.server.serving import Served
 

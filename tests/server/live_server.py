@@ -11,7 +11,7 @@ from msgspec import Struct
 from sapwood.app.connection import Connection
 from sapwood.config.config_file import Config
 from sapwood.config.server_tokens import SCOPES, TokenScope, TokenStore
-from sapwood.server.http_server import serve
+from sapwood_server.http_server import serve
 from scripted_model import ScriptedModel
 from tests.engine.eventually import eventually
 

@@ -8,8 +8,8 @@ from sapwood.api import open
 from sapwood.app.connection import Connection
 from sapwood.config.server_tokens import SCOPES, TokenScope, TokenStore
 from sapwood.core.ids import AgentId
-from sapwood.server.access.identity import Identities
-from sapwood.server.served_space import ServedSpaces
+from sapwood_server.access.identity import Identities
+from sapwood_server.served_space import ServedSpaces
 
 ADDRESS = "http://127.0.0.1:8420"
 STORES = ("sqlite", "postgres")

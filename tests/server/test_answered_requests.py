@@ -9,7 +9,7 @@ from starlette.responses import Response, StreamingResponse
 
 from sapwood.core.events import MarkSet, Recorded
 from sapwood.core.ids import AgentId, CommandId
-from sapwood.server.answered_requests import AnsweredRequests, RequestContent
+from sapwood_server.answered_requests import AnsweredRequests, RequestContent
 from tests.server.serving import Served, record
 from tests.store.contract import append, commit_of
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from sapwood.app.connection import connect
-from sapwood.app.server_tables import tokens_of
 from sapwood.config.server_tokens import MAX_SESSIONS, FileTokens, Tokens, TokenStore
-from sapwood.server.access.identity import Identities
+from sapwood_server.access.identity import Identities
+from sapwood_server.server_tables import tokens_of
 from tests.server.serving import STORES
 
 pytestmark = pytest.mark.parametrize("store", STORES)

@@ -8,9 +8,9 @@ import pytest
 from sapwood.api import Sapwood
 from sapwood.core.events import TurnStarted
 from sapwood.core.ids import AgentId
-from sapwood.server.access.rate_limit import OpenStreams
-from sapwood.server.application import endpoints
-from sapwood.server.event_feed import AgentFeeds
+from sapwood_server.access.rate_limit import OpenStreams
+from sapwood_server.application import endpoints
+from sapwood_server.event_feed import AgentFeeds
 from tests.server.serving import STORES, Served, record
 
 pytestmark = pytest.mark.parametrize("store", STORES)

@@ -13,7 +13,7 @@ from sapwood.core.content import Text
 from sapwood.core.ids import AgentId
 from sapwood.core.lease import Lease
 from sapwood.core.settings import BUDGET, Settings, SettingsChange, Workspace, typed_name
-from sapwood.server.routes.dispatch_api import dispatch_endpoints
+from sapwood_server.routes.dispatch_api import dispatch_endpoints
 from tests.server.serving import Served, record
 
 

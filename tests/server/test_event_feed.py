@@ -7,7 +7,7 @@ import pytest
 from sapwood.core.content import Text
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.live_words import LiveWords
-from sapwood.server import event_feed
+from sapwood_server import event_feed
 from tests.server.serving import Served, record
 
 

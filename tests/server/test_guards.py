@@ -8,11 +8,11 @@ from starlette.routing import Route
 
 from sapwood.config.server_tokens import MAX_SESSIONS, SCOPES, TokenScope
 from sapwood.core.command_table import TABLE
-from sapwood.server.access.identity import COOKIE
-from sapwood.server.access.rate_limit import OpenStreams, RateLimit
-from sapwood.server.access.request_checks import SECURITY_HEADERS
-from sapwood.server.application import PUBLIC_PATHS, Guarded, Public, SecurityHeaders, endpoints
-from sapwood.server.problems import Problem
+from sapwood_server.access.identity import COOKIE
+from sapwood_server.access.rate_limit import OpenStreams, RateLimit
+from sapwood_server.access.request_checks import SECURITY_HEADERS
+from sapwood_server.application import PUBLIC_PATHS, Guarded, Public, SecurityHeaders, endpoints
+from sapwood_server.problems import Problem
 from tests.server.serving import ADDRESS, Served, record
 
 TABLE_OF_ROUTES = endpoints(OpenStreams(1))

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from sapwood.core.errors import SapwoodError
-from sapwood.server.http_server import open_listener, serve
+from sapwood_server.http_server import open_listener, serve
 
 
 def test_answers_are_sent_at_once() -> None:

@@ -22,11 +22,11 @@ from sapwood.config.config_file import Config
 from sapwood.config.serve_settings import ServeConfig, parse_rule
 from sapwood.config.server_tokens import FileTokens, TokenStore
 from sapwood.core.errors import SapwoodError
-from sapwood.server.access.identity import Identities
-from sapwood.server.access.issuer_keys import IssuerKeys
-from sapwood.server.access.oidc import IssuerTokens, spaces_of
-from sapwood.server.application import create_application
-from sapwood.server.served_space import ServedSpaces
+from sapwood_server.access.identity import Identities
+from sapwood_server.access.issuer_keys import IssuerKeys
+from sapwood_server.access.oidc import IssuerTokens, spaces_of
+from sapwood_server.application import create_application
+from sapwood_server.served_space import ServedSpaces
 from tests.server.serving import ADDRESS, record
 from tools.oidc_issuer.issuer_process import Issuer, NodeMissing, issuer
 

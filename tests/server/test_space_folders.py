@@ -16,17 +16,17 @@ from sapwood.config.server_tokens import FileTokens, TokenStore
 from sapwood.core import commands as core
 from sapwood.core.commands import Command
 from sapwood.core.content import ToolCall
-from sapwood.core.ids import AgentId, Origin
+from sapwood.core.ids import AgentId, Origin, Space
 from sapwood.core.model_calls import Failure, ToolOutcome, ToolUse
 from sapwood.core.settings import Workspace
 from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.dispatch import Done
-from sapwood.server.access.identity import Identities
-from sapwood.server.application import create_application
-from sapwood.server.served_space import ServedSpaces
 from sapwood.workspace.places import locate, open_file, root_of
 from sapwood.workspace.sandbox import sandbox_problem
 from sapwood.workspace.space_folder import SpaceFolder
+from sapwood_server.access.identity import Identities
+from sapwood_server.application import create_application
+from sapwood_server.served_space import ServedSpaces
 from tests.server.serving import Served
 
 needs_bubblewrap = pytest.mark.skipif(bool(sandbox_problem()), reason=sandbox_problem() or "-")
@@ -67,11 +67,14 @@ async def use_tool(
     """Runs a tool for an agent of this workspace, as a worker does, with every permission."""
     call = ToolCall("c1", tool, json.encode(arguments).decode())
     use = ToolUse(AgentId("a"), workspace, call, "all")
-    return await toolbox_for(config, connection.folder).run(use)
+    return await toolbox_for(config, connection.folder, space=connection.space).run(use)
 
 
 async def tool_names(connection: Connection, config: Config) -> set[str]:
-    return {each.name for each in await toolbox_for(config, connection.folder).specs()}
+    return {
+        each.name
+        for each in await toolbox_for(config, connection.folder, space=connection.space).specs()
+    }
 
 
 async def test_a_conversation_of_a_hosted_space_has_no_folder_and_no_tools(
@@ -332,7 +335,9 @@ async def test_mcp_servers_of_the_operator_are_for_tenants_only_if_they_are_mean
     started = place / "started"
     for spaces in (False, True):
         server = McpServer(command=("touch", str(started)), spaces=spaces)
-        toolbox = toolbox_for(Config(servers={"own": server}), SpaceFolder(str(place / "acme")))
+        toolbox = toolbox_for(
+            Config(servers={"own": server}), SpaceFolder(str(place / "acme")), space=Space("acme")
+        )
         await toolbox.specs()
         await toolbox.close()
         assert started.exists() is spaces
@@ -360,7 +365,7 @@ async def test_a_command_of_a_tenant_cannot_leave_its_sandbox_by_what_it_needs(
     connection: Connection, place: Path, need: str
 ) -> None:
     config = Config(folders={"acme": str(place / "acme")}, permissions=("allow shell",))
-    toolbox = toolbox_for(config, space_folder(config, "acme", own=False))
+    toolbox = toolbox_for(config, space_folder(config, "acme", own=False), space=Space("acme"))
     arguments = json.encode({"command": "touch ran", "needs": [need]}).decode()
     workspace = Workspace(str(place / "acme"))
     use = ToolUse(AgentId("a"), workspace, ToolCall("c1", "shell", arguments), "all")

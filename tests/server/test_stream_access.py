@@ -8,8 +8,8 @@ import pytest
 from starlette.requests import Request
 
 from sapwood.config.server_tokens import FileTokens, TokenStore
-from sapwood.server.access.identity import Identities
-from sapwood.server.access.stream_access import StreamAccess
+from sapwood_server.access.identity import Identities
+from sapwood_server.access.stream_access import StreamAccess
 
 
 @pytest.fixture

@@ -76,9 +76,7 @@ def assemble(
     `models` and `tracing` are shared with other runners, and the caller closes them.
     """
     if connection.server is not None:
-        from sapwood.app.remote_runner import RemoteRunner
-
-        return RemoteRunner(connection, connection.server)
+        return connection.server.runner(connection)
     own = models is None
     models = models or Models(keys, urls=config.base_urls)
     grants = _grants(connection, allow, root)
@@ -86,7 +84,9 @@ def assemble(
         from sapwood.app.permission_questions import PermissionQuestions
 
         approve = PermissionQuestions(connection, seconds=ask_seconds).ask
-    toolbox = toolbox_for(config, connection.folder, grants, approve, tuple(keys.values()))
+    toolbox = toolbox_for(
+        config, connection.folder, grants, approve, tuple(keys.values()), space=connection.space
+    )
     programs = programs_for(
         config, grants, approve, tuple(keys.values()), available=connection.folder is None
     )
@@ -257,8 +257,13 @@ def toolbox_for(
     grants: "Grants | None" = None,
     approve: "AskPermission | None" = None,
     secrets: Sequence[str] = (),
+    *,
+    space: Space,
 ) -> Toolbox:
-    """Returns the tools of agents that may work in any folder, or only in that of their space."""
+    """Returns the tools of agents that may work in any folder, or only in that of their space.
+
+    Agents with a folder of their space have no tools of plug-ins: these run outside the sandbox.
+    """
     from sapwood.workspace.permissions.kept_rules import KeptRules
     from sapwood.workspace.permissions.permission_rules import parse_rules
     from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
@@ -278,12 +283,22 @@ def toolbox_for(
         requires_sandbox=config.sandbox == "on",
         asks_in_sandbox=config.sandbox_ask,
     )
-    if not config.servers:
+    if not config.servers and not config.tools:
         return toolbox
     from sapwood.workspace.combined_toolbox import CombinedToolbox
 
     servers = server_toolboxes(config.servers, rules, grants, approve, kept)
-    return CombinedToolbox(toolbox, *servers)
+    return CombinedToolbox(toolbox, *_plugin_tools(config.tools, space, rules, approve), *servers)
+
+
+def _plugin_tools(
+    names: Sequence[str], space: Space, rules: "PermissionRules", approve: "AskPermission | None"
+) -> list[Toolbox]:
+    """The functions of plug-ins with these names, as one toolbox."""
+    from sapwood.workspace.function_toolbox import FunctionToolbox, plugin_tools
+
+    tools = plugin_tools(names)
+    return [FunctionToolbox(space, tools, rules, approve)] if tools else []
 
 
 def _confined_toolbox(

@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING
 
 from sapwood import redaction
 from sapwood.app.worker_wakes import WorkerWakes
-from sapwood.config.database_address import is_postgres, is_server
-from sapwood.config.login_tokens import server_token
+from sapwood.config.database_address import is_postgres
 from sapwood.core.errors import LogError
 from sapwood.core.ids import Space, can_be_stored
 from sapwood.core.log_values import Append, AvailabilityListener
 from sapwood.core.token_count import Counter
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log
+from sapwood.store.store_plugin import ServerLog, StoreOptions, load_store
 
 if TYPE_CHECKING:
-    from sapwood.client.http_session import HttpSession
     from sapwood.core.commands import Command
     from sapwood.core.refusals import Refusal
     from sapwood.workspace.space_folder import SpaceFolder
@@ -44,7 +43,7 @@ class Connection:
     `address` is the address of the database, if the log was opened from one. `owner` says whether
     `close` also closes the log. `secrets` are values to mask in all texts, in addition to
     everything that has the form of a secret. `wakes` wakes workers after each commit, for a process
-    that does not drive agents itself. With a `server`, the log is that of a server of another
+    that does not drive agents itself. `server` is the log if it is that of a server of another
     machine, which carries out all commands. `folder` is the only folder in which agents of the
     space work; None if they may work in any. It is set before agents are run.
     """
@@ -59,7 +58,6 @@ class Connection:
         address: str = "",
         secrets: Iterable[str] = (),
         wakes: WorkerWakes | None = None,
-        server: "HttpSession | None" = None,
     ) -> None:
         self.log = log
         self.space = space
@@ -68,7 +66,7 @@ class Connection:
         self.wakes = wakes
         self._owner = owner
         self._secrets = tuple(secrets)
-        self.server = server
+        self.server = log if isinstance(log, ServerLog) else None
         self.folder: SpaceFolder | None = None
         self.dispatcher = self._new_dispatcher()
         self.dispatcher.on_commit(self._committed)
@@ -79,9 +77,7 @@ class Connection:
             return Dispatcher(
                 self.log, self.space, self.counter_for, mask=self.masked, check=self._refused_path
             )
-        from sapwood.app.remote_dispatcher import RemoteDispatcher
-
-        return RemoteDispatcher(self.server, self.log, self.space, self.counter_for)
+        return self.server.dispatcher(self.space, self.counter_for)
 
     def _refused_path(self, command: "Command") -> "Refusal | None":
         return None if self.folder is None else self.folder.refusal(command)
@@ -123,7 +119,6 @@ class Connection:
             address=self.address,
             secrets=self._secrets,
             wakes=self.wakes,
-            server=self.server,
         )
 
     async def work_passed(self) -> None:
@@ -212,52 +207,26 @@ async def connect(
     token. Raises `LogError` if the database cannot be opened.
     """
     name = _space(space)
-    if isinstance(address, str) and is_server(address):
-        return await _connect_server(address, token, patience, opening)
-    known = _configured_keys() if secrets is None else tuple(secrets)
-    if isinstance(address, str | Path):
-        outages = OutageReporter()
-        log = await open_log(
-            address,
-            patience=patience,
-            opening=opening,
-            on_availability=outages.report,
-            reader=reader,
-        )
-        await _finish_erasures(log, str(address))
-        return Connection(log, name, outages=outages, address=str(address), secrets=known)
-    return Connection(address, name, owner=False, secrets=known)
-
-
-async def _connect_server(
-    address: str, token: str, patience: float, opening: float | None
-) -> Connection:
-    """Signs in to a server. Raises `LogError` if it does not answer or does not know the token."""
-    from sapwood.client.http_session import HttpSession
-    from sapwood.client.log_calls import ServerSession
-    from sapwood.client.remote_log import RemoteLog
-
+    if not isinstance(address, str | Path):
+        return Connection(address, name, owner=False, secrets=_masked_values(secrets))
     outages = OutageReporter()
-    session = HttpSession(
+    log = await open_log(
         address,
-        token or server_token(address),
-        patience=patience if opening is None else opening,
+        patience=patience,
+        opening=opening,
         on_availability=outages.report,
+        reader=reader,
+        token=token,
     )
-    try:
-        signed_in = await session.get("/v1/session", ServerSession)
-    except BaseException:
-        await session.close()
-        raise
-    session.patience = patience
-    return Connection(
-        RemoteLog(session),
-        _space(signed_in.space),
-        outages=outages,
-        address=session.address,
-        secrets=(),
-        server=session,
-    )
+    if isinstance(log, ServerLog):  # the server masks, and the token decides the space
+        return Connection(log, _space(log.space), outages=outages, address=log.address)
+    await _finish_erasures(log, str(address))
+    known = _masked_values(secrets)
+    return Connection(log, name, outages=outages, address=str(address), secrets=known)
+
+
+def _masked_values(secrets: Iterable[str] | None) -> tuple[str, ...]:
+    return _configured_keys() if secrets is None else tuple(secrets)
 
 
 async def _finish_erasures(log: Log, address: str) -> None:
@@ -282,11 +251,13 @@ async def open_log(
     opening: float | None = None,
     on_availability: AvailabilityListener | None = None,
     reader: str = "",
+    token: str = "",
 ) -> Log:
-    """Opens `:memory:`, a path (an SQLite file, created if missing), or `postgresql://…`.
+    """Opens `:memory:`, a path (an SQLite file, created if missing), `postgresql://…`, or what the
+    store of a plug-in has for another address.
 
     `patience` is the number of seconds to wait for a server that does not answer, `opening` the
-    number of seconds to wait now. `reader` is as for `connect`. Raises `LogError`.
+    number of seconds to wait now. `reader` and `token` are as for `connect`. Raises `LogError`.
     """
     text = str(address)
     if text == ":memory:":
@@ -307,11 +278,8 @@ async def open_log(
             masters=configured_masters(),
         )
     if "://" in text:
-        scheme = text.partition("://")[0]
-        raise LogError(
-            f"There is no store for '{scheme}://'. "
-            "Give a path for SQLite, postgresql://… or :memory:."
-        )
+        options = StoreOptions(patience, opening, on_availability, token)
+        return await load_store(text.partition("://")[0])(text, options)
     from sapwood.store.sqlite import SqliteLog
 
     return await SqliteLog.open(Path(text), masters=configured_masters())

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from sapwood.app.connection import Connection, connect
 from sapwood.config.config_file import CheckpointConfig, Config, ContextConfig
-from sapwood.config.database_address import is_postgres
 from sapwood.config.folders import data_folder
 from sapwood.conversation.call import Services
 from sapwood.conversation.configured_models import ConfiguredModels
@@ -22,7 +21,6 @@ from sapwood.runtime.dispatch import Done
 from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources
 
 if TYPE_CHECKING:
-    from sapwood.client.http_session import HttpSession
     from sapwood.conversation.session_changes import SessionChanges
 
 
@@ -52,7 +50,7 @@ def conversation_service(
     """
 
     if connection.server is not None:
-        return _remote_service(connection, connection.server, picks=picks)
+        return connection.server.service(Services(connection, picks=picks))
 
     confined = connection.folder is not None
 
@@ -97,7 +95,7 @@ def offline_service(
     With `later`, sessions of other programs that are open follow when they were closed.
     """
     if connection.server is not None:
-        return _remote_service(connection, connection.server)
+        return connection.server.service(Services(connection))
     return ConversationService(
         Services(
             connection,
@@ -106,14 +104,6 @@ def offline_service(
             sessions=LazySessionChanges(connection, later=later),
         )
     )
-
-
-def _remote_service(
-    connection: Connection, server: "HttpSession", *, picks: bool = False
-) -> ConversationService:
-    from sapwood.app.remote_service import RemoteService
-
-    return RemoteService(Services(connection, picks=picks), server)
 
 
 class LazySessionChanges:
@@ -168,7 +158,7 @@ def _git_checkpoints(connection: Connection, config: CheckpointConfig) -> Checkp
 def own_files(address: str) -> tuple[str, ...]:
     """Returns paths that a revert must not touch: data folder, log file and engine database."""
     own = [os.path.realpath(data_folder()) + os.sep]
-    if address and address != ":memory:" and not is_postgres(address):
-        files = (os.path.realpath(os.path.expanduser(address)), engine_file(address))
+    if address and (engine := engine_file(address)) is not None:
+        files = (os.path.realpath(os.path.expanduser(address)), engine)
         own += [f"{file}{ending}" for file in files for ending in _SQLITE_SUFFIXES]
     return tuple(own)

@@ -9,14 +9,19 @@ from typing import Literal
 
 from sapwood.app.connection import Connection
 from sapwood.config.config_file import Config
+from sapwood.config.database_address import is_of_plugin
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
 from sapwood.engine import DriveLimits, EngineError, LocalEngine, wake_all
+from sapwood.engine.engine_plugin import OWN_ENGINES, load_engine
 from sapwood.runtime.scheduler import Drive, Engine
 from sapwood.runtime.woken_agents import woken_by
 
 _NO_ENGINE = "The durable engine is not installed. Type: pip install 'sapwood[engine]'"
-_NO_TEMPORAL = "The engine on Temporal is not installed. Type: pip install 'sapwood[temporal]'"
+_NO_WORKERS = (
+    "The store of a plug-in has no workers of ours: each process drives the agents that it starts. "
+    "An engine of a plug-in can have some. Type: sapwood config set engine temporal"
+)
 _LOCAL_WORKER = (
     "The engine 'local' drives agents in the process that starts them, so there are no workers. "
     "Type: sapwood config set engine auto"
@@ -45,10 +50,8 @@ def engine_for(
     match _kind(config, for_workers=for_workers):
         case "memory":
             return LocalEngine(limits)
-        case "temporal":
-            from sapwood.engine.temporal import TemporalEngine
-
-            return TemporalEngine(config.temporal, limits)
+        case "plug-in":
+            return load_engine(config.engine).configured(config, limits)
         case "dbos":
             from sapwood.engine.dbos import DbosEngine
 
@@ -75,14 +78,15 @@ def engine_for(
 
 def _kind(
     config: Config, *, for_workers: bool = False
-) -> Literal["memory", "process", "dbos", "temporal"]:
+) -> Literal["memory", "process", "dbos", "plug-in"]:
     """The engine to use. Raises `EngineError` if it is not installed."""
     if config.address == ":memory:":
         return "memory"
-    if config.engine == "temporal":
-        if find_spec("temporalio") is None:
-            raise EngineError(_NO_TEMPORAL)
-        return "temporal"
+    if config.engine not in OWN_ENGINES:
+        load_engine(config.engine)
+        return "plug-in"
+    if is_of_plugin(config.address):  # whose tables an engine of ours cannot use
+        return "memory"
     if config.engine == "dbos" or (config.engine == "auto" and for_workers):
         if find_spec("dbos") is not None:
             return "dbos"
@@ -110,7 +114,10 @@ def local_engine() -> Engine:
 
 def require_durable_engine(config: Config) -> None:
     """Raises `EngineError` if the configured engine cannot serve workers."""
-    if _kind(config, for_workers=True) == "process":
+    kind = _kind(config, for_workers=True)
+    if kind == "memory" and is_of_plugin(config.address):
+        raise EngineError(_NO_WORKERS)
+    if kind == "process":
         raise EngineError(_NO_ENGINE if config.engine == "auto" else _LOCAL_WORKER)
 
 
@@ -164,9 +171,8 @@ class LazyEngine:
 
     async def warm_up(self) -> None:
         """Imports the slow libraries in a thread, so that the first call does not wait for them."""
-        imported = {"temporal": "temporalio.worker", "dbos": "dbos"}
-        engine = imported.get(_kind(self._config, for_workers=self._for_workers))
-        await import_slow(*([engine] if engine else []))
+        kind = await asyncio.to_thread(_kind, self._config, for_workers=self._for_workers)
+        await import_slow(*(["dbos"] if kind == "dbos" else []))
 
     async def _created(self) -> Engine:
         async with self._creation:
@@ -201,7 +207,7 @@ async def agents_given_work(connection: Connection) -> AsyncGenerator[dict[Agent
 
 async def wake_by_workers(config: Config, agents: Mapping[AgentId, str]) -> None:
     """Asks the processes of the database to drive these agents, given with their models."""
-    if not agents or config.address == ":memory:":
+    if not agents or _kind(config) == "memory":
         return
     engine = engine_for(config)
     try:

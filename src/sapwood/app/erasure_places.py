@@ -3,6 +3,7 @@
 import asyncio
 from importlib.util import find_spec
 
+from sapwood.config.database_address import is_of_plugin
 from sapwood.core.erasure import ErasureItem, Senders
 from sapwood.core.ids import AgentId, Space
 from sapwood.lifecycle.erasable_log import ErasableLog
@@ -12,7 +13,7 @@ from sapwood.lifecycle.erasure import OutsideEraser, OutsidePlaces
 def outside_places(log: ErasableLog, address: str) -> OutsidePlaces:
     """The places outside of the log; of a log that has no address, only archives."""
     archived = _Archives(log).senders
-    if not address or address == ":memory:":
+    if not address or address == ":memory:" or is_of_plugin(address):
         return OutsidePlaces(archived=archived)
     from sapwood.lifecycle.local_files import erase_local_files
 

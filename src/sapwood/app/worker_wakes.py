@@ -5,9 +5,12 @@ import logging
 from typing import TYPE_CHECKING
 
 from sapwood.config.config_file import load_config
+from sapwood.config.database_address import is_of_plugin
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
+from sapwood.engine import DriveLimits
+from sapwood.engine.engine_plugin import OWN_ENGINES, load_engine
 from sapwood.runtime.log import Log
 from sapwood.runtime.woken_agents import woken_by
 
@@ -25,8 +28,8 @@ _log = logging.getLogger("sapwood.engine")
 class WorkerWakes:
     """Asks the workers of a database to drive the agents that got work by a commit.
 
-    Opens the tables of the engine, or the connection to Temporal if that is configured, at the
-    first use, and keeps them open. An SQLite log whose engine was never started has no workers; the
+    Opens the tables of the engine, or the engine of a plug-in if one is configured, at the first
+    use, and keeps them open. An SQLite log whose engine was never started has no workers; the
     first one looks for work when it starts.
     """
 
@@ -94,23 +97,20 @@ class WorkerWakes:
 
     def _has_workers(self) -> bool:
         """Whether there may be workers that this process can wake."""
-        if _uses_temporal():
+        if load_config().engine not in OWN_ENGINES:
             return True
+        if is_of_plugin(self._address):
+            return False
         from sapwood.engine.wake_requests import engine_file
 
         file = engine_file(self._address)
         return file is None or file.exists()
 
 
-def _uses_temporal() -> bool:
-    return load_config().engine == "temporal"
-
-
 def _engine_of(address: str) -> "Engine":
-    if _uses_temporal():
-        from sapwood.engine.temporal import TemporalEngine
-
-        return TemporalEngine(load_config().temporal)
+    config = load_config()
+    if config.engine not in OWN_ENGINES:
+        return load_engine(config.engine).configured(config, DriveLimits())
     from sapwood.engine.process_engine import ProcessEngine
 
     return ProcessEngine(address)

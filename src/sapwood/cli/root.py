@@ -2,11 +2,12 @@
 
 import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sapwood.cli.command import Commands
+from sapwood.cli.command import Command, Commands
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.tool_call_origin import refuse_in_tool_call
 
@@ -83,6 +84,10 @@ FIRST = tuple("open run agents search context clear undo install continue doctor
 """The commands that a person needs first, which are all that the help page explains."""
 
 
+PLUGINS = "Plug-ins"
+"""The section of the commands that plug-ins of others add."""
+
+
 _MODULES = {"continue": "continue_command", "import": "import_command"}
 """Commands whose name is a keyword of Python, with the name of their module."""
 
@@ -131,6 +136,49 @@ def nearest_names(word: str) -> list[str]:
     return get_close_matches(word, list(summary_lines()), n=3, cutoff=0.5)
 
 
+def _command_module(name: str) -> ModuleType | None:
+    """The module of a command of our own; None if the command comes with a plug-in."""
+    if name not in summary_lines():
+        return None
+    path = f"sapwood.cli.commands.{_MODULES.get(name, name)}"
+    try:
+        return import_module(path)
+    except ModuleNotFoundError as missing:
+        if missing.name != path:
+            raise
+        return None
+
+
+def _plugin_command(name: str) -> click.Command | None:
+    """The command that a plug-in adds; None if there is none. Raises `PluginError`."""
+    from sapwood.plugins import load_plugin
+
+    found = load_plugin("commands", name)
+    if found is None or isinstance(found, click.Command):
+        return found
+    from sapwood.core.errors import PluginError
+
+    raise PluginError(f"The plug-in '{name}' is not a command: it is not made with click.")
+
+
+def plugin_commands() -> list[str]:
+    """Returns the names of the commands that plug-ins of others add. Loads none."""
+    from sapwood.plugins import plugin_names
+
+    return [name for name in plugin_names("commands") if name not in summary_lines()]
+
+
+def plugin_summary(name: str) -> str:
+    """Returns the first sentence of such a command, or that it cannot be loaded."""
+    from sapwood.core.errors import PluginError
+
+    try:
+        found = _plugin_command(name)
+    except PluginError:
+        return "Cannot be loaded. Type: sapwood doctor"
+    return found.get_short_help_str(80) if found else ""
+
+
 class OutputClosed(Exception):
     """The reader of our output, such as `head`, has closed the pipe."""
 
@@ -140,15 +188,13 @@ class _Root(Commands):
         return list(summary_lines())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in summary_lines():
-            return None
         if cmd_name in _SESSION_COMMANDS:
             module = import_module("sapwood.cli.commands.session_commands")
             found = module.COMMANDS[cmd_name]
         else:
-            module = import_module(f"sapwood.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
-            found = module.command
-        assert isinstance(found, click.Command)
+            module = _command_module(cmd_name)
+            found = _plugin_command(cmd_name) if module is None else module.command
+        assert found is None or isinstance(found, click.Command)
         return found
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -160,21 +206,32 @@ class _Root(Commands):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if name not in summary_lines() and not ctx.resilient_parsing:
+        name, *rest = args
+        try:
+            found = self.get_command(ctx, name)
+        except Exception:
+            if not ctx.resilient_parsing:  # as a shell does to complete a line
+                raise
+            found = None
+        if found is None and not ctx.resilient_parsing:
             close = " or ".join(nearest_names(name))
             instead = f"Did you mean {close}?" if close else "sapwood --help lists them."
             raise click.UsageError(f"There is no command '{name}'. {instead}", ctx)
-        return super().resolve_command(ctx, args)
+        if not isinstance(found, Command | Commands):  # ours ask by themselves
+            refuse_in_tool_call(name)
+        return name, found, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         lines = summary_lines()
         with formatter.section("Start with"):
             formatter.write_dl([(name, lines[name]) for name in FIRST])
+        groups = {group_of(title): [*section] for title, section in SECTIONS.items()}
+        if added := plugin_commands():
+            groups[group_of(PLUGINS)] = added
         with formatter.section("More, explained by `sapwood help`"):
             formatter.write_dl(
-                (group_of(title), ", ".join(name for name in section if name not in FIRST))
-                for title, section in SECTIONS.items()
+                (group, ", ".join(name for name in names if name not in FIRST))
+                for group, names in groups.items()
             )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":

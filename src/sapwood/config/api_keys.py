@@ -12,10 +12,11 @@ from pathlib import Path
 
 from sapwood.config.config_file import ConfigError, config_file, load_config
 from sapwood.config.editor import write_config_file
-from sapwood.config.providers import PROVIDERS
+from sapwood.config.providers import PROVIDERS, plugin_variable
 from sapwood.config.toml_edit import toml_value
 from sapwood.config.toml_parser import parse_toml
 from sapwood.core.refusals import nearest
+from sapwood.plugins import plugin_names
 
 KEY_VARIABLES: dict[str, tuple[str, ...]] = {
     name: provider.key_variables for name, provider in PROVIDERS.items() if provider.account == name
@@ -36,8 +37,8 @@ def load_keys(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     Raises `ConfigError`.
     """
     keys = _read(keys_file(environ))
-    for provider in KEY_VARIABLES:
-        if variable := _variable(provider, environ):
+    for provider, variables in _variables().items():
+        if variable := _first_set(variables, environ):
             keys[provider] = environ[variable]
     return keys
 
@@ -46,15 +47,15 @@ def key_origins(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Where the key of each provider that has one comes from: a variable or the file."""
     file = keys_file(environ)
     found = dict.fromkeys(_read(file), str(file))
-    for provider in KEY_VARIABLES:
-        if variable := _variable(provider, environ):
+    for provider, variables in _variables().items():
+        if variable := _first_set(variables, environ):
             found[provider] = variable
     return found
 
 
 def require_provider(name: str, environ: Mapping[str, str] = os.environ) -> None:
     """Raises `ConfigError` for a provider that has neither a built-in nor a configured address."""
-    known = [*KEY_VARIABLES, *load_config(environ).base_urls]
+    known = [*_variables(), *load_config(environ).base_urls]
     if name in known:
         return
     close = " or ".join(nearest(name, known))
@@ -78,8 +79,13 @@ def save_key(provider: str, key: str, environ: Mapping[str, str] = os.environ) -
     return file
 
 
-def _variable(provider: str, environ: Mapping[str, str]) -> str | None:
-    return next((name for name in KEY_VARIABLES[provider] if environ.get(name)), None)
+def _variables() -> dict[str, tuple[str, ...]]:
+    """The variables of each provider with an API key, those of plug-ins included."""
+    return {name: (plugin_variable(name),) for name in plugin_names("models")} | KEY_VARIABLES
+
+
+def _first_set(variables: tuple[str, ...], environ: Mapping[str, str]) -> str | None:
+    return next((name for name in variables if environ.get(name)), None)
 
 
 def _read(file: Path) -> dict[str, str]:

@@ -350,11 +350,16 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
             example='{command = ["files", "--here"]}',
         ),
     ] = field(default_factory=dict[str, McpServer])
+    tools: Annotated[
+        tuple[str, ...],
+        explained("Tools of plug-ins that agents may use.", example='["weather"]'),
+    ] = ()
     engine: Annotated[
-        Literal["auto", "dbos", "temporal", "local"],
+        str,
         explained(
-            "What decides which process drives an agent. With auto, each process drives those that "
-            "it gives work to, and workers and servers use DBOS if it is installed."
+            "What decides which process drives an agent: auto, local, dbos, temporal, or the "
+            "engine of a plug-in. With auto, each process drives those that it gives work to, and "
+            "workers and servers use DBOS if it is installed."
         ),
     ] = "auto"
     temporal: TemporalConfig = TemporalConfig()

@@ -22,6 +22,15 @@ def is_server(address: str | Path) -> bool:
     return str(address).startswith(("http://", "https://"))
 
 
+def is_of_plugin(address: str | Path) -> bool:
+    """Whether a plug-in has the store of this address: neither a file, nor PostgreSQL, nor memory.
+
+    >>> is_of_plugin("redis://here"), is_of_plugin("sapwood.db"), is_of_plugin("postgresql://db/x")
+    (True, False, False)
+    """
+    return "://" in str(address) and not is_postgres(address)
+
+
 def shown_address(address: str) -> str:
     """The address without its password, for screens and log files.
 

@@ -49,3 +49,14 @@ PROVIDERS: Mapping[str, Provider] = {
     "compatible": Provider("", "chat"),
 }
 """By the name that stands before the colon in `provider:model`."""
+
+
+def plugin_variable(name: str) -> str:
+    """The environment variable with the API key of a provider that a plug-in adds.
+
+    The name decides it, so that the plug-in need not be loaded to read and mask the key.
+
+    >>> plugin_variable("acme-cloud")
+    'ACME_CLOUD_API_KEY'
+    """
+    return f"{name.upper().replace('-', '_')}_API_KEY"

@@ -5,6 +5,7 @@ SapwoodError
 │   ├── KeyMissing        a space is encrypted with a key that this program does not have
 │   ├── LogAway           its database does not answer; try again when it does
 │   └── VersionConflict   another process appended first
+├── PluginError           a plug-in is not installed or cannot be loaded
 └── RefusedError          a command was refused; `refusal` has the reason and the remedy
     └── AgentNotFound     there is no agent with this id
 """
@@ -52,6 +53,10 @@ class VersionConflict(LogError):
         super().__init__(f"The log of '{agent}' is no longer at version {expected}.")
         self.agent = agent
         self.expected = expected
+
+
+class PluginError(SapwoodError):
+    """A plug-in is not installed or cannot be loaded. The message names it and what to type."""
 
 
 class RefusedError(SapwoodError):

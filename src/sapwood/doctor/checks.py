@@ -37,6 +37,7 @@ from sapwood.doctor.workspace_checks import (
 )
 from sapwood.models import window_of
 from sapwood.models.model_routes import resolve
+from sapwood.plugins import examine_plugins, plugin_names
 from sapwood.programs.installation.installer import read_record
 from sapwood.programs.installed_programs import ready_programs
 from sapwood.programs.registry import program_executor, programs_with
@@ -47,12 +48,19 @@ RequireModel = Callable[[str, Config, Mapping[str, str]], None]
 """Raises `Failure` if a call to a model would fail for want of a key or a package."""
 
 _SECONDS = 5.0
-_EXTRA = re.compile(r"([A-Za-z0-9._-]+)[^;]*;.*extra == ['\"]([^'\"]+)['\"]")
+_PACKAGE = re.compile(r"(?P<package>[A-Za-z0-9._-]+)")
+_EXTRA = re.compile(
+    rf"{_PACKAGE.pattern}(\[(?P<inner>[^\]]+)\])?[^;]*;"
+    r".*extra == ['\"](?P<extra>[^'\"]+)['\"]"
+)
 _USES = {
+    "acp": "conversations in an editor",
+    "client": "conversations of a server",
     "engine": "workers",
     "mcp": "tools of MCP servers",
     "otel": "spans for OpenTelemetry",
     "postgres": "conversations in PostgreSQL",
+    "serve": "conversations in a browser",
     "temporal": "workers on a Temporal server",
     "tokens": "exact token counts",
 }
@@ -85,7 +93,13 @@ async def examine(
         findings += await check_servers(config.servers, make_toolboxes)
     findings += [await check_checkpoints(config), check_sandbox(config)]
     findings += await check_programs(environ)
-    return [*findings, *_extras(), _log_folder(config), *_telemetry(config, environ)]
+    return [
+        *findings,
+        *_extras(),
+        *_plugins(config),
+        _log_folder(config),
+        *_telemetry(config, environ),
+    ]
 
 
 def _versions() -> Finding:
@@ -163,21 +177,54 @@ async def _reach(url: str) -> Finding:
 
 def _extras() -> list[Finding]:
     """Whether the extras of `pip install 'sapwood[…]'` are installed."""
-    wanted: dict[str, list[str]] = {}
-    for line in metadata.requires("sapwood") or []:
-        if (found := _EXTRA.match(line)) and found[1].lower() != "sapwood":
-            wanted.setdefault(found[2], []).append(found[1])
+    wanted = _required_by_extras("sapwood")
     return [_extra(name, wanted[name]) for name in sorted(wanted) if name != "all"]
 
 
-def _extra(name: str, packages: list[str]) -> Finding:
+def _required_by_extras(package: str) -> dict[str, list[tuple[str, str]]]:
+    """For each extra of an installed package, what it requires: packages, and extras of them."""
+    wanted: dict[str, list[tuple[str, str]]] = {}
+    for line in metadata.requires(package) or []:
+        if (found := _EXTRA.match(line)) and found["package"].lower() != package:
+            wanted.setdefault(found["extra"], []).append((found["package"], found["inner"] or ""))
+    return wanted
+
+
+def _extra(name: str, packages: list[tuple[str, str]]) -> Finding:
     use = _USES.get(name, "")
     purpose = f"for {use}" if use else "an extra"
-    if all(map(_is_installed, packages)):
+    if all(_has(*each) for each in packages):
         return Finding(f"extra: {name}", "ok", purpose)
     return Finding(
         f"extra: {name}", "open", f"not installed; {purpose}", f"pip install 'sapwood[{name}]'"
     )
+
+
+def _has(package: str, extra: str) -> bool:
+    """Whether a package is installed, with what this extra of it requires."""
+    if not _is_installed(package):
+        return False
+    if not package.startswith("sapwood-"):
+        return True
+    own = [line for line in metadata.requires(package) or [] if ";" not in line]
+    needed = [found["package"] for line in own if (found := _PACKAGE.match(line))]
+    inner = _required_by_extras(package).get(extra, [])
+    return all(map(_is_installed, needed)) and all(_has(*each) for each in inner)
+
+
+def _plugins(config: Config) -> list[Finding]:
+    """The distributions with plug-ins; one that cannot be loaded is broken."""
+    found = [
+        Finding("plug-in", "broken", " ".join(problems))
+        if problems
+        else Finding("plug-in", "ok", distribution)
+        for distribution, problems in examine_plugins().items()
+    ]
+    missing = set(config.tools) - set(plugin_names("tools"))
+    return found + [
+        Finding("tool", "broken", f"no plug-in has the configured tool '{name}'")
+        for name in sorted(missing)
+    ]
 
 
 def _is_installed(package: str) -> bool:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sapwood.config.config_file import Config
-from sapwood.config.database_address import is_postgres, shown_address
+from sapwood.config.database_address import is_of_plugin, is_postgres, shown_address
 from sapwood.config.folders import is_full
 from sapwood.core.errors import LogError
 from sapwood.core.plural import counted
 from sapwood.doctor import Finding
 from sapwood.doctor.unreadable_events import Progress, check_events
+from sapwood.store.store_plugin import load_store
 
 _SECONDS = 5.0
 
@@ -30,7 +31,10 @@ async def check_database(config: Config, progress: Progress | None) -> list[Find
     """
     place, on_server = shown_address(config.address), is_postgres(config.address)
     try:
-        if on_server:
+        if is_of_plugin(config.address):
+            load_store(config.address.partition("://")[0])
+            database = _Database("the store of a plug-in")
+        elif on_server:
             database = await _postgres(config.address)
         else:
             database = await asyncio.to_thread(_sqlite, config.address)

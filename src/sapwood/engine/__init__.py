@@ -5,7 +5,8 @@ any time: `wake_all` rebuilds it from the log. There are four engines behind the
 `process_engine.ProcessEngine` drives agents in the processes that give them work, and needs no
 library but that of the log's database. `sapwood.engine.dbos.DbosEngine` is for workers: it shares
 agents between any number of processes through the same tables. With
-`sapwood.engine.temporal.TemporalEngine` they share them through a Temporal server. All three
+`TemporalEngine`, of the plug-in `sapwood-temporal`, they share them through a Temporal server. All
+three
 continue the drives of a process that dies; `LocalEngine`, for a log in memory, cannot. DBOS and
 Temporal are extras, and their libraries are imported only when they are used.
 """

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from sapwood.config.database_address import is_of_plugin
 from sapwood.core.ids import Space
 from sapwood.core.log_values import LogError
 from sapwood.engine.wake_requests import SCHEMA, engine_file
@@ -55,7 +56,7 @@ class EngineStatus(Struct, frozen=True):
 
 async def read_engine_status(address: str) -> EngineStatus:
     """Reads the status at the address of a log. Raises `LogError` if it cannot be read."""
-    if address == ":memory:":
+    if address == ":memory:" or is_of_plugin(address):
         return EngineStatus()
     if "://" in address:
         return await _read_postgres(address)

@@ -9,12 +9,14 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from sapwood.config.providers import PROVIDERS, Provider, Wire
+from sapwood.config.providers import PROVIDERS, Provider, Wire, plugin_variable
+from sapwood.core.errors import PluginError
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals.refusal import did_you_mean, nearest
 from sapwood.models.catalogue import model_names
+from sapwood.plugins import load_plugin
 from sapwood.programs.registry import program_executor
 
 __all__ = ["PROVIDERS", "ModelRoute", "Wire", "resolve"]
@@ -75,9 +77,23 @@ def resolve(name: str, urls: Mapping[str, str] | None = None) -> ModelRoute:
         return _route_by_family(name, urls)
     if prefix in PROVIDERS and model:
         return _route(prefix, model, PROVIDERS[prefix], urls)
+    if model and (provider := _plugin_provider(prefix)) is not None:
+        return _route(prefix, model, provider, urls)
     if prefix in urls and model:
         return _route(prefix, model, Provider("", "chat"), urls)
     raise _unknown_model(name, urls)
+
+
+def _plugin_provider(name: str) -> Provider | None:
+    """The provider that a plug-in adds. Its key is in the variable that `plugin_variable` names."""
+    try:
+        found = load_plugin("models", name)
+    except PluginError as error:
+        raise Failure("no_model", str(error)) from error
+    if not isinstance(found, Provider):
+        return None
+    variables = (plugin_variable(name),) if found.key_variables else ()
+    return structs.replace(found, key_variables=variables, account=name)
 
 
 def _route_by_family(name: str, urls: Mapping[str, str]) -> ModelRoute:

@@ -9,9 +9,11 @@ from typing import Any, TypeVar, cast, overload
 import msgspec
 from msgspec import Struct
 
+from sapwood.core.errors import PluginError
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.model_calls import AnswerAwaited, Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import nearest
+from sapwood.plugins import load_plugin
 from sapwood.workspace.permissions.permission_decision import OtherAction
 from sapwood.workspace.permissions.permission_gate import AskPermission, PermissionGate
 from sapwood.workspace.permissions.permission_rules import PermissionRule, PermissionRules
@@ -89,6 +91,24 @@ def function_tools(functions: Iterable[Callable[..., object]]) -> tuple[Function
         if read.name in tools:
             raise FunctionToolError(f"Two tools are called {read.name}. Give one another name.")
         tools[read.name] = read
+    return tuple(tools.values())
+
+
+def plugin_tools(names: Iterable[str]) -> tuple[FunctionTool, ...]:
+    """Returns the tools of plug-ins with these names.
+
+    One that cannot be used is left out, with a warning: the agents work on without it.
+    """
+    tools: dict[str, FunctionTool] = {}
+    for name in names:
+        try:
+            found = load_plugin("tools", name)
+            if found is None:
+                raise PluginError(f"There is no plug-in with the tool '{name}'.")
+            (read,) = function_tools([cast("Callable[..., object]", found)])
+            tools.setdefault(read.name, read)
+        except (PluginError, FunctionToolError) as error:
+            _log.warning("%s Agents work without it.", error)
     return tuple(tools.values())
 
 

@@ -63,11 +63,10 @@ def set_(name: str, value: str) -> None:
     from pathlib import Path
 
     from sapwood.config.config_file import load_config
-    from sapwood.config.database_address import is_postgres
     from sapwood.config.editor import set_setting
     from sapwood.conversation.configured_models import model_problem
 
-    if name == "database" and value != ":memory:" and not is_postgres(value):
+    if name == "database" and value != ":memory:" and "://" not in value:
         value = str(Path(value).expanduser().absolute())
     if name == "permissions":
         _require_rules(value)

@@ -31,9 +31,9 @@ _TEXT_WIDTH = 88
     "-f",
     "--format",
     "form",
-    type=click.Choice(["markdown", "text", "json", "html"]),
     default="markdown",
     show_default=True,
+    help="markdown, text, json, html, or the name of a page of a plug-in.",
 )
 @json_option("The same as --format json.")
 @click.option("--html", "as_html", is_flag=True, help="The same as --format html.")
@@ -73,11 +73,11 @@ async def _export(invocation: Invocation, typed: str, form: str, everything: boo
         agent = await find(connection, typed)
         if form == "json":
             return await _json(connection, agent)
-        if form == "html":
-            from sapwood.server.page.export_html import export_html
+        if form in ("markdown", "text"):
+            return await _rows(connection, agent, form, everything)
+        from sapwood.app.page_plugin import load_page
 
-            return await export_html(connection, agent, everything=everything)
-        return await _rows(connection, agent, form, everything)
+        return await load_page(form)(connection, agent, everything=everything)
 
 
 async def _json(connection: "Connection", agent: "AgentId") -> str:

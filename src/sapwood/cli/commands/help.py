@@ -14,7 +14,14 @@ def command(context: click.Context, topic: str) -> None:
 
     TOPIC is a group, such as sessions, or a command.
     """
-    from sapwood.cli.root import SECTIONS, group_of, root
+    from sapwood.cli.root import (
+        PLUGINS,
+        SECTIONS,
+        group_of,
+        plugin_commands,
+        plugin_summary,
+        root,
+    )
 
     parent = context.parent or context
     shown = {
@@ -22,6 +29,8 @@ def command(context: click.Context, topic: str) -> None:
         for title, section in SECTIONS.items()
         if topic.lower() in ("", group_of(title))
     }
+    if topic.lower() in ("", group_of(PLUGINS)) and (added := plugin_commands()):
+        shown[PLUGINS] = {name: plugin_summary(name) for name in added}
     if not shown:
         _, found, _ = root.resolve_command(parent, [topic])
         assert found is not None

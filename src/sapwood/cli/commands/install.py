@@ -3,6 +3,7 @@
 import click
 
 from sapwood.cli.command import command as subcommand
+from sapwood.programs.program import Program
 from sapwood.programs.registry import program, programs_with
 
 _AGENTS = click.Choice([each.name for each in programs_with("installer")])
@@ -51,27 +52,25 @@ def command(agent: str, dry_run: bool, yes: bool) -> None:
     for sentence in plan.notes:
         click.echo("\n".join(wrapped(sentence, columns(), "")))
     if not yes:
-        _offer_judge(agent, chosen.program)
+        _offer_judge(chosen)
 
 
-def _offer_judge(agent: str, program: str) -> None:
+def _offer_judge(chosen: Program) -> None:
     """Asks whether the program may judge, unless the setting was made before. Stores the answer."""
-    import shutil
-
     from sapwood.config.editor import get_setting, set_setting
 
     setting = get_setting("tending.judge")
-    if setting.origin or shutil.which(program) is None:
+    if setting.origin or chosen.executable_path() is None:
         return
     dollars = get_setting("tending.judge_cost").typed
     try:
         judges = click.confirm(
-            f"Let {_TITLES[agent]} judge in the background what was decided and what is off the "
-            f"task?\nIt uses your {program} and costs at most ${dollars} a session.",
+            f"Let {chosen.title} judge in the background what was decided and what is off the "
+            f"task?\nIt uses your {chosen.executable} and costs at most ${dollars} a session.",
             default=False,
         )
     except click.Abort:
         return  # nobody can answer: the offer stays open
-    set_setting("tending.judge", agent if judges else "off")
+    set_setting("tending.judge", chosen.name if judges else "off")
     if not judges:
-        click.echo(f"You can change that: sapwood config set tending.judge {agent}")
+        click.echo(f"You can change that: sapwood config set tending.judge {chosen.name}")

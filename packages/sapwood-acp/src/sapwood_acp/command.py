@@ -1,0 +1,45 @@
+"""`sapwood acp`: serves conversations to an editor."""
+
+import click
+
+from sapwood.cli.command import command as subcommand
+from sapwood.cli.invocation import IN_TURN, Invocation
+
+
+@subcommand(examples=["sapwood acp", "sapwood acp --with claude-code"])
+@click.option(
+    "-m",
+    "--model",
+    "--with",
+    "model",
+    default="",
+    metavar="NAME",
+    help="The model of new sessions; or claude-code or codex.",
+)
+@click.pass_obj
+def command(invocation: Invocation, model: str) -> None:
+    """Serve conversations to an editor over the Agent Client Protocol.
+
+    An editor such as Zed starts this command and talks to it over stdin and stdout. Its sessions
+    are conversations of Sapwood: the slash commands work in the editor, and the same conversation
+    can be opened on the screen with sapwood open. To add it to an editor, give the command sapwood
+    and the argument acp.
+    """
+    invocation.run(lambda: _serve(invocation, model))
+
+
+async def _serve(invocation: Invocation, model: str) -> None:
+    from typing import cast
+
+    from acp import Agent, run_agent
+
+    from sapwood.config.api_keys import load_keys
+    from sapwood_acp.editor_agent import EditorAgent
+
+    async with invocation.connected(patience=IN_TURN) as connection:
+        agent = EditorAgent(connection, invocation.config, load_keys(), model)
+        try:
+            # What it lacks, such as logging in, is answered as an unknown method.
+            await run_agent(cast("Agent", agent), use_unstable_protocol=True)
+        finally:
+            await agent.close()

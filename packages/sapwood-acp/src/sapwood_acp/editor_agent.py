@@ -1,0 +1,362 @@
+"""The agent that an editor talks to: its sessions are conversations of Sapwood."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+from acp import PROTOCOL_VERSION, RequestError
+from acp.helpers import SessionUpdate, update_agent_message_text
+from acp.interfaces import Client
+from acp.schema import (
+    AgentCapabilities,
+    CloseSessionResponse,
+    ForkSessionResponse,
+    Implementation,
+    InitializeResponse,
+    ListSessionsResponse,
+    LoadSessionResponse,
+    NewSessionResponse,
+    PromptCapabilities,
+    PromptResponse,
+    ResumeSessionResponse,
+    SessionCapabilities,
+    SessionForkCapabilities,
+    SessionInfo,
+    SessionListCapabilities,
+    SessionMode,
+    SessionModeState,
+    SessionResumeCapabilities,
+    SetSessionModeResponse,
+    StopReason,
+)
+
+from sapwood.app.agent_runner import AgentOutput, AgentRunner
+from sapwood.app.assembly import assemble
+from sapwood.app.connection import Connection
+from sapwood.app.conversation_service import conversation_service
+from sapwood.app.engines import LazyEngine
+from sapwood.app.permission_questions import PermissionQuestions
+from sapwood.app.prompt_end import PromptProgress
+from sapwood.config.config_file import Config
+from sapwood.conversation.answers import Answer, Prompted
+from sapwood.conversation.configured_models import first_settings
+from sapwood.conversation.script import Script, TextStep, chunks
+from sapwood.conversation.timeline_reader import read_conversation
+from sapwood.core.commands import CommandMeta
+from sapwood.core.errors import RefusedError, SapwoodError
+from sapwood.core.events import (
+    Recorded,
+    ReplyAdded,
+)
+from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import Delta, Failure
+from sapwood.core.refusals import Refusal
+from sapwood.core.settings import PermissionMode, SettingsChange
+from sapwood.runtime.dispatch import Done
+from sapwood.workspace.permissions.permission_gate import (
+    NobodyAnswers,
+    PermissionAnswer,
+    PermissionQuestion,
+)
+from sapwood_acp.editor_permission import ask_in_editor
+from sapwood_acp.editor_prompt import ContentBlock, UnsupportedBlock, prompt_script
+from sapwood_acp.session_updates import (
+    available_commands,
+    delta_updates,
+    event_updates,
+    history_updates,
+)
+
+_PAGE = 50
+_REFUSED = -32000
+_STOP_REASONS: dict[str, StopReason] = {"length": "max_tokens", "refused": "refusal"}
+_MODES: dict[PermissionMode, str] = {
+    "ask": "Ask before a tool changes anything",
+    "accept-edits": "Change files in the folder without a question",
+    "read-only": "Change nothing",
+    "all": "Allow every tool",
+}
+
+
+class EditorAgent:
+    """Answers an editor. One process serves all sessions that the editor opens.
+
+    A session id is the id of an agent, so the same conversation can be open on a screen too.
+    """
+
+    def __init__(
+        self, connection: Connection, config: Config, keys: Mapping[str, str], model: str = ""
+    ) -> None:
+        """`model` is the model or program of new sessions; by default the configured one."""
+        self._connection = connection
+        self._config = config
+        self._keys = dict(keys)
+        self._model = model or config.model
+        self._client: Client | None = None
+        self._runner: AgentRunner | None = None
+        self._start = asyncio.Lock()
+        self._started = False
+        self._sessions: dict[AgentId, None] = {}
+        self._engine = LazyEngine(config, connection)
+        self._background: set[asyncio.Task[None]] = set()
+        self._service = conversation_service(
+            connection, config, keys, compact=self._compact, assume=self._assume
+        )
+
+    def on_connect(self, conn: Client) -> None:
+        """Keeps the connection, over which updates and questions are sent."""
+        self._client = conn
+
+    async def close(self) -> None:
+        """Stops driving agents. Open turns stay open, and the next process continues them."""
+        if self._runner is not None:
+            await self._runner.close()
+
+    async def initialize(self, protocol_version: int, **_: Any) -> InitializeResponse:
+        """Says what this agent can do."""
+        return InitializeResponse(
+            protocol_version=min(protocol_version, PROTOCOL_VERSION),
+            agent_info=Implementation(name="sapwood", version=version("sapwood")),
+            agent_capabilities=AgentCapabilities(
+                load_session=True,
+                prompt_capabilities=PromptCapabilities(
+                    image=True, audio=True, embedded_context=True
+                ),
+                session_capabilities=SessionCapabilities(
+                    list=SessionListCapabilities(),
+                    fork=SessionForkCapabilities(),
+                    resume=SessionResumeCapabilities(),
+                ),
+            ),
+            auth_methods=[],
+        )
+
+    async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:
+        """Starts a conversation in a folder."""
+        settings = first_settings(self._config, self._model)
+        try:
+            agent = await self._service.start(cwd, settings=settings)
+        except RefusedError as refused:
+            raise _refused(refused.refusal) from None
+        self._open(agent)
+        return NewSessionResponse(session_id=agent, modes=_modes(settings.permission_mode))
+
+    async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:
+        """Opens a conversation and sends all of it that the model sees."""
+        agent, mode = await self._known(session_id)
+        connection = self._connection
+        conversation = await read_conversation(connection.log, connection.space, agent)
+        await self._send(agent, history_updates(conversation))
+        self._open(agent)
+        return LoadSessionResponse(modes=_modes(mode))
+
+    async def resume_session(self, session_id: str, cwd: str, **_: Any) -> ResumeSessionResponse:
+        """Opens a conversation without sending what was said."""
+        agent, mode = await self._known(session_id)
+        self._open(agent)
+        return ResumeSessionResponse(modes=_modes(mode))
+
+    async def list_sessions(
+        self, cwd: str | None = None, cursor: str | None = None, **_: Any
+    ) -> ListSessionsResponse:
+        """A page of the conversations of a folder, or of all, newest first."""
+        log, space = self._connection.log, self._connection.space
+        after = await log.facts(space, AgentId(cursor)) if cursor else None
+        if cwd:
+            page = await log.conversations(space, cwd, after=after, limit=_PAGE, status="running")
+        else:
+            page = await log.agents(space, after=after, limit=_PAGE, status="running")
+        sessions = [
+            SessionInfo(
+                session_id=facts.agent,
+                cwd=facts.folder or "/",
+                title=facts.name or None,
+                updated_at=_time(facts.updated),
+            )
+            for facts in page
+            if not facts.source
+        ]
+        return ListSessionsResponse(
+            sessions=sessions, next_cursor=page[-1].agent if len(page) == _PAGE else None
+        )
+
+    async def fork_session(self, session_id: str, cwd: str, **_: Any) -> ForkSessionResponse:
+        """Makes a child that sees the same context, and opens it."""
+        agent, mode = await self._known(session_id)
+        try:
+            forked = await self._service.fork(agent)
+        except RefusedError as refused:
+            raise _refused(refused.refusal) from None
+        self._open(forked.child)
+        return ForkSessionResponse(session_id=forked.child, modes=_modes(mode))
+
+    async def set_session_mode(
+        self, session_id: str, mode_id: str, **_: Any
+    ) -> SetSessionModeResponse:
+        """Changes what tools may do without a question."""
+        agent, _mode = await self._known(session_id)
+        for mode in _MODES:
+            if mode == mode_id:
+                await self._service.configure(agent, SettingsChange(permission_mode=mode))
+                return SetSessionModeResponse()
+        raise RequestError.invalid_params({"mode": mode_id, "known": list(_MODES)})
+
+    async def prompt(
+        self, session_id: str, prompt: Sequence[ContentBlock], **_: Any
+    ) -> PromptResponse:
+        """Runs a prompt or commands until the last turn has ended."""
+        agent, _mode = await self._known(session_id)
+        try:
+            script = prompt_script(prompt)
+            if isinstance(script, Refusal):
+                raise _refused(script)
+            stop: StopReason = "end_turn"
+            for chunk in chunks(script):
+                stop = await self._step(agent, chunk)
+                if stop != "end_turn":
+                    break
+        except UnsupportedBlock as problem:
+            raise RequestError.invalid_params({"details": str(problem)}) from None
+        except (Failure, SapwoodError) as problem:
+            raise RequestError(_REFUSED, str(problem)) from None
+        return PromptResponse(stop_reason=stop)
+
+    async def close_session(self, session_id: str, **_: Any) -> CloseSessionResponse:
+        """Asks no more questions in this session. The conversation stays."""
+        self._sessions.pop(AgentId(session_id), None)
+        return CloseSessionResponse()
+
+    async def cancel(self, session_id: str, **_: Any) -> None:
+        """Interrupts the open turn. What had arrived of the reply is kept."""
+        if self._runner is not None and AgentId(session_id) in self._sessions:
+            await self._runner.interrupt(AgentId(session_id), "the editor cancelled it")
+
+    async def _step(self, agent: AgentId, chunk: Script) -> StopReason:
+        """Runs one step of a script in the session, and sends what comes of it."""
+        runner = await self._running()
+        after = (await self._connection.dispatcher.open(agent)).state.version
+        outcome = await self._service.step(agent, chunk)
+        answer: Answer | Refusal = outcome.answer
+        if isinstance(answer, Refusal):
+            raise _refused(answer)
+        if outcome.message:
+            await self._send(agent, [update_agent_message_text(f"{outcome.message}\n")])
+        if isinstance(answer, Prompted) or isinstance(chunk[-1], TextStep):
+            async with aclosing(runner.watch(agent, after)) as shown:
+                return await self._show_turn(agent, shown)
+        return "end_turn"
+
+    async def _show_turn(self, agent: AgentId, shown: AsyncGenerator[AgentOutput]) -> StopReason:
+        progress = PromptProgress(self._connection, agent)
+        stop: StopReason = "end_turn"
+        async for each in shown:
+            match each.what:
+                case Delta() as delta:
+                    await self._send(agent, delta_updates(delta))
+                case Recorded(event=event):
+                    await self._send(agent, event_updates(event))
+                    if isinstance(event, ReplyAdded):
+                        stop = _STOP_REASONS.get(event.ended, "end_turn")
+                case _:
+                    pass
+            end = await progress.end_after(each.what)
+            match end.status if end else "":
+                case "completed":
+                    return stop
+                case "interrupted":
+                    return "cancelled"
+                case "failed" | "killed" | "stuck":
+                    assert end is not None
+                    raise SapwoodError(end.message)
+                case _:
+                    pass
+        raise AssertionError("following a log never ends")
+
+    async def _ask(self, question: PermissionQuestion) -> PermissionAnswer:
+        session = await self._session_of(question.agent)
+        if session is None or self._client is None:
+            raise NobodyAnswers
+        return await ask_in_editor(self._client, session, question)
+
+    async def _session_of(self, agent: AgentId) -> AgentId | None:
+        """The open session of an agent: its own, or that of the nearest ancestor."""
+        if agent in self._sessions:
+            return agent
+        log, space = self._connection.log, self._connection.space
+        above = await log.ancestors(space, agent)
+        return next((each for each in above if each in self._sessions), None)
+
+    async def _known(self, session: str) -> tuple[AgentId, PermissionMode]:
+        """The agent with exactly this id, and its permission mode."""
+        agent = AgentId(session)
+        facts = await self._connection.log.facts(self._connection.space, agent)
+        if facts is None:
+            raise RequestError.resource_not_found(session)
+        state = (await self._connection.dispatcher.open(agent)).state
+        return agent, state.settings.permission_mode
+
+    def _open(self, agent: AgentId) -> None:
+        """Opens a session.
+
+        Its commands are sent after the answer that tells the editor its id. What the first prompt
+        needs is imported while the person writes it.
+        """
+        self._sessions[agent] = None
+        for work in (self._send(agent, [available_commands()]), self._warm_up()):
+            task = asyncio.create_task(work)
+            self._background.add(task)
+            task.add_done_callback(self._background.discard)
+
+    async def _warm_up(self) -> None:
+        if self._connection.server is None:
+            with suppress(SapwoodError):  # the prompt reports it
+                await self._engine.warm_up()
+
+    async def _send(self, agent: AgentId, updates: Iterable[SessionUpdate]) -> None:
+        for update in updates:
+            if self._client is not None:
+                await self._client.session_update(session_id=agent, update=update)
+
+    def _assembled(self) -> AgentRunner:
+        if self._runner is None:
+            asked = PermissionQuestions(self._connection, self._ask).ask
+            self._runner = assemble(
+                self._connection, self._config, self._keys, engine=self._engine, approve=asked
+            )
+        return self._runner
+
+    async def _running(self) -> AgentRunner:
+        runner = self._assembled()
+        async with self._start:
+            if not self._started:
+                await runner.start()
+                self._started = True
+        return runner
+
+    async def _compact(
+        self, agent: AgentId, keep: int, anyway: bool, why: CommandMeta
+    ) -> Done | Refusal:
+        return await (await self._running()).compact(agent, keep, anyway, why)
+
+    async def _assume(self, agent: AgentId) -> None:
+        await (await self._running()).assume(agent)
+
+
+def _modes(current: PermissionMode) -> SessionModeState:
+    return SessionModeState(
+        current_mode_id=current,
+        available_modes=[
+            SessionMode(id=mode, name=mode, description=words) for mode, words in _MODES.items()
+        ],
+    )
+
+
+def _refused(refusal: Refusal) -> RequestError:
+    return RequestError(_REFUSED, refusal.sentence)
+
+
+def _time(microseconds: int) -> str:
+    return datetime.fromtimestamp(microseconds / 1_000_000, UTC).isoformat()

@@ -1,0 +1,187 @@
+"""Bearer tokens of an OpenID Connect issuer: checked, and their claims turned into a principal."""
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import jwt
+
+from sapwood.config.serve_settings import AccessRule, ServeConfig, parse_rule
+from sapwood.config.server_tokens import ISSUED, TokenScope
+from sapwood.core.errors import SapwoodError
+from sapwood.core.ids import can_be_stored
+from sapwood_server.access.issuer_keys import IssuerAway, IssuerKeys
+from sapwood_server.access.principal import Principal
+from sapwood_server.problems import Problem
+
+_ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
+"""With a private and a public key, all of them: nobody who knows the public key can sign."""
+
+_TYPES = ("jwt", "at+jwt", "application/at+jwt", "")
+_WORDS = ("scope", "scp")
+"""The claims whose text is a list of words. Every other claim is compared whole."""
+_LEEWAY = 30.0
+_LONGEST = 16_384
+_CHECKED = 5_000
+_CHECKED_SECONDS = 60.0
+_LONGEST_NAME = 200
+
+
+class IssuerTokens:
+    """Checks tokens of one issuer. A token that was found good is not checked again for a minute.
+
+    `leeway` is by how many seconds clocks may differ. Raises `SapwoodError` if the settings are
+    incomplete or a rule is none.
+    """
+
+    def __init__(
+        self,
+        config: ServeConfig,
+        space: str,
+        keys: IssuerKeys | None = None,
+        *,
+        leeway: float = _LEEWAY,
+    ) -> None:
+        if not config.oidc_audience:
+            raise SapwoodError("Set the expected audience: --oidc-audience NAME")
+        self.keys = keys or IssuerKeys(config.oidc_issuer)
+        self._audience = config.oidc_audience
+        self._name = config.oidc_name
+        self._leeway = leeway
+        self._rules = tuple(parse_rule(each) for each in config.oidc_rules) or tuple(
+            AccessRule("scope", f"sapwood:{scope}", space, (scope,))
+            for scope in ("read", "write", "approve")
+        )
+        self._checked: OrderedDict[bytes, tuple[float, dict[str, Any]]] = OrderedDict()
+
+    async def principal(self, token: str, wanted: str = "") -> Principal:
+        """Who sent a token, in the wanted space; without one, in the first that a rule gives.
+
+        Raises `Problem` if the token is not good, or gives no right to the space.
+        """
+        claims = await self._claims(token)
+        spaces = spaces_of(self._rules, claims)
+        space = wanted or next(iter(spaces), "")
+        if space not in spaces:
+            raise Problem(
+                403,
+                "No space",
+                f"No rule lets this token use the space '{space[:60]}'."
+                if space
+                else "No rule lets this token use a space. The settings serve.oidc_rules decide.",
+            )
+        subject = hashlib.sha256(f"{claims['iss']}\n{claims['sub']}".encode()).hexdigest()
+        return Principal(
+            f"{ISSUED}{subject[:24]}",
+            self._name_of(claims),
+            space,
+            frozenset(spaces[space]),
+            expires=int(claims["exp"]),
+        )
+
+    async def _claims(self, token: str) -> dict[str, Any]:
+        digest, now = hashlib.sha256(token.encode("utf-8", "replace")).digest(), time.time()
+        known = self._checked.get(digest)
+        if known and now < known[0]:
+            return known[1]
+        claims = await self._check(token)
+        until = min(now + _CHECKED_SECONDS, float(claims["exp"]))
+        self._checked[digest] = (until, claims)
+        self._checked.move_to_end(digest)
+        while len(self._checked) > _CHECKED:
+            self._checked.popitem(last=False)
+        return claims
+
+    async def _check(self, token: str) -> dict[str, Any]:
+        if len(token) > _LONGEST:
+            raise _refused("it is too long")
+        try:
+            header = jwt.get_unverified_header(token)
+            if header.get("alg") not in _ALGORITHMS or "crit" in header:
+                raise _refused("it is not signed as it must be")
+            if str(header.get("typ", "")).lower() not in _TYPES:
+                raise _refused("it is a token for something else")
+            key = await self.keys.find(header.get("kid"))
+            if key is None:
+                raise _refused("its key is not one of the issuer's")
+            return jwt.decode(
+                token,
+                key,
+                algorithms=_ALGORITHMS,
+                audience=self._audience,
+                issuer=self.keys.issuer,
+                leeway=self._leeway,
+                options={"require": ["exp", "iss", "aud", "sub"]},
+            )
+        except IssuerAway as error:
+            raise Problem(503, "Issuer away", str(error), headers={"Retry-After": "10"}) from error
+        except jwt.PyJWTError as error:
+            raise _refused(str(error)) from error
+
+    def _name_of(self, claims: Mapping[str, Any]) -> str:
+        """The name in the log. An address that the issuer did not verify names nobody."""
+        if self._name:
+            named = _claim(claims, self._name)
+        else:
+            named = claims.get("email") if claims.get("email_verified") is True else None
+        text = named if isinstance(named, str) and named else str(claims["sub"])
+        return text.replace("\0", "\ufffd")[:_LONGEST_NAME]
+
+
+def spaces_of(
+    rules: Sequence[AccessRule], claims: Mapping[str, Any]
+) -> dict[str, tuple[TokenScope, ...]]:
+    """The spaces that the rules give to these claims, with what may be done in each."""
+    found: dict[str, tuple[TokenScope, ...]] = {}
+    for rule in rules:
+        value = _claim(claims, rule.claim)
+        if not _matches(value, rule.value, is_words=rule.claim in _WORDS):
+            continue
+        space = rule.space
+        if space.startswith("{") and space.endswith("}"):
+            space = _claim(claims, space[1:-1])
+        if _can_be_space(space):
+            found[space] = (*found.get(space, ()), *rule.scopes)
+    return found
+
+
+def _can_be_space(name: object) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME and can_be_stored(name)
+
+
+def _claim(claims: Mapping[str, Any], name: str) -> Any:  # a claim may be anything
+    """A claim by its name, or by the path to it: `realm_access.roles`."""
+    if name in claims:
+        return claims[name]
+    value: Any = claims
+    for part in name.split("."):
+        value = cast("dict[str, Any]", value).get(part) if isinstance(value, dict) else None
+    return value
+
+
+def _matches(value: object, wanted: str, *, is_words: bool) -> bool:
+    """Whether a claim has the wanted value: the whole claim, or one member of a list, whole."""
+    match value:
+        case bool():
+            return wanted in ("*", str(value).lower())
+        case str():
+            words = value.split() if is_words else ()
+            return bool(value) and (wanted in ("*", value) or wanted in words)
+        case int():
+            return wanted in ("*", str(value))
+        case list():
+            listed = cast("list[object]", value)
+            return any(_matches(each, wanted, is_words=False) for each in listed)
+        case _:
+            return False
+
+
+def _refused(why: str) -> Problem:
+    return Problem(
+        401,
+        "Token refused",
+        f"The token of the issuer was refused: {why.rstrip('.')}. Get a new one from the issuer.",
+        headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
+    )

@@ -1,0 +1,107 @@
+"""What a request must pass before its route sees it: host, origin, content type, size, time.
+
+A web page of another origin, and a host name that was pointed at this machine, are refused.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterable
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+
+from sapwood_server.problems import Problem
+
+MOST_BYTES = 1_000_000
+_BODY_SECONDS = 10.0
+_HOST = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::[0-9]{1,5})?")
+_SAFE = ("GET", "HEAD", "OPTIONS")
+
+SECURITY_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types sapwood"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+}
+"""Headers of every answer: only this origin, no frames, no referrer."""
+
+
+class AllowedHosts:
+    """The host names by which this server may be addressed."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(name.lower() for name in names)
+
+    def check(self, request: Request) -> None:
+        """Raises `Problem` for another host name: it may have been pointed at this machine."""
+        host = request.headers.get("host", "").lower()
+        parts = _HOST.fullmatch(host)
+        if parts is None:
+            raise Problem(400, "Malformed host", "The header Host is not a name with a port.")
+        if (parts["name"] or parts["address"]) not in self._names and host not in self._names:
+            raise Problem(
+                421,
+                "Other host",
+                "This server does not answer to that host name. Use the printed address, or start "
+                "it with --host-name NAME.",
+            )
+
+
+def check_origin(request: Request, *, by_cookie: bool) -> None:
+    """Raises `Problem` if a page of another origin sent the request.
+
+    A request of a browser that changes something must name its origin.
+    """
+    own = f"{request.url.scheme}://{request.headers.get('host', '')}".lower()
+    origin = request.headers.get("origin")
+    site = request.headers.get("sec-fetch-site", "")
+    navigates = request.headers.get("sec-fetch-mode") == "navigate" and request.method in _SAFE
+    foreign = origin is not None and _plain(origin) != _plain(own)
+    if foreign or (site in ("cross-site", "same-site") and not navigates):
+        raise Problem(403, "Other origin", "A page of another origin may not use this server.")
+    if by_cookie and request.method not in _SAFE and origin is None and site != "same-origin":
+        raise Problem(
+            403, "Origin missing", "A browser must send its origin. Use a bearer token instead."
+        )
+
+
+def _plain(origin: str) -> str:
+    """An origin without its scheme: a proxy may have ended the encryption."""
+    return origin.lower().partition("://")[2] or origin.lower()
+
+
+async def read_json(request: Request, *, most: int = MOST_BYTES) -> dict[str, object]:
+    """The body of a request, an object in JSON; an empty body is an empty object.
+
+    Raises `Problem` for another content type, a body that is too large or too slow, and what is
+    not an object.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Problem(
+            415, "Other content type", "Send the body as JSON, with Content-Type: application/json."
+        )
+    body = bytearray()
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > most:
+                    raise Problem(413, "Body too large", f"A body may have {most:,} bytes at most.")
+    except TimeoutError:
+        raise Problem(
+            408, "Body too slow", f"The body did not arrive within {_BODY_SECONDS:g} seconds."
+        ) from None
+    except ClientDisconnect:
+        raise Problem(400, "Disconnected", "The body did not arrive.") from None
+    try:
+        return msgspec.json.decode(bytes(body) or b"{}", type=dict[str, object])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Problem(400, "Not an object in JSON", f"The body cannot be read: {error}.") from None

@@ -1,0 +1,314 @@
+"""The ASGI application: every route of the table behind the same guard.
+
+The guard checks host, origin, identity, rate and scope, in this order, before a handler runs.
+"""
+
+import logging
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from importlib.resources import files
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sapwood.telemetry.metrics import METRICS
+from sapwood_server.access.identity import COOKIE, Identities
+from sapwood_server.access.principal import Principal
+from sapwood_server.access.rate_limit import OpenStreams
+from sapwood_server.access.request_checks import (
+    SECURITY_HEADERS,
+    AllowedHosts,
+    check_origin,
+    read_json,
+)
+from sapwood_server.access.request_limits import RequestLimits
+from sapwood_server.access.sign_in_limits import SignInLimits
+from sapwood_server.access.stream_access import StreamAccess
+from sapwood_server.exchange import Endpoint, Exchange, json_response
+from sapwood_server.page.pages import page_endpoints
+from sapwood_server.page.sign_in_page import sign_in_page
+from sapwood_server.problems import Problem, problem_of, with_openai_error
+from sapwood_server.protocols.ag_ui_api import ag_ui_endpoints
+from sapwood_server.protocols.mcp_api import mcp_endpoints
+from sapwood_server.protocols.openai_conversations import conversation_endpoints
+from sapwood_server.protocols.openai_responses import response_endpoints
+from sapwood_server.routes.command_api import changing_endpoints
+from sapwood_server.routes.conversation_api import reading_endpoints
+from sapwood_server.routes.dispatch_api import dispatch_endpoints
+from sapwood_server.routes.file_api import file_endpoints
+from sapwood_server.routes.log_api import log_endpoints
+from sapwood_server.routes.openapi import openapi_document
+from sapwood_server.routes.session_api import session_endpoints
+from sapwood_server.served_space import ServedSpaces
+
+_log = logging.getLogger("sapwood.server")
+
+PUBLIC_PATHS = ("/healthz", "/readyz", "/sign-in", "/static/{name}")
+"""The only routes without a principal: they show nothing of any conversation."""
+
+_TYPES = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "woff2": "font/woff2",
+    "svg": "image/svg+xml",
+}
+_STREAMS = 4096
+
+
+PublicHandler = Callable[[Request], Awaitable[Response]]
+
+
+class Guards:
+    """What every request must pass."""
+
+    def __init__(
+        self,
+        spaces: ServedSpaces,
+        identities: Identities,
+        hosts: AllowedHosts,
+        limits: RequestLimits,
+    ) -> None:
+        self.spaces = spaces
+        self.identities = identities
+        self.hosts = hosts
+        self.limits = limits
+        self.streams = StreamAccess(identities)
+        self.sign_ins = SignInLimits()
+
+
+class Guarded:
+    """An endpoint of the table behind its guard, as an ASGI application."""
+
+    def __init__(self, endpoint: Endpoint, guards: Guards) -> None:
+        self.endpoint = endpoint
+        self._guards = guards
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Checks the request, then answers it."""
+        began = time.perf_counter()
+        request = Request(scope, receive)
+        principal: Principal | None = None
+        try:
+            principal = await self._admit(request)
+            response = await self._answer(request, principal)
+        except Exception as error:
+            problem = problem_of(error)
+            if self.endpoint.errors == "openai":
+                problem = with_openai_error(problem)
+            if problem.status == 500:
+                _log.exception("%s %s failed", request.method, self.endpoint.path)
+            response = problem.response()
+            if problem.status == 401 and _wants_page(request):
+                page = sign_in_page(problem.detail)
+                response = HTMLResponse(page, 401, headers=problem.headers)
+        METRICS.add(
+            "sapwood_http_requests_total", method=request.method, status=str(response.status_code)
+        )
+        METRICS.observe("sapwood_http_seconds", time.perf_counter() - began)
+        if principal is None or not isinstance(response, StreamingResponse):
+            await response(scope, receive, send)
+        elif not await self._guards.streams.run(
+            request, principal, lambda: response(scope, receive, send)
+        ):
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _admit(self, request: Request) -> Principal:
+        """Who sent a request that may come in. Raises `Problem`."""
+        guards = self._guards
+        guards.hosts.check(request)
+        principal = await guards.identities.of(request)
+        check_origin(request, by_cookie=principal.by_cookie)
+        guards.limits.check(principal)
+        principal.require(self.endpoint.scope)
+        return principal
+
+    async def _answer(self, request: Request, principal: Principal) -> Response:
+        """The answer to a request; of one with an id, the first answer to that id."""
+        endpoint, spaces = self.endpoint, self._guards.spaces
+        exchange = Exchange(request, principal, spaces.get(principal.space), endpoint.most)
+        given = await exchange.command_id() if endpoint.is_once else None
+        if given is None:
+            return await endpoint.handler(exchange)
+
+        async def answer() -> Response:
+            try:
+                return await endpoint.handler(exchange)
+            except Exception as error:
+                if (problem := problem_of(error)).status >= 500:
+                    raise
+                return problem.response()
+
+        content = await exchange.content()
+        return await spaces.answered.once(principal.space, given, content, answer)
+
+
+class Public:
+    """One of the few routes without a principal. Host and origin are checked all the same."""
+
+    def __init__(self, handler: PublicHandler, guards: Guards) -> None:
+        self._handler = handler
+        self._guards = guards
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Checks the request, then answers it."""
+        request = Request(scope, receive)
+        try:
+            self._guards.hosts.check(request)
+            check_origin(request, by_cookie=request.method == "POST")
+            response = await self._handler(request)
+        except Exception as error:
+            problem = problem_of(error)
+            if problem.status == 500:
+                _log.exception("%s failed", request.url.path)
+            response = problem.response()
+            if _wants_page(request):
+                page = sign_in_page(problem.detail)
+                response = HTMLResponse(page, problem.status, headers=problem.headers)
+        await response(scope, receive, send)
+
+
+def create_application(
+    spaces: ServedSpaces,
+    identities: Identities,
+    hosts: Iterable[str],
+    *,
+    limits: RequestLimits | None = None,
+    streams: int = _STREAMS,
+) -> ASGIApp:
+    """The application over these spaces, for requests to these host names."""
+    guards = Guards(spaces, identities, AllowedHosts(hosts), limits or RequestLimits())
+    table = endpoints(OpenStreams(streams))
+    routes = [
+        Route(each.path, Guarded(each, guards), methods=[each.method], name=each.summary)
+        for each in table
+    ]
+    routes += _public_routes(guards)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+        yield
+        await guards.limits.close()
+        await guards.streams.close()
+        await spaces.close()
+
+    async def not_found(request: Request, _: Exception) -> Response:
+        return Problem(404, "Unknown address", "There is nothing at this address.").response()
+
+    async def not_allowed(request: Request, _: Exception) -> Response:
+        return Problem(405, "Other method", "This address has other methods.").response()
+
+    app = Starlette(
+        routes=routes,
+        lifespan=lifespan,
+        exception_handlers={404: not_found, 405: not_allowed},
+    )
+    app.router.redirect_slashes = False
+    return SecurityHeaders(app)
+
+
+def endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
+    """The table of routes."""
+    api = (
+        *reading_endpoints(streams),
+        *log_endpoints(),
+        *file_endpoints(),
+        *session_endpoints(),
+        *dispatch_endpoints(),
+        *changing_endpoints(),
+        *response_endpoints(streams),
+        *conversation_endpoints(),
+        *ag_ui_endpoints(streams),
+        *mcp_endpoints(),
+    )
+
+    async def openapi(_: Exchange) -> Response:
+        return json_response(openapi_document((*api, document, *described)))
+
+    document = Endpoint("GET", "/v1/openapi.json", "read", openapi, "Describe this API")
+    pages = page_endpoints()
+    described = [each for each in pages if each.path.startswith("/v1/")]
+    return (*api, document, *pages)
+
+
+def _public_routes(guards: Guards) -> list[Route]:
+    identities = guards.identities
+
+    async def health(_: Request) -> Response:
+        return json_response({"status": "ok"})
+
+    async def ready(_: Request) -> Response:
+        if guards.spaces.draining:
+            raise Problem(503, "Draining", "The server is about to stop. Use another one.")
+        if not await guards.spaces.health.database_answers():
+            raise Problem(503, "Database unavailable", "The database does not answer.")
+        return json_response({"status": "ready"})
+
+    async def sign_in(request: Request) -> Response:
+        if request.method == "GET":
+            return HTMLResponse(sign_in_page())
+        guards.sign_ins.check(request)
+        body = await read_json(request, most=10_000)
+        given = body.get("token")
+        token = given.strip() if isinstance(given, str) else ""
+        cookie = await identities.exchange(token, by_link="link" in body)
+        response = json_response({"message": "Signed in."})
+        response.set_cookie(
+            COOKIE,
+            cookie,
+            max_age=30 * 86_400,
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+            path="/",
+        )
+        return response
+
+    async def static(request: Request) -> Response:
+        return _static_file(request.path_params["name"])
+
+    handlers = {
+        "/healthz": (health, ["GET"]),
+        "/readyz": (ready, ["GET"]),
+        "/sign-in": (sign_in, ["GET", "POST"]),
+        "/static/{name}": (static, ["GET"]),
+    }
+    return [
+        Route(path, Public(handlers[path][0], guards), methods=handlers[path][1])
+        for path in PUBLIC_PATHS
+    ]
+
+
+def _static_file(name: str) -> Response:
+    """A file that is a part of this package. Names with a folder or a dot in front have none."""
+    kind = _TYPES.get(name.rpartition(".")[2], "")
+    folder = files("sapwood_server") / "static"
+    if not kind or name.startswith(".") or name not in {each.name for each in folder.iterdir()}:
+        raise Problem(404, "Unknown file", "There is no such file.")
+    headers = {"Cache-Control": "no-cache"}
+    return Response((folder / name).read_bytes(), headers=headers, media_type=kind)
+
+
+def _wants_page(request: Request) -> bool:
+    return "text/html" in request.headers.get("accept", "") and request.method == "GET"
+
+
+class SecurityHeaders:
+    """Adds the headers that every answer has."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._headers = [(k.lower().encode(), v.encode()) for k, v in SECURITY_HEADERS.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on."""
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *self._headers]
+            await send(message)
+
+        await self.app(scope, receive, with_headers)

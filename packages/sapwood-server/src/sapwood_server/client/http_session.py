@@ -1,0 +1,184 @@
+"""One signed-in client of a server: requests that are repeated safely, and streams that resume.
+
+Nothing is sent twice with an effect: whatever changes something carries an id.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, suppress
+from typing import TypeVar
+from urllib.parse import quote, urlsplit
+
+import httpx2
+import msgspec
+
+from sapwood.core.errors import LogAway, LogError
+from sapwood.core.log_values import AvailabilityListener
+from sapwood_server.client.problem_errors import error_of
+
+T = TypeVar("T")
+
+_REQUEST = 60.0
+_SILENCE = 45.0
+"""Seconds. The server sends a comment every 15, so a longer silence is a lost connection."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
+_LOCAL = ("127.0.0.1", "localhost", "::1")
+
+_log = logging.getLogger("sapwood.client")
+_encode = msgspec.json.Encoder(enc_hook=str).encode
+
+
+class HttpSession:
+    """Sends requests with a token. `patience` is how long a server may stay away, in seconds."""
+
+    def __init__(
+        self,
+        address: str,
+        token: str,
+        *,
+        patience: float = 30.0,
+        transport: httpx2.AsyncBaseTransport | None = None,
+        on_availability: AvailabilityListener | None = None,
+    ) -> None:
+        parts = urlsplit(address)
+        if parts.scheme == "http" and parts.hostname not in _LOCAL:
+            _log.warning(
+                "The token is sent to %s without encryption. Use https:// unless the network "
+                "between is your own.",
+                parts.hostname,
+            )
+        self.address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+        self.patience = patience
+        self._on_availability = on_availability
+        self._client = httpx2.AsyncClient(
+            base_url=self.address,
+            headers={"Authorization": f"Bearer {token}"} if token else {},
+            timeout=httpx2.Timeout(_REQUEST, connect=10.0),
+            transport=transport,
+            trust_env=parts.hostname not in _LOCAL,
+        )
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        await self._client.aclose()
+
+    async def get(self, path: str, kind: type[T], **query: str) -> T:
+        """The answer to a request that changes nothing."""
+        return _decoded(await self._sent("GET", path, query=query), kind)
+
+    async def post(self, path: str, body: object, kind: type[T]) -> T:
+        """The answer to a request with a body in JSON. It may arrive twice, so it has an id."""
+        headers = {"Content-Type": "application/json"}
+        return _decoded(await self._sent("POST", path, _encode(body), headers=headers), kind)
+
+    async def upload(self, path: str, content: bytes, kind: type[T], **query: str) -> T:
+        """The answer to a file."""
+        headers = {"Content-Type": "application/octet-stream"}
+        return _decoded(await self._sent("POST", path, content, query=query, headers=headers), kind)
+
+    async def stream(self, path: str, last: str) -> AsyncGenerator[httpx2.ServerSentEvent]:
+        """Yields the messages of an event stream after the one with the id `last`.
+
+        A lost connection is opened again after the last message that was received: none is missed
+        and none is repeated. Never ends by itself. Raises `LogAway` if the server stays away.
+        """
+        pause = _FIRST_PAUSE
+        deadline = self._deadline()
+        while True:
+            try:
+                async with aclosing(self._messages(path, last)) as messages:
+                    async for message in messages:
+                        pause, deadline = _FIRST_PAUSE, self._deadline()
+                        last = message.id or last
+                        yield message
+            except LogAway:
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+            await asyncio.sleep(pause)
+            pause = min(_LONGEST_PAUSE, pause * 2)
+
+    async def _messages(self, path: str, last: str) -> AsyncGenerator[httpx2.ServerSentEvent]:
+        headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last} if last else {})}
+        timeout = httpx2.Timeout(_SILENCE, connect=10.0)
+        try:
+            async with self._client.stream("GET", path, headers=headers, timeout=timeout) as answer:
+                if answer.status_code != 200:
+                    body = await answer.aread()
+                    raise error_of(answer.status_code, body, self.address)
+                self._report("")
+                source = httpx2.EventSource(answer, max_event_size=None)
+                async for message in source:
+                    if message.data:
+                        yield message
+        except httpx2.HTTPError as error:
+            self._report(_reason(error))
+            raise self._away(error) from error
+
+    async def _sent(
+        self,
+        method: str,
+        path: str,
+        content: bytes | None = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> bytes:
+        pause = _FIRST_PAUSE
+        deadline = self._deadline()
+        while True:
+            try:
+                answer = await self._client.request(
+                    method, path, content=content, params=query or None, headers=headers
+                )
+            except httpx2.HTTPError as error:
+                self._report(_reason(error))
+                problem, wait = self._away(error), pause
+            else:
+                if answer.is_success:
+                    self._report("")
+                    return answer.content
+                problem = error_of(answer.status_code, answer.content, self.address)
+                if answer.status_code not in (429, 502, 503, 504):
+                    raise problem
+                wait = pause
+                with suppress(ValueError):
+                    wait = max(pause, float(answer.headers.get("retry-after", "")))
+            if asyncio.get_running_loop().time() + wait > deadline:
+                raise problem
+            await asyncio.sleep(wait)
+            pause = min(_LONGEST_PAUSE, pause * 2)
+
+    def _away(self, error: Exception) -> LogAway:
+        why = _reason(error)
+        return LogAway(f"The server at {self.address} does not answer: {why}. Try again later.")
+
+    def _deadline(self) -> float:
+        return asyncio.get_running_loop().time() + self.patience
+
+    def _report(self, problem: str) -> None:
+        if self._on_availability is not None:
+            self._on_availability(problem)
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+def _decoded(content: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.MsgspecError as error:
+        raise LogError(
+            f"The answer of the server cannot be read: {error}. Use the same version of Sapwood "
+            "on both sides."
+        ) from error
+
+
+def path_of(*words: str) -> str:
+    """A path of these words, each quoted.
+
+    >>> path_of("v1", "agents", "a/b")
+    '/v1/agents/a%2Fb'
+    """
+    return "".join(f"/{quote(word, safe='')}" for word in words)

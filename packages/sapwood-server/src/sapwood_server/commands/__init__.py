@@ -1,0 +1,1 @@
+"""The commands that the server adds to the command line: `serve`, `token` and `login`."""

@@ -1,0 +1,151 @@
+"""`sapwood serve`: serves conversations over HTTP and in a browser."""
+
+import click
+from msgspec import structs
+
+from sapwood.cli.command import Number, WholeNumber
+from sapwood.cli.command import command as subcommand
+from sapwood.cli.invocation import IN_TURN, Invocation
+from sapwood.config.config_file import Config
+
+
+@subcommand(
+    examples=[
+        "sapwood serve",
+        "sapwood serve --port 0",
+        "sapwood serve --oidc-issuer https://id.example --oidc-audience sapwood",
+        "sapwood serve --host 0.0.0.0 --host-name sapwood.example --no-agents",
+        "sapwood serve --host-name sapwood.example --folder '*=/srv/sapwood/{space}'",
+    ]
+)
+@click.option(
+    "--port",
+    type=WholeNumber(0, 65_535),
+    default=8420,
+    show_default=True,
+    metavar="N",
+    help="The port; 0 chooses a free one.",
+)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen."
+)
+@click.option(
+    "--host-name",
+    "host_names",
+    multiple=True,
+    metavar="NAME",
+    help="A name by which other machines may address the server; repeatable.",
+)
+@click.option(
+    "--oidc-issuer", metavar="URL", help="Take bearer tokens of this OpenID Connect issuer."
+)
+@click.option(
+    "--oidc-audience", metavar="NAME", help="For whom tokens of the issuer must be made out."
+)
+@click.option(
+    "--oidc-rule",
+    "oidc_rules",
+    multiple=True,
+    metavar="RULE",
+    help="Access rule, repeatable: CLAIM=VALUE -> SPACE: SCOPE, SCOPE.",
+)
+@click.option(
+    "--reader-database",
+    metavar="ADDRESS",
+    envvar="SAPWOOD_READER_DATABASE",
+    help="Read conversations with this login of PostgreSQL, which sees one space at a time.",
+)
+@click.option(
+    "--drain",
+    type=Number(0.0),
+    default=0.0,
+    metavar="SECONDS",
+    help="After a signal, answer so long while /readyz says 503, for a proxy.",
+)
+@click.option(
+    "--folder",
+    "folders",
+    multiple=True,
+    metavar="SPACE=PATH",
+    help="Let agents of a space work in this folder; repeatable. '*=/srv/{space}' is for the rest.",
+)
+@click.option("--no-agents", is_flag=True, help="Run no agents here; workers answer prompts.")
+@click.pass_obj
+def command(
+    invocation: Invocation,
+    port: int,
+    host: str,
+    host_names: tuple[str, ...],
+    oidc_issuer: str | None,
+    oidc_audience: str | None,
+    oidc_rules: tuple[str, ...],
+    reader_database: str | None,
+    drain: float,
+    folders: tuple[str, ...],
+    no_agents: bool,
+) -> None:
+    """Serve conversations over HTTP and in a browser.
+
+    Prints an address with a token that works once: the browser that opens it stays signed in. For
+    programs and other people, make tokens: sapwood token new NAME
+
+    On your own machine, conversations of your space work in the current folder. Where others can
+    reach the server, and in all other spaces, they have no files unless --folder gives them some.
+    """
+    from sapwood.config.space_folders import parse_folders, require_separate
+
+    settings = invocation.config.serve
+    settings = structs.replace(
+        settings,
+        oidc_issuer=oidc_issuer or settings.oidc_issuer,
+        oidc_audience=oidc_audience or settings.oidc_audience,
+        oidc_rules=oidc_rules or settings.oidc_rules,
+    )
+    given = parse_folders(folders, invocation.config.folders)
+    require_separate(given)
+    config = structs.replace(invocation.config, serve=settings, folders=given)
+    invocation.run(
+        lambda: _serve(
+            invocation, config, port, host, host_names, not no_agents, reader_database or "", drain
+        )
+    )
+
+
+async def _serve(
+    invocation: Invocation,
+    config: Config,
+    port: int,
+    host: str,
+    host_names: tuple[str, ...],
+    drives: bool,
+    reader: str,
+    drain: float,
+) -> None:
+    from sapwood.cli.run.stop_request import stop_on_signals
+    from sapwood.config.api_keys import load_keys
+    from sapwood_server.http_server import serve
+
+    def print_address(address: str, token: str) -> None:
+        click.echo(f"Serving on {address}. Ctrl-C stops.", err=True)
+        click.echo(f"Open once in your browser: {address}/sign-in#token={token}", err=True)
+
+    def print_drain(seconds: float) -> None:
+        click.echo(f"The server drains for {seconds:g} seconds, then it stops.", err=True)
+
+    with stop_on_signals() as stop:
+        async with invocation.connected(
+            opening=30.0, patience=IN_TURN, reader=reader
+        ) as connection:
+            await serve(
+                connection,
+                config,
+                load_keys(),
+                host=host,
+                port=port,
+                host_names=host_names,
+                drives=drives,
+                on_ready=print_address,
+                stopped=stop.wait,
+                drain=drain,
+                on_drain=print_drain,
+            )

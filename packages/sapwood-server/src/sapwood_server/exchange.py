@@ -1,0 +1,191 @@
+"""One request with who sent it and the space that it is about; and the table of routes."""
+
+import hashlib
+import os
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sapwood.config.server_tokens import TokenScope
+from sapwood.conversation.service import ConversationService
+from sapwood.core.ids import AgentId, CommandId
+from sapwood.core.log_values import AgentSummary
+from sapwood.core.refusals import UnknownAgent
+from sapwood.core.settings import Workspace
+from sapwood.workspace.space_folder import SpaceFolder
+from sapwood_server.access.principal import Principal
+from sapwood_server.access.request_checks import MOST_BYTES, read_json
+from sapwood_server.answered_requests import RequestContent
+from sapwood_server.problems import Problem, refusal_problem
+from sapwood_server.served_space import ServedSpace
+
+_LONGEST_ID = 200
+
+_encode = msgspec.json.Encoder(enc_hook=str).encode
+
+
+class Exchange:
+    """A request that has passed all checks."""
+
+    def __init__(
+        self, request: Request, principal: Principal, space: ServedSpace, most: int = MOST_BYTES
+    ) -> None:
+        self.request = request
+        self.principal = principal
+        self.space = space
+        self._most = most
+        self._body: dict[str, object] | None = None
+        self._command_id: str | None = None
+
+    @property
+    def service(self) -> ConversationService:
+        """The conversation service of the principal's space."""
+        return self.space.agents.service
+
+    async def body(self) -> dict[str, object]:
+        """The body, an object in JSON. Raises `Problem`."""
+        if self._body is None:
+            self._body = await read_json(self.request, most=self._most)
+        return self._body
+
+    async def command_id(self) -> str | None:
+        """The id of what the request asks for: the given one, made the principal's own."""
+        body = await self.body()
+        given = body.get("id") or self.request.headers.get("idempotency-key", "")
+        if not isinstance(given, str):
+            raise Problem(422, "Invalid type", "'id' must be a string.")
+        if not given:
+            return None
+        if len(given) > _LONGEST_ID:
+            raise Problem(422, "Id too long", f"An id may have {_LONGEST_ID} characters at most.")
+        if self._command_id is None:
+            self._command_id = await self._own_id(given)
+        return self._command_id
+
+    async def _own_id(self, given: str) -> str:
+        """The id among those of the principal. Earlier versions had one for each conversation."""
+        name, agent = self.principal.name, self.request.path_params.get("agent", "")
+        earlier = _hashed(f"{name}\n{agent}\n{given}")
+        connection = self.space.connection
+        if agent and await connection.log.receipt(connection.space, CommandId(earlier)):
+            return earlier
+        return _hashed(f"{name}\n\n{given}")
+
+    async def content(self) -> RequestContent:
+        """What the request asks for, whatever its id. Raises `Problem`.
+
+        A command that says what it was made from may have new ids in a retry: of a child, of mail.
+        """
+        body = await self.body()
+        left_out = ("id", "command") if body.get("request") else ("id",)
+        asked = {name: value for name, value in body.items() if name not in left_out}
+        try:
+            encoded = msgspec.json.encode(asked, order="sorted")
+        except RecursionError:
+            raise Problem(400, "Not JSON", "The body is nested too deep.") from None
+        route = f"{self.request.method} {self.request.url.path}"
+        return RequestContent(route, hashlib.sha256(encoded).hexdigest())
+
+    async def facts(self) -> AgentSummary:
+        """The agent that the path names, by its exact id. Raises `Problem` if there is none."""
+        agent = self.request.path_params["agent"]
+        connection = self.space.connection
+        found = await connection.log.facts(connection.space, AgentId(agent))
+        if found is None:
+            raise refusal_problem(UnknownAgent(agent))
+        return found
+
+    async def agent(self) -> AgentId:
+        """The id of the agent that the path names. Raises `Problem` if there is none."""
+        return (await self.facts()).agent
+
+    def own_folder(self, given: str) -> str:
+        """The folder of a new conversation: the given one, which begins at that of the space.
+
+        Raises `Problem` if the conversation may not be there.
+        """
+        own = self.space.agents.folder
+        folder = os.path.join(own, os.path.expanduser(given)) if given else own
+        self.require_paths(Workspace(folder))
+        return folder
+
+    def require_paths(self, command: Struct) -> None:
+        """Raises `Problem` unless the principal may use every path of the machine in a command.
+
+        Whoever works in a folder reads its files. A space with a folder of its own refuses all
+        others by itself. In the space of the person at the machine, what is outside of the current
+        folder is for those who administer the machine.
+        """
+        if self.space.connection.folder is not None:
+            return
+        own = SpaceFolder(os.path.realpath(self.space.agents.folder))
+        if own.paths_outside(command):
+            self.principal.require("admin")
+
+    def require_own_machine(self) -> None:
+        """Raises `Problem` unless the principal administers the machine that the space works on."""
+        self.principal.require("admin")
+        if self.space.connection.folder is not None:
+            raise Problem(
+                403,
+                "Other machine",
+                "Sessions of the server's machine are for the person there, not for this space.",
+            )
+
+    def query(self, name: str, default: str = "") -> str:
+        """A parameter of the query."""
+        return self.request.query_params.get(name, default)
+
+    def number(self, name: str, default: int, *, least: int = 0, most: int = 10**12) -> int:
+        """A whole number of the query, brought into its bounds. Raises `Problem`."""
+        typed = self.query(name)
+        if not typed:
+            return default
+        if not typed.isascii() or not typed.isdigit() or len(typed) > 15:
+            raise Problem(400, "Not a number", f"'{name}' must be a whole number.")
+        return max(least, min(int(typed), most))
+
+
+Handler = Callable[[Exchange], Awaitable[Response]]
+
+
+class Endpoint(Struct, frozen=True):
+    """One row of the table of routes. No endpoint can be made without saying its scope.
+
+    `body` and `query` describe what is sent, for the page of the API: names with their meaning.
+    `takes` and `answers` are content types. `errors`: problem documents, or such with the member
+    `error` that OpenAI clients read.
+    """
+
+    method: Literal["GET", "POST", "DELETE"]
+    path: str
+    scope: TokenScope
+    handler: Handler
+    summary: str
+    body: dict[str, str] = {}
+    query: dict[str, str] = {}
+    answers: str = "application/json"
+    takes: str = "application/json"
+    errors: Literal["problem", "openai"] = "problem"
+    most: int = MOST_BYTES
+    """Bytes that the body may have at most."""
+
+    @property
+    def is_once(self) -> bool:
+        """Whether a request with an id is answered like the first one with it."""
+        return "id" in self.body
+
+
+def _hashed(whose: str) -> str:
+    return "http-" + hashlib.sha256(whose.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+def json_response(value: object, status: int = 200) -> Response:
+    """A value as JSON."""
+    return Response(
+        _encode(value), status, headers={"Cache-Control": "no-store"}, media_type="application/json"
+    )

@@ -1,0 +1,171 @@
+"""Runs the application with uvicorn until the process is asked to stop."""
+
+import asyncio
+import ipaddress
+import logging
+import socket
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from sapwood.app.connection import Connection
+from sapwood.app.worker_wakes import WorkerWakes
+from sapwood.config.config_file import Config
+from sapwood.core.errors import SapwoodError
+from sapwood_server.access.identity import Identities
+from sapwood_server.access.request_limits import RequestLimits
+from sapwood_server.application import create_application
+from sapwood_server.served_space import ServedSpaces
+from sapwood_server.server_tables import counts_of, tokens_of
+
+if TYPE_CHECKING:
+    from sapwood_server.access.oidc import IssuerTokens
+
+
+_log = logging.getLogger("sapwood.server")
+_NO_OIDC = "OpenID Connect needs a package that is not installed. Type: pip install 'sapwood[oidc]'"
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LAST_SECONDS = 10
+"""How long requests that are being answered may take when the server stops."""
+
+
+async def serve(
+    connection: Connection,
+    config: Config,
+    keys: Mapping[str, str],
+    *,
+    host: str,
+    port: int,
+    host_names: Iterable[str] = (),
+    drives: bool = True,
+    on_ready: Callable[[str, str], None],
+    stopped: Callable[[], Awaitable[None]],
+    drain: float = 0.0,
+    on_drain: Callable[[float], None] = lambda _: None,
+) -> None:
+    """Serves until `stopped` returns. Port 0 chooses a free port.
+
+    After `stopped`, it still answers for `drain` seconds, but is not ready: a proxy goes elsewhere.
+    Calls `on_ready` with the address and the one-time token. An address that other machines can
+    reach needs a name by which the server may be addressed. If only this machine can reach the
+    server, its own space is that of the person who started it: agents there work in the current
+    folder, or in any other one. Raises `SapwoodError`.
+    """
+    names = tuple(host_names)
+    if not _is_loopback(host) and not names:
+        raise SapwoodError(
+            f"Other machines can reach {host}. Say by which name they may address the server: "
+            "--host-name NAME"
+        )
+    if not drives and connection.address and connection.wakes is None:
+        connection.wakes = WorkerWakes(connection.address, connection.log)
+    own = _is_loopback(host) and not names and not config.serve.oidc_issuer
+    spaces = ServedSpaces(connection, config, keys, drives=drives, own=own)
+    identities = Identities(tokens_of(connection.log), config.space, await _issuer(config))
+    with open_listener(host, port) as listener:
+        limits = RequestLimits(config.serve, counts_of(connection.log))
+        app = create_application(
+            spaces,
+            identities,
+            (*_LOOPBACK, *names),
+            limits=limits,
+            streams=config.serve.streams,
+        )
+        server = _Server(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=LAST_SECONDS,
+                timeout_keep_alive=30,
+                server_header=False,
+                h11_max_incomplete_event_size=65_536,
+                proxy_headers=False,
+            ),
+            spaces.end_streams,
+        )
+        bound = listener.getsockname()[1]
+        shown = f"[{host}]" if ":" in host else host
+        spaces.get(config.space).agents.start()
+        serving = asyncio.ensure_future(server.serve(sockets=[listener]))
+        on_ready(f"http://{shown}:{bound}", identities.one_time_token)
+        stopping = asyncio.ensure_future(stopped())
+        await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if drain:
+            spaces.draining = True
+            on_drain(drain)
+            await asyncio.wait({serving}, timeout=drain)
+        server.should_exit = True
+        await asyncio.wait({serving})
+        serving.result()
+
+
+async def _issuer(config: Config) -> "IssuerTokens | None":
+    """What checks tokens of the issuer, if there is one. Raises `SapwoodError`."""
+    if not config.serve.oidc_issuer:
+        return None
+    if find_spec("jwt") is None:
+        raise SapwoodError(_NO_OIDC)
+    from sapwood_server.access.issuer_keys import IssuerAway
+    from sapwood_server.access.oidc import IssuerTokens
+
+    issuer = IssuerTokens(config.serve, config.space)
+    try:
+        await issuer.keys.fetch()
+    except IssuerAway as error:
+        _log.warning("%s Its tokens are refused until it answers.", error)
+    return issuer
+
+
+def open_listener(host: str, port: int) -> socket.socket:
+    """A socket that listens. Raises `SapwoodError` if the port is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise SapwoodError(
+            f"The server cannot listen on {host}, port {port}: {error.strerror}. Choose another: "
+            "--port N"
+        ) from error
+    # asyncio sets this option only on sockets that name their protocol; without it, every answer
+    # waits 40 ms for an acknowledgement.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to the caller.
+
+    When it stops, it first accepts no more connections and then ends the streams, so that a client
+    that connects again reaches another process. Requests that are being answered have some seconds.
+    """
+
+    def __init__(self, config: uvicorn.Config, end_streams: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._end_streams = end_streams
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stops."""
+        for server in self.servers:
+            server.close()
+        for listener in sockets or ():
+            listener.close()
+        self._end_streams()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Captures none."""
+        yield
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,152 @@
+"""The list of conversations as HTML: by project, with state, program, size and children."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from sapwood.conversation.conversation_states import ConversationState
+from sapwood.conversation.machine_sessions import MachineSession
+from sapwood.core.ids import AgentId
+from sapwood.core.log_values import AgentSummary
+from sapwood.core.token_count import Count
+from sapwood.display.agent_tree import state_of, tree
+from sapwood.programs.registry import program_executor, program_title
+from sapwood_server.page.html_text import attribute, line, size, time_ago
+
+_FULL = 100_000
+_NEWEST = 4
+"""How many sessions of other programs a project shows at once."""
+
+
+class Listed(Struct, frozen=True):
+    """What the list shows: conversations, how they were trimmed, sessions that are not imported."""
+
+    agents: Sequence[AgentSummary]
+    states: Mapping[AgentId, ConversationState] = {}
+    sessions: Sequence[MachineSession] = ()
+    now: int = 0
+    current: AgentId | None = None
+
+
+def program_of(facts: AgentSummary) -> str:
+    """The program in which the conversation lives."""
+    if facts.source:
+        return program_title(facts.source)
+    executor = program_executor(facts.model)
+    return executor.title if executor else "Sapwood"
+
+
+def list_html(listed: Listed) -> str:
+    """The running conversations by project, with sessions of other programs; then archived ones."""
+    running = [each for each in listed.agents if each.status == "running"]
+    rest = [each for each in listed.agents if each.status != "running"]
+    projects: dict[str, list[AgentSummary]] = {}
+    sessions: dict[str, list[MachineSession]] = {}
+    newest: dict[str, int] = {}
+    for facts in sorted(running, key=lambda each: -each.updated):
+        projects.setdefault(facts.folder, []).append(facts)
+        newest[facts.folder] = max(newest.get(facts.folder, 0), facts.updated)
+    for each in listed.sessions:
+        folder = each.found.folder
+        sessions.setdefault(folder, []).append(each)
+        newest[folder] = max(newest.get(folder, 0), each.found.updated)
+    folders = sorted(newest, key=lambda folder: -newest[folder])
+    parts = [
+        _project(folder, projects.get(folder, []), sessions.get(folder, []), listed)
+        for folder in folders
+    ]
+    if rest:
+        inside = "".join(_entry(each, 0, listed) for each in rest)
+        parts.append(
+            '<details class="archived" data-keep="archived"><summary class="fold">'
+            '<span class="tri" aria-hidden="true">▸</span>'
+            f'Archived<span class="num faint">{len(rest)}</span></summary>{inside}</details>'
+        )
+    if not parts:
+        parts.append('<p class="empty faint">There are no conversations yet.</p>')
+    return "".join(parts)
+
+
+def _project(
+    folder: str,
+    agents: Iterable[AgentSummary],
+    sessions: Sequence[MachineSession],
+    listed: Listed,
+) -> str:
+    found = list(agents)
+    working = sum(each.working for each in found)
+    state = f"{working} working" if working else "idle"
+    name = line(folder.rstrip("/").rpartition("/")[2]) or "no folder"
+    rows = "".join(_entry(facts, depth, listed) for facts, depth in tree(found))
+    rows += "".join(_session(each, listed.now) for each in sessions[:_NEWEST])
+    if more := sessions[_NEWEST:]:
+        inside = "".join(_session(each, listed.now) for each in more)
+        rows += (
+            f'<details class="archived" data-keep="{attribute(folder)}"><summary class="fold">'
+            '<span class="tri" aria-hidden="true">▸</span>'
+            f"{len(more)} more not imported</summary>{inside}</details>"
+        )
+    return f'<h2 title="{attribute(folder)}"><b>{name}</b><span>{state}</span></h2>{rows}'
+
+
+def _session(each: MachineSession, now: int) -> str:
+    """A session that can be imported by a click."""
+    found = each.found
+    program = program_title(found.source)
+    name = line(each.title) or f"<i>{line(found.id[:8])}</i>"
+    return (
+        f'<button class="conv apart" data-import="{attribute(each.key)}" '
+        f'data-key="{attribute(each.key)}" '
+        f'data-program="{attribute(program)}"><span class="st faint" aria-hidden="true">◇</span>'
+        f'<span class="nm ell">{name}</span>'
+        f'<span class="num faint">{time_ago(found.updated, now)}</span>'
+        f'<span class="meta">{line(program)}<span class="chip">import</span>'
+        f'<span class="num">{_bytes(found.size)}</span></span></button>'
+    )
+
+
+def _bytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{max(1, size // 1000)} kB"
+
+
+def _entry(facts: AgentSummary, depth: int, listed: Listed) -> str:
+    colour, sign, words = _state(facts)
+    here = ' aria-current="page"' if facts.agent == listed.current else ""
+    name = line(facts.name) or f"<i>{line(facts.agent)}</i>"
+    tokens = size(Count(facts.tokens, facts.exact))
+    mail = f'<span class="chip mk">✉ {facts.unread}</span>' if facts.unread else ""
+    program = program_of(facts)
+    data = f'data-program="{attribute(program)}" data-key="{attribute(facts.agent)}"'
+    address = f"/c/{attribute(facts.agent)}"
+    head = f'<span class="st {colour}" aria-hidden="true">{sign}</span>'
+    said = f'<span class="vh">{words}: </span>'
+    if depth:
+        return (
+            f'<a class="conv kid" href="{address}" {data}{here}>'
+            f'<span class="tw" aria-hidden="true">└</span>{head}'
+            f'<span class="nm ell">{said}{name}</span>'
+            f'<span class="num faint">{mail}{tokens}</span></a>'
+        )
+    trimmed = listed.states.get(facts.agent, ConversationState()).trim
+    trim = f'<span class="chip cutchip">{trimmed}</span>' if trimmed else ""
+    asks = '<span class="chip warn">asks you</span>' if facts.asking else ""
+    percent = min(100, round(100 * facts.tokens / _FULL))
+    high = " hi" if percent >= 65 else ""
+    return (
+        f'<a class="conv" href="{address}" {data}{here}>{head}<span class="nm ell">{said}{name}'
+        f'</span><span class="num faint">{time_ago(facts.updated, listed.now)}</span>'
+        f'<span class="meta">{program}{asks}{mail}{trim}<span class="num">{tokens}</span>'
+        f'<span class="meter{high}" aria-hidden="true"><i class="w{percent}"></i></span></span></a>'
+    )
+
+
+def _state(facts: AgentSummary) -> tuple[str, str, str]:
+    """The colour, the sign and the words of an agent's state."""
+    words = state_of(facts)
+    if facts.status != "running":
+        return "faint", "▪", words
+    if facts.asking:
+        return "warn", "▲", words
+    if facts.working:
+        return "warn", "◐", words
+    return "faint", "○", words

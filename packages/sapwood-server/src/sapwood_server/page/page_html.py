@@ -1,0 +1,181 @@
+"""The frame of every page as HTML: bar, list, conversation, composer, side."""
+
+from msgspec import Struct
+
+from sapwood.core.state import State
+from sapwood.programs.registry import programs_with
+from sapwood_server.page.html_text import attribute, line
+
+_MARK = (
+    '<svg viewBox="0 0 20 20" aria-hidden="true"><g fill="none" stroke="currentColor">'
+    '<circle cx="10" cy="10" r="8.6" stroke-width="2"/><circle cx="10" cy="10" r="5.6" '
+    'stroke-width="1.3"/><circle cx="10" cy="10" r="3" stroke-width="1" opacity=".55"/></g></svg>'
+)
+
+
+_HEAD = (
+    '<div class="headbar" id="head" hidden><span class="grip" role="slider" tabindex="0" '
+    'aria-label="Where the context begins" aria-orientation="vertical" aria-valuemin="0" '
+    'aria-valuemax="0" aria-valuenow="0">⇕</span><b></b><span class="what ell"></span>'
+    '<button class="btn sm cut" data-trim>Trim <kbd>⏎</kbd></button>'
+    '<button class="btn bare sm" data-leave>Leave '
+    "<kbd>esc</kbd></button></div>"
+)
+"""The head while it is moved by hand. It floats over the rows, so it moves none of them."""
+
+_VIEWS = ("timeline", "context", "calls", "costs")
+
+
+class PageParts(Struct, frozen=True):
+    """What is inside the frame. `version` is that of the rows, from which events are followed.
+
+    `is_open`: a turn is open at that version.
+    """
+
+    list: str
+    rows: str = ""
+    side: str = ""
+    whole: str = ""
+    first: int = 0
+    total: int = 0
+    version: int = 0
+    moved: int = 0
+    complete: bool = True
+    is_open: bool = False
+    view: str = "timeline"
+
+
+def page_html(parts: PageParts, state: State | None, *, may_write: bool) -> str:
+    """A whole page. Without a state there is no conversation yet."""
+    title = line(state.name) or line(state.agent) if state else "Sapwood"
+    agent = state.agent if state else ""
+    data = (
+        f'data-agent="{attribute(agent)}" data-first="{parts.first}" data-total="{parts.total}" '
+        f'data-version="{parts.version}" data-moved="{parts.moved}" '
+        f'data-complete="{str(parts.complete).lower()}" data-view="{parts.view}" '
+        f'data-open="{str(parts.is_open).lower()}"'
+    )
+    return (
+        '<!doctype html><html lang="en" data-theme="dark"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">'
+        f"<title>{title} · Sapwood</title>"
+        '<link rel="icon" href="/static/icon.svg" type="image/svg+xml">'
+        '<script src="/static/start.js"></script>'
+        '<link rel="stylesheet" href="/static/sapwood.css">'
+        '<script type="module" src="/static/sapwood.js"></script></head>'
+        f'<body {data}><a class="vh skip" href="#main">Skip to the conversation</a>'
+        f'<div class="app">{_top(state, title, parts.view)}{_list(parts.list)}'
+        f"{_main(parts, state, may_write=may_write)}{_side(parts.side)}</div>"
+        f"{_dialogs()}</body></html>"
+    )
+
+
+def _top(state: State | None, title: str, view: str) -> str:
+    crumb = ""
+    tabs = ""
+    if state:
+        folder = line(state.workspace.folder.rstrip("/").rpartition("/")[2])
+        branch = line(state.workspace.branch)
+        chip = f'<span class="chip">{branch}</span>' if branch else ""
+        crumb = (
+            f'<span class="faint wide">{folder}</span><span class="faint wide" '
+            f'aria-hidden="true">/</span><h1 class="ell">{title}</h1>{chip}'
+            f'<span class="num faint wide">{line(state.settings.model)}</span>'
+        )
+        tabs = "".join(
+            f'<a href="?view={name}" data-view="{name}"'
+            f"{' aria-current=page' if name == view else ''}>{name.capitalize()} "
+            f'<kbd aria-hidden="true">{number}</kbd></a>'
+            for number, name in enumerate(_VIEWS, 1)
+        )
+    save = ""
+    if state:
+        save = (
+            f'<a class="btn sm wide" href="/v1/agents/{attribute(state.agent)}/export.html?'
+            'everything=1" download title="Save the conversation as one HTML file" '
+            'aria-label="Save as one HTML file">⤓</a>'
+        )
+    return (
+        '<header class="top"><button class="btn sm drawer" data-drawer="list" '
+        'aria-label="Conversations">☰</button>'
+        f'<a class="brand" href="/">{_MARK}<span>sapwood</span></a>'
+        f'<div class="crumb ell">{crumb}</div>'
+        f'<nav class="tabs" aria-label="Views of this conversation">{tabs}</nav>'
+        '<span class="row-x num" id="link" role="status"><span aria-hidden="true">○</span>'
+        '<span class="words">connecting</span></span>'
+        f"{save}"
+        '<button class="btn sm" id="theme" aria-label="Switch between dark, light and high '
+        'contrast">◐</button>'
+        '<button class="btn sm drawer" data-drawer="side" aria-label="Context">▤</button>'
+        '<button class="btn sm wide" id="help" aria-label="Keyboard map">?</button></header>'
+    )
+
+
+def _list(inside: str) -> str:
+    programs = ((each.title, each.short_title) for each in programs_with("sessions"))
+    filters = "".join(
+        f'<button aria-pressed="{str(number == 0).lower()}" data-filter="{name}">{words}</button>'
+        for number, (name, words) in enumerate((("", "All"), ("Sapwood", "Sapwood"), *programs))
+    )
+    return (
+        '<nav class="list" aria-label="Conversations"><div class="list-head">'
+        '<button class="find" id="find"><span aria-hidden="true">⌕</span>'
+        '<span class="grow">Search everything ever said</span><kbd>/</kbd></button>'
+        f'<div class="filters" role="group" aria-label="Program">{filters}</div></div>'
+        f'<div class="pane grow" id="list" tabindex="0" aria-label="All conversations">'
+        f"{inside}</div>"
+        '<div class="fold faint"><span class="grow"></span>'
+        '<button class="btn sm" id="new">New</button></div></nav>'
+    )
+
+
+def _main(parts: PageParts, state: State | None, *, may_write: bool) -> str:
+    if parts.whole:
+        inside = f'<div id="whole" class="pane grow">{parts.whole}</div>'
+        return f'<main class="main" id="main">{inside}</main>'
+    welcome = (
+        ""
+        if state
+        else '<div class="welcome"><h1 class="h1">Everything is kept; you decide what the model '
+        'sees.</h1><p class="faint">Write the first message below. A conversation starts with '
+        "it.</p></div>"
+    )
+    role = ' role="feed" aria-label="Timeline" aria-busy="false"' if parts.rows else ""
+    hidden = "" if may_write else " hidden"
+    read_only = "" if may_write else '<p class="pad warn">This token may only read.</p>'
+    return (
+        f'<main class="main" id="main"><div class="pane feed" id="feed" '
+        f'tabindex="0"><div class="space" id="above"></div>'
+        f'<div id="rows"{role}>{parts.rows}</div>{welcome}<div id="stream"></div>'
+        f'<div class="space" id="below"></div>{_HEAD if state else ""}</div>'
+        '<button class="btn sm latest" id="latest" hidden>▼ <span>latest</span></button>'
+        f'<p id="says" role="status" aria-live="polite"></p>{read_only}'
+        f'<form class="composer" id="composer" aria-label="Message"{hidden}>'
+        '<div id="queue"></div><div class="attached" id="attached" hidden></div>'
+        '<ul class="pop" id="choices" role="listbox" aria-label="Commands" '
+        'hidden></ul><div class="write"><textarea id="message" rows="1" '
+        'aria-label="Message, or / for commands" placeholder="Message, or / for commands" '
+        'aria-controls="choices" aria-autocomplete="list" autocomplete="off"></textarea>'
+        '<label class="btn bare sm attach" title="Attach images, or paste them"><span '
+        'aria-hidden="true">+</span><span class="vh">Attach images</span>'
+        '<input class="vh" type="file" id="files" accept="image/*" multiple></label>'
+        '<span class="foot wide"><span><kbd>⏎</kbd> send</span></span>'
+        '<button class="btn sm no" type="button" id="interrupt" hidden>■ <span class="wide">'
+        'Interrupt</span> <kbd class="wide">esc</kbd></button>'
+        '<button class="btn sm go" id="send">Send</button></div></form></main>'
+    )
+
+
+def _side(inside: str) -> str:
+    return f'<aside class="side" id="side" aria-label="Context">{inside}</aside>'
+
+
+def _dialogs() -> str:
+    return (
+        '<div class="vh" id="live" aria-live="polite"></div>'
+        '<dialog class="ask" id="ask" aria-label="Approval"></dialog>'
+        '<dialog class="ask finder" id="finder" aria-label="Search"><header>'
+        '<input id="words" placeholder="Search everything ever said" aria-label="Words"></header>'
+        '<div class="scroll" id="hits" tabindex="0"></div></dialog>'
+        '<dialog class="ask" id="map" aria-label="Keyboard map"></dialog>'
+    )

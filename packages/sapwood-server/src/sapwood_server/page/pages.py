@@ -1,0 +1,282 @@
+"""The routes of the web page: the whole page, and the pieces that it fetches again."""
+
+from msgspec import structs
+from starlette.responses import HTMLResponse, Response
+
+from sapwood.app.permission_questions import waiting_questions
+from sapwood.conversation.answers import ContextShown
+from sapwood.conversation.context_breakdown import ContextBreakdown
+from sapwood.conversation.cut_preview import cut_plan
+from sapwood.conversation.open_timeline import RowsPage
+from sapwood.conversation.surroundings import family_of, window_use
+from sapwood.core.ids import AgentId
+from sapwood.core.log_values import AgentSummary
+from sapwood.core.refusals import Refusal
+from sapwood.core.state import State
+from sapwood.display.quantities import clock, now
+from sapwood_server.exchange import Endpoint, Exchange, json_response
+from sapwood_server.page.calls_html import calls_html
+from sapwood_server.page.context_html import context_html
+from sapwood_server.page.costs_html import costs_html
+from sapwood_server.page.export_html import export_html
+from sapwood_server.page.html_text import attribute, line
+from sapwood_server.page.list_html import Listed, list_html
+from sapwood_server.page.page_html import PageParts, page_html
+from sapwood_server.page.question_html import question_html
+from sapwood_server.page.row_html import RenderedRow, row_html
+from sapwood_server.page.side_html import budget_html, chapters_html, notes_html, warnings_html
+from sapwood_server.page.turn_tree_html import tree_html
+from sapwood_server.problems import refusal_problem
+
+_LISTED = 400
+_ROWS = 80
+_TREE = 40
+"""Turns in view that the tree at the side shows."""
+_TREE_FOLD = 8
+"""Turns of each fold that the tree at the side shows."""
+
+
+async def start_page(call: Exchange) -> Response:
+    """The conversation that changed last, or the welcome page."""
+    agents = await _agents(call)
+    running = [each for each in agents if each.status == "running" and each.parent is None]
+    newest = max(running, key=lambda each: each.updated, default=None)
+    if newest is None or call.query("new"):
+        parts = PageParts(list_html(await _listed(call, agents)))
+        return HTMLResponse(page_html(parts, None, may_write=_may_write(call)))
+    return await _conversation(call, newest.agent, agents)
+
+
+async def conversation_page(call: Exchange) -> Response:
+    """A conversation: its timeline, what fills its window, or its calls."""
+    return await _conversation(call, await call.agent(), await _agents(call))
+
+
+async def _conversation(call: Exchange, agent: AgentId, agents: list[AgentSummary]) -> Response:
+    state = await _state(call, agent)
+    parts = PageParts(list_html(await _listed(call, agents, agent)))
+    view = call.query("view")
+    if view == "context":
+        parts = structs.replace(parts, whole=await _context(call, state), view=view)
+    elif view == "costs":
+        parts = structs.replace(parts, whole=await _costs(call, agents), view=view)
+    elif view == "calls":
+        parts = structs.replace(parts, whole=await _calls(call, state), view=view)
+    else:
+        page = await call.space.timeline(agent).page(None, _ROWS)
+        parts = structs.replace(
+            parts,
+            rows="".join(each.html for each in _rendered(page)),
+            first=page.first,
+            total=page.total,
+            version=page.version,
+            moved=page.moved,
+            complete=page.complete,
+            is_open=page.is_open,
+        )
+    is_open = parts.is_open if parts.version else state.open is not None
+    # The side goes over all turns, so a long conversation is painted first without it.
+    parts = structs.replace(
+        parts,
+        side=await _side(call, state) if parts.complete else "",
+        version=parts.version or state.version,
+        is_open=is_open,
+    )
+    return HTMLResponse(
+        page_html(parts, state, may_write=_may_write(call)), headers={"Cache-Control": "no-store"}
+    )
+
+
+async def list_piece(call: Exchange) -> Response:
+    """The list of conversations."""
+    current = call.query("agent")
+    agents = await _agents(call)
+    return _piece(list_html(await _listed(call, agents, AgentId(current) if current else None)))
+
+
+async def rows_piece(call: Exchange) -> Response:
+    """Rows as HTML. Rows that the page has already come without their HTML."""
+    timeline = call.space.timeline(await call.agent())
+    limit = call.number("limit", _ROWS, least=1, most=400)
+    if fold := call.query("fold"):
+        page = await timeline.fold(fold, call.number("first", 0), limit)
+    else:
+        first = call.number("first", 0) if call.query("first") else None
+        page = await timeline.page(first, limit, around=call.query("around"))
+    same = call.query("moved") == str(page.moved)
+    known = call.number("known", 0) if same else -1
+    rows = [
+        {"key": each.key, "html": "" if each.version <= known else each.html}
+        for each in _rendered(page)
+    ]
+    return json_response(
+        {
+            "rows": rows,
+            "first": page.first,
+            "total": page.total,
+            "version": page.version,
+            "moved": page.moved,
+            "open": page.is_open,
+            "complete": page.complete,
+            "target": page.target,
+            "fold": page.fold,
+            "inside": page.inside,
+        }
+    )
+
+
+async def side_piece(call: Exchange) -> Response:
+    """Budget, warnings and the tree of turns."""
+    return _piece(await _side(call, await _state(call, await call.agent())))
+
+
+async def context_piece(call: Exchange) -> Response:
+    """The context page."""
+    return _piece(await _context(call, await _state(call, await call.agent())))
+
+
+async def calls_piece(call: Exchange) -> Response:
+    """The calls page."""
+    return _piece(await _calls(call, await _state(call, await call.agent())))
+
+
+async def question_piece(call: Exchange) -> Response:
+    """The oldest tool call that waits for approval; nothing if there is none."""
+    agent = await call.agent()
+    waiting = await waiting_questions(call.space.connection, agent)
+    if not waiting:
+        return Response(status_code=204)
+    state = await _state(call, agent)
+    return _piece(question_html(waiting[0], state.name or agent, len(waiting)))
+
+
+async def search_piece(call: Exchange) -> Response:
+    """What a search found, with links to the places."""
+    query = call.query("q").strip()[:1000]
+    if not query:
+        return _piece("")
+    found = await call.service.search(query, limit=40)
+    names = {each.agent: each.name for each in await _agents(call)}
+    rows = "".join(
+        f'<li><a href="/c/{attribute(hit.ref.agent)}?at={hit.ref.version}"><b>'
+        f'{line(names.get(hit.ref.agent, "") or hit.ref.agent)}</b> <span class="num faint">'
+        f"#{hit.ref.version} · {clock(hit.at)}</span><br>{line(hit.snippet)}</a></li>"
+        for hit in found.hits
+    )
+    return _piece(f'<ul class="hits">{rows}</ul>' if rows else "<p>Nothing was found.</p>")
+
+
+async def export_file(call: Exchange) -> Response:
+    """The conversation as one HTML file, which needs no script and no network."""
+    agent = await call.agent()
+    html = await export_html(
+        call.space.connection, agent, everything=call.query("everything") == "1"
+    )
+    named = {"Content-Disposition": f'attachment; filename="{agent}.html"'}
+    return HTMLResponse(html, headers={"Cache-Control": "no-store", **named})
+
+
+def page_endpoints() -> tuple[Endpoint, ...]:
+    """The routes of the web page."""
+    html = "text/html"
+    piece = "/page/{agent}"
+    return (
+        Endpoint("GET", "/", "read", start_page, "The web page", answers=html),
+        Endpoint("GET", "/c/{agent}", "read", conversation_page, "A conversation", answers=html),
+        Endpoint(
+            "GET",
+            "/v1/agents/{agent}/export.html",
+            "read",
+            export_file,
+            "A conversation as one HTML file",
+            query={"everything": "1: also turns that left view"},
+            answers=html,
+        ),
+        Endpoint("GET", "/page/list", "read", list_piece, "The list", answers=html),
+        Endpoint("GET", "/page/search", "read", search_piece, "Hits of a search", answers=html),
+        Endpoint("GET", f"{piece}/rows", "read", rows_piece, "Rows as HTML"),
+        Endpoint("GET", f"{piece}/side", "read", side_piece, "The side", answers=html),
+        Endpoint("GET", f"{piece}/context", "read", context_piece, "The context", answers=html),
+        Endpoint("GET", f"{piece}/calls", "read", calls_piece, "The calls", answers=html),
+        Endpoint("GET", f"{piece}/question", "read", question_piece, "A question", answers=html),
+    )
+
+
+async def _agents(call: Exchange) -> list[AgentSummary]:
+    connection = call.space.connection
+    return await connection.log.agents(connection.space, limit=_LISTED)
+
+
+async def _listed(
+    call: Exchange, agents: list[AgentSummary], current: AgentId | None = None
+) -> Listed:
+    """The list. Sessions of other programs are shown to who administers this machine."""
+    states = await call.space.states.of(agents)
+    found = call.space.machine_sessions
+    shows = "admin" in call.principal.scopes and call.space.connection.folder is None
+    sessions = await found.unimported(call.space.connection) if shows else ()
+    return Listed(agents, states, sessions, now(), current)
+
+
+async def _state(call: Exchange, agent: AgentId) -> State:
+    return await call.space.connection.dispatcher.state(agent)
+
+
+async def _breakdown(call: Exchange, agent: AgentId) -> ContextBreakdown:
+    [outcome] = await call.service.submit(agent, "/context")
+    if isinstance(outcome.answer, Refusal):
+        raise refusal_problem(outcome.answer)
+    assert isinstance(outcome.answer, ContextShown)
+    return outcome.answer.breakdown
+
+
+async def _side(call: Exchange, state: State) -> str:
+    connection = call.space.connection
+    found = await window_use(connection, state.agent)
+    plan = await cut_plan(connection, state.agent, _TREE, priced=False)
+    edges = await call.space.timeline(state.agent).left_behind(_TREE_FOLD)
+    family = await family_of(connection, state.agent)
+    chapters = await call.space.chapters(state)
+    return (
+        budget_html(found, plan)
+        + warnings_html(found)
+        + tree_html(found, plan, edges, family)
+        + chapters_html(chapters)
+        + notes_html(state.declared)
+    )
+
+
+async def _context(call: Exchange, state: State) -> str:
+    plan = await cut_plan(call.space.connection, state.agent)
+    found = await _breakdown(call, state.agent)
+    return context_html(found, plan, is_open=state.open is not None)
+
+
+async def _calls(call: Exchange, state: State) -> str:
+    calls = await call.service.model_calls(state.agent)
+    version = call.number("call", 0) or None
+    shown = await call.service.replay(state.agent, version)
+    left = call.query("a")
+    compared = (
+        await call.service.compare(state.agent, left, call.query("b") or None) if left else None
+    )
+    return calls_html(calls, shown, compared, [mark.name for mark in state.marks], now())
+
+
+async def _costs(call: Exchange, agents: list[AgentSummary]) -> str:
+    return costs_html(agents, await call.space.states.of(agents, _LISTED), now())
+
+
+def _rendered(page: RowsPage) -> list[RenderedRow]:
+    at = now()
+    return [
+        row_html(each, page.first + number, page.total, at) for number, each in enumerate(page.rows)
+    ]
+
+
+def _may_write(call: Exchange) -> bool:
+    return "write" in call.principal.scopes
+
+
+def _piece(html: str) -> Response:
+    return HTMLResponse(html, headers={"Cache-Control": "no-store"})

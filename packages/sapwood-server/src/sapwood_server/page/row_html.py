@@ -1,0 +1,314 @@
+"""Rows of the timeline as HTML: gutter, rail, body. The rail is solid where the model sees a row.
+
+Every row is one `article` of the feed, with its key. Buttons name the command that they run.
+"""
+
+from collections.abc import Callable
+from typing import assert_never
+
+from msgspec import Struct
+
+from sapwood.conversation.open_timeline import key_text, row_version
+from sapwood.conversation.timeline_reader import ConversationRow
+from sapwood.core.content import ToolCall
+from sapwood.core.plural import counted
+from sapwood.core.timeline.row_content import (
+    LeftBehind,
+    MarkName,
+    NoteText,
+    Notice,
+    PromptText,
+    ReplyText,
+    ThinkingText,
+    ToolUse,
+    TurnEnd,
+)
+from sapwood.core.timeline.row_labels import call_arguments, fold_label, way_back_label
+from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, WayBack
+from sapwood.core.token_count import Count, show
+from sapwood.core.turn import Result
+from sapwood.display.visible_text import without_colours
+from sapwood_server.page.diff_html import diff_html
+from sapwood_server.page.html_text import attribute, line, markdown, text, time_ago, who
+
+_MOST_LINES = 400
+_MOST_CHARS = 40_000
+_HIGH_SCORE = 0.8
+_ASIDE = ("/rewind", "/edit", "/load", "/undo", "/redo", "/revert")
+"""Commands after which turns are a side branch: they do not stand before the head."""
+_GRIP = (
+    '<button class="grip" data-cut="0" aria-label="Move the head" '
+    'title="Move where the context begins">⇕</button>'
+)
+
+
+class RenderedRow(Struct, frozen=True):
+    """A row as HTML, with its key and the version of the newest event in it."""
+
+    key: str
+    version: int
+    html: str
+
+
+Picture = Callable[[Row, int], str]
+"""Returns the address of a file of a row's event; empty if it is not shown."""
+
+
+def row_html(
+    each: ConversationRow, place: int, total: int, now: int, picture: Picture | None = None
+) -> RenderedRow:
+    """The row at a place of the feed."""
+    row = each.row
+    key = key_text(row.key)
+    kind, body = _parts(each, now, picture or file_address)
+    out = " out" if each.dim else ""
+    label = ' aria-label="not in context"' if each.dim else ""
+    turn = f' data-turn="{row.version}"' if isinstance(row, Row) and row.kind == "prompt" else ""
+    html = (
+        f'<article class="{kind}{out}" tabindex="-1" id="{attribute(key)}" '
+        f'data-key="{attribute(key)}" aria-posinset="{place + 1}" aria-setsize="{total}"'
+        f"{label}{turn}>{body}</article>"
+    )
+    return RenderedRow(key, row_version(row), html)
+
+
+def file_address(row: Row, number: int) -> str:
+    """Where the server has a file of the event of a row."""
+    return f"/v1/agents/{row.agent}/log/{row.version}/files/{number}"
+
+
+def _image(address: str, words: str) -> str:
+    if not address:
+        return f'<div class="words">{text(words)}</div>'
+    source, label = attribute(address), attribute(words)
+    return (
+        f'<a href="{source}" target="_blank" rel="noopener"><img src="{source}" alt="{label}" '
+        f'title="{label}" loading="lazy"></a>'
+    )
+
+
+def _parts(each: ConversationRow, now: int, picture: Picture) -> tuple[str, str]:
+    """The class of a row and what is in it."""
+    row, content = each.row, each.content
+    unseen = '<span class="tag">not in context</span>' if each.dim else ""
+    match content:
+        case PromptText(words, image):
+            version = row.version if isinstance(row, Row) else 0
+            acts = _turn_acts(version)
+            if image is not None and isinstance(row, Row):
+                return "row said shot", _grid("", _image(picture(row, image), words) + unseen)
+            return "row said turn", _grid(
+                f'<span class="you">you</span> <i>#{version}</i>',
+                f'<div class="words">{text(words)}</div>{unseen}{acts}',
+            )
+        case NoteText(label, words):
+            return "row note", _grid(
+                '<span class="mk">note</span>',
+                f'<div class="mail"><b class="mk">{line(label)}</b>'
+                f'<div class="words grow">{text(words)}</div></div>',
+            )
+        case ThinkingText(words):
+            return "row slim", _grid(
+                "",
+                '<details class="tool"><summary><span class="dot faint">✻</span>'
+                f'<b>thinking</b><span class="grow ell">{line(words)[:160]}</span></summary>'
+                f'<div class="out-text calm">{text(words)}</div></details>',
+            )
+        case ReplyText(words, model, tokens):
+            version = row.version if isinstance(row, Row) else 0
+            written = show(tokens) if tokens else ""
+            noun = "token" if written == "1" else "tokens"
+            small = f"<small>{written} {noun}</small>" if written else ""
+            return "row reply", _grid(
+                f'<span class="ok">{who(model)}</span> <i>#{version}</i>{small}',
+                f'<div class="md">{markdown(words)}</div>{unseen}',
+            )
+        case ToolUse(call, result):
+            return "row slim", _grid("", _tool(call, result, dim=each.dim))
+        case TurnEnd(how, why):
+            words = f"{how}: {why}" if why else how
+            colour = "bad" if how == "failed" else "warn"
+            return "row slim", _grid("", f'<span class="{colour} end">{line(words)}</span>')
+        case MarkName(name, before):
+            return _mark(name, before, row.version if isinstance(row, Row) else 0)
+        case Notice(sign, words):
+            return "row none slim", _grid(
+                f'<span class="faint">{line(sign)}</span>',
+                f'<span class="faint event">{line(words)}</span>',
+            )
+        case LeftBehind():
+            return _left_behind(content, now)
+        case _:
+            assert_never(content)
+
+
+def _grid(gutter: str, body: str) -> str:
+    return f'<div class="gut">{gutter}</div><div class="body">{body}</div>'
+
+
+def _turn_acts(version: int) -> str:
+    """What can be done with a turn: go back to before it, with or without its prompt."""
+    return (
+        '<span class="acts hover">'
+        f'<button class="btn bare sm" data-run="/rewind {version}">rewind</button>'
+        f'<button class="btn bare sm" data-run="/edit {version}">edit</button>'
+        f'<button class="btn bare sm" data-cut="{version}" title="Show what trimming before this '
+        'turn frees and costs">cut</button>'
+        f'<button class="btn bare sm" data-run="/load {version}">load</button></span>'
+    )
+
+
+def _mark(name: str, before: int, version: int) -> tuple[str, str]:
+    label = line(name) or "unnamed mark"
+    acts = ""
+    if name:
+        acts = (
+            f'<button class="btn bare sm" data-run="/rewind {attribute(name)}" '
+            'title="Take the context back to here">rewind</button>'
+            f'<button class="btn bare sm" data-run="/fork {attribute(name)}" '
+            'title="Make a child that sees what came after this mark">fork</button>'
+        )
+    place = f"before #{before}" if before else f"#{version}"
+    return "div mark", (
+        f'<span class="tri" aria-hidden="true">◆</span><b>{label}</b><span>{place}</span>'
+        f'<span class="acts row-x">{acts}</span>'
+    )
+
+
+def _tool(call: ToolCall, result: Result | None, *, dim: bool) -> str:
+    if result is None:
+        dot, state = '<span class="dot warn" aria-hidden="true">◌</span>', "running"
+    elif result.error:
+        dot, state = '<span class="dot bad" aria-hidden="true">✗</span>', "failed"
+    else:
+        dot, state = '<span class="dot ok" aria-hidden="true">●</span>', "done"
+    added, removed, lines = diff_html(result.diff) if result else (0, 0, "")
+    if result and not lines:
+        added, removed = result.added, result.removed
+    facts: list[str] = []
+    if added or removed:
+        facts.append(f'<span class="ok">+{added}</span> <span class="bad">−{removed}</span>')
+    if result:
+        facts.append(counted(len(result.content.splitlines()), "line"))
+    else:
+        facts.append(state)
+    is_open = " open" if not dim and (lines or (result and result.error)) else ""
+    body = lines
+    if result and (not lines or result.error):
+        calm = "" if result.error else " calm"
+        body += f'<div class="out-text{calm}">{_output(result.content)}</div>'
+    return (
+        f'<details class="tool"{is_open}><summary>{dot}<span class="vh">{state}: </span>'
+        f'<b>{line(call.name)}</b><span class="grow ell">{line(call_arguments(call.args))[:400]}'
+        f'</span><span class="num">{" · ".join(facts)}</span></summary>'
+        f"{_arguments(call, bool(lines))}{body}</details>"
+    )
+
+
+def _arguments(call: ToolCall, has_diff: bool) -> str:
+    """The arguments, unless the line above or the change below says the same."""
+    short = call_arguments(call.args)
+    if has_diff or (len(short) <= 90 and call.args.count('":') <= 1):
+        return ""
+    return f'<pre class="args">{text(call.args)[:_MOST_CHARS]}</pre>'
+
+
+def _output(content: str) -> str:
+    """The result of a tool, its beginning if it is long."""
+    shown = without_colours(content[:_MOST_CHARS])
+    lines = shown.split("\n")
+    left = content.count("\n") + 1 - min(len(lines), _MOST_LINES)
+    more = f'\n<span class="faint">… {left:,} more lines</span>' if left > 0 else ""
+    return text("\n".join(lines[:_MOST_LINES])) + more
+
+
+def _left_behind(content: LeftBehind, now: int) -> tuple[str, str]:
+    row = content.row
+    match row:
+        case Fold(cause=cause, at=at):
+            grip = "" if cause.startswith(_ASIDE) or not row.back else _GRIP
+            return "foldbox", _divider(
+                f'{grip}<button class="btn bare sm" data-fold="{attribute(key_text(row.key))}" '
+                f'aria-expanded="false"><span class="tri" aria-hidden="true">▸</span>'
+                f"<b>{fold_label(row)}</b></button>"
+                f"<span>{line(cause)} · {time_ago(at, now)} · {counted(row.turns, 'turn')}</span>"
+                f"{_back(row.back)}",
+                "div",
+            ) + _request(content.request) + '<div class="inside" hidden></div>'
+        case Divider(turns=turns, tokens=tokens, exact=exact, at=at):
+            freed = show(Count(tokens, exact))
+            return "headbox", _divider(
+                '<a class="grip" href="?view=context" aria-label="Move the cut">⇕</a>'
+                "<b>▲ model can’t see above</b>"
+                f"<span>window · {counted(turns, 'turn')} clipped, −{freed} · "
+                f"{time_ago(at, now)}</span>{_back(row.back)}",
+                "div head",
+            ) + _request(content.request)
+        case Banner():
+            return _banner(content, row, now)
+        case _:
+            assert_never(row)
+
+
+def _divider(inside: str, kind: str) -> str:
+    return f'<div class="{kind}">{inside}</div>'
+
+
+def _back(back: WayBack | None) -> str:
+    """The button that brings messages back; several undos are given one after the other."""
+    if back is None:
+        return ""
+    lines = "\n".join([f"/{back.command}"] * back.times)
+    word = back.command if back.times == 1 else f"{back.command} × {back.times}"
+    return (
+        f'<span class="acts"><button class="btn bare sm" data-run="{lines}" '
+        f'title="{attribute(way_back_label(back))}">{word}</button></span>'
+    )
+
+
+def _request(request: str) -> str:
+    if not request:
+        return ""
+    return (
+        '<div class="row carried"><div class="gut"><span class="you">your last request</span></div>'
+        f'<div class="body"><div class="words">{text(request)}</div>'
+        '<span class="chip ok">in every call</span></div></div>'
+    )
+
+
+def _banner(content: LeftBehind, row: Banner, now: int) -> tuple[str, str]:
+    summary = content.summary
+    out = "" if row.in_view else " out"
+    if summary is None:
+        return f"reqbox{out}", _request(content.request)
+    title = f"Summary of {counted(row.messages, 'message')}" if row.messages else "Summary"
+    when = f"{line(row.cause)} · {time_ago(row.at, now)}" if row.at else line(row.cause)
+    score = ""
+    if summary.score is not None:
+        good = summary.score >= _HIGH_SCORE
+        colour = "ok" if good else "warn"
+        insisted = "" if good else '<span class="warn">you insisted</span>'
+        score = (
+            f'<span class="score {colour}"><span class="meter" aria-hidden="true">'
+            f'<i class="w{round(summary.score * 100)}"></i></span>'
+            f"check {round(summary.score * 100)} %</span>{insisted}"
+        )
+    seen = (
+        '<span class="chip ok">in every call</span>'
+        if row.in_view
+        else '<span class="tag">not in context</span>'
+    )
+    ledger = ""
+    if summary.ledger:
+        ledger = (
+            '<details class="tool"><summary><b>ledger</b></summary>'
+            f'<div class="out-text calm">{text(summary.ledger)}</div></details>'
+        )
+    inside = _grid(
+        '<span class="ok">summary</span>',
+        f'<section class="sum" aria-label="Summary"><header><b>{title}</b>'
+        f'<span class="faint">{when}</span><span class="grow"></span>{score}{seen}'
+        f'{_back(row.back)}</header><div class="md">{markdown(summary.text)}</div>{ledger}'
+        "</section>",
+    )
+    return "sumbox", f'<div class="row summary{out}">{inside}</div>{_request(content.request)}'

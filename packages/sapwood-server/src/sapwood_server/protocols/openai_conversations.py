@@ -1,0 +1,246 @@
+"""`/v1/conversations` for OpenAI clients. A conversation is an agent, by the same id."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+from starlette.responses import Response
+
+from sapwood.core.commands import Archive, TagAgent
+from sapwood.core.content import File, Note, PromptPart, Text, Thinking, ToolCall
+from sapwood.core.log_values import AgentSummary
+from sapwood.core.tags import Entry
+from sapwood.core.turn import Reply, Turn
+from sapwood_server.exchange import Endpoint, Exchange, json_response
+from sapwood_server.protocols.openai_input import as_type, bad_request, read_input
+from sapwood_server.protocols.openai_prompt import record_turns, start_conversation
+from sapwood_server.protocols.openai_stream import Fields
+
+_MOST_BYTES = 25_000_000
+_PAGE = 20
+_MOST = 100
+
+
+class _NewConversation(Struct, frozen=True):
+    items: list[Fields] | None = None
+    metadata: dict[str, str] | None = None
+
+
+class _NewItems(Struct, frozen=True):
+    items: list[Fields]
+
+
+class _NewMetadata(Struct, frozen=True):
+    metadata: dict[str, str] | None = None
+
+
+async def create_conversation(call: Exchange) -> Response:
+    """Starts a conversation, with turns that were before if there are any."""
+    body = await call.body()
+    asked = as_type(body, _NewConversation, "body")
+    given = read_input(asked.items or [])
+    system = "\n\n".join(given.system) or None
+    agent = await start_conversation(call, asked.metadata or {}, system=system)
+    if given.results:
+        raise bad_request("items", "Results of functions need the calls before them.")
+    await record_turns(call, agent, given.turns)
+    connection = call.space.connection
+    facts = await connection.log.facts(connection.space, agent)
+    assert facts is not None
+    return json_response(_conversation(facts))
+
+
+async def show_conversation(call: Exchange) -> Response:
+    """One conversation."""
+    return json_response(_conversation(await call.facts()))
+
+
+async def update_conversation(call: Exchange) -> Response:
+    """Changes the metadata: what is not named is removed."""
+    facts = await call.facts()
+    asked = as_type(await call.body(), _NewMetadata, "body")
+    wanted, now = asked.metadata or {}, _metadata(facts)
+    entries = [Entry(name, value) for name, value in sorted(wanted.items())]
+    entries += [Entry(name, "") for name in sorted(now) if name not in wanted]
+    if entries:
+        tag = TagAgent(facts.agent, metadata=tuple(entries))
+        await call.service.dispatch(tag, call.principal.actor)
+    return json_response(_conversation(await call.facts()))
+
+
+async def delete_conversation(call: Exchange) -> Response:
+    """Archives the conversation: lists show it no more, and it can be brought back."""
+    facts = await call.facts()
+    if facts.status == "running":
+        await call.service.dispatch(Archive(facts.agent), call.principal.actor)
+    return json_response({"id": facts.agent, "object": "conversation.deleted", "deleted": True})
+
+
+async def list_items(call: Exchange) -> Response:
+    """What the model sees of the conversation now, newest first unless the order is `asc`."""
+    agent = await call.agent()
+    live = (await call.space.connection.dispatcher.open(agent)).live
+    items = [item for turn in live.all_turns for item in _items(turn)]
+    if call.query("order", "desc") == "desc":
+        items.reverse()
+    if after := call.query("after"):
+        ids = [item["id"] for item in items]
+        if after not in ids:
+            raise bad_request("after", f"There is no item '{after[:80]}'.")
+        items = items[ids.index(after) + 1 :]
+    limit = call.number("limit", _PAGE, least=1, most=_MOST)
+    return json_response(_listed(items[:limit], has_more=len(items) > limit))
+
+
+async def create_items(call: Exchange) -> Response:
+    """Records turns that were before."""
+    agent = await call.agent()
+    body = await call.body()
+    given = read_input(as_type(body, _NewItems, "body").items)
+    if given.results:
+        raise bad_request("items", "Results of functions need the calls before them.")
+    before = len((await call.space.connection.dispatcher.open(agent)).live.turns)
+    await record_turns(call, agent, given.turns)
+    live = (await call.space.connection.dispatcher.open(agent)).live
+    added = [item for turn in live.turns[before:] for item in _items(turn)]
+    return json_response(_listed(added, has_more=False))
+
+
+def _conversation(facts: AgentSummary) -> Fields:
+    return {
+        "id": facts.agent,
+        "object": "conversation",
+        "created_at": facts.created // 1_000_000,
+        "metadata": _metadata(facts),
+    }
+
+
+def _metadata(facts: AgentSummary) -> dict[str, str]:
+    return {each.name: each.value for each in facts.tags.metadata} if facts.tags else {}
+
+
+def _listed(items: list[Fields], *, has_more: bool) -> Fields:
+    return {
+        "object": "list",
+        "data": items,
+        "first_id": items[0]["id"] if items else None,
+        "last_id": items[-1]["id"] if items else None,
+        "has_more": has_more,
+    }
+
+
+def _items(turn: Turn) -> Iterable[Fields]:
+    """The items of a turn, each with an id by its place."""
+    place = f"{turn.agent}_{turn.first}"
+    yield {
+        "type": "message",
+        "id": f"msg_{place}",
+        "role": "user",
+        "status": "completed",
+        "content": [_prompt_part(part) for part in turn.prompt],
+    }
+    number = 0
+    for item in turn.items:
+        if not isinstance(item, Reply):
+            number += 1
+            yield {
+                "type": "function_call_output",
+                "id": f"out_{place}_{number}",
+                "call_id": item.call,
+                "output": item.content,
+                "status": "completed",
+            }
+            continue
+        for part in item.parts:
+            number += 1
+            match part:
+                case ToolCall(call, name, args):
+                    yield {
+                        "type": "function_call",
+                        "id": f"fc_{place}_{number}",
+                        "call_id": call,
+                        "name": name,
+                        "arguments": args,
+                        "status": "completed",
+                    }
+                case Text(text):
+                    yield {
+                        "type": "message",
+                        "id": f"msg_{place}_{number}",
+                        "role": "assistant",
+                        "status": "completed",
+                        "content": [{"type": "output_text", "text": text, "annotations": []}],
+                    }
+                case Thinking(text):
+                    yield {
+                        "type": "reasoning",
+                        "id": f"rs_{place}_{number}",
+                        "summary": [{"type": "summary_text", "text": text}],
+                    }
+                case File():
+                    yield {
+                        "type": "image_generation_call",
+                        "id": f"image_{place}_{number}",
+                        "status": "completed",
+                        "result": part.data,
+                    }
+
+
+def _prompt_part(part: PromptPart) -> Fields:
+    match part:
+        case Text(text) | Note(text=text):
+            return {"type": "input_text", "text": text}
+        case File():
+            address = part.data_url
+            if part.media_type.startswith("image/"):
+                return {"type": "input_image", "image_url": address, "detail": "auto"}
+            return {"type": "input_file", "file_data": address, "filename": part.name}
+
+
+def conversation_endpoints() -> tuple[Endpoint, ...]:
+    """The routes of conversations."""
+    one = "/v1/conversations/{agent}"
+    page = {"after": "the last item of the page before", "limit": "", "order": "asc or desc"}
+    return (
+        Endpoint(
+            "POST",
+            "/v1/conversations",
+            "write",
+            create_conversation,
+            "Start a conversation, as OpenAI clients do",
+            body={"items": "messages that were before", "metadata": "names and texts"},
+            most=_MOST_BYTES,
+            errors="openai",
+        ),
+        Endpoint("GET", one, "read", show_conversation, "Show a conversation", errors="openai"),
+        Endpoint(
+            "POST",
+            one,
+            "write",
+            update_conversation,
+            "Change the metadata of a conversation",
+            body={"metadata": "names and texts"},
+            errors="openai",
+        ),
+        Endpoint(
+            "DELETE", one, "write", delete_conversation, "Archive a conversation", errors="openai"
+        ),
+        Endpoint(
+            "GET",
+            f"{one}/items",
+            "read",
+            list_items,
+            "List what the model sees of a conversation",
+            query=page,
+            errors="openai",
+        ),
+        Endpoint(
+            "POST",
+            f"{one}/items",
+            "write",
+            create_items,
+            "Record turns that were before",
+            body={"items": "messages"},
+            most=_MOST_BYTES,
+            errors="openai",
+        ),
+    )

@@ -1,0 +1,317 @@
+"""Begins a response: finds or starts its conversation, and stores what the client sent."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import structs
+
+from sapwood.conversation.call import ModelChoice
+from sapwood.conversation.own_turns import lease_for, new_holder
+from sapwood.core.commands import (
+    AddReply,
+    FinishTool,
+    LeaseTurn,
+    RecordTurn,
+    StartTurn,
+)
+from sapwood.core.content import RecordedReply, RecordedResult, ToolCall
+from sapwood.core.events import SYSTEM
+from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import Failure
+from sapwood.core.refusals import Refusal
+from sapwood.core.settings import Settings, SettingsChange
+from sapwood.core.tags import Entry, Tags
+from sapwood.core.turn import Turn
+from sapwood.core.turn_params import TurnParams
+from sapwood_server.exchange import Exchange
+from sapwood_server.problems import Problem, refusal_problem
+from sapwood_server.protocols.caller_calls import NO_ID, RequestId, send_results, waiting_calls
+from sapwood_server.protocols.openai_input import (
+    InputTurn,
+    ResponseInput,
+    ResponseRequest,
+    bad_request,
+    read_input,
+)
+from sapwood_server.protocols.openai_stream import ResponsePlace
+
+_LEASE = 30.0
+
+
+async def begin_response(
+    call: Exchange, request: ResponseRequest, given: RequestId
+) -> ResponsePlace:
+    """Stores what the client sent and returns where its response begins. Raises `Problem`.
+
+    `given` is the id of the request.
+    """
+    given_input = read_input(request.input)
+    params = request.params()
+    agent = await _conversation(call, request, given)
+    if agent is None:
+        if given_input.results:
+            raise _no_call(given_input.results[0].call)
+        metadata = request.metadata or {}
+        models = call.service.services.models
+        assert models is not None
+        _require(models, request.model or models.default)
+        agent = await start_conversation(
+            call, metadata, request.model or "", _system(request, given_input), given
+        )
+    else:
+        opened = await call.space.connection.dispatcher.open(agent)
+        turn, waiting = opened.live.open, waiting_calls(opened)
+        if turn is not None and (waiting or given_input.results):
+            return await _send_results(call, turn, waiting, given_input, given)
+        if given_input.results:
+            raise _no_call(given_input.results[0].call)
+        await _configure(call, agent, opened.state.settings, request, given_input, given)
+    return await _prompt(call, agent, given_input.turns, params, given)
+
+
+async def start_conversation(
+    call: Exchange,
+    metadata: dict[str, str],
+    model: str = "",
+    system: str | None = None,
+    given: RequestId = NO_ID,
+) -> AgentId:
+    """Starts a conversation without tools of the server and without a folder."""
+    models = call.service.services.models
+    assert models is not None
+    settings = models.first_settings(model, system=system)
+    entries = tuple(Entry(name, metadata[name]) for name in sorted(metadata))
+    return await call.service.start(
+        settings=structs.replace(settings, params=TurnParams(tools=())),
+        script=True,
+        tags=Tags(metadata=entries) if entries else None,
+        actor=call.principal.actor,
+        command_id=given.part("start"),
+        request=given.request,
+    )
+
+
+async def record_turns(
+    call: Exchange, agent: AgentId, turns: Iterable[InputTurn], given: RequestId = NO_ID
+) -> None:
+    """Records turns that the client had before. Raises `RefusedError`."""
+    for number, turn in enumerate(turns):
+        await call.service.dispatch(
+            RecordTurn(
+                agent,
+                tuple(turn.prompt),
+                tuple(turn.items),
+                "completed" if turn.is_answered else "interrupted",
+            ),
+            call.principal.actor,
+            command_id=given.part(f"turn{number}"),
+        )
+
+
+async def _conversation(
+    call: Exchange, request: ResponseRequest, given: RequestId
+) -> AgentId | None:
+    """The conversation that the request goes on with; None for a new one. Raises `Problem`."""
+    named, previous = request.conversation_id, request.previous_response_id
+    if named and previous:
+        raise bad_request(
+            "previous_response_id", "Give a conversation or a previous response, not both."
+        )
+    place = ResponsePlace.parse(previous) if previous else None
+    if previous and place is None:
+        raise _unknown("response", previous, "previous_response_id")
+    if place is None:
+        if named and await _facts_missing(call, AgentId(named)):
+            raise _unknown("conversation", named, "conversation")
+        return AgentId(named) if named else None
+    if await _facts_missing(call, place.agent):
+        raise _unknown("response", place.id, "previous_response_id")
+    return await _branch(call, place, given)
+
+
+async def _facts_missing(call: Exchange, agent: AgentId) -> bool:
+    connection = call.space.connection
+    return await connection.log.facts(connection.space, agent) is None
+
+
+async def _branch(call: Exchange, place: ResponsePlace, given: RequestId) -> AgentId:
+    """The conversation after a response: its own, or a fork if more was said there since."""
+    live = (await call.space.connection.dispatcher.open(place.agent)).live
+    turns = live.all_turns
+    at = [n for n, turn in enumerate(turns) if _holds(turn, place)]
+    if not at:
+        raise bad_request(
+            "previous_response_id",
+            "This response is not in the context any more. Use the conversation instead: "
+            f"{place.agent}",
+        )
+    if at[0] == len(turns) - 1:
+        return place.agent
+    return await call.service.branch(
+        place.agent,
+        turns[at[0] + 1].first,
+        actor=call.principal.actor,
+        command_id=given.part("branch"),
+    )
+
+
+def _holds(turn: Turn, place: ResponsePlace) -> bool:
+    ended = turn.last if turn.status != "open" else place.version
+    return turn.agent == place.agent and turn.first <= place.version <= ended
+
+
+async def _configure(
+    call: Exchange,
+    agent: AgentId,
+    settings: Settings,
+    request: ResponseRequest,
+    given_input: ResponseInput,
+    given: RequestId,
+) -> None:
+    """Changes the model and the instructions of the conversation, if they differ."""
+    models, system = call.service.services.models, _system(request, given_input)
+    change = SettingsChange()
+    if request.model and request.model != settings.model:
+        assert models is not None
+        _require(models, request.model)
+        change = SettingsChange(model=request.model)
+    if system is not None and system != settings.system:
+        change = structs.replace(change, system=system)
+    if change != SettingsChange():
+        await call.service.configure(
+            agent,
+            change,
+            actor=call.principal.actor,
+            command_id=given.part("settings"),
+        )
+
+
+def _require(models: ModelChoice, model: str) -> None:
+    try:
+        models.require(model)
+    except Failure as failure:
+        raise bad_request("model", str(failure), "model_not_found") from None
+
+
+def _system(request: ResponseRequest, given_input: ResponseInput) -> str | None:
+    """The instructions of a request; None if it has none."""
+    texts = [*([request.instructions] if request.instructions else []), *given_input.system]
+    return "\n\n".join(texts) if texts else None
+
+
+async def _send_results(
+    call: Exchange,
+    turn: Turn,
+    waiting: Sequence[ToolCall],
+    given_input: ResponseInput,
+    given: RequestId,
+) -> ResponsePlace:
+    """Records the results of the functions that the model called: the turn goes on."""
+    results = given_input.results
+    ids = {each.call for each in results}
+    for each in waiting:
+        if each.id not in ids:
+            raise bad_request(
+                "input", f"No tool output found for function call {each.id}.", "missing_output"
+            )
+    known = {each.id for each in waiting}
+    for each in results:
+        if each.call not in known:
+            raise _no_call(each.call)
+    if given_input.turns:
+        raise bad_request(
+            "input", "Send the results alone. When the model has answered, send the message."
+        )
+    return ResponsePlace(turn.agent, await send_results(call, turn, results, given))
+
+
+async def _prompt(
+    call: Exchange,
+    agent: AgentId,
+    turns: Sequence[InputTurn],
+    params: TurnParams,
+    given: RequestId,
+) -> ResponsePlace:
+    if not turns or turns[-1].is_answered:
+        raise bad_request(
+            "input", "The input must end with a message of the user or results of functions."
+        )
+    *before, last = turns
+    state = (await call.space.connection.dispatcher.open(agent)).state
+    await record_turns(call, agent, before, given)
+    if last.items and last.open_calls:
+        raise bad_request(
+            "input", f"No tool output found for function call {min(last.open_calls)}."
+        )
+    if last.items:
+        return await _go_on(call, agent, last, params, given)
+    answer = await call.service.prompt(
+        agent,
+        tuple(last.prompt),
+        actor=call.principal.actor,
+        command_id=given.id,
+        request=given.request,
+        params=params,
+        reads_instructions=bool(state.workspace.folder),
+    )
+    if isinstance(answer, Refusal):
+        raise refusal_problem(answer)
+    return ResponsePlace(agent, answer.turn)
+
+
+async def _go_on(
+    call: Exchange, agent: AgentId, turn: InputTurn, params: TurnParams, given: RequestId
+) -> ResponsePlace:
+    """Opens a turn that the client began elsewhere: with its replies and their results.
+
+    Until all of it is stored, a lease keeps other processes from asking the model.
+    """
+    service, actor, holder = call.service, call.principal.actor, new_holder()
+    models = service.services.models
+    if models is not None:
+        state = (await call.space.connection.dispatcher.open(agent)).state
+        models.require(state.settings.model)
+    lease = lease_for(holder, _LEASE)
+    start = StartTurn(agent, tuple(turn.prompt), lease=lease, params=params)
+    done = await service.dispatch(start, actor, command_id=given.part("start-turn"))
+    first = done.events[-1].version
+    for item in turn.items[:-1]:
+        await _store(call, agent, first, item, holder)
+    await service.dispatch(
+        LeaseTurn(agent, lease_for(holder, 0.0), turn=first), SYSTEM, holder=holder
+    )
+    last = turn.items[-1]
+    assert isinstance(last, RecordedResult)
+    done = await service.dispatch(
+        FinishTool(agent, last.call, last.content, files=last.files, turn=first),
+        actor,
+        command_id=given.id,
+        request=given.request,
+        holder=holder,
+    )
+    if service.services.start_work is not None:
+        service.services.start_work()
+    return ResponsePlace(agent, done.events[-1].version)
+
+
+async def _store(
+    call: Exchange, agent: AgentId, first: int, item: RecordedReply | RecordedResult, holder: str
+) -> None:
+    command = (
+        AddReply(agent, item.parts, item.model, item.usage, turn=first)
+        if isinstance(item, RecordedReply)
+        else FinishTool(agent, item.call, item.content, files=item.files, turn=first)
+    )
+    await call.service.dispatch(command, SYSTEM, holder=holder)
+
+
+def _no_call(call: str) -> Problem:
+    return bad_request("input", f"No tool call found for function call output with call_id {call}.")
+
+
+def _unknown(what: str, typed: str, param: str) -> Problem:
+    return Problem(
+        404,
+        f"Unknown {what}",
+        f"There is no {what} '{typed[:80]}'.",
+        fields={"param": param, "code": "not_found"},
+    )

@@ -1,0 +1,302 @@
+"""Reading conversations over HTTP: agents, rows, context, calls, differences, search, events."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+import msgspec
+from starlette.responses import Response, StreamingResponse
+
+from sapwood.app.health_server import PROMETHEUS
+from sapwood.conversation.completion import choices, known_names
+from sapwood.conversation.cut_preview import cut_plan
+from sapwood.conversation.open_timeline import key_text
+from sapwood.conversation.surroundings import family_of
+from sapwood.core.events import ModelCalled
+from sapwood.core.log_values import Cursor
+from sapwood.display.json_values import event_value, facts_value
+from sapwood_server.access.rate_limit import OpenStreams
+from sapwood_server.exchange import Endpoint, Exchange, Handler, json_response
+from sapwood_server.problems import Problem
+
+_PAGE = 100
+_MOST = 500
+
+
+async def list_agents(call: Exchange) -> Response:
+    """Newest first; `after` is the id of the last agent of the page before."""
+    connection = call.space.connection
+    after = None
+    if typed := call.query("after"):
+        after = (await connection.log.find(connection.space, typed, 1) or [None])[0]
+    limit = call.number("limit", _PAGE, least=1, most=_MOST)
+    status = call.query("status") or None
+    if status not in (None, "running", "archived", "killed"):
+        raise Problem(400, "Unknown status", "'status' is running, archived or killed.")
+    found = await connection.log.agents(connection.space, after=after, limit=limit, status=status)
+    return json_response({"agents": [facts_value(each) for each in found]})
+
+
+async def show_agent(call: Exchange) -> Response:
+    """What lists show of one agent, and its family."""
+    facts = await call.facts()
+    family = await family_of(call.space.connection, facts.agent)
+    return json_response({**facts_value(facts), "family": [facts_value(each) for each in family]})
+
+
+async def show_context(call: Exchange) -> Response:
+    """What fills the window, and where the context begins and ends."""
+    agent = await call.agent()
+    [outcome] = await call.service.submit(agent, "/context")
+    state = (await call.space.connection.dispatcher.open(agent)).state
+    return json_response(
+        {
+            "context": state.context,
+            "marks": [{"name": mark.name, "version": mark.version} for mark in state.marks],
+            "breakdown": outcome.answer,
+            "message": outcome.message,
+        }
+    )
+
+
+async def show_cuts(call: Exchange) -> Response:
+    """Every place at which the history can be cut, with what each leaves and costs."""
+    return json_response(await cut_plan(call.space.connection, await call.agent()))
+
+
+async def show_rows(call: Exchange) -> Response:
+    """Rows of the timeline: the last ones, from `first` on, or around a key; or of a fold."""
+    timeline = call.space.timeline(await call.agent())
+    limit = call.number("limit", _PAGE, least=1, most=_MOST)
+    if key := call.query("fold"):
+        page = await timeline.fold(key, call.number("first", 0), limit)
+    else:
+        first = call.number("first", 0) if call.query("first") else None
+        page = await timeline.page(first, limit, around=call.query("around"))
+    rows = [
+        {
+            "key": key_text(each.row.key),
+            "row": each.row,
+            "content": each.content,
+            "in_context": not each.dim,
+        }
+        for each in page.rows
+    ]
+    return json_response({**msgspec.structs.asdict(page), "rows": rows})
+
+
+async def list_events(call: Exchange) -> Response:
+    """Events after a version, oldest first."""
+    agent = await call.agent()
+    connection = call.space.connection
+    found = await connection.log.read(
+        connection.space,
+        agent,
+        call.number("after", 0) + 1,
+        limit=call.number("limit", _PAGE, least=1, most=_MOST),
+    )
+    return json_response({"events": [event_value(each) for each in found]})
+
+
+async def list_calls(call: Exchange) -> Response:
+    """The model calls, newest first."""
+    found = await call.service.model_calls(
+        await call.agent(), call.number("limit", _PAGE, most=_MOST)
+    )
+    return json_response(
+        {
+            "calls": [
+                {"version": each.version, "at": each.when, "model": each.event.model}
+                for each in found
+                if isinstance(each.event, ModelCalled)
+            ]
+        }
+    )
+
+
+async def show_call(call: Exchange) -> Response:
+    """What the model saw at a call, rebuilt from the log and compared with the stored hash."""
+    typed = call.request.path_params["version"]
+    if not typed.isdigit() or len(typed) > 15:
+        raise Problem(404, "Unknown call", "A call is given by its version in the log.")
+    return json_response(await call.service.replay(await call.agent(), int(typed)))
+
+
+async def show_difference(call: Exchange) -> Response:
+    """What differs between two contexts, each a mark or a version; or between one and now."""
+    agent = await call.agent()
+    left, right = call.query("a"), call.query("b") or None
+    if not left:
+        raise Problem(400, "Place missing", "Name a mark or a version: ?a=MARK&b=MARK.")
+    return json_response(await call.service.compare(agent, left, right))
+
+
+async def search(call: Exchange) -> Response:
+    """Searches everything ever said in the space."""
+    query = call.query("q").strip()
+    if not query:
+        raise Problem(400, "Words missing", "Say what to find: ?q=WORDS.")
+    limit = call.number("limit", 20, least=1, most=200)
+    return json_response(await call.service.search(query[:1000], limit=limit))
+
+
+async def complete(call: Exchange) -> Response:
+    """What can follow in the composer, from the table of commands and the names that exist."""
+    agent = await call.agent()
+    connection = call.space.connection
+    state = (await connection.dispatcher.open(agent)).state
+    found = choices(call.query("line")[:500], await known_names(connection, state))
+    return json_response({"choices": found[:12], "open": state.open is not None})
+
+
+async def show_numbers(call: Exchange) -> Response:
+    """Counts and durations of this process, for Prometheus."""
+    return Response(await call.space.health.numbers(), media_type=PROMETHEUS)
+
+
+def _event_stream(streams: OpenStreams) -> Handler:
+    async def follow(call: Exchange) -> Response:
+        """Every event after `Last-Event-ID`, then each new one. Words come as `delta` before."""
+        agent = await call.agent()
+        typed = call.request.headers.get("last-event-id") or call.query("after") or "0"
+        place = _numbers(typed)
+        if place is None:
+            raise Problem(400, "Not a version", "Last-Event-ID must be a version of the log.")
+        return _stream(call, streams, call.space.feeds.follow(agent, *place))
+
+    return follow
+
+
+def _space_stream(streams: OpenStreams) -> Handler:
+    async def follow(call: Exchange) -> Response:
+        """Every event of the space after `Last-Event-ID`, by default after now."""
+        typed = call.request.headers.get("last-event-id") or call.query("after")
+        short = call.query("form") == "agents"
+        return _stream(call, streams, call.space.feed.follow(_cursor(typed), short=short))
+
+    return follow
+
+
+def _numbers(typed: str) -> list[int] | None:
+    """One number, or two with a point between them; None for anything else."""
+    numbers = typed.split(".")
+    fits = all(each.isascii() and each.isdigit() and len(each) <= 15 for each in numbers)
+    return list(map(int, numbers)) if fits and len(numbers) <= 2 else None
+
+
+def _cursor(typed: str) -> Cursor | None:
+    if not typed:
+        return None
+    numbers = _numbers(typed)
+    if numbers is None:
+        raise Problem(400, "Not a cursor", "Last-Event-ID must be the id of an event of the space.")
+    return Cursor(*numbers)
+
+
+def _stream(call: Exchange, streams: OpenStreams, pieces: AsyncGenerator[bytes]) -> Response:
+    """A stream of events, counted among those of its principal while it is open."""
+    principal = call.principal.id
+    streams.enter(principal)
+
+    async def messages() -> AsyncGenerator[bytes]:
+        try:
+            async with aclosing(pieces):
+                async for piece in pieces:
+                    yield piece
+        finally:
+            streams.leave(principal)
+
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(messages(), headers=headers, media_type="text/event-stream")
+
+
+def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
+    """The routes that change nothing."""
+    agent = "/v1/agents/{agent}"
+    paging = {"first": "the place of the first row", "limit": "how many, at most 500"}
+    return (
+        Endpoint(
+            "GET",
+            "/v1/agents",
+            "read",
+            list_agents,
+            "List agents, newest first",
+            query={"after": "the last agent of the page before", "limit": "", "status": ""},
+        ),
+        Endpoint("GET", agent, "read", show_agent, "Show an agent and its family"),
+        Endpoint("GET", f"{agent}/context", "read", show_context, "Show what fills the window"),
+        Endpoint("GET", f"{agent}/cuts", "read", show_cuts, "Show what each cut leaves and costs"),
+        Endpoint(
+            "GET",
+            f"{agent}/rows",
+            "read",
+            show_rows,
+            "Read rows of the timeline",
+            query={**paging, "around": "the key of a row", "fold": "the key of a fold"},
+        ),
+        Endpoint(
+            "GET",
+            f"{agent}/events",
+            "read",
+            _event_stream(streams),
+            "Follow events (server-sent); Last-Event-ID resumes exactly",
+            query={"after": "a version"},
+            answers="text/event-stream",
+        ),
+        Endpoint(
+            "GET",
+            f"{agent}/log",
+            "read",
+            list_events,
+            "Read events",
+            query={"after": "a version", "limit": ""},
+        ),
+        Endpoint("GET", f"{agent}/calls", "read", list_calls, "List model calls"),
+        Endpoint(
+            "GET",
+            f"{agent}/calls/{{version}}",
+            "read",
+            show_call,
+            "Show what the model saw at a call, checked by its hash",
+        ),
+        Endpoint(
+            "GET",
+            f"{agent}/diff",
+            "read",
+            show_difference,
+            "Compare two contexts",
+            query={"a": "a mark or a version", "b": "another; now if left out"},
+        ),
+        Endpoint(
+            "GET",
+            f"{agent}/completions",
+            "read",
+            complete,
+            "Complete a line of the composer",
+            query={"line": "what was typed"},
+        ),
+        Endpoint(
+            "GET",
+            "/v1/events",
+            "read",
+            _space_stream(streams),
+            "Follow the events of all agents",
+            query={"after": "an id of this stream", "form": "agents: only what lists show"},
+            answers="text/event-stream",
+        ),
+        Endpoint(
+            "GET",
+            "/metrics",
+            "admin",
+            show_numbers,
+            "Read counts and durations of this process",
+            answers="text/plain",
+        ),
+        Endpoint(
+            "GET",
+            "/v1/search",
+            "read",
+            search,
+            "Search everything ever said",
+            query={"q": "words", "limit": ""},
+        ),
+    )

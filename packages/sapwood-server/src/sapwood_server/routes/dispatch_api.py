@@ -1,0 +1,180 @@
+"""Commands of the core over HTTP, for clients that use the library.
+
+A principal gives only what a person may give. The server decides, and the principal is the actor.
+Who runs a turn by itself (`agent.turn()`) can record only in turns that it has a lease of.
+"""
+
+import hashlib
+from typing import get_args
+
+import msgspec
+from msgspec import structs
+from starlette.responses import Response
+
+from sapwood.core import commands as core
+from sapwood.core.commands import (
+    AnswerQuestion,
+    Command,
+    Configure,
+    Fork,
+    LeaseTurn,
+    StartAgent,
+    StartTurn,
+)
+from sapwood.core.events import Actor
+from sapwood.core.lease import Lease
+from sapwood.core.refusals import TurnHeld
+from sapwood.core.settings import BUDGET, Settings, SettingsChange, is_guarded
+from sapwood_server.exchange import Endpoint, Exchange, json_response
+from sapwood_server.problems import Problem, refusal_problem
+
+_MOST_BYTES = 8_000_000
+_DEFAULTS = Settings()
+
+_BY_PEOPLE: frozenset[type[Command]] = frozenset(
+    {
+        *(core.StartAgent, core.Configure, core.AddPin, core.RemovePin, core.Load),
+        *(core.Focus, core.Unfocus, core.DeclareNote, core.Fork, core.Archive, core.Unarchive),
+        *(core.Rename, core.TagAgent, core.AddFile, core.StartSuccessor, core.Kill, core.Send),
+        *(core.ReadMail, core.SetMark, core.Clear, core.KeepLast, core.Rewind, core.Undo),
+        *(core.Redo, core.Compact, core.MaskResults, core.RecordTurn),
+        *(core.StartTurn, core.LeaseTurn, core.InterruptTurn, core.AnswerQuestion),
+        *(core.QueuePrompt, core.UnqueuePrompt),
+    }
+)
+_OF_HOLDER: frozenset[type[Command]] = frozenset(
+    {
+        *(core.CallModel, core.AddReply, core.StreamReply, core.StartTool, core.FinishTool),
+        *(core.CompleteTurn, core.FailTurn),
+    }
+)
+"""What records a turn. The sender must have its lease."""
+
+_COMMANDS: dict[str, type[Command]] = {
+    each.__name__: each for each in get_args(Command) if each in _BY_PEOPLE | _OF_HOLDER
+}
+
+
+async def dispatch(call: Exchange) -> Response:
+    """Carries out one command of the core. The same id acts once and returns the first answer."""
+    body = await call.body()
+    command = _command(body)
+    _require_scope(call, command)
+    holder = _holder(call, body.get("holder"))
+    command = _with_own_lease(call, command)
+    if type(command) in _OF_HOLDER:
+        await _require_lease(call, command, holder)
+    done = await call.service.dispatch(
+        command,
+        _actor(call, command, body.get("role")),
+        call=_optional_text(body.get("call")),
+        command_id=await call.command_id(),
+        holder=holder,
+        request=_optional_text(body.get("request")) or "",
+    )
+    call.space.agents.start()
+    return json_response(done)
+
+
+def _command(body: dict[str, object]) -> Command:
+    kind = _COMMANDS.get(str(body.get("kind", "")))
+    if kind is None:
+        raise Problem(
+            422, "Unknown command", "Only Sapwood itself gives this command. Nothing was changed."
+        )
+    try:
+        return msgspec.convert(body.get("command"), kind)
+    except msgspec.MsgspecError as error:
+        raise Problem(422, "Unfit command", f"The command cannot be read: {error}.") from None
+
+
+def _require_scope(call: Exchange, command: Command) -> None:
+    """Answers to questions, changes of permissions and other folders need the scope for them."""
+    call.require_paths(command)
+    match command:
+        case AnswerQuestion():
+            call.principal.require("approve")
+        case Configure(change=change):
+            _require_scope_of_change(call, change)
+        case StartAgent(settings=settings, origin=origin):
+            if settings.permission_mode not in ("ask", "read-only") or _raises_budget(settings):
+                call.principal.require("approve")
+            if origin is not None:
+                call.require_own_machine()
+        case Fork(change=change):
+            if change is not None:
+                _require_scope_of_change(call, change)
+        case _:
+            pass
+
+
+def _require_scope_of_change(call: Exchange, change: SettingsChange) -> None:
+    if any(map(is_guarded, change.changed_fields())):
+        call.principal.require("approve")
+
+
+def _raises_budget(settings: Settings) -> bool:
+    """Whether a new conversation could spend more than one of the server does by default."""
+    names = [name for name in Settings.__struct_fields__ if name.startswith(BUDGET)]
+    limits = [(getattr(settings, name), getattr(_DEFAULTS, name)) for name in names]
+    return any(limit <= 0 or limit > default for limit, default in limits)
+
+
+def _holder(call: Exchange, given: object) -> str:
+    """The name of a lease, made the principal's own: nobody can use that of another one."""
+    text = _optional_text(given)
+    if not text:
+        return ""
+    whose = f"{call.principal.space}\n{call.principal.name}\n{text}"
+    return "http-" + hashlib.sha256(whose.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+def _with_own_lease(call: Exchange, command: Command) -> Command:
+    match command:
+        case StartTurn(lease=Lease(given, until)) | LeaseTurn(lease=Lease(given, until)):
+            return structs.replace(command, lease=Lease(_holder(call, given), until))
+        case _:
+            return command
+
+
+async def _require_lease(call: Exchange, command: Command, holder: str) -> None:
+    state = (await call.space.connection.dispatcher.last_seen(command.agent)).state
+    lease = state.open.lease if state.open else None
+    if state.open is not None and (lease is None or lease.holder != holder):
+        raise refusal_problem(TurnHeld(lease.until if lease else 0))
+
+
+def _actor(call: Exchange, command: Command, role: object) -> Actor:
+    """The principal; or, for what it records of its own turn, Sapwood or a model."""
+    if type(command) in _OF_HOLDER | {LeaseTurn} and role == "system":
+        return Actor("system")
+    return call.principal.actor
+
+
+def _optional_text(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise Problem(422, "Invalid type", "'holder', 'call' and 'request' must be strings.")
+
+
+def dispatch_endpoints() -> tuple[Endpoint, ...]:
+    """The route of commands of the core."""
+    return (
+        Endpoint(
+            "POST",
+            "/v1/dispatch",
+            "write",
+            dispatch,
+            "Carry out a command of the core",
+            body={
+                "kind": "the class of the command",
+                "command": "its fields, an object",
+                "id": "repeated with the same id, it acts once",
+                "holder": "the name of the sender's lease",
+                "call": "the tool call that gave it",
+                "role": "system, for what the sender records of its own turn",
+                "request": "what was asked for, if the command was made from more than that",
+            },
+            most=_MOST_BYTES,
+        ),
+    )

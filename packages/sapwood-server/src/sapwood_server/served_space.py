@@ -1,0 +1,160 @@
+"""One space as the server shows it: its agents, the feeds of their events, open conversations."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+
+from sapwood.analysis.chapter_report import ChapterReport
+from sapwood.app.connection import Connection
+from sapwood.app.health_server import Health
+from sapwood.app.prompt_end import DriveFailure
+from sapwood.app.space_folders import space_folder
+from sapwood.config.config_file import Config
+from sapwood.conversation.conversation_states import ConversationStates
+from sapwood.conversation.machine_sessions import MachineSessions
+from sapwood.conversation.open_timeline import OpenTimeline
+from sapwood.conversation.surroundings import chapters_in_view
+from sapwood.core.events import Recorded
+from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import Delta
+from sapwood.core.state import State
+from sapwood_server.answered_requests import AnsweredRequests
+from sapwood_server.event_feed import AgentFeeds
+from sapwood_server.served_agents import ServedAgents
+from sapwood_server.space_feed import SpaceFeed
+
+_TIMELINES = 32
+_MOST_TURNS = 300
+"""With more turns in view, chapters would take too long for a page."""
+_BEAT = 15.0
+
+
+class ServedSpace:
+    """A space with what readers of its conversations share."""
+
+    def __init__(self, agents: ServedAgents, health: Health) -> None:
+        self.agents = agents
+        self.health = health
+        self.connection = agents.connection
+        self.feeds = AgentFeeds(self.connection.log, self.connection.space)
+        self.feed = SpaceFeed(self.connection.log, self.connection.space)
+        self.machine_sessions = MachineSessions()
+        self.states = ConversationStates(self.connection)
+        self._chapters: OrderedDict[AgentId, tuple[int, ChapterReport]] = OrderedDict()
+        self._timelines: OrderedDict[AgentId, OpenTimeline] = OrderedDict()
+        self._stopping = asyncio.Event()
+
+    async def watch(
+        self, agent: AgentId, after: int
+    ) -> AsyncGenerator[Recorded | Delta | DriveFailure | None]:
+        """Yields what happens to an agent after a version, until the server stops.
+
+        Words of a reply come before the event that holds them; None says that nothing happened
+        for a while.
+        """
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        async with aclosing(self.agents.runner.watch(agent, after)) as shown:
+            following = asyncio.ensure_future(anext(shown))
+            try:
+                while not self._stopping.is_set():
+                    done, _ = await asyncio.wait(
+                        {following, stopping}, timeout=_BEAT, return_when=asyncio.FIRST_COMPLETED
+                    )
+                    if following in done:
+                        yield following.result().what
+                        following = asyncio.ensure_future(anext(shown))
+                    elif not done:
+                        yield None
+            finally:
+                for task in (following, stopping):
+                    task.cancel()
+                await asyncio.gather(following, stopping, return_exceptions=True)
+
+    def timeline(self, agent: AgentId) -> OpenTimeline:
+        """The open conversation of an agent; the one that was read longest ago is closed."""
+        found = self._timelines.get(agent)
+        if found is None:
+            found = self._timelines[agent] = OpenTimeline(self.connection, agent)
+        self._timelines.move_to_end(agent)
+        while len(self._timelines) > _TIMELINES:
+            self._timelines.popitem(last=False)[1].close()
+        return found
+
+    def end_streams(self) -> None:
+        """Ends everything that follows an agent, so that the server can stop."""
+        self._stopping.set()
+        self.feeds.close()
+        self.feed.close()
+
+    async def chapters(self, state: State) -> ChapterReport | None:
+        """The chapters of what is in view; None while a turn is open, and if there is too much."""
+        known = self._chapters.get(state.agent)
+        if known is not None and (state.open is not None or known[0] == state.version):
+            return known[1]
+        opened = await self.connection.dispatcher.open(state.agent)
+        if state.open is not None or not 1 < len(opened.live.turns) <= _MOST_TURNS:
+            return None
+        report = await chapters_in_view(self.connection, state.agent)
+        self._chapters[state.agent] = (state.version, report)
+        while len(self._chapters) > _TIMELINES:
+            self._chapters.popitem(last=False)
+        return report
+
+    async def close(self) -> None:
+        """Ends all streams and stops running agents."""
+        self.end_streams()
+        for timeline in self._timelines.values():
+            timeline.close()
+        await self.agents.close()
+
+
+class ServedSpaces:
+    """The spaces of one database, each opened at its first use.
+
+    `own`: the space of the connection is that of the person who started the server, so its agents
+    work in any folder. Agents of other spaces work in the folders that the configuration gives.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        config: Config,
+        keys: Mapping[str, str],
+        *,
+        drives: bool,
+        own: bool = False,
+    ) -> None:
+        self._own = own
+        self._connection = connection
+        self._config = config
+        self._keys = keys
+        self._drives = drives
+        self._spaces: dict[str, ServedSpace] = {}
+        self.answered = AnsweredRequests()
+        self.health = Health(connection, lambda space: drives and space in self._spaces)
+        self.draining = False
+        """Whether the server is about to stop: it is not ready for new clients."""
+
+    def get(self, name: str) -> ServedSpace:
+        """The space of this name."""
+        found = self._spaces.get(name)
+        if found is None:
+            connection = self._connection
+            is_home = name == connection.space
+            if not is_home:
+                connection = connection.with_space(name)
+            connection.folder = space_folder(self._config, name, own=self._own and is_home)
+            agents = ServedAgents(connection, self._config, self._keys, drives=self._drives)
+            found = self._spaces[name] = ServedSpace(agents, self.health)
+        return found
+
+    def end_streams(self) -> None:
+        """Ends all event streams, so that the server can stop."""
+        for space in self._spaces.values():
+            space.end_streams()
+
+    async def close(self) -> None:
+        """Closes all spaces."""
+        for space in self._spaces.values():
+            await space.close()

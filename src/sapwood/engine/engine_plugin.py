@@ -1,0 +1,38 @@
+"""Engines that plug-ins add, by entry points of the group `sapwood.engines`."""
+
+from typing import TYPE_CHECKING, Protocol, cast
+
+from sapwood.config.config_file import Config
+from sapwood.core.errors import PluginError
+from sapwood.engine.drives import EngineError
+from sapwood.engine.limits import DriveLimits
+from sapwood.plugins import load_plugin
+
+if TYPE_CHECKING:
+    from sapwood.runtime.scheduler import Engine
+
+OWN_ENGINES = frozenset({"auto", "dbos", "local"})
+"""The values of the setting `engine` that need no plug-in."""
+
+
+class EnginePlugin(Protocol):
+    """What the entry point of an engine names: the class of the engine, with these two methods."""
+
+    def configured(self, config: Config, limits: DriveLimits) -> "Engine":
+        """Returns the engine for a configuration. It connects to nothing yet."""
+        ...
+
+    async def check(self, config: Config) -> str:
+        """Returns in a few words what the engine uses. Raises `EngineError` if it cannot work."""
+        ...
+
+
+def load_engine(name: str) -> EnginePlugin:
+    """Returns the engine of a plug-in. Raises `EngineError` if there is none with this name."""
+    try:
+        found = load_plugin("engines", name)
+    except PluginError as error:
+        raise EngineError(str(error)) from error
+    if found is None:
+        raise EngineError(f"There is no engine '{name}'. Type: sapwood config set engine auto")
+    return cast("EnginePlugin", found)
