@@ -10,7 +10,7 @@ from proofs.agents_e2e.model import Seen
 from sapwood.core.content import File, Text, Thinking, ToolCall
 from sapwood.core.view.request import MessagePart, SignedSummary, ToolResult
 from sapwood.programs.claude_code.sent_requests import rebuild_request, sent_requests
-from sapwood.programs.transcripts.imported_ids import imported_agent_id
+from sapwood.programs.transcripts.transcript_events import imported_agent_id
 
 
 def check_replay(home: Home, seen: Seen, checks: Checks) -> None:

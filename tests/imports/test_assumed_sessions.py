@@ -25,8 +25,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.refusals import Refusal
 from sapwood.imports.importer import Importer
-from sapwood.programs.transcripts.imported_ids import imported_agent_id
-from sapwood.programs.transcripts.transcript_events import microseconds
+from sapwood.programs.transcripts.transcript_events import imported_agent_id, microseconds
 from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.open_agent import OpenAgent
 from sapwood.runtime.provider_history import history_of, needs_assume

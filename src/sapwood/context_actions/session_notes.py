@@ -37,7 +37,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import DeclaredNote, Judgement, State
 from sapwood.imports.importer import Importer
-from sapwood.programs.transcripts.imported_ids import imported_agent_id
+from sapwood.programs.transcripts.transcript_events import imported_agent_id
 from sapwood.runtime.clock_and_ids import command_meta
 
 

@@ -9,8 +9,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.programs.registry import program_executor
 from sapwood.programs.transcripts.discovery import discover
-from sapwood.programs.transcripts.imported_ids import imported_agent_id
 from sapwood.programs.transcripts.session_files import FoundSession
+from sapwood.programs.transcripts.transcript_events import imported_agent_id
 
 _PAGE = 500
 _PAGES = 10

@@ -14,9 +14,9 @@ from sapwood.conversation.call import OpenSpace
 from sapwood.core.errors import SapwoodError
 from sapwood.core.program_session import ProgramSession
 from sapwood.programs.transcripts.discovery import discover
-from sapwood.programs.transcripts.imported_ids import imported_agent_id
 from sapwood.programs.transcripts.session_files import FoundSession
 from sapwood.programs.transcripts.session_reader import tail_session
+from sapwood.programs.transcripts.transcript_events import imported_agent_id
 from sapwood.runtime.program_sessions import session_agent
 
 _SECONDS = 4.0

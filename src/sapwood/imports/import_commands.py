@@ -20,12 +20,13 @@ from sapwood.core.ids import AgentId, CommandId, Origin, Passage, TurnRef
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.settings import Settings, Workspace
 from sapwood.core.state import State
-from sapwood.programs.transcripts.imported_ids import imported_agent_id, imported_command_id
 from sapwood.programs.transcripts.transcript_events import (
     RowRef,
     SessionDetails,
     TranscriptCompaction,
     TranscriptTurn,
+    imported_agent_id,
+    imported_command_id,
 )
 from sapwood.runtime.clock_and_ids import new_nonce
 from sapwood.runtime.provider_history import pins_digest

@@ -18,12 +18,12 @@ from sapwood.imports.session_catch_up import own_rows
 from sapwood.programs.registry import resume_command_for
 from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.discovery import NotATranscript, reader_for
-from sapwood.programs.transcripts.imported_ids import imported_agent_id
 from sapwood.programs.transcripts.row_file import FilePosition, RowFile
 from sapwood.programs.transcripts.session_reader import detect_file, session_files, session_id
 from sapwood.programs.transcripts.transcript_events import (
     SessionDetails,
     TranscriptCompaction,
+    imported_agent_id,
     unmasked,
 )
 from sapwood.runtime.dispatch import Dispatcher

@@ -13,9 +13,8 @@ from sapwood.core.events import NativeRecorded, SessionAssumed, TurnRecorded
 from sapwood.core.ids import AgentId, Passage, Space
 from sapwood.imports.import_commands import IMPORTER
 from sapwood.programs.transcripts.discovery import NotATranscript
-from sapwood.programs.transcripts.imported_ids import imported_command_id
 from sapwood.programs.transcripts.session_reader import read_events, session_files
-from sapwood.programs.transcripts.transcript_events import TranscriptTurn
+from sapwood.programs.transcripts.transcript_events import TranscriptTurn, imported_command_id
 from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log

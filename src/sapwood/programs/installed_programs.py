@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sapwood.core.model_calls import Failure
 from sapwood.programs.agent_provider import AgentProvider, ProgramInfo
+from sapwood.programs.program import Program
 from sapwood.programs.registry import (
     ProgramExecutor,
     program,
@@ -77,11 +78,18 @@ def require_program(
     Raises `Failure` with what to type if it is not installed or nobody is logged in.
     """
     wanted = program(executor.program)
-    info = installed_program(executor.program, environ)
-    if info is None:
-        raise Failure(
-            "no_model", f"{wanted.title} is not installed. Install it with: {wanted.install}"
-        )
+    info = require_found(wanted, installed_program(wanted.name, environ))
     if info.logged_in is False:
         raise Failure("no_key", f"{wanted.title} is not logged in. Log in with: {wanted.log_in}")
+    return info
+
+
+def require_found(wanted: Program, info: ProgramInfo | None) -> ProgramInfo:
+    """Returns the information. Raises `Failure` with what to type if there is none."""
+    if info is None:
+        raise Failure(
+            "no_model",
+            f"{wanted.title} is not installed. Install it with: {wanted.install}. Or set "
+            f"{wanted.executable_variable} to its path.",
+        )
     return info

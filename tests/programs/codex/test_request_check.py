@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from sapwood.programs.codex.request_check import difference_in_rows, difference_in_tokens
+from sapwood.programs.codex.history_change import difference_in_rows, difference_in_tokens
 from sapwood.programs.codex.thread_history import HistoryItem, RolloutReader, ThreadHistory
 from tests.programs.codex.thread_files import ThreadFiles, message
 

@@ -43,6 +43,7 @@ from sapwood.programs.claude_code.turn_record import (
     native_rows,
     recorded_events,
 )
+from sapwood.programs.installed_programs import require_found
 
 _SECONDS_TO_REST = 10.0
 _PAUSE = 0.05
@@ -294,14 +295,7 @@ class ClaudeCodeProvider:
             raise SessionBusy("Claude Code is working on a turn. Wait for it, or stop it first.")
 
     def _found(self) -> ProgramInfo:
-        info = self.find()
-        if info is None:
-            raise Failure(
-                "no_model",
-                "Claude Code was not found. Install it (https://code.claude.com), or set "
-                "SAPWOOD_CLAUDE to its path.",
-            )
-        return info
+        return require_found(PROGRAM, self.find())
 
     def _file(
         self, session: ProgramSession, options: ProviderOptions, version: str = ""

@@ -23,11 +23,14 @@ from sapwood.programs.codex.app_server import (
     ServerEnded,
     ServerRequest,
 )
-from sapwood.programs.codex.history_change import HistoryChange
+from sapwood.programs.codex.history_change import (
+    HistoryChange,
+    difference_in_rows,
+    difference_in_tokens,
+)
 from sapwood.programs.codex.live_turn import LiveTurn
 from sapwood.programs.codex.permissions import permission_params
 from sapwood.programs.codex.program import PROGRAM
-from sapwood.programs.codex.request_check import difference_in_rows, difference_in_tokens
 from sapwood.programs.codex.response_items import picture_url
 from sapwood.programs.codex.thread_history import (
     HistoryItem,

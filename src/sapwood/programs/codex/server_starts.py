@@ -13,7 +13,9 @@ from sapwood.programs.codex.history_change import ForkSource
 from sapwood.programs.codex.installed_program import find_codex
 from sapwood.programs.codex.live_thread import LiveThread
 from sapwood.programs.codex.permissions import permission_params
+from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.codex.thread_at_rest import is_open
+from sapwood.programs.installed_programs import require_found
 
 _RELEASE_SECONDS = 8.0
 _POLL_SECONDS = 0.1
@@ -38,13 +40,7 @@ class ServerStarts:
 
     async def start(self, options: ProviderOptions) -> AppServer:
         """Starts a server. Raises `Failure`."""
-        info = await asyncio.to_thread(find_codex, self._environ)
-        if info is None:
-            raise Failure(
-                "no_model",
-                "Codex was not found. Install it with `npm install -g @openai/codex`, or set "
-                "SAPWOOD_CODEX to its path.",
-            )
+        info = require_found(PROGRAM, await asyncio.to_thread(find_codex, self._environ))
         if info.logged_in is False:
             raise Failure("no_key", "Nobody is logged in to Codex. Run `codex login`.")
         environ = {**self._environ, **options.environment}

@@ -19,7 +19,6 @@ from sapwood.programs.transcripts.discovery import (
     detect_source,
     reader_for,
 )
-from sapwood.programs.transcripts.imported_ids import imported_agent_id
 from sapwood.programs.transcripts.row_file import FilePosition, RowFile, require_regular_file
 from sapwood.programs.transcripts.session_files import HEAD
 from sapwood.programs.transcripts.transcript_events import (
@@ -28,6 +27,7 @@ from sapwood.programs.transcripts.transcript_events import (
     TranscriptEvent,
     TranscriptRewind,
     TranscriptTurn,
+    imported_agent_id,
     unmasked,
 )
 from sapwood.redaction import mask_secrets

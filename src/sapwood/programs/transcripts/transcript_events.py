@@ -1,9 +1,10 @@
-"""The events that a reader makes from the rows of a transcript.
+"""The events that a reader makes from the rows of a transcript, and the ids they get in the log.
 
 Each event refers to the row that it comes from by the row's key, which never changes. So everyone
 who reads a transcript gives its events the same names.
 """
 
+import hashlib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Literal
@@ -12,6 +13,7 @@ from msgspec import Struct
 
 from sapwood.analysis.session import Boundary
 from sapwood.core.content import PromptPart, RecordedReply, RecordedResult
+from sapwood.core.ids import AgentId, CommandId
 
 Mask = Callable[[str], str]
 """Masks secrets in a tool result before anything else reads it."""
@@ -108,3 +110,32 @@ def microseconds(timestamp: object) -> int:
         return at if 0 <= at < _LAST_MOMENT else 0
     except (ValueError, OverflowError):
         return 0
+
+
+# As in the ids of own agents: no vowels and look-alikes.
+_LETTERS = "23456789bcdfghjkmnpqrstvwxz"
+_LENGTH = 12
+
+
+def imported_agent_id(source: str, session: str) -> AgentId:
+    """The id of the agent that a session of a program becomes.
+
+    >>> imported_agent_id("codex", "01a1dc49-cb32-7ff3-be8a-10d31f7fe650")
+    'xwg5z5njtcpq'
+    """
+    number = int.from_bytes(_digest(source, session), "big")
+    letters: list[str] = []
+    for _ in range(_LENGTH):
+        number, letter = divmod(number, len(_LETTERS))
+        letters.append(_LETTERS[letter])
+    return AgentId("".join(letters))
+
+
+def imported_command_id(source: str, session: str, what: str, row: str) -> CommandId:
+    """The id of the command that imports a row; `what` names its kind."""
+    return CommandId(f"import-{_digest(source, session, what, row).hex()[:32]}")
+
+
+def _digest(*names: str) -> bytes:
+    joined = "\0".join(name.replace("\0", "\0\0") for name in names)
+    return hashlib.sha256(joined.encode("utf-8", "replace")).digest()
