@@ -7,7 +7,7 @@ import pytest
 
 from sapwood.cli.exit_codes import Exit
 from sapwood.context_actions.hook_memory import hook_memory_folder, remember_session
-from sapwood.programs.transcripts.imported_ids import imported_agent_id
+from sapwood.programs.transcripts.transcript_events import imported_agent_id
 from sapwood.testing.claude_transcript import ClaudeTranscript
 from tests.cli.calling import Sapwooder
 
