@@ -66,7 +66,7 @@ def test_a_hold_that_is_not_there_cannot_be_released(sapwood: Sapwooder) -> None
 
 def test_the_files_can_be_written_again_by_hand(database: Database, sapwood: Sapwooder) -> None:
     database(_two)
-    assert sapwood("erase", "--scrub").out == "The files have nothing of it.\n"
+    assert sapwood("erase", "--scrub").out == "The database files no longer contain erased data.\n"
 
 
 def test_what_was_erased_is_erased_again_after_a_restore(

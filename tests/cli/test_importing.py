@@ -41,7 +41,8 @@ def test_all_that_is_there_is_imported_once(
     ran = sapwood("import")
     assert ran.code == 0
     assert ran.out == (
-        "Imported 2 turns and 0 compactions of 2 conversations. sapwood agents lists them.\n"
+        "Imported 2 turns and 0 compactions from 2 conversations. "
+        "To list them, type: sapwood agents\n"
     )
     assert sapwood("import").out == "Nothing to import. 2 had nothing new.\n"
     listed = sapwood("agents")

@@ -124,7 +124,7 @@ def test_a_script_on_stdin_is_played(sapwood: Sapwooder, model: ScriptedModel) -
         "First answer.",
         "Marked 'U'.",
         "Second answer.",
-        "Rewound to 'T'. 2 turns left view.",
+        "Rewound to 'T'. 2 turns removed from view.",
     ]
     assert len(model.requests) == 2
 
@@ -245,7 +245,7 @@ def test_time_is_up(sapwood: Sapwooder, model: ScriptedModel) -> None:
     model.script(lambda _: Reply.of("Late.", sleep=60))
     ran = sapwood("run", "--agent", "demo", "--new", "-p", "Hello!", "--timeout", "0.5")
     assert ran.code == 6
-    assert "The time limit is over." in ran.err
+    assert "Timed out." in ran.err
     assert "interrupted: after 0.5 seconds" in sapwood("show", "demo").out
 
 

@@ -64,7 +64,7 @@ def server(tmp_path: Path, home: Path, model: ScriptedModel) -> Generator[str]:
         login = subprocess.run(
             [*sapwood, "login", address], input=token, capture_output=True, text=True, check=True
         )
-        assert "Signed in, to the space 'local'" in login.stderr
+        assert "Signed in to the space 'local'" in login.stderr
         kept = home / ".config/sapwood/logins.json"
         assert token in kept.read_text()
         assert kept.stat().st_mode & 0o077 == 0

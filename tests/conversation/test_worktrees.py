@@ -209,7 +209,7 @@ async def test_a_worktree_that_another_agent_uses_stays(desk: Desk) -> None:
     assert isinstance(answer, Forked)
     archived = await runs(desk, "archive", agent=child)
     assert isinstance(archived, Changed)
-    assert "another agent works there" in archived.message
+    assert "another agent is working there" in archived.message
     assert is_folder(place)
     await runs(desk, "archive", agent=answer.child)
     assert not is_folder(place)

@@ -187,7 +187,9 @@ async def test_an_outdated_memory_never_says_that_there_is_nothing_to_do(
     await desk.start()
     await desk.turn("ask 1")
     await other.turn("ask 2")
-    assert (await desk.do(KeepLast(AGENT, 1))).message == "Kept the last turn; 1 turn left view."
+    assert (
+        await desk.do(KeepLast(AGENT, 1))
+    ).message == "Kept the last turn; 1 turn removed from view."
     await other.do(Send(AGENT, "m1", "Look."))
     assert "Look." in (await desk.do(ReadMail(AGENT))).message
 

@@ -138,7 +138,9 @@ async def test_a_revert_takes_back_what_the_last_turn_did_to_files_and_context(
         turn = await at.says("write a.txt theirs")
         assert (tmp_path / "a.txt").read_text() == "theirs"
         said = (await at.agent.revert()).message
-        assert said.startswith(f"Files and context are as they were before turn {turn}: 1 file")
+        assert said.startswith(
+            f"Files and context are back to how they were before turn {turn}: 1 file"
+        )
         assert (tmp_path / "a.txt").read_text() == "mine"
         assert await at.said() == ["hello"]
 
@@ -217,7 +219,7 @@ async def test_before_a_turn_since_which_no_file_changed_the_files_stay(tmp_path
         await at.says("write a.txt one")
         talk = await at.says("just talk")
         (tmp_path / "a.txt").write_text("my edit")
-        assert "no file differed" in (await at.agent.revert(talk)).message
+        assert "no files had changed" in (await at.agent.revert(talk)).message
         assert (tmp_path / "a.txt").read_text() == "my edit"
         assert await at.said() == ["write a.txt one"]
 
@@ -263,7 +265,7 @@ async def test_on_another_branch_a_revert_asks_first(tmp_path: Path) -> None:
         with pytest.raises(RefusedError) as refused:
             await at.agent.revert(turn)
         sentence = refused.value.refusal.sentence
-        assert "were saved on branch feature, and the folder is on branch main now" in sentence
+        assert "were saved on branch feature, and the folder is now on branch main" in sentence
         assert f"git switch feature first, or type /revert {turn} --anyway" in sentence
         assert files_of(tmp_path).keys() == {"main.txt"}
         assert (await at.agent.state()).reverting is None
@@ -388,7 +390,7 @@ async def test_what_was_not_covered_is_said(tmp_path: Path) -> None:
         await at.says("write a.txt one")
         said = (await at.agent.revert()).message
         assert "0 files restored, 1 removed." in said
-        assert "Left as they are: ignored files, vendor/ (a repository of its own)." in said
+        assert "Not changed: ignored files, vendor/ (a separate repository)." in said
         assert "and /undo moves the context alone." in said
 
 

@@ -50,7 +50,7 @@ async def test_a_command_changes_the_context_and_undo_brings_it_back(
         after = (await client.get(f"{path}/rows")).json()
         undone = await client.post(f"{path}/commands/undo", json={})
         back = (await client.get(f"{path}/rows")).json()
-    assert "3 turns left view" in cleared.json()["message"]
+    assert "3 turns removed from view" in cleared.json()["message"]
     [fold] = [each for each in after["rows"] if each["row"]["type"] == "fold"]
     assert (fold["row"]["messages"], fold["row"]["cause"]) == (6, "/clear 2")
     assert undone.is_success

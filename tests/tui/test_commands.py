@@ -42,7 +42,7 @@ async def edits(stage: Stage) -> None:
     assert state is not None
     assert state.context.tip is not None
     await stage.type(f"/edit {state.context.tip.first}")
-    await stage.sees("Rewound to before turn")
+    await stage.sees("Rewound to just before turn")
     await until(lambda: bool(stage.app.screen.query_one(Composer).text))
 
 
@@ -104,7 +104,7 @@ CHECKS: dict[str, Check] = {
     "kill": typed("/kill child", "Killed"),
     "compact": compacts,
     "recall": typed("/recall herons", "Search everything", "everytalk:2"),
-    "load": typed("/load 99", "There is no text at"),
+    "load": typed("/load 99", "There is no message at"),
     "new": goes_on_fresh,
     "start": starts_beside,
     "agents": typed("/agents", "Agents and mail", "Still at it."),
@@ -173,7 +173,7 @@ async def test_completion_fills_in_a_mark() -> None:
     agent = await talk(Sapwood(connection))
     async with on_stage(agent.id, connection=connection) as stage:
         await stage.pilot.press("/", "r", "e", "w")
-        await stage.sees("Go back to a mark, or to before a turn")
+        await stage.sees("Go back to a mark, or to just before a turn")
         await stage.pilot.press("tab")
         assert stage.conversation.composer.text == "/rewind "
         await stage.pilot.press("S", "tab")

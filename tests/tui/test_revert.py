@@ -81,7 +81,7 @@ async def test_a_revert_that_is_not_confirmed_changes_nothing(tmp_path: Path) ->
     async with on_stage(agent.id, connection=connection) as stage:
         before = (await agent.state()).version
         await stage.type("/revert")
-        await stage.sees("/revert replaces files. The present ones are saved first.")
+        await stage.sees("/revert replaces files. The current ones are saved first.")
         assert stage.conversation.composer.text == "/revert"
         await stage.type("/revert 6")  # another command is asked about again
         await until(lambda: stage.conversation.composer.text == "/revert 6")

@@ -36,7 +36,7 @@ def test_clear_n_folds_the_turns_and_undo_brings_them_back(stage: Stage) -> None
     fold = stage.page.locator(FOLD)
     expect(fold).to_have_text(re.compile("4 messages pruned"))
     expect(stage.page.locator(".foldbox")).to_contain_text("/clear 1")
-    expect(stage.page.locator("#says")).to_contain_text("2 turns left view")
+    expect(stage.page.locator("#says")).to_contain_text("2 turns removed from view")
     fold.click()
     inside = stage.page.locator(".inside article")
     expect(inside).to_have_count(4)

@@ -31,7 +31,8 @@ def confirmed(question: str) -> bool:
         if sys.stdin is not None and sys.stdin.isatty():
             raise  # ctrl+c
         raise SapwoodError(
-            "Nothing was changed: there is no terminal to ask on. To agree beforehand, give --yes."
+            "Nothing was changed: there is no terminal to ask for confirmation. To skip the "
+            "question, add --yes."
         ) from None
 
 
@@ -79,7 +80,7 @@ def given_text() -> str:
     text = read[:INPUT_LIMIT].decode("utf-8", "replace").strip("\n")
     if len(read) <= INPUT_LIMIT:
         return text
-    cut = f"The input is longer than {INPUT_LIMIT:,} bytes; the rest was left out."
+    cut = f"The input is longer than {INPUT_LIMIT:,} bytes; the rest was ignored."
     click.echo(cut, err=True)
     return f"{text}\n[{cut}]"
 

@@ -57,7 +57,7 @@ def resume(
     session = source.session if source else Session("sapwood", "", project)
     archives = _archives_for(session, project)
     if not session.turns and not archives:
-        raise SapwoodError("There is nothing to resume: this folder has no session and no archive.")
+        raise SapwoodError("There is nothing to resume: this folder has no sessions or archives.")
     prompt = resumption_prompt(
         session,
         counter,
@@ -96,8 +96,8 @@ def _chosen_turns(
         names = _names_out_of_focus(focus, session, report)
         if not names:
             raise SapwoodError(
-                "No chapter of this session is in the background, announced as an aside or "
-                "finished, or all of them are archived. Nothing was archived."
+                "This session has no background, aside or finished chapters that are not archived "
+                "yet. Nothing was archived."
             )
     return {name: _turns_of(name, session, report) for name in names}
 

@@ -109,8 +109,8 @@ class ProjectFocus:
         """
         if session and _has(Focus((await self.read(project)).topics), topic):
             raise SapwoodError(
-                f"The user put '{topic}' into focus, so only the user can take it out: "
-                f"sapwood context unfocus '{topic}'"
+                f"The user put '{topic}' in focus, so only the user can remove it: sapwood context "
+                f"unfocus '{topic}'"
             )
         focus = await self._change(
             _Stack(project, session), lambda old: unfocused(old, topic, project=project)

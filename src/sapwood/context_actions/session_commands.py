@@ -82,7 +82,7 @@ class SessionCommands:
         if state.session is None:
             name = target.id if isinstance(target, FoundSession) else session or agent
             raise NoSession(
-                f"'{name}' is no session of Claude Code or Codex. For an agent of Sapwood, type: "
+                f"'{name}' is not a Claude Code or Codex session. For a Sapwood agent, type: "
                 f"sapwood do {agent} /{command}"
             )
         if state.session.session.program not in PROGRAMS:
@@ -93,7 +93,7 @@ class SessionCommands:
         """Makes a child that goes on in a new session of the same program."""
         words = arguments.split()
         if len(words) > 1:
-            raise SapwoodError("Give at most one mark: sapwood fork --session ID [MARK]")
+            raise SapwoodError("Give only one mark: sapwood fork --session ID [MARK]")
         assert state.session is not None
         program = state.session.session.program
         await self._changes.prepare(agent, changes=False)
@@ -107,8 +107,8 @@ class SessionCommands:
             how = await self._changes.fork_session(child, program)
         except (SessionBusy, Failure) as error:
             raise SapwoodError(
-                f"Forked into the agent {child}, but {PROGRAMS[program].title} has no session of "
-                f"it yet: {error}"
+                f"Forked into agent {child}, but {PROGRAMS[program].title} does not have the "
+                f"session yet: {error}"
             ) from error
         opened = await self._space.dispatcher.open(child)
         held = opened.state.session

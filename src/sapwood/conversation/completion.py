@@ -25,7 +25,7 @@ _ABOUT = 60
 _RULE_WORDS = (
     ("allow", "Add a rule that allows a tool"),
     ("deny", "Add a rule that denies a tool"),
-    ("remove", "Remove a rule of this project"),
+    ("remove", "Remove a rule from this project"),
 )
 _VERDICTS = ("allow", "ask", "deny")
 

@@ -90,7 +90,7 @@ def _fold(row: Fold, request: str, rows: str, at: int) -> str:
     return (
         f'<article><details class="foldbox"><summary class="div"><span class="tri" '
         f'aria-hidden="true">▸</span>{words}</summary><div class="inside" role="feed" '
-        f'aria-label="Turns that left view">{rows}</div></details>{carried}</article>'
+        f'aria-label="Turns out of view">{rows}</div></details>{carried}</article>'
     )
 
 

@@ -189,7 +189,7 @@ def page_endpoints() -> tuple[Endpoint, ...]:
             "read",
             export_file,
             "A conversation as one HTML file",
-            query={"everything": "1: also turns that left view"},
+            query={"everything": "1: also turns that are out of view"},
             answers=html,
         ),
         Endpoint("GET", "/page/list", "read", list_piece, "The list", answers=html),
