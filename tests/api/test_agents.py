@@ -104,7 +104,8 @@ async def test_an_archived_agent_can_be_read_and_forked_but_not_written(agent: A
     assert (await agent.archive()).message == f"Archived {agent.id}."
     assert await said(agent) == ["Hello!", "Hello to you."]
     with pytest.raises(
-        RefusedError, match=r"is archived\. Its log can be read\. To continue it, type /unarchive"
+        RefusedError,
+        match=r"is archived\. You can still read its log\. To continue it, type /unarchive",
     ):
         await agent.record("More?", "No.")
     assert await said(await agent.fork()) == ["Hello!", "Hello to you."]

@@ -42,7 +42,7 @@ class _Runner(AgentRunner):
 
     async def _drive_one(self, space: Space, agent: AgentId) -> None:
         if space == CLOSED:
-            raise KeyMissing("The space 'closed' is encrypted, and this program has no key.")
+            raise KeyMissing("The space 'closed' is encrypted, but this program has no key.")
         self._driven.append(space)
 
 

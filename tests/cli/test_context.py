@@ -413,5 +413,5 @@ def test_a_note_that_cannot_be_kept_says_why(sapwood: Sapwooder, session: str, d
     assert "There is no active note 4000" in unknown.err
     shown = sapwood("context", "note", "goal", "Ship", "--transcript", str(TRANSCRIPT))
     assert shown.code == Exit.FAILED
-    assert "keeps no notes" in shown.err
+    assert "Notes cannot be saved" in shown.err
     assert sapwood("context", "note", "wish", "Ship").code == Exit.USAGE

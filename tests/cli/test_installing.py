@@ -58,7 +58,7 @@ def test_settings_that_change_while_the_question_is_open_are_kept(
     monkeypatch.setattr("click.confirm", change_and_agree)
     ran = sapwood("install", "claude-code")
     assert ran.code == 0
-    assert "changed while the question was open" in ran.out
+    assert "changed while Sapwood was waiting" in ran.out
     assert json.loads(settings.read_text())["permissions"] == {"deny": ["Bash"]}
     assert "statusLine" in settings.read_text()
     sapwood("uninstall", "--yes")
@@ -114,12 +114,12 @@ def test_the_doctor_says_what_is_connected(
         return {told["topic"]: (told["state"], told["says"]) for told in map(json.loads, lines)}
 
     assert found()["claude-code"] == ("open", "claude 9.9.9, not connected")
-    assert found()["codex"] == ("open", "codex is not on the path")
+    assert found()["codex"] == ("open", "codex is not on the PATH")
     sapwood("install", "claude-code", "-y")
     after = found()
     assert after["claude-code"][0] == "ok"
     assert after["claude-code"][1].startswith("claude 9.9.9, connected (plugin ")
-    assert after["claude-code hooks"] == ("open", "none has run yet: start a session")
+    assert after["claude-code hooks"] == ("open", "none has run yet; start a session to see one")
     (home / ".claude/skills/sapwood/hooks/hooks.json").write_text("{}")
     assert found()["claude-code"][0] == "open"
 

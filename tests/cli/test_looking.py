@@ -291,7 +291,7 @@ def test_contexts_are_compared(sapwood: Sapwooder, demo: str) -> None:
     assert ran.out.splitlines() == ["+ abc123:7 And storks?", "1 turn in both."]
     same = sapwood("diff", demo, "START", "6")
     assert same.code == 0
-    assert "show the model the same" in same.out
+    assert "look the same to the model" in same.out
 
 
 def test_an_unknown_mark_is_refused_with_the_nearest(sapwood: Sapwooder, demo: str) -> None:

@@ -132,7 +132,7 @@ def test_a_summary_is_made_by_rules_and_no_model_is_called(
     assert "Compacted 3 turns into a summary." in ran.out
     last = json.loads(claude.path.read_text().splitlines()[-1])
     assert last["isCompactSummary"]
-    assert "found in them by rules" in json.dumps(last["message"])
+    assert "that Sapwood built by rules" in json.dumps(last["message"])
     assert len(boundaries(claude)[-1]) == 2
 
 

@@ -200,7 +200,7 @@ def test_a_fork_names_an_agent_or_a_session(sapwood: Sapwooder, demo: str) -> No
 
 
 def test_questions_are_listed_and_answered_by_id(sapwood: Sapwooder, database: Database) -> None:
-    assert "No tool call waits" in sapwood("answer").out
+    assert "No tool calls are waiting" in sapwood("answer").out
 
     async def ask(wood: Sapwood) -> None:
         agent = await wood.start("asks", model="oak")
@@ -215,5 +215,5 @@ def test_questions_are_listed_and_answered_by_id(sapwood: Sapwooder, database: D
     assert "make" in listed
     assert "sapwood answer 5f1c0a yes" in listed
     assert sapwood("answer", "5f1c", "no", "too slow").out == "Denied.\n"
-    assert "No tool call waits" in sapwood("answer").out
-    assert "No question waits" in sapwood("answer", "5f1c", "yes").err
+    assert "No tool calls are waiting" in sapwood("answer").out
+    assert "No question is waiting" in sapwood("answer", "5f1c", "yes").err

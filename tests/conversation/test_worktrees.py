@@ -187,7 +187,7 @@ async def test_an_unarchived_agent_gets_its_worktree_again(desk: Desk) -> None:
     await runs(desk, "archive", agent=child)
     answer = await runs(desk, "unarchive", agent=child)
     assert isinstance(answer, Changed)
-    assert "is there again" in answer.message
+    assert "Restored the worktree" in answer.message
     assert git(place, "branch", "--show-current") == "back"
 
 

@@ -245,7 +245,7 @@ async def test_before_a_turn_that_was_not_saved_no_later_files_are_restored(
         unsaved = await at.says("write a.txt one")
         (tmp_path / "b.bin").unlink()
         await at.says("write a.txt two")
-        with pytest.raises(RefusedError, match="Add files that need no checkpoint"):
+        with pytest.raises(RefusedError, match="Add files that do not need checkpoints"):
             await at.agent.revert(unsaved)
         assert (tmp_path / "a.txt").read_text() == "two"
 
@@ -391,7 +391,7 @@ async def test_what_was_not_covered_is_said(tmp_path: Path) -> None:
         said = (await at.agent.revert()).message
         assert "0 files restored, 1 removed." in said
         assert "Not changed: ignored files, vendor/ (a separate repository)." in said
-        assert "and /undo moves the context alone." in said
+        assert "or /undo to move only the context." in said
 
 
 async def test_what_the_user_edited_between_turns_is_not_lost(tmp_path: Path) -> None:
@@ -433,7 +433,7 @@ async def test_a_checkpoint_that_could_not_be_made_is_told_and_not_gone_back_to(
         await at.says("run head -c 200 /dev/zero > b.bin")
         after = await at.says("run true")
         assert await at.kinds() == [*["checkpoint.made"] * 3, "checkpoint.missed"]
-        with pytest.raises(RefusedError, match="Add files that need no checkpoint"):
+        with pytest.raises(RefusedError, match="Add files that do not need checkpoints"):
             await at.agent.revert(after)
         (tmp_path / "b.bin").unlink()
         await at.says("write a.txt two")

@@ -6,8 +6,9 @@ import pytest
 
 from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import connect
+from sapwood.conversation.completion import KnownNames, choices
 from sapwood.core.command_table import TABLE, SlashCommand
-from sapwood.tui.composer import Composer
+from sapwood.tui.composer import CompletionPopup, Composer
 from tests.tui.stage import MODEL, Stage, on_stage, until
 
 Check = Callable[[Stage], Awaitable[None]]
@@ -103,7 +104,7 @@ CHECKS: dict[str, Check] = {
     "wait": typed("/wait 1", "Mail has arrived"),
     "kill": typed("/kill child", "Killed"),
     "compact": compacts,
-    "recall": typed("/recall herons", "Search everything", "everytalk:2"),
+    "recall": typed("/recall herons", "Search all conversations", "everytalk:2"),
     "load": typed("/load 99", "There is no message at"),
     "new": goes_on_fresh,
     "start": starts_beside,
@@ -112,7 +113,7 @@ CHECKS: dict[str, Check] = {
     "archive": typed("/archive", "is archived"),
     "unarchive": unarchives,
     "rename": typed("/rename Nests", "Renamed to Nests"),
-    "answer": typed("/answer yes", "No question waits"),
+    "answer": typed("/answer yes", "No question is waiting"),
     "context": typed("/context", "LARGEST", "turn #"),
     "pin": typed("/pin style Be brief.", "Pinned style"),
     "unpin": typed("/unpin tone", "Unpinned tone"),
@@ -194,3 +195,21 @@ async def test_a_script_is_played_step_by_step() -> None:
         lines = stage.text()
         assert lines.index("◆ A") < lines.index("The answer.") < lines.index("◆ B")
     await connection.close()
+
+
+async def test_no_explanation_of_a_command_is_cut_in_80_columns() -> None:
+    async with on_stage(size=(80, 24)) as stage:
+        await stage.pilot.press("slash")
+        popup = stage.conversation.query_one("#popup", CompletionPopup)
+        await until(lambda: popup.display)
+        found = [str(option.prompt) for option in popup.options]
+        assert len(found) == len(TABLE.rows)
+        width = popup.scrollable_content_region.width
+        for line, choice in zip(found, choices("/", KnownNames()), strict=True):
+            assert choice.help in line[:width]
+
+
+def test_a_bare_slash_lists_the_commands_that_are_used_most_first() -> None:
+    words = [choice.word for choice in choices("/", KnownNames())]
+    assert words[:5] == ["/clear", "/undo", "/context", "/mark", "/rewind"]
+    assert sorted(words) == sorted(row.typed for row in TABLE.rows)

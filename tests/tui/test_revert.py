@@ -56,7 +56,7 @@ async def test_a_revert_that_has_started_is_not_stopped_by_escape(
         await stage.confirm("/revert")
         await started.wait()
         await stage.pilot.press("escape")
-        await stage.sees("/revert runs to its end")
+        await stage.sees("/revert cannot be interrupted")
         released.set()
         await stage.sees("1 removed")
         assert not (tmp_path / "storks.txt").exists()

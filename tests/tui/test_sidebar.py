@@ -40,7 +40,7 @@ async def test_chapters_are_shown_with_what_finished_ones_hold() -> None:
     async with on_stage(agent.id, connection=connection) as stage:
         await stage.sees("CHAPTERS")
         await stage.sees("█░")
-        await stage.sees("1 done chapter holds")
+        await stage.sees("1 finished chapter holds")
         assert "webpack" in stage.screen().split("CHAPTERS")[1].split("MARKS")[0].casefold()
     await connection.close()
 
@@ -55,7 +55,7 @@ async def test_a_talk_of_one_chapter_shows_none() -> None:
         await until(lambda: conversation._chapters is not None)  # pyright: ignore[reportPrivateUsage]
         await stage.pilot.pause()
         assert "CHAPTERS" not in stage.screen()
-        assert "done chapter" not in stage.screen()
+        assert "finished chapter" not in stage.screen()
     await connection.close()
 
 
@@ -90,10 +90,10 @@ async def test_mail_stands_above_warnings() -> None:
     child = await agent.fork(name="child")
     await child.send(agent, "Done.")
     async with on_stage(agent.id, connection=connection, size=(120, 50)) as stage:
-        await stage.sees("1 done chapter holds")
+        await stage.sees("1 finished chapter holds")
         await stage.sees("1 unread mail")
         shown = stage.screen()
-        assert shown.index("1 unread mail") < shown.index("1 done chapter holds")
+        assert shown.index("1 unread mail") < shown.index("1 finished chapter holds")
     await connection.close()
 
 

@@ -16,10 +16,10 @@ from sapwood.runtime.scheduler import Drive, Engine
 from sapwood.runtime.woken_agents import woken_by
 
 _NO_ENGINE = "The durable engine is not installed. Type: pip install 'sapwood[engine]'"
-_NO_TEMPORAL = "The engine on Temporal is not installed. Type: pip install 'sapwood[temporal]'"
+_NO_TEMPORAL = "The Temporal engine is not installed. Type: pip install 'sapwood[temporal]'"
 _LOCAL_WORKER = (
-    "The engine 'local' drives agents in the process that starts them, so there are no workers. "
-    "Type: sapwood config set engine auto"
+    "The engine 'local' runs agents in the process that starts them, so it has no workers. To use "
+    "workers, type: sapwood config set engine auto"
 )
 
 _SLOW_IMPORTS = ("sapwood.redaction.masks", "httpx2")

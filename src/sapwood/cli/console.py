@@ -80,7 +80,7 @@ def given_text() -> str:
     text = read[:INPUT_LIMIT].decode("utf-8", "replace").strip("\n")
     if len(read) <= INPUT_LIMIT:
         return text
-    cut = f"The input is longer than {INPUT_LIMIT:,} bytes; the rest was ignored."
+    cut = f"The input is longer than {INPUT_LIMIT:,} bytes; the rest was left out."
     click.echo(cut, err=True)
     return f"{text}\n[{cut}]"
 

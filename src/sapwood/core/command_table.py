@@ -238,7 +238,7 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "clear",
-            "Clear the context, keep the last N turns, or go back to a mark",
+            "Clear the context, keep N turns, or go back to a mark",
             (Argument("N | MARK", ("number", "mark")),),
             "both",
             while_open=False,
@@ -457,7 +457,7 @@ TABLE = CommandTable(
             without_agent="answers",
             scope="read",
         ),
-        SlashCommand("exit", "Leave", aliases=("quit",), without_agent="answers", scope="read"),
+        SlashCommand("exit", "Quit", aliases=("quit",), without_agent="answers", scope="read"),
     )
 )
 """The commands of Sapwood."""

@@ -14,12 +14,12 @@ async def check_engine(config: Config, *, online: bool) -> list[Finding]:
     "auto" needs no check: it takes what is installed.
     """
     if config.engine == "dbos" and find_spec("dbos") is None:
-        missing = "dbos is configured and not installed"
+        missing = "dbos is configured but not installed"
         return [Finding("engine", "broken", missing, "pip install 'sapwood[engine]'")]
     if config.engine != "temporal":
         return []
     if find_spec("temporalio") is None:
-        missing = "temporal is configured and not installed"
+        missing = "temporal is configured but not installed"
         return [Finding("engine", "broken", missing, "pip install 'sapwood[temporal]'")]
     return [await _temporal(config)] if online else []
 

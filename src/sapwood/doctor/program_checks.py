@@ -61,15 +61,18 @@ def _connection_finding(agent: AgentProgram, version: str, environ: Mapping[str,
     next_step = f"sapwood install {agent.name}"
     if record is None:
         if not version:
-            return Finding(agent.name, "open", f"{agent.program} is not on the path")
+            return Finding(agent.name, "open", f"{agent.program} is not on the PATH")
         return Finding(agent.name, "open", f"{agent.program} {version}, not connected", next_step)
-    found = f"{agent.program} {version}" if version else f"{agent.program} is not on the path"
+    found = f"{agent.program} {version}" if version else f"{agent.program} is not on the PATH"
     try:
         stale = plan_install(agent, environ).edits
     except InstallError as error:
         return Finding(agent.name, "broken", str(error))
     if stale:
-        message = f"{found}, connected, but {len(stale)} files are not as this Sapwood writes them"
+        message = (
+            f"{found}, connected, but {len(stale)} files differ from what this version of Sapwood "
+            "writes"
+        )
         return Finding(agent.name, "open", message, next_step)
     return Finding(agent.name, "ok", f"{found}, connected (plugin {record.version})")
 
@@ -82,7 +85,14 @@ def _turns_finding(program: str, environ: Mapping[str, str]) -> Finding:
         return Finding(topic, "open", f"{about.title} is not installed", about.install)
     if info.logged_in is False:
         return Finding(topic, "open", f"{about.title} is not logged in", about.log_in)
-    tried = "" if info.supported else "; this version was not tried: sessions are written anew"
+    tried = (
+        ""
+        if info.supported
+        else (
+            "; this version is untested: Sapwood writes new sessions instead of changing existing "
+            "ones"
+        )
+    )
     return Finding(topic, "ok", f"{info.version} can run turns: sapwood --with {program}{tried}")
 
 
@@ -91,7 +101,7 @@ def _last_run(agent: AgentProgram) -> Finding:
     folder = data_folder() / "tending" / "sessions" / "ran"
     runs = list(folder.glob(f"{agent.name}.*"))
     if not runs:
-        return Finding(topic, "open", "none has run yet: start a session")
+        return Finding(topic, "open", "none has run yet; start a session to see one")
     newest = max(runs, key=lambda run: run.stat().st_mtime)
     minutes = int(time.time() - newest.stat().st_mtime) // 60
     when = "just now" if not minutes else f"{minutes:,} min ago"
@@ -120,7 +130,7 @@ async def _trust(program: str, environ: Mapping[str, str]) -> Finding:
         next_step = "codex plugin add sapwood@sapwood"
         return Finding(topic, "broken", "codex does not load the plugin", next_step)
     if len(trusted) < len(ours):
-        message = f"codex waits for your review: {len(trusted)} of {len(ours)} hooks are trusted"
+        message = f"codex needs your review: {len(trusted)} of {len(ours)} hooks are trusted"
         return Finding(topic, "open", message, "codex, then /hooks")
     return Finding(topic, "ok", f"all {len(ours)} hooks are trusted")
 
@@ -134,7 +144,7 @@ def _failures() -> list[Finding]:
     ]
     if not failed:
         return []
-    message = f"{len(failed)} failed in the last day, the last: {failed[-1].message}"
+    message = f"{len(failed)} failed in the last day; most recently: {failed[-1].message}"
     return [Finding("hooks", "broken", message, "sapwood journal --did failed")]
 
 

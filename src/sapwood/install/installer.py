@@ -24,9 +24,7 @@ from sapwood.install.installation import (
 )
 from sapwood.install.plugin_files import own_command, plugin_files, plugin_version
 
-_MCP_MISSING = (
-    "The agent's own tool `context` needs one more package. Type: pip install 'sapwood[mcp]'"
-)
+_MCP_MISSING = "The agent's `context` tool needs one more package. Type: pip install 'sapwood[mcp]'"
 
 
 def plan_install(

@@ -25,13 +25,15 @@ def make_provider(
     """
     found = _CLASSES.get(program)
     if found is None:
-        raise Failure("no_model", f"There is no provider for '{program}'.")
+        raise Failure("no_model", f"Sapwood cannot run '{program}'.")
     module, name = found
     try:
         provider = getattr(import_module(module), name)
     except ImportError as error:
         title = PROGRAMS[program].title
-        raise Failure("no_model", f"This Sapwood cannot run {title}: {error}.") from error
+        raise Failure(
+            "no_model", f"This version of Sapwood cannot run {title}: {error}."
+        ) from error
     return cast("AgentProvider", provider(data, environ))
 
 

@@ -130,7 +130,7 @@ def _claude_answer(output: bytes) -> SingleAnswer:
     try:
         found = msgspec.json.decode(output, type=_ClaudeResult)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise Failure("other", f"Claude Code's answer cannot be read: {error}.") from error
+        raise Failure("other", f"Claude Code's answer could not be read: {error}.") from error
     if found.is_error:
         raise Failure("other", f"Claude Code failed: {found.result[:300]}")
     used = found.usage

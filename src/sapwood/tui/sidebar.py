@@ -251,7 +251,7 @@ def warnings(state: State, content: SidebarContent) -> list[Content]:
     if chapters and chapters.archive and chapters.frees >= _LEAST_FINISHED:
         count = len(chapters.archive)
         tokens = show(Count(chapters.frees, exact=False))
-        hold = "1 done chapter holds" if count == 1 else f"{count} done chapters hold"
+        hold = "1 finished chapter holds" if count == 1 else f"{count} finished chapters hold"
         lines.append(Content.styled(f"▲ {hold} {tokens}", "$warning"))
         lines.append(Content.assemble("  ", ("/compact", "bold $accent"), " keeps what matters"))
     if state.status != "running":

@@ -44,7 +44,7 @@ def test_a_session_that_has_the_view_gives_nothing_to_tell(tmp_path: Path) -> No
         structs.replace(first, items=(Reply(2, (ToolCall("toolu_9", "Grep"),)), *first.items)),
         second,
     )
-    assert "has 2 turns, and the view has 1" in check(writer, first)
+    assert "has 2 turns, but the view has 1" in check(writer, first)
     assert "in front" in check(writer, first, second, front=("A summary.",))
 
 

@@ -117,7 +117,7 @@ def test_a_file_of_a_newer_sapwood_is_refused(tmp_path: Path) -> None:
 def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     execute(path, "CREATE TABLE recipes (name TEXT)")
-    assert "a database of another program" in refusal(path)
+    assert "another program's database" in refusal(path)
 
 
 async def test_a_migration_that_fails_changes_nothing(

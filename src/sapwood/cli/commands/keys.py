@@ -7,6 +7,7 @@ import click
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.command import json_option
 from sapwood.cli.invocation import Invocation
+from sapwood.core.plural import counted
 
 
 @subcommand(
@@ -61,8 +62,8 @@ async def _renew(invocation: Invocation) -> None:
     async with invocation.connected() as connection:
         count = await renew_space_keys(connection.log)
     click.echo(
-        f"Re-encrypted {count:,} keys with the first master key. You can remove the older master "
-        "keys."
+        f"Re-encrypted {counted(count, 'key')} with the first master key. "
+        "You can remove the older master keys."
     )
 
 

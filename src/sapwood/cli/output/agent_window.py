@@ -99,7 +99,7 @@ def _turns(count: int) -> str:
 
 def _of_window(budget: Budget) -> str:
     if budget.share is None:
-        return "the size of the model's window is unknown"
+        return "window size unknown"
     return percent_of(budget.total, budget.window) if budget.window else ""
 
 

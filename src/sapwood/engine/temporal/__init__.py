@@ -13,8 +13,8 @@ try:
     import temporalio as _temporalio  # noqa: F401  # pyright: ignore[reportUnusedImport]
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(
-        "The engine on Temporal needs a package that is not installed. "
-        "Type: pip install 'sapwood[temporal]'"
+        "The Temporal engine needs a package that is not installed. Type: pip install "
+        "'sapwood[temporal]'"
     ) from missing
 
 from sapwood.engine.temporal.temporal_engine import TemporalEngine

@@ -31,7 +31,7 @@ def calls_html(
         for each in calls
         if isinstance(each.event, ModelCalled)
     )
-    none = '<p class="pad faint">No model was called yet.</p>'
+    none = '<p class="pad faint">No model has been called yet.</p>'
     return (
         '<div class="page"><header class="row-x"><div class="grow"><h1 class="h1">What the model '
         'saw</h1><p class="faint">Every call is rebuilt from the log and compared with the hash '

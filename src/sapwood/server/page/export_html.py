@@ -1,4 +1,4 @@
-"""A conversation as one HTML file, to read: no script, no request, the rows of the web page.
+"""A conversation as a single HTML file, to read: no script, no request, the rows of the web page.
 
 Its own policy forbids scripts and every address outside the file, whatever the conversation has in
 it. Buttons are left out. Turns that left view are behind a line that opens.

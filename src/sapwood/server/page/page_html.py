@@ -135,7 +135,7 @@ def _list(inside: str) -> str:
     return (
         '<nav class="list" aria-label="Conversations"><div class="list-head">'
         '<button class="find" id="find"><span aria-hidden="true">⌕</span>'
-        '<span class="grow">Search everything ever said</span><kbd>/</kbd></button>'
+        '<span class="grow">Search all messages</span><kbd>/</kbd></button>'
         f'<div class="filters" role="group" aria-label="Program">{filters}</div></div>'
         f'<div class="pane grow" id="list" tabindex="0" aria-label="All conversations">'
         f"{inside}</div>"
@@ -187,10 +187,10 @@ def _side(inside: str) -> str:
 
 def _dialogs() -> str:
     return (
-        '<div class="vh" id="live" aria-live="polite"></div>'
-        '<dialog class="ask" id="ask" aria-label="Approval"></dialog>'
-        '<dialog class="ask finder" id="finder" aria-label="Search"><header>'
-        '<input id="words" placeholder="Search everything ever said" aria-label="Words"></header>'
-        '<div class="scroll" id="hits" tabindex="0"></div></dialog>'
-        '<dialog class="ask" id="map" aria-label="Keyboard map"></dialog>'
+        '<div class="vh" id="live" aria-live="polite"></div><dialog class="ask" id="ask" '
+        'aria-label="Approval"></dialog><dialog class="ask finder" id="finder" '
+        'aria-label="Search"><header><input id="words" placeholder="Search all messages" '
+        'aria-label="Words"></header><div class="scroll" id="hits" '
+        'tabindex="0"></div></dialog><dialog class="ask" id="map" aria-label="Keyboard '
+        'map"></dialog>'
     )
