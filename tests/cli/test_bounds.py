@@ -71,8 +71,8 @@ def test_a_fork_bomb_ends_by_the_default_budget(sapwood: Sapwooder, model: Scrip
     assert ran.code == 1
     assert (
         f"this conversation already has {limits.budget_agents} running agents and tried to start "
-        f"another, and the budget is {limits.budget_agents}. To continue, end agents with /kill, or "
-        f"type /config budget.agents {2 * limits.budget_agents}, then send a prompt."
+        f"another, and the budget is {limits.budget_agents}. To continue, end agents with /kill, "
+        f"or type /config budget.agents {2 * limits.budget_agents}, then send a prompt."
     ) in ran.err
     lines = sapwood("agents", "--json", "--all", "--limit", "500").out.splitlines()
     listed = [json.loads(line) for line in lines]

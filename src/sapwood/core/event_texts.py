@@ -124,7 +124,7 @@ def event_texts(event: Event) -> EventTexts:
             return EventTexts(
                 f"{model} {size}, asked again: {_parts(parts)}".rstrip(": "),
                 _item_texts(event),
-                f"Asked again, may be billed twice ({size} tokens): its process had ended",
+                f"Asked again because the process had ended; may be billed twice ({size} tokens)",
                 "↻",
             )
         case events.QuestionAsked(_, tool, subject):
@@ -194,7 +194,7 @@ def event_texts(event: Event) -> EventTexts:
         case events.MailRead(mails):
             return EventTexts(f"{len(mails)} read")
         case events.WordsErased(source):
-            shown = f"{source} was erased, and its words in this conversation"
+            shown = f"{source} was erased, including its messages in this conversation"
             return EventTexts(f"of {source}", "", shown)
         case events.SessionAssumed(session, by, loss=loss):
             lost = f"; not carried: {loss}" if loss else ""
@@ -217,7 +217,7 @@ def event_texts(event: Event) -> EventTexts:
 
 
 _REASONS = {
-    "prefix_binding_mismatch": "what stood before them has changed",
+    "prefix_binding_mismatch": "what came before them has changed",
     "model_binding_mismatch": "another model wrote them",
     "organization_binding_mismatch": "another account made them",
     "messages_changed": "the history has changed",
