@@ -72,7 +72,7 @@ class InlineDay(Program):
         """A page opens and closes, and nothing else changes."""
         before = self._lines()
         self._terminal.keys("C-t")
-        self._terminal.sees("in all", "esc closes")
+        self._terminal.sees("total", "esc closes")
         self._terminal.keys("Escape")
         self._terminal.misses("esc closes")
         self._terminal.sees("Message, or / for commands")

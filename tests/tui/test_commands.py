@@ -88,7 +88,7 @@ async def unarchives(stage: Stage) -> None:
     await stage.type("/archive")
     await stage.sees("Archived")
     await stage.type("/unarchive")
-    await stage.sees("Running again")
+    await stage.sees("Unarchived")
 
 
 CHECKS: dict[str, Check] = {

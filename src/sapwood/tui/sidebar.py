@@ -29,7 +29,7 @@ _ROOM = WIDTH - 5
 _NAME = 10
 """Columns that the sign and the name of an agent need at least."""
 
-_ASKING = ("waiting for approval", "asks you", "")
+_ASKING = ("waiting for approval", "needs you", "")
 """What stands instead of the tokens if a tool call waits for approval; the first that fits."""
 
 

@@ -33,7 +33,7 @@ from sapwood.cli.name_completion import AGENT, MARK
     "session",
     default="",
     metavar="SESSION",
-    help="Fork a session of another program, by its id or transcript.",
+    help="Fork another program's session, given its id or transcript.",
 )
 @click.option(
     "--worktree",

@@ -12,7 +12,8 @@ class UnknownAgent(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"There is no agent {quoted(self.agent)}.{did_you_mean(self.close)} /agents lists them."
+            f"There is no agent {quoted(self.agent)}.{did_you_mean(self.close)} Type /agents "
+            "for a list."
         )
 
     @property

@@ -122,7 +122,8 @@ def _document(state: State, rows: str) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{_style()}</style></head><body><main>"
         f'<header class="about"><h1 class="h1">{title}</h1><p class="faint">{facts} · written by '
-        "<code>sapwood export --html</code>. Green beside a row: the model sees it.</p></header>"
+        "<code>sapwood export --html</code>. Green next to a row means that the model sees it."
+        "</p></header>"
         f'<div role="feed" aria-label="Timeline">{rows}</div></main></body></html>'
     )
 

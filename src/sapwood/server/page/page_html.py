@@ -100,8 +100,8 @@ def _top(state: State | None, title: str, view: str) -> str:
     if state:
         save = (
             f'<a class="btn sm wide" href="/v1/agents/{attribute(state.agent)}/export.html?'
-            'everything=1" download title="Save the conversation as one HTML file" '
-            'aria-label="Save as one HTML file">⤓</a>'
+            'everything=1" download title="Save the conversation as a single HTML file" '
+            'aria-label="Save as a single HTML file">⤓</a>'
         )
     return (
         '<header class="top"><button class="btn sm drawer" data-drawer="list" '
@@ -115,7 +115,7 @@ def _top(state: State | None, title: str, view: str) -> str:
         '<button class="btn sm" id="theme" aria-label="Switch between dark, light and high '
         'contrast">◐</button>'
         '<button class="btn sm drawer" data-drawer="side" aria-label="Context">▤</button>'
-        '<button class="btn sm wide" id="help" aria-label="Keyboard map">?</button></header>'
+        '<button class="btn sm wide" id="help" aria-label="Keyboard shortcuts">?</button></header>'
     )
 
 
@@ -157,7 +157,7 @@ def _main(parts: PageParts, state: State | None, *, may_write: bool) -> str:
     )
     role = ' role="feed" aria-label="Timeline" aria-busy="false"' if parts.rows else ""
     hidden = "" if may_write else " hidden"
-    read_only = "" if may_write else '<p class="pad warn">This token may only read.</p>'
+    read_only = "" if may_write else '<p class="pad warn">This token is read-only.</p>'
     return (
         f'<main class="main" id="main"><div class="pane feed" id="feed" '
         f'tabindex="0"><div class="space" id="above"></div>'

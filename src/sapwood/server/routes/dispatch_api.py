@@ -174,7 +174,7 @@ def dispatch_endpoints() -> tuple[Endpoint, ...]:
                 "id": "an idempotency id: repeated requests with the same id act once",
                 "holder": "the name of the sender's lease",
                 "call": "the tool call that issued it",
-                "role": "system, for what the sender records of its own turn",
+                "role": "system, for what the sender records about its own turn",
                 "request": "the original request, if the command was derived from more than that",
             },
             most=_MOST_BYTES,

@@ -33,7 +33,7 @@ def openapi_document(endpoints: Iterable[Endpoint]) -> dict[str, object]:
         "info": {
             "title": "Sapwood",
             "version": version("sapwood"),
-            "description": "Conversations of agents: everything is kept, and you decide what the "
+            "description": "Agent conversations: everything is kept, and you decide what the "
             "model sees. Each slash command is one route.",
         },
         "paths": paths,

@@ -91,16 +91,12 @@ def _legend(found: Sequence[Category], total: Count, window: int, *, known: bool
         for name, count in found
     ]
     free = Count(max(0, window - total.tokens), total.exact)
-    of = (
-        f"of {show(Count(window, exact=True))}"
-        if known
-        else "window size unknown"
-    )
+    of = f"of {show(Count(window, exact=True))}" if known else "window size unknown"
     return [
         *lines,
         Content(""),
         Content.assemble(
-            ("  in all       ", "bold"),
+            ("  total        ", "bold"),
             (f"{show(total):>7}", "bold"),
             f"{_share(total, window):>8}  {of}",
         ),

@@ -293,7 +293,7 @@ def _covered(action: ToolAction, rules: PermissionRules) -> str:
             verb = "Reading" if action.reads else "Any change to"
             return f"{verb} exactly this file with {action.tool}."
         case _:
-            return f"Every call of {action.tool}, with any arguments."
+            return f"Every call to {action.tool}, with any arguments."
 
 
 def _folder(action: ToolAction) -> str:
