@@ -38,7 +38,7 @@ async def test_an_agent_is_found_by_id_by_the_start_of_it_and_by_name(
 
 
 async def test_an_unknown_agent_is_refused_with_what_to_do(wood: Sapwood) -> None:
-    with pytest.raises(RefusedError, match=r"There is no agent 'nobody'\. /agents lists them\."):
+    with pytest.raises(RefusedError, match=r"no agent 'nobody'\. Type /agents for a list\."):
         await wood.find("nobody")
 
 

@@ -15,7 +15,8 @@ def context_html(found: ContextBreakdown, plan: CutPlan, *, is_open: bool) -> st
     return (
         '<div class="page"><header class="row-x"><div class="grow"><h1 class="h1">What fills the '
         'window</h1><p class="faint">Move the cut. Nothing is deleted: what is removed stays '
-        "in the log, and <code>/undo</code> brings it back. Nothing happens until you trim.</p></div>"
+        "in the log, and <code>/undo</code> brings it back. Nothing happens until you trim."
+        "</p></div>"
         '<a class="btn" href="?" data-view="timeline">Back to the timeline</a></header>'
         f'<div class="ctx">{_chart(plan)}{_prices(plan, is_open=is_open)}{_request(found, plan)}'
         f"{_largest(found)}</div></div>"
