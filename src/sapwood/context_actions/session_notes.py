@@ -37,7 +37,7 @@ from sapwood.sources.source_programs import imported_agent_id
 
 
 class Statements(Struct, frozen=True):
-    """The notes in force, and what a judge said."""
+    """The active notes, and what a judge said."""
 
     notes: tuple[DeclaredNote, ...] = ()
     judged: Judgement = Judgement()

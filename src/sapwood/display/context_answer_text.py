@@ -54,7 +54,7 @@ def focus_lines(focus: Focus, width: int) -> list[str]:
 
 
 def note_lines(notes: Notes, width: int) -> list[str]:
-    """Returns the notes in force with their ids, and the plan of the program's model."""
+    """Returns the active notes with their ids, and the plan of the program's model."""
     if not notes.notes and not notes.plan:
         return ["There are no active notes. To add one, type: sapwood context note goal TEXT"]
     lines: list[str] = []

@@ -221,7 +221,7 @@ def _focus(state: State) -> list[Content]:
 
 
 def _notes(state: State) -> list[Content]:
-    """The newest notes in force, the newest first."""
+    """The newest active notes, the newest first."""
     return [
         Content.assemble(
             (f"{_NOTE_SIGNS[each.note]} ", "$accent"), cut(one_line(each.text), _ROOM - 2)

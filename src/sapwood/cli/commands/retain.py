@@ -1,4 +1,4 @@
-"""`sapwood retain`: erases or archives conversations that were idle for some days."""
+"""`sapwood retain`: deletes or archives conversations idle for N days."""
 
 from typing import TYPE_CHECKING
 
