@@ -34,7 +34,7 @@ def test_it_names_the_task_for_the_role_and_the_original_request() -> None:
 
 def test_a_given_task_is_used_unchanged() -> None:
     assert handoff_of(WORK, "smith", at=NOW, task="Forge it.").task == "Forge it."
-    assert handoff_of(WORK, "smith", at=NOW).task.startswith("To continue, type: Implement OAuth")
+    assert handoff_of(WORK, "smith", at=NOW).task.startswith("Go on with: Implement OAuth")
 
 
 def test_it_lists_what_was_done_and_what_still_fails() -> None:

@@ -74,7 +74,7 @@ async def test_an_id_of_ones_own_is_started_once_and_resumed_after(wood: Sapwood
 
 async def test_an_id_is_taken_up_only_when_that_is_asked_for(wood: Sapwood) -> None:
     await wood.start(id="chat-42")
-    with pytest.raises(RefusedError, match="exists already"):
+    with pytest.raises(RefusedError, match="already exists"):
         await wood.start(id="chat-42")
     with pytest.raises(RefusedError, match="the id of the agent"):
         await wood.start("demo", resume=True)

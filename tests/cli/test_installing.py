@@ -41,7 +41,7 @@ def test_installing_and_uninstalling_are_told_by_the_journal(
     assert not (home / ".claude/skills").exists()
     acts = [json.loads(line) for line in sapwood("journal", "--json").out.splitlines()]
     assert [act["did"] for act in acts] == ["installed", "uninstalled"]
-    assert "Connected with claude-code." in sapwood("journal").out
+    assert "Connected to claude-code." in sapwood("journal").out
     assert "Connected" not in sapwood("journal", "--did", "uninstalled").out
 
 

@@ -201,7 +201,7 @@ async def until_asked(address: str, folder: Path, log: Path) -> None:
     [
         ("nowhere:runtime", "nowhere cannot be imported"),
         ("barn:missing", "barn has no missing"),
-        ("barn:nothing", "barn:nothing is no runtime"),
+        ("barn:nothing", "barn:nothing is not a Sapwood runtime"),
     ],
 )
 def test_a_program_that_has_no_runtime_is_refused(

@@ -397,7 +397,7 @@ async def test_a_summary_that_came_too_late_is_paid_for() -> None:
             await agent.record("and", "more")
 
         going_on = asyncio.ensure_future(meanwhile())
-        assert "changed meanwhile" in (await spent_in_vain(at, agent)).reason
+        assert "changed in the meantime" in (await spent_in_vain(at, agent)).reason
         await going_on
 
 

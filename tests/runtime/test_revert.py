@@ -156,7 +156,7 @@ async def test_a_revert_can_be_taken_back(tmp_path: Path) -> None:
         answer = (await at.agent.revert()).message
         assert files_of(tmp_path).keys() == {"a.txt"}
         assert await at.marks() == ["EARLY"]
-        [started] = re.findall(r"/revert (\d+) takes this back", answer)
+        [started] = re.findall(r"/revert (\d+) to undo this", answer)
         await at.agent.revert(int(started))
         assert files_of(tmp_path) == before
         assert await at.said() == said

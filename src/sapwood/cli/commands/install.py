@@ -45,7 +45,7 @@ def command(agent: str, dry_run: bool, yes: bool) -> None:
             click.echo(
                 "A file changed while Sapwood was waiting for your answer. It was left as it is."
             )
-        add_to_journal("installed", f"Connected with {agent}.", source=agent)
+        add_to_journal("installed", f"Connected to {agent}.", source=agent)
         watch = _WATCH.get(agent, "")
         click.echo(
             f"Sapwood is set up for {_TITLES[agent]}. It takes effect in your next session.{watch}"
