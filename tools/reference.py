@@ -77,7 +77,7 @@ def _help(context: click.Context) -> list[str]:
     """The help of a command and its subcommands. Shared options are only at the top."""
     shown = context.get_help()
     if context.parent is not None:
-        shown = shown.partition("\n\nOptions of every command:")[0]
+        shown = shown.partition("\n\nOptions for every command:")[0]
     lines = ["```text", *shown.splitlines(), "```"]
     group = context.command
     if isinstance(group, click.Group) and group is not root:

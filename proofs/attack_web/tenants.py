@@ -190,7 +190,7 @@ def program_as_model(site: Hosted) -> None:
     started = site.give(token, "StartAgent", agent="p1", settings={"model": "claude-code"})
     assert started.status in (200, 403), started.status
     answer = site.post(token, "/v1/agents/p1/turns", {"text": "Hello."})
-    assert "only for the person at the machine" in answer.body, answer.body[-300:]
+    assert "only for the person at this machine" in answer.body, answer.body[-300:]
 
 
 def branch_of_other_tenant(site: Hosted) -> None:

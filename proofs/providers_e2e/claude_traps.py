@@ -378,7 +378,7 @@ async def unknown_version(world: ClaudeWorld, checks: Checks) -> None:
     finally:
         installed_program.TRIED = tried
     checks.expect("a new session is written", assumed.by == "new_session", assumed.by)
-    checks.expect("and that is said", "was not tried" in assumed.loss, assumed.loss)
+    checks.expect("and that is said", "has not been tested" in assumed.loss, assumed.loss)
     checks.expect("the old one stays as it is", world.content(session) == before)
     await world.probe(assumed.session)
     checks.expect("it has the history", world.received == ["TURN2", "PROBE0"], world.received)

@@ -413,7 +413,7 @@ async def unknown_version(world: CodexWorld, checks: Checks) -> None:
     finally:
         installed_program.TRIED = tried
     checks.expect("a new session is written", assumed.by == "new_session", assumed.by)
-    checks.expect("and that is said", "has not been tried" in assumed.loss, assumed.loss)
+    checks.expect("and that is said", "has not been tested" in assumed.loss, assumed.loss)
     same = all(path.read_bytes() == content for path, content in before.items())
     checks.expect("the old one stays as it is", same)
     await world.probe(assumed.session)

@@ -8,7 +8,7 @@ from proofs.agents_e2e.codex import Codex
 from proofs.providers_e2e.conversation import Conversation, until
 from proofs.providers_e2e.sent_history import history_in
 
-_OPEN = "It takes effect when this session is closed"
+_OPEN = "This takes effect when you close the session"
 
 
 def typed_commands(talk: Conversation) -> None:

@@ -123,7 +123,7 @@ def _swap(root: Path, random: Random) -> None:
 
 
 def _nest(root: Path, random: Random) -> None:
-    """A folder becomes a repository of its own."""
+    """A folder becomes a separate repository."""
     folder = root / random.choice(["lib", "src/deep"])
     if not folder.is_symlink():
         folder.mkdir(parents=True, exist_ok=True)

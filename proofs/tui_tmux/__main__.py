@@ -30,7 +30,7 @@ class Day(Program):
         self.open()
         terminal.sees("Welcome to Sapwood", "claude-sonnet-5-5")
         terminal.keys("Enter")
-        terminal.sees("Paste your API key of Anthropic")
+        terminal.sees("Paste your API key for Anthropic")
         terminal.type("sk-a-key-for-tests")
         terminal.sees("sends what you type")
         terminal.type("Where do herons nest?")
@@ -156,11 +156,11 @@ class Day(Program):
         """Files and context go back together, and forward again."""
         terminal, note = self._terminal, self._folder / "project" / "note.txt"
         self._confirm("/revert")
-        terminal.sees("Files and context are as they were", "1 removed")
+        terminal.sees("Files and context are back to how they were", "1 removed")
         if note.exists():
             raise Failed("the file is still there")
         self._confirm("/revert")
-        terminal.sees("There is no checkpoint to revert to", "takes the last revert back")
+        terminal.sees("There is no checkpoint to revert to", "To undo the last revert")
         *_, back = re.findall(r"/revert (\d+)", terminal.everything())
         terminal.keys("C-c")
         self._confirm(f"/revert {back}")
@@ -189,7 +189,7 @@ class Day(Program):
         """Exiting restores the terminal and prints how to return."""
         terminal = self._terminal
         terminal.keys("C-c")
-        terminal.sees("again to leave")
+        terminal.sees("again to quit")
         terminal.keys("C-c", "C-c")  # seeing may have taken longer than twice in a row allows
         terminal.sees("To come back, type: sapwood open", "left=0")
         self._is_given_back()

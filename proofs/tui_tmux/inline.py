@@ -39,7 +39,7 @@ class InlineDay(Program):
         self.open("--inline")
         terminal.sees(_ABOVE, "Welcome to Sapwood", "claude-sonnet-5-5")
         terminal.keys("Enter")
-        terminal.sees("Paste your API key of Anthropic")
+        terminal.sees("Paste your API key for Anthropic")
         terminal.type("sk-a-key-for-tests")
         terminal.sees("Message, or / for commands")
         terminal.type("Where do herons nest?")
@@ -72,7 +72,7 @@ class InlineDay(Program):
         """A page opens and closes, and nothing else changes."""
         before = self._lines()
         self._terminal.keys("C-t")
-        self._terminal.sees("in all", "esc closes")
+        self._terminal.sees("total", "esc closes")
         self._terminal.keys("Escape")
         self._terminal.misses("esc closes")
         self._terminal.sees("Message, or / for commands")
@@ -98,7 +98,7 @@ class InlineDay(Program):
     def other_keys(self) -> None:
         """Keys of the full screen show a hint about what to do instead."""
         self._terminal.keys("C-o")
-        self._terminal.sees("The terminal scrolls and searches here")
+        self._terminal.sees("Use the terminal to scroll and search here")
 
     def editor(self) -> None:
         """An editor uses the terminal; afterwards it is restored."""
@@ -131,7 +131,7 @@ class InlineDay(Program):
         mail = f'{{"command": "send", "args": "{found[1]} Eleven nests."}}'
         self._terminal.type(f"/fork -- Count the nests. [[tool: slash {mail}]] [[say: Done.]]")
         self._terminal.sees("Forked. Child:")
-        self._terminal.sees("✉ From", "Eleven nests.", "/check-mail reads it")
+        self._terminal.sees("✉ From", "Eleven nests.", "Type /check-mail to read it")
 
     def window(self) -> None:
         """A line shows which turns no longer fit, and where the model's view begins."""
@@ -211,7 +211,7 @@ class InlineDay(Program):
         terminal = self._terminal
         terminal.misses("working")
         terminal.keys("C-c")
-        terminal.sees("again to leave")
+        terminal.sees("again to quit")
         terminal.keys("C-c", "C-c")  # seeing may have taken longer than twice in a row allows
         terminal.sees("To come back, type: sapwood open", "left=0")
         self._is_left()

@@ -91,7 +91,7 @@ def write_new_file(folder: Path, stem: str, text: str) -> Path:
             with suppress(FileExistsError):
                 _rename_to_free(temporary, path)
                 return path
-    raise FileExistsError(f"{folder} has no room for another {stem}.txt")
+    raise FileExistsError(f"{folder} has too many files named {stem}.txt")
 
 
 def slug(words: str, length: int = 48) -> str:

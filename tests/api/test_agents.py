@@ -38,7 +38,7 @@ async def test_an_agent_is_found_by_id_by_the_start_of_it_and_by_name(
 
 
 async def test_an_unknown_agent_is_refused_with_what_to_do(wood: Sapwood) -> None:
-    with pytest.raises(RefusedError, match=r"There is no agent 'nobody'\. /agents lists them\."):
+    with pytest.raises(RefusedError, match=r"no agent 'nobody'\. Type /agents for a list\."):
         await wood.find("nobody")
 
 
@@ -74,7 +74,7 @@ async def test_an_id_of_ones_own_is_started_once_and_resumed_after(wood: Sapwood
 
 async def test_an_id_is_taken_up_only_when_that_is_asked_for(wood: Sapwood) -> None:
     await wood.start(id="chat-42")
-    with pytest.raises(RefusedError, match="exists already"):
+    with pytest.raises(RefusedError, match="already exists"):
         await wood.start(id="chat-42")
     with pytest.raises(RefusedError, match="the id of the agent"):
         await wood.start("demo", resume=True)
@@ -104,7 +104,8 @@ async def test_an_archived_agent_can_be_read_and_forked_but_not_written(agent: A
     assert (await agent.archive()).message == f"Archived {agent.id}."
     assert await said(agent) == ["Hello!", "Hello to you."]
     with pytest.raises(
-        RefusedError, match=r"is archived\. Its log can be read\. To continue it, type /unarchive"
+        RefusedError,
+        match=r"is archived\. You can still read its log\. To continue it, type /unarchive",
     ):
         await agent.record("More?", "No.")
     assert await said(await agent.fork()) == ["Hello!", "Hello to you."]

@@ -60,12 +60,14 @@ async def test_a_mark_that_is_not_there_is_refused_with_the_nearest_name(countin
 
 
 async def test_a_name_that_is_no_name_is_refused(agent: Agent) -> None:
-    with pytest.raises(RefusedError, match="'2nd' cannot name a mark"):
+    with pytest.raises(RefusedError, match="'2nd' is not a valid name for a mark"):
         await agent.mark("2nd")
 
 
 async def test_clear_starts_afresh_and_clear_n_keeps_the_last_turns(counting: Agent) -> None:
-    assert (await counting.clear(keep=2)).message == "Kept the last 2 turns; 1 turn left view."
+    assert (
+        await counting.clear(keep=2)
+    ).message == "Kept the last 2 turns; 1 turn removed from view."
     assert await said(counting) == SECOND + THIRD
     assert (await counting.clear(9)).message == "Nothing to trim: 2 turns in view."
     assert (await counting.clear()).message == "Context cleared."
@@ -91,7 +93,7 @@ async def test_undo_of_a_trim_keeps_the_turns_made_since(counting: Agent) -> Non
 
 
 async def test_there_may_be_nothing_to_undo_or_redo(agent: Agent) -> None:
-    with pytest.raises(RefusedError, match="no context command to undo"):
+    with pytest.raises(RefusedError, match="nothing to undo"):
         await agent.undo()
     with pytest.raises(RefusedError, match="nothing to redo"):
         await agent.redo()
@@ -112,7 +114,7 @@ async def test_a_model_clears_its_own_context_when_its_turn_ends(counting: Agent
         done = await counting.do(wish, Actor("model"), call="1")
         await turn.result("1", done.message)
         await turn.reply("I start again.")
-    assert done.message == "Takes effect when this turn completes."
+    assert done.message == "This takes effect when the current turn ends."
     assert await said(counting) == FIRST + SECOND + THIRD
 
 
@@ -165,7 +167,7 @@ async def test_large_results_show_as_stubs_once_masked(agent: Agent) -> None:
         await turn.reply(calls=[ToolCall("1", "read")])
         await turn.result("1", "x" * 5_000)
         await turn.reply("Done.")
-    assert (await agent.mask(1_000)).message == "Large tool results are masked."
+    assert (await agent.mask(1_000)).message == "Large tool results are now masked."
     result = (await agent.request()).messages[2].parts[0]
     assert isinstance(result, ToolResult)
     assert result.content.startswith("[masked: 5,000 characters from read; recall ")
@@ -194,10 +196,12 @@ async def test_settings_change_alone_and_wrong_ones_change_nothing(agent: Agent)
     await agent.configure(system="Be brief.", levels=(0.1, 0.2, 0.3))
     before = (await agent.state()).settings
     assert (before.model, before.system) == ("scripted", "Be brief.")
-    with pytest.raises(RefusedError, match="'low_water' must be more than 0 and at most 1"):
+    with pytest.raises(RefusedError, match="'low_water' must be more than 0 and no more than 1"):
         await agent.configure(model="gpt-5", low_water=2)
     assert (await agent.state()).settings == before
-    assert (await agent.configure(model="scripted")).message == "The settings are already so."
+    assert (
+        await agent.configure(model="scripted")
+    ).message == "Nothing to change: the settings already have these values."
 
 
 async def test_a_fork_sees_what_its_parent_saw_and_goes_its_own_way(counting: Agent) -> None:
@@ -251,5 +255,5 @@ async def test_mail_and_summaries_end_at_a_mark_that_their_author_cannot_know(
 async def test_nobody_can_write_to_the_dead(wood: Sapwood, agent: Agent) -> None:
     ghost = await wood.start("ghost")
     await ghost.kill()
-    with pytest.raises(RefusedError, match="is killed"):
+    with pytest.raises(RefusedError, match="was killed"):
         await agent.send(ghost, "Hello?")

@@ -21,7 +21,7 @@ async def test_a_second_process_cannot_take_up_a_turn_that_is_run(tmp_path: Path
         first = await one.start(id="demo")
         async with first.turn("Hello?") as turn:
             second = await two.get("demo")
-            with pytest.raises(RefusedError, match="Another process runs this turn"):
+            with pytest.raises(RefusedError, match="Another process is running this turn"):
                 async with second.turn():
                     pass
             with pytest.raises(RefusedError):

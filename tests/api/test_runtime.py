@@ -151,7 +151,7 @@ def test_a_function_that_cannot_be_a_tool_is_refused_when_it_is_given() -> None:
     for function in wrong:
         with pytest.raises(SapwoodError):
             sapwood.runtime(tools=[function])
-    with pytest.raises(SapwoodError, match="Two tools are called weather"):
+    with pytest.raises(SapwoodError, match="Two tools are named weather"):
         sapwood.runtime(tools=[weather, weather])
     with pytest.raises(SapwoodError, match="no tool wether"):
         sapwood.runtime(tools=[weather], permissions=["deny wether"])

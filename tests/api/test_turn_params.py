@@ -146,7 +146,7 @@ async def test_an_answer_that_does_not_fit_the_type_is_an_error() -> None:
         sapwood.runtime(wood, models=model),
     ):
         agent = await wood.start("demo", model="planned")
-        with pytest.raises(sapwood.TurnError, match="does not fit the type"):
+        with pytest.raises(sapwood.TurnError, match="does not match the requested type"):
             await agent.ask("Is it cold?", output=Forecast)
         with pytest.raises(RefusedError, match="a dataclass"):
             agent.ask("Is it cold?", output=int)

@@ -72,7 +72,7 @@ async def test_a_whole_turn_may_have_failed(agent: Agent) -> None:
 
 
 async def test_a_whole_turn_without_a_result_for_a_call_is_refused(agent: Agent) -> None:
-    with pytest.raises(RefusedError, match="Tool calls without a result: 1"):
+    with pytest.raises(RefusedError, match="These tool calls have no result yet: 1"):
         await agent.record("Is it cold?", RecordedReply((ToolCall("1", "weather"),)))
     assert await kinds(agent) == ["agent.started"]
 
@@ -137,7 +137,7 @@ async def test_a_turn_that_another_interrupted_takes_no_more(agent: Agent) -> No
         async with agent.turn("Is it cold?") as turn:
             assert (
                 await agent.interrupt("enough")
-            ).message == "Interrupted. What was there is kept."
+            ).message == "Interrupted. The partial reply is kept."
             await turn.reply("Yes.")
 
     with pytest.raises(RefusedError) as refused:

@@ -35,9 +35,9 @@ async def connection() -> AsyncGenerator[Connection]:
 async def test_a_space_that_no_store_could_hold_is_refused(
     connection: Connection, tmp_path: Path, bad: str
 ) -> None:
-    with pytest.raises(LogError, match="cannot be a space"):
+    with pytest.raises(LogError, match="is not a valid name for a space"):
         await connect(tmp_path / "log.db", bad)
-    with pytest.raises(LogError, match="cannot be a space"):
+    with pytest.raises(LogError, match="is not a valid name for a space"):
         connection.with_space(bad)
     assert os.listdir(tmp_path) == []
 

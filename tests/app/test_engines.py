@@ -72,7 +72,7 @@ async def test_without_dbos_a_process_drives_its_agents_and_there_are_no_workers
 
 
 async def test_the_engine_of_a_process_has_no_workers() -> None:
-    with pytest.raises(EngineError, match="there are no workers"):
+    with pytest.raises(EngineError, match="it has no workers"):
         require_durable_engine(Config(database="a.db", engine="local"))
 
 

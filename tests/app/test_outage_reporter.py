@@ -9,7 +9,7 @@ from sapwood.app import connection
 from sapwood.app.connection import OutageReporter
 from tests.engine.eventually import eventually
 
-AWAY, BACK = "does not answer", "is back"
+AWAY, BACK = "is not responding", "is back"
 REFUSED = "connection refused"
 OK = ""
 
@@ -45,7 +45,7 @@ async def test_the_reason_is_named_in_one_line(caplog: pytest.LogCaptureFixture)
     reporter.report("something later")
     await eventually(lambda: AWAY in caplog.text)
     assert [record.message for record in caplog.records] == [
-        "The database does not answer: connection refused. Open work waits until it does."
+        "The database is not responding: connection refused. Open work waits until it does."
     ]
 
 

@@ -42,7 +42,7 @@ class _Runner(AgentRunner):
 
     async def _drive_one(self, space: Space, agent: AgentId) -> None:
         if space == CLOSED:
-            raise KeyMissing("The space 'closed' is encrypted, and this program has no key.")
+            raise KeyMissing("The space 'closed' is encrypted, but this program has no key.")
         self._driven.append(space)
 
 
@@ -61,7 +61,7 @@ async def test_agents_of_a_space_without_key_wait_for_another_worker(
                 await engine.drive(CLOSED, AGENT)
     assert not runners.serves(CLOSED)
     (told,) = [each.getMessage() for each in caplog.records]
-    assert told.startswith("Agents of the space 'closed' wait for another worker: The space")
+    assert told.startswith("Leaving agents of the space 'closed' to another worker: The space")
     await engine.drive(OPEN, AGENT)
     assert (driven, runners.serves(OPEN)) == ([OPEN], True)
     await runners.close()

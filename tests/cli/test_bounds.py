@@ -53,8 +53,8 @@ def test_a_rewind_loop_ends_by_the_default_budget(sapwood: Sapwooder, model: Scr
     limit = Settings().budget_turns
     assert ran.code == 1
     assert (
-        f"{limit} turns in a row were started by no human, and the budget is {limit}. "
-        f"To go on, send a prompt; to allow more, type /config budget.turns {2 * limit} first."
+        f"{limit} turns in a row ran without a prompt from a person, and the budget is {limit}. To "
+        f"continue, send a prompt; to allow more, type /config budget.turns {2 * limit} first."
     ) in ran.err
     assert len(model.requests) == 2 * (limit + 1)
     assert "idle" in sapwood("agents").out
@@ -70,9 +70,9 @@ def test_a_fork_bomb_ends_by_the_default_budget(sapwood: Sapwooder, model: Scrip
     limits = Settings()
     assert ran.code == 1
     assert (
-        f"this conversation has {limits.budget_agents} running agents and asked for one more, and "
-        f"the budget is {limits.budget_agents}. To go on, end agents with /kill, or type "
-        f"/config budget.agents {2 * limits.budget_agents}, then send a prompt."
+        f"this conversation already has {limits.budget_agents} running agents and tried to start "
+        f"another, and the budget is {limits.budget_agents}. To continue, end agents with /kill, "
+        f"or type /config budget.agents {2 * limits.budget_agents}, then send a prompt."
     ) in ran.err
     lines = sapwood("agents", "--json", "--all", "--limit", "500").out.splitlines()
     listed = [json.loads(line) for line in lines]

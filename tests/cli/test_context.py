@@ -86,7 +86,7 @@ def test_nothing_is_stored_of_a_transcript_that_is_looked_at(
 def test_without_a_session_it_says_so(sapwood: Sapwooder, data: Path, action: str) -> None:
     ran = sapwood("context", *action.split(), "--json")
     assert ran.code == Exit.NO_SESSION
-    assert "There is no session" in ran.err
+    assert "There is no Claude Code, Codex, Gemini CLI or Sapwood session" in ran.err
     assert ran.out == ""
     assert not data.exists()
 
@@ -376,7 +376,7 @@ def test_notes_are_kept_in_the_log_of_the_session_and_outrank_what_is_derived(
     sapwood: Sapwooder, session: str, data: Path
 ) -> None:
     none = sapwood("context", "note")
-    assert none.out.startswith("No note is in force.")
+    assert none.out.startswith("There are no active notes.")
     sapwood("context", "note", "goal", "Count", "the", "herons")
     asked = json.loads(sapwood("context", "note", "question", "Who signs?", "--json").out)
     number = str(asked["notes"][-1]["id"])
@@ -404,8 +404,8 @@ def test_notes_are_kept_in_the_log_of_the_session_and_outrank_what_is_derived(
 def test_a_note_that_cannot_be_kept_says_why(sapwood: Sapwooder, session: str, data: Path) -> None:
     unknown = sapwood("context", "note", "goal", "Ship", "--replaces", "4000")
     assert unknown.code == Exit.FAILED
-    assert "No note 4000 is in force" in unknown.err
+    assert "There is no active note 4000" in unknown.err
     shown = sapwood("context", "note", "goal", "Ship", "--transcript", str(TRANSCRIPT))
     assert shown.code == Exit.FAILED
-    assert "keeps no notes" in shown.err
+    assert "Notes cannot be saved" in shown.err
     assert sapwood("context", "note", "wish", "Ship").code == Exit.USAGE

@@ -60,7 +60,7 @@ def test_events_that_cannot_be_read_are_found(sapwood: Sapwooder, demo: str, hom
     ran = sapwood("doctor", "--offline")
     said = " ".join(ran.out.split())
     assert "2 of" in said
-    assert "a newer Sapwood wrote eve:1 (turn.dreamt)" in said
+    assert "eve:1 (turn.dreamt) came from a newer version of Sapwood" in said
     assert "damaged: eve:2 (turn.started: Object missing required field" in said
     assert "pip install --upgrade sapwood" in said
     assert ran.code == 1
@@ -72,7 +72,7 @@ def test_a_broken_configuration_is_found(sapwood: Sapwooder, home: Path) -> None
     file.write_text("model = 5")
     ran = sapwood("doctor", "--offline")
     assert ran.code == 1
-    assert "does not fit" in ran.out
+    assert "is not valid" in ran.out
 
 
 def test_a_model_without_a_key_is_broken(
@@ -80,7 +80,7 @@ def test_a_model_without_a_key_is_broken(
 ) -> None:
     monkeypatch.setenv("SAPWOOD_MODEL", "gpt-5")
     ran = sapwood("doctor", "--offline")
-    assert "There is no key for OpenAI." in ran.out.replace("\n                 ", "")
+    assert "There is no API key for OpenAI." in ran.out.replace("\n                 ", "")
     assert states(sapwood("doctor", "--offline", "--json"))["model"] == "broken"
 
 

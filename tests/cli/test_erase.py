@@ -66,7 +66,7 @@ def test_a_hold_that_is_not_there_cannot_be_released(sapwood: Sapwooder) -> None
 
 def test_the_files_can_be_written_again_by_hand(database: Database, sapwood: Sapwooder) -> None:
     database(_two)
-    assert sapwood("erase", "--scrub").out == "The files have nothing of it.\n"
+    assert sapwood("erase", "--scrub").out == "The database files no longer contain erased data.\n"
 
 
 def test_what_was_erased_is_erased_again_after_a_restore(
@@ -78,10 +78,10 @@ def test_what_was_erased_is_erased_again_after_a_restore(
     assert "Wrote" in sapwood("backup", copy).out
     assert sapwood("erase", "demo", "--yes").code == 0
     listed = str(tmp_path / "erasures.jsonl")
-    assert "nothing of what" in sapwood("erase", "--again", listed).out
+    assert "Nothing in these lists" in sapwood("erase", "--again", listed).out
     ran = sapwood("erase", "--again", listed, "--database", copy)
     assert ran.code != 0
-    assert "1 agent came back that had been erased" in ran.err
+    assert "the restore brought back 1 agent that had been erased" in ran.err
     ran = sapwood("erase", "--again", listed, "--yes", "--database", copy)
     assert ran.code == 0, ran.err
     assert "1 agent, 2 events" in ran.out

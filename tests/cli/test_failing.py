@@ -65,7 +65,7 @@ def test_a_mistyped_option_is_a_matter_of_usage(sapwood: Sapwooder) -> None:
 def test_a_prompt_without_its_option_is_shown_how(sapwood: Sapwooder) -> None:
     ran = sapwood("run", "hello", "there")
     assert ran.code == Exit.USAGE
-    assert 'The prompt comes after -p, in quotes: sapwood run -p "' in ran.err
+    assert 'Put the prompt after -p, in quotes: sapwood run -p "' in ran.err
 
 
 def test_a_number_that_is_none_is_called_so(sapwood: Sapwooder) -> None:
@@ -84,11 +84,11 @@ def test_a_full_disk_is_the_first_thing_to_know(
     monkeypatch.setattr("shutil.disk_usage", asked)
     told, code = error_message(LogError("disk I/O error"), Invocation())
     assert code == Exit.DATABASE
-    assert told.startswith("No space is left under ")
+    assert told.startswith("There is no disk space left at ")
     assert "I/O" not in told
     told, code = error_message(SapwoodError("The turn of x is still open."), Invocation())
     assert code == Exit.DATABASE
-    assert told.startswith("The turn of x is still open. No space is left under ")
+    assert told.startswith("The turn of x is still open. There is no disk space left at ")
     file = home / "notes.db"
     file.write_text("no database at all " * 100)
     ran = sapwood("doctor", "--offline", "-d", str(file))

@@ -51,8 +51,8 @@ def test_help_fits_a_terminal_of_forty_columns(path: tuple[str, ...]) -> None:
 
 def test_options_of_every_command_are_shown_apart() -> None:
     shown = CliRunner().invoke(root, ["log", "--help"]).output
-    assert shown.index("--follow") < shown.index("Options of every command:")
-    assert shown.index("Options of every command:") < shown.index("--database")
+    assert shown.index("--follow") < shown.index("Options for every command:")
+    assert shown.index("Options for every command:") < shown.index("--database")
 
 
 def test_the_program_alone_shows_its_help_and_ends_well() -> None:

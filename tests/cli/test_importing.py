@@ -41,7 +41,8 @@ def test_all_that_is_there_is_imported_once(
     ran = sapwood("import")
     assert ran.code == 0
     assert ran.out == (
-        "Imported 2 turns and 0 compactions of 2 conversations. sapwood agents lists them.\n"
+        "Imported 2 turns and 0 compactions from 2 conversations. "
+        "To list them, type: sapwood agents\n"
     )
     assert sapwood("import").out == "Nothing to import. 2 had nothing new.\n"
     listed = sapwood("agents")
@@ -71,7 +72,7 @@ def test_only_one_program_only_lately_and_only_named_ones(
     assert found[0]["turns"] == 1
     assert found[0]["resume"] == "codex resume 01a1"
     assert sapwood("import", "--since", "2999-01-01").code == 8
-    assert "of 1 conversation." in sapwood("import", str(claude.path)).out
+    assert "from 1 conversation." in sapwood("import", str(claude.path)).out
 
 
 def test_a_folder_stands_for_the_sessions_that_ran_there(
@@ -106,7 +107,7 @@ def test_what_is_no_transcript_is_said(sapwood: Sapwooder, home: Path) -> None:
 def test_a_strange_time_is_refused(sapwood: Sapwooder) -> None:
     ran = sapwood("import", "--since", "yesterday")
     assert ran.code == 2
-    assert "7d, 12h, 30m or a date" in ran.err
+    assert "7d, 12h or 30m, or a date" in ran.err
 
 
 def test_going_on_with_it_here_needs_a_fork(sapwood: Sapwooder, claude: ClaudeFile) -> None:

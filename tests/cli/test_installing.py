@@ -34,14 +34,14 @@ def test_installing_and_uninstalling_are_told_by_the_journal(
     sapwood: Sapwooder, home: Path
 ) -> None:
     told = sapwood("install", "claude-code", "--yes").out
-    assert "Sapwood is set up for Claude Code and takes effect in your next session." in told
+    assert "Sapwood is set up for Claude Code. It takes effect in your next session." in told
     assert (home / ".claude/skills/sapwood/hooks/hooks.json").exists()
     assert "already" in sapwood("install", "claude-code").out
-    assert "Taken out of claude-code." in sapwood("uninstall", "--yes").out
+    assert "Removed from claude-code." in sapwood("uninstall", "--yes").out
     assert not (home / ".claude/skills").exists()
     acts = [json.loads(line) for line in sapwood("journal", "--json").out.splitlines()]
     assert [act["did"] for act in acts] == ["installed", "uninstalled"]
-    assert "Connected with claude-code." in sapwood("journal").out
+    assert "Connected to claude-code." in sapwood("journal").out
     assert "Connected" not in sapwood("journal", "--did", "uninstalled").out
 
 
@@ -58,7 +58,7 @@ def test_settings_that_change_while_the_question_is_open_are_kept(
     monkeypatch.setattr("click.confirm", change_and_agree)
     ran = sapwood("install", "claude-code")
     assert ran.code == 0
-    assert "changed while the question was open" in ran.out
+    assert "changed while Sapwood was waiting" in ran.out
     assert json.loads(settings.read_text())["permissions"] == {"deny": ["Bash"]}
     assert "statusLine" in settings.read_text()
     sapwood("uninstall", "--yes")
@@ -74,7 +74,7 @@ def test_a_program_that_cannot_be_disconnected_does_not_keep_the_other(
     config.write_text(config.read_text() + "not toml: sapwood\n")
     ran = sapwood("uninstall", "--yes")
     assert ran.code == 1
-    assert "Taken out of claude-code." in ran.out
+    assert "Removed from claude-code." in ran.out
     assert "codex is still connected." in ran.err
     assert "not toml: sapwood" in ran.err
     assert not (home / ".claude/skills").exists()
@@ -85,8 +85,8 @@ def test_codex_users_are_told_to_review_the_hooks(sapwood: Sapwooder) -> None:
 
 
 def test_uninstalling_nothing_says_so(sapwood: Sapwooder) -> None:
-    assert sapwood("uninstall").out == "Sapwood is not connected with any agent.\n"
-    assert sapwood("uninstall", "codex").out == "Sapwood is not connected with codex.\n"
+    assert sapwood("uninstall").out == "Sapwood is not connected to any agent.\n"
+    assert sapwood("uninstall", "codex").out == "Sapwood is not connected to codex.\n"
 
 
 def test_an_empty_journal_says_how_to_begin(sapwood: Sapwooder) -> None:
@@ -114,12 +114,12 @@ def test_the_doctor_says_what_is_connected(
         return {told["topic"]: (told["state"], told["says"]) for told in map(json.loads, lines)}
 
     assert found()["claude-code"] == ("open", "claude 9.9.9, not connected")
-    assert found()["codex"] == ("open", "codex is not on the path")
+    assert found()["codex"] == ("open", "codex is not on the PATH")
     sapwood("install", "claude-code", "-y")
     after = found()
     assert after["claude-code"][0] == "ok"
     assert after["claude-code"][1].startswith("claude 9.9.9, connected (plugin ")
-    assert after["claude-code hooks"] == ("open", "none has run yet: start a session")
+    assert after["claude-code hooks"] == ("open", "none has run yet; start a session to see one")
     (home / ".claude/skills/sapwood/hooks/hooks.json").write_text("{}")
     assert found()["claude-code"][0] == "open"
 

@@ -28,7 +28,7 @@ def test_a_key_is_made_used_changed_and_missed(
 
     assert "keys --renew" in sapwood("keys", "--new", str(file)).out
     assert len(file.read_text(encoding="utf-8").split()) == 2
-    assert "Protected 1 keys" in sapwood("keys", "--renew").out
+    assert "Re-encrypted 1 key with" in sapwood("keys", "--renew").out
     assert "demo" in sapwood("agents", "--space", "local").out
 
     monkeypatch.setenv("SAPWOOD_ENCRYPTION_KEY", "A" * 43 + "=")
@@ -39,7 +39,7 @@ def test_a_key_is_made_used_changed_and_missed(
     monkeypatch.delenv("SAPWOOD_ENCRYPTION_KEY")
     assert sapwood("config", "unset", "encryption.key_file").code == 0
     missing = sapwood("agents", "--space", "local")
-    assert (missing.code, "is encrypted, and this program has no key" in missing.err) == (4, True)
+    assert (missing.code, "is encrypted, but this program has no key" in missing.err) == (4, True)
     assert sapwood("agents", "--space", "another").code == 0
     looked = sapwood("doctor")
-    assert "is encrypted, and this program has no key" in " ".join(looked.out.split())
+    assert "is encrypted, but this program has no key" in " ".join(looked.out.split())

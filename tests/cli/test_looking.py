@@ -84,7 +84,7 @@ def test_one_event_is_shown_whole(sapwood: Sapwooder, demo: str) -> None:
 def test_an_event_that_is_not_there_names_the_last(sapwood: Sapwooder, demo: str) -> None:
     ran = sapwood("show", "abc123:99")
     assert ran.code == 1
-    assert "the log of abc123 ends at version 8." in ran.err
+    assert "abc123's log ends at version 8." in ran.err
 
 
 def test_long_results_are_cut_unless_asked_for(sapwood: Sapwooder, database: Database) -> None:
@@ -291,7 +291,7 @@ def test_contexts_are_compared(sapwood: Sapwooder, demo: str) -> None:
     assert ran.out.splitlines() == ["+ abc123:7 And storks?", "1 turn in both."]
     same = sapwood("diff", demo, "START", "6")
     assert same.code == 0
-    assert "show the model the same" in same.out
+    assert "look the same to the model" in same.out
 
 
 def test_an_unknown_mark_is_refused_with_the_nearest(sapwood: Sapwooder, demo: str) -> None:

@@ -21,7 +21,7 @@ from tools.postgres import Cluster, cluster
 
 pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
 
-AWAY = "The database does not answer: "
+AWAY = "The database is not responding: "
 BACK = "The database is back. Open work continues."
 _OTHERS = """
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity

@@ -67,7 +67,7 @@ def test_a_conversation_goes_on_by_name(sapwood: Sapwooder, model: ScriptedModel
     assert "Be brief." in seen[-1].system
     again = sapwood("run", "--agent", "demo", "--new", "-p", "Hello!")
     assert again.code == 1
-    assert "Leave --new out" in again.err
+    assert "drop --new" in again.err
 
 
 def test_the_newest_agent_is_gone_on_with(sapwood: Sapwooder, model: ScriptedModel) -> None:
@@ -124,7 +124,7 @@ def test_a_script_on_stdin_is_played(sapwood: Sapwooder, model: ScriptedModel) -
         "First answer.",
         "Marked 'U'.",
         "Second answer.",
-        "Rewound to 'T'. 2 turns left view.",
+        "Rewound to 'T'. 2 turns removed from view.",
     ]
     assert len(model.requests) == 2
 
@@ -154,8 +154,8 @@ def test_a_blocked_tool_is_told_in_scripts(sapwood: Sapwooder, model: ScriptedMo
     calls = [Reply.of(call("write_file", path="a.py", content="x")), "Done, tests pass."]
     model.replies([*calls, *calls])
     line = (
-        "write_file was blocked: it needs approval and nobody is present. "
-        "Allow it with --allow 'write_file(a.py)'."
+        "write_file was blocked: it needs approval and nobody is there to approve it. Allow it "
+        "with --allow 'write_file(a.py)'."
     )
     ran = sapwood("run", "-p", "Write it.")
     assert ran == Ran(9, "Done, tests pass.\n", f"{line}\n")
@@ -245,7 +245,7 @@ def test_time_is_up(sapwood: Sapwooder, model: ScriptedModel) -> None:
     model.script(lambda _: Reply.of("Late.", sleep=60))
     ran = sapwood("run", "--agent", "demo", "--new", "-p", "Hello!", "--timeout", "0.5")
     assert ran.code == 6
-    assert "The time limit is over." in ran.err
+    assert "Timed out." in ran.err
     assert "interrupted: after 0.5 seconds" in sapwood("show", "demo").out
 
 
@@ -317,7 +317,7 @@ def test_a_model_that_takes_less_is_not_switched_to(
     database(fill)
     ran = sapwood("run", "--agent", "long", "--model", "gpt-4", "-p", "Go on.")
     assert ran.code == 1
-    assert "but gpt-4 takes" in ran.err
+    assert "but gpt-4 can take only" in ran.err
 
 
 def test_a_summary_takes_the_place_of_the_history(
@@ -337,7 +337,7 @@ def test_a_summary_takes_the_place_of_the_history(
     model.replies(["Herons nest in tall trees."])
     ran = sapwood("compact", "demo")
     assert ran.code == 0
-    assert re.search(r"It holds \d+ % of what was checked\.$", ran.out.strip())
+    assert re.search(r"It contains \d+ % of the facts that were checked\.$", ran.out.strip())
     assert "[Summary of the conversation before this point]" in sapwood("show", "demo").out
     assert sapwood("do", "demo", "/undo").out.startswith("Undone: ")
 

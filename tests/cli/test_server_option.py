@@ -64,7 +64,7 @@ def server(tmp_path: Path, home: Path, model: ScriptedModel) -> Generator[str]:
         login = subprocess.run(
             [*sapwood, "login", address], input=token, capture_output=True, text=True, check=True
         )
-        assert "Signed in, to the space 'local'" in login.stderr
+        assert "Signed in to the space 'local'" in login.stderr
         kept = home / ".config/sapwood/logins.json"
         assert token in kept.read_text()
         assert kept.stat().st_mode & 0o077 == 0
@@ -153,17 +153,17 @@ def test_a_configured_server_is_for_conversations_only(
     assert (tmp_path / "own.db").exists()
     refused = sapwood("worker", "--server", server)
     assert refused.code != 0
-    assert "works on the machine of the server" in refused.err
+    assert "only works on the server's own machine" in refused.err
     model = sapwood("run", "-p", "Hi.", "--allow", "shell(ls)")
-    assert "--allow is for tools of this machine" in model.err
+    assert "--allow only affects tools on this machine" in model.err
 
 
 def test_a_wrong_token_and_a_silent_server_are_named(
     sapwood: Sapwooder, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SAPWOOD_TOKEN", "sw_wrong")
-    assert "does not know this token" in sapwood("agents", "--server", server).err
+    assert "does not recognize this token" in sapwood("agents", "--server", server).err
     away = sapwood("agents", "--server", "http://127.0.0.1:9")
-    assert "The server at http://127.0.0.1:9 does not answer" in away.err
+    assert "The server at http://127.0.0.1:9 is not responding" in away.err
     assert "Traceback" not in away.err
-    assert "starts with https://" in sapwood("agents", "--server", "sapwood.example").err
+    assert "must start with https://" in sapwood("agents", "--server", "sapwood.example").err

@@ -77,16 +77,18 @@ def test_a_session_is_trimmed_in_place_and_the_trim_is_undone(
     ran = sapwood("clear", "2", "--session", SESSION[:6])
     assert ran.code == Exit.OK, ran.err
     assert ran.out == (
-        "Kept the last 2 turns; 2 turns left view. Go on with: claude --resume " + SESSION + "\n"
+        "Kept the last 2 turns; 2 turns removed from view. To continue, type: claude --resume "
+        + SESSION
+        + "\n"
     )
     assert len(boundaries(claude)[-1]) == 4
     assert in_view(sapwood, SESSION) == ["Ask 3.", "Ask 4."]
     ran = sapwood("undo", "--session", SESSION)
-    assert "2 turns came into view" in ran.out
+    assert "2 turns back in view" in ran.out
     assert len(boundaries(claude)[-1]) == 8
     assert claude.path.read_bytes().startswith(before)
     assert in_view(sapwood, SESSION) == ["Ask 1.", "Ask 2.", "Ask 3.", "Ask 4."]
-    assert "1 turn left view" not in sapwood("redo", "--session", SESSION).out
+    assert "1 turn removed from view" not in sapwood("redo", "--session", SESSION).out
     assert in_view(sapwood, SESSION) == ["Ask 3.", "Ask 4."]
 
 
@@ -109,7 +111,7 @@ def test_a_mark_is_set_and_the_session_goes_back_to_it(
     claude.says("Answer 5.")
     ran = sapwood("rewind", "START")
     assert ran.code == Exit.OK, ran.err
-    assert "1 turn left view" in ran.out
+    assert "1 turn removed from view" in ran.out
     assert len(boundaries(claude)[-1]) == 8
 
 
@@ -130,7 +132,7 @@ def test_a_summary_is_made_by_rules_and_no_model_is_called(
     assert "Compacted 3 turns into a summary." in ran.out
     last = json.loads(claude.path.read_text().splitlines()[-1])
     assert last["isCompactSummary"]
-    assert "found in them by rules" in json.dumps(last["message"])
+    assert "that Sapwood built by rules" in json.dumps(last["message"])
     assert len(boundaries(claude)[-1]) == 2
 
 
@@ -190,7 +192,7 @@ def test_a_thread_of_codex_is_trimmed_and_the_trim_is_undone(
     before = codex.path.read_bytes()
     ran = sapwood("clear", "1", "--session", THREAD)
     assert ran.code == Exit.OK, ran.err
-    assert ran.out.endswith(f"Go on with: codex resume {THREAD}\n")
+    assert ran.out.endswith(f"To continue, type: codex resume {THREAD}\n")
     rows = [json.loads(line) for line in codex.path.read_text().splitlines()]
     kept = next(row for row in reversed(rows) if row["type"] == "compacted")
     assert "Ask 3." in json.dumps(kept)
@@ -227,7 +229,10 @@ def test_a_command_that_changes_nothing_writes_no_session(
     (home / "claude").write_text("#!/bin/sh\necho '2.1.999 (Claude Code)'\n")
     ran = sapwood("clear", "9", "--session", SESSION)
     assert ran.code == Exit.OK, ran.err
-    assert ran.out == f"Nothing to trim: 4 turns in view. Go on with: claude --resume {SESSION}\n"
+    assert (
+        ran.out
+        == f"Nothing to trim: 4 turns in view. To continue, type: claude --resume {SESSION}\n"
+    )
     assert list(claude.path.parent.glob("*.jsonl")) == [claude.path]
     assert not boundaries(claude)
 
@@ -242,7 +247,7 @@ def test_a_new_session_is_announced_in_whole_sentences(
     assert ".." not in ran.out
     assert "so its sessions are not changed in place. It continues in a new session" in ran.out
     [new] = [path for path in claude.path.parent.glob("*.jsonl") if path != claude.path]
-    assert f"Go on with: claude --resume {new.stem}\n" in ran.out
+    assert f"To continue, type: claude --resume {new.stem}\n" in ran.out
 
 
 def test_a_session_without_hooks_is_changed_by_a_process_that_waits_for_its_end(
@@ -255,7 +260,7 @@ def test_a_session_without_hooks_is_changed_by_a_process_that_waits_for_its_end(
         before = codex.path.read_bytes()
         ran = sapwood("clear", "1", "--session", THREAD, "--later")
         assert ran.code == Exit.OK, ran.err
-        assert "It takes effect when this session is closed" in ran.out
+        assert "This takes effect when you close the session" in ran.out
         assert codex.path.read_bytes() == before
     [[module, agent, session]] = started
     assert (module, session) == ("sapwood.hooks.session_watcher", THREAD)

@@ -137,7 +137,7 @@ async def test_each_text_of_a_script_waits_for_its_answer() -> None:
         ended = await at.play("One.\n/mark A\nTwo.\n/rewind A\nThree.")
         assert ended.exit == Exit.OK
         assert at.shown.pieces == ["heard One.", "heard Two.", "heard Three."]
-        assert at.shown.answers == ["Marked 'A'.", "Rewound to 'A'. 1 turn left view."]
+        assert at.shown.answers == ["Marked 'A'.", "Rewound to 'A'. 1 turn removed from view."]
         assert await texts(at.agent) == ["One.", "heard One.", "Three.", "heard Three."]
 
 

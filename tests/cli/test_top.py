@@ -68,4 +68,4 @@ def test_it_counts_nothing_before_its_window(
 
 def test_without_a_worker_it_says_what_to_type(sapwood: Sapwooder) -> None:
     told = sapwood("top", "--once")
-    assert "No worker runs. Type: sapwood worker" in told.out
+    assert "No worker is running. To start one, type: sapwood worker" in told.out

@@ -46,7 +46,7 @@ def test_the_sidebar_and_the_page_of_agents_say_it(database: Database) -> None:
         facts = await log.facts(space, agent.id)
         assert facts is not None
         assert facts.asking
-        for room, words in ((44, "waiting for approval"), (20, "asks you")):
+        for room, words in ((44, "waiting for approval"), (20, "needs you")):
             [(_, line)] = agent_lines([facts], None, room)
             assert words in line.plain
             assert line.plain.startswith("? demo")

@@ -201,7 +201,7 @@ async def until_asked(address: str, folder: Path, log: Path) -> None:
     [
         ("nowhere:runtime", "nowhere cannot be imported"),
         ("barn:missing", "barn has no missing"),
-        ("barn:nothing", "barn:nothing is no runtime"),
+        ("barn:nothing", "barn:nothing is not a Sapwood runtime"),
     ],
 )
 def test_a_program_that_has_no_runtime_is_refused(
@@ -244,7 +244,7 @@ def test_a_worker_tells_its_health_and_logs_json(
 def test_a_place_that_is_no_port_is_refused(sapwood: Sapwooder, place: str) -> None:
     refused = sapwood("worker", "--health", place)
     assert refused.code == 2
-    assert "Write a port" in refused.err
+    assert "Give a port" in refused.err
 
 
 def test_agents_of_an_encrypted_space_wait_for_a_worker_with_its_key(
@@ -268,7 +268,7 @@ def test_agents_of_an_encrypted_space_wait_for_a_worker_with_its_key(
         heard = b""
         try:
             assert first.stderr is not None
-            while b"wait for another worker" not in heard:
+            while b"to another worker" not in heard:
                 piece = os.read(first.stderr.fileno(), 10_000)
                 assert piece, heard
                 heard += piece
@@ -282,5 +282,5 @@ def test_agents_of_an_encrypted_space_wait_for_a_worker_with_its_key(
                 heard += second.communicate(timeout=60)[1]
     assert second is not None
     assert (first.returncode, second.returncode) == (0, 0)
-    assert heard.count(b"wait for another worker") == 1
+    assert heard.count(b"to another worker") == 1
     assert b"Traceback" not in heard

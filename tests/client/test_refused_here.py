@@ -7,7 +7,7 @@ import sapwood
 
 async def test_what_belongs_to_the_machine_of_the_server_is_refused(wood: sapwood.Sapwood) -> None:
     agent = await wood.start("demo")
-    with pytest.raises(sapwood.SapwoodError, match="machine of the server"):
+    with pytest.raises(sapwood.SapwoodError, match="on the server itself"):
         await agent.checkpoint()
     with pytest.raises(sapwood.SapwoodError, match="Open the database by its address"):
         await agent.erase()

@@ -146,7 +146,7 @@ async def test_another_space_and_a_wrong_token_are_refused(
         await wood.get(hidden)
     with pytest.raises(sapwood.LogError, match="for the space 'local'"):
         wood.space("other")
-    with pytest.raises(sapwood.LogError, match="does not know this token"):
+    with pytest.raises(sapwood.LogError, match="does not recognize this token"):
         async with sapwood.open(server.address, token="sw_wrong"):
             pass
     async with sapwood.open(server.address, token=server.token("read")) as reader:

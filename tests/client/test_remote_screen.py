@@ -29,7 +29,7 @@ async def test_a_conversation_of_a_server_is_held_on_the_screen(
         await stage.type("Where do herons nest?")
         await stage.sees("Herons nest in trees.")
         await stage.type("/clear 1")
-        await stage.sees("left view")
+        await stage.sees("removed from view")
         await stage.type("/context")
         await stage.sees("history")
         await stage.pilot.press("escape")

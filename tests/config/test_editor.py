@@ -117,7 +117,7 @@ def test_a_keys_file_that_is_broken_does_not_show_itself(environ: dict[str, str]
 
 
 def test_a_provider_has_a_name_that_can_be_typed(environ: dict[str, str]) -> None:
-    with pytest.raises(ConfigError, match="is not a name for a provider"):
+    with pytest.raises(ConfigError, match="is not a valid provider name"):
         save_key("my server", "sk-1", environ)
 
 

@@ -143,7 +143,9 @@ async def test_a_wait_ends_with_mail_idle_agents_or_its_time(desk: Desk) -> None
     assert idle == Waited(AGENT, "idle", "Idle: scout.")
     await desk.prompt("Look.", scout)
     late = await sent(desk, "/wait scout 0.01")
-    assert late == Waited(AGENT, "time", "No mail came in 0.01 seconds. Still working: scout.")
+    assert late == Waited(
+        AGENT, "time", "No mail arrived within 0.01 seconds. Still working: scout."
+    )
     await sent(desk, "/send lead Done.", scout)
     mail = await sent(desk, "/wait scout")
     assert mail == Waited(AGENT, "mail", "Mail has arrived: 1 unread. check-mail reads it.")

@@ -151,18 +151,18 @@ async def test_text_before_a_fork_is_its_goal_and_was_delegated() -> None:
 
 
 MISTAKES = {
-    "/mark two words": "One name at most, please.",
-    "/clear 3 TASK": "One number or one mark, please.",
-    "/clear 0": "N counts turns, from 1.",
-    "/clear 000": "N counts turns, from 1.",
-    "/rewind A B": "One name at most, please.",
-    "/fork A B": "Give at most one mark; a goal comes after --.",
-    "/fork A --goal": "Give at most one mark; a goal comes after --.",
-    "/send": "Mail needs a receiver and a message.",
-    "/send scout": "Mail needs a receiver and a message.",
+    "/mark two words": "Give only one name.",
+    "/clear 3 TASK": "Give one number or one mark.",
+    "/clear 0": "N is a number of turns: 1 or more.",
+    "/clear 000": "N is a number of turns: 1 or more.",
+    "/rewind A B": "Give only one name.",
+    "/fork A B": "Give only one mark; put a goal after --.",
+    "/fork A --goal": "Give only one mark; put a goal after --.",
+    "/send": "Mail needs a recipient and a message.",
+    "/send scout": "Mail needs a recipient and a message.",
     "/kill": "Which agent?",
-    "/pin": "A pin has name and text.",
-    "/pin rule": "A pin has name and text.",
+    "/pin": "A pin needs a name and a text.",
+    "/pin rule": "A pin needs a name and a text.",
     "/unpin": "Which pin?",
     "/undo 3": "/undo stands alone.",
     "/redo now": "/redo stands alone.",
@@ -175,7 +175,7 @@ MISTAKES = {
     "/permissions alll": "There is no permission mode 'alll'. Did you mean all? "
     "Modes: ask, accept-edits, read-only, all.",
     "/permissions deny": "Which rule? For example: /permissions deny shell(git status)",
-    "/config capp 3": "There is no setting 'capp'; there is cap.",
+    "/config capp 3": "Unknown setting 'capp'. The settings are cap.",
 }
 
 

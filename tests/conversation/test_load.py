@@ -54,7 +54,7 @@ async def test_a_turn_comes_back_as_a_quotation_with_its_source(desk: Desk, plac
     before = await desk.said()
     answer = await loads(desk, place)
     assert isinstance(answer, Changed)
-    assert answer.message == "Loaded turn lead:2. It is quoted in front of the turns in view."
+    assert answer.message == "Loaded turn lead:2. It is quoted above the turns in view."
     front, *rest = await desk.said()
     assert front.startswith("[From the log: turn lead:2, quoted.")
     assert QUOTED in front
@@ -78,7 +78,7 @@ async def test_undo_redo_and_clear_take_it_out_and_back(desk: Desk) -> None:
     after = await desk.said()
     undone = await service_of(desk).answer(AGENT, CommandStep(TABLE["undo"]))
     assert isinstance(undone, Changed)
-    assert undone.message == "Undone: /load. 1 loaded turn left view."
+    assert undone.message == "Undone: /load. 1 loaded turn removed from view."
     assert await desk.said() == before
     await desk.do(Redo(AGENT))
     assert await desk.said() == after

@@ -45,7 +45,7 @@ async def test_mail_can_be_looked_at_and_stays_unread(caller: Desk) -> None:
 
 async def test_a_search_needs_words(caller: Desk) -> None:
     assert await run(caller, "recall") == ToolOutcome(
-        "What is to be found? Type it as /recall QUERY.", error=True
+        "What should I search for? Type it as /recall QUERY.", error=True
     )
 
 
@@ -82,4 +82,4 @@ async def test_no_refusal_sends_a_model_to_commands_of_people(
 ) -> None:
     outcome = await run(caller, command, args)
     assert isinstance(outcome, ToolOutcome)
-    assert not any(word in outcome.content for word in ("/agents lists", "/help", "/switch"))
+    assert not any(word in outcome.content for word in ("/agents", "/help", "/switch"))

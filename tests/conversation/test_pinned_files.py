@@ -93,7 +93,9 @@ async def test_a_file_that_cannot_be_read_any_more_leaves_its_last_text(
             file.unlink()
             os.symlink("/etc/hostname", file)
     answer = await asks(desk)
-    assert answer.message.startswith("The pin 'style' keeps its last text, because rules.md was ")
+    assert answer.message.startswith(
+        "The pin 'style' keeps its previous text, because rules.md could "
+    )
     assert "/unpin style" in answer.message
     assert await pins(desk) == (Pin("style", "Be brief.\n", "rules.md"),)
 

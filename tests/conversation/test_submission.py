@@ -56,7 +56,7 @@ async def test_commands_are_carried_out_in_order(desk: Desk) -> None:
     assert says(outcomes) == [
         "Marked 'A'.",
         "Context cleared.",
-        "Undone: /clear. 1 turn came into view.",
+        "Undone: /clear. 1 turn back in view.",
         "Nothing changed: this is 'A'.",
         "Pinned 'rule'.",
     ]

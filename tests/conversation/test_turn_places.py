@@ -51,7 +51,7 @@ async def test_a_rewind_to_a_turn_goes_to_before_it_and_undo_takes_it_back(desk:
     second = (await turns(desk))[1]
     answer = await runs(desk, "rewind", str(second))
     assert isinstance(answer, Changed)
-    assert answer.message == f"Rewound to before turn {second}. 2 turns left view."
+    assert answer.message == f"Rewound to just before turn {second}. 2 turns removed from view."
     assert await desk.said() == before[:2]
     await desk.do(Undo(AGENT))
     assert await desk.said() == before

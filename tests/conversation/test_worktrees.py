@@ -187,7 +187,7 @@ async def test_an_unarchived_agent_gets_its_worktree_again(desk: Desk) -> None:
     await runs(desk, "archive", agent=child)
     answer = await runs(desk, "unarchive", agent=child)
     assert isinstance(answer, Changed)
-    assert "is there again" in answer.message
+    assert "Restored the worktree" in answer.message
     assert git(place, "branch", "--show-current") == "back"
 
 
@@ -209,7 +209,7 @@ async def test_a_worktree_that_another_agent_uses_stays(desk: Desk) -> None:
     assert isinstance(answer, Forked)
     archived = await runs(desk, "archive", agent=child)
     assert isinstance(archived, Changed)
-    assert "another agent works there" in archived.message
+    assert "another agent is working there" in archived.message
     assert is_folder(place)
     await runs(desk, "archive", agent=answer.child)
     assert not is_folder(place)

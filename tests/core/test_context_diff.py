@@ -61,6 +61,6 @@ def test_a_change_of_view_is_told_in_one_sentence() -> None:
     before = world.lives[agent]
     does(world, Compact(agent, "Numbers.", keep=1))
     after = world.lives[agent]
-    assert view_change(before, after) == "The summary came into view, 2 turns left view."
-    assert view_change(after, before) == "2 turns came into view, the summary left view."
+    assert view_change(before, after) == "The summary back in view, 2 turns removed from view."
+    assert view_change(after, before) == "2 turns back in view, the summary removed from view."
     assert view_change(after, after) == ""

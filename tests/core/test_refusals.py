@@ -46,6 +46,11 @@ INSTEAD = (
     "/",
     "Did you mean",
     "Type",
+    ", type ",
+    "just type",
+    "Choose",
+    "Run it",
+    "Send a message",
     "Resume",
     "fork it",
     "Wait",
@@ -54,7 +59,7 @@ INSTEAD = (
     "Only calls",
     "Give",
     "Use ",
-    "Take one out",
+    "Remove one",
     "Write",
     "Put",
     "must be",
@@ -82,7 +87,7 @@ def test_every_reason_can_be_imported_by_name(kind: type[Refusal]) -> None:
 
 def test_without_a_near_name_there_is_still_something_to_do() -> None:
     assert UnknownMark("x").sentence == (
-        "There is no mark 'x'. /mark NAME sets one. Nothing was changed."
+        "There is no mark 'x'. Type /mark NAME to set one. Nothing was changed."
     )
 
 

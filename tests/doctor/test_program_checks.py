@@ -67,7 +67,7 @@ async def found(home: Path, path: str) -> dict[str, tuple[str, str]]:
     ("trust", "state", "says"),
     [
         (("trusted", "trusted"), "ok", "all 2 hooks are trusted"),
-        (("trusted", "modified"), "open", "codex waits for your review: 1 of 2 hooks are trusted"),
+        (("trusted", "modified"), "open", "codex needs your review: 1 of 2 hooks are trusted"),
         ((), "broken", "codex does not load the plugin"),
     ],
 )
@@ -106,7 +106,7 @@ async def test_a_program_that_says_nothing_is_given_up(tmp_path: Path) -> None:
     file = tmp_path / "silent"
     file.write_text("#!/bin/sh\nexec sleep 60\n")
     file.chmod(0o755)
-    with pytest.raises(NoAnswer, match="no answer in"):
+    with pytest.raises(NoAnswer, match="no answer within"):
         await call_program((str(file),), {}, "ready", "method", {}, seconds=0.2)
 
 

@@ -156,7 +156,7 @@ async def test_a_drive_that_always_fails_waits_to_be_woken_again(
 
     await engine.launch(drive)
     await engine.wake(SPACE, ADA)
-    await eventually(lambda: "waits to be woken again" in caplog.text)
+    await eventually(lambda: "waits until it is woken again" in caplog.text)
     assert len(tries) == 3
     await engine.wake(SPACE, ADA)
     await eventually(lambda: len(tries) == 6)

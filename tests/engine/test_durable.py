@@ -99,7 +99,7 @@ async def test_nothing_is_left_of_a_worker_that_closed(
 async def test_a_second_worker_in_one_process_fails(open_durable: OpenEngine) -> None:
     engine, recorder = open_durable(), DriveRecorder()
     await engine.launch(recorder.drive)
-    with pytest.raises(EngineError, match="only one can be"):
+    with pytest.raises(EngineError, match="there can be only one"):
         await open_durable().launch(recorder.drive)
     await engine.wake(SPACE, ADA)
     await eventually(lambda: recorder.done["ada"])

@@ -220,7 +220,7 @@ async def test_everybody_is_woken_when_the_server_lost_its_database() -> None:
     ("config", "sentence"),
     [
         (TemporalConfig(address="127.0.0.1:1"), r"at 127\.0\.0\.1:1 does not answer"),
-        (TemporalConfig(profile="nobody"), "settings of Temporal cannot be used"),
+        (TemporalConfig(profile="nobody"), "Temporal settings are not valid"),
         (TemporalConfig(client_cert="/no/such/file"), "cannot be read"),
     ],
 )

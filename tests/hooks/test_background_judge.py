@@ -103,8 +103,8 @@ def test_an_answer_that_cannot_be_read_leaves_the_rules_and_says_so(
     caller.call("stop", talk(caller, TURNS_BETWEEN))
     ((kind, message),) = told(caller)
     assert kind == "failed"
-    assert "no JSON that could be read" in message
-    assert "What rules found stays as it is." in message
+    assert "did not return valid JSON" in message
+    assert "The results of the rules are unchanged." in message
 
 
 def test_a_judge_that_cannot_be_reached_is_told_once_and_spoils_nothing(
@@ -116,7 +116,7 @@ def test_a_judge_that_cannot_be_reached_is_told_once_and_spoils_nothing(
     caller.call("stop", work.ask("Next.").say("Done."))
     ((kind, message),) = told(caller)
     assert kind == "failed"
-    assert "did not judge" in message
+    assert "could not judge the session" in message
 
 
 def test_the_cost_of_a_session_is_bounded(caller: HookCaller, model: ScriptedModel) -> None:

@@ -34,5 +34,7 @@ async def test_a_session_is_compacted_by_rules_unless_all_its_turns_are_to_stay(
         assert (await agent.state()).context.summary is None
 
         done = await compact(agent, "/compact --keep 1")
-        assert done.startswith("Compacted 1 turn into a summary. Claude Code does not have it yet:")
+        assert done.startswith(
+            "Compacted 1 turn into a summary. Claude Code does not have the change yet:"
+        )
         assert (await agent.state()).context.summary is not None

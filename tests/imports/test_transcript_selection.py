@@ -58,7 +58,7 @@ def test_a_path_is_a_transcript_a_folder_of_work_or_a_folder_of_transcripts(
 
 def test_a_folder_with_nothing_to_take_is_refused(homes: ProgramHomes, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(NotATranscript, match="holds no transcript, and no session ran there"):
+    with pytest.raises(NotATranscript, match="contains no transcript, and no session ran there"):
         select_transcripts([tmp_path / "empty"], homes)
 
 

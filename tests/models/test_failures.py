@@ -65,7 +65,7 @@ async def test_without_a_key_nothing_is_sent(server: ScriptedModel, wire: str) -
     async with open_models(server.url, keys={}) as models:
         _, failure = await failing(models, ask(MODELS[wire], "Hello?"))
     assert failure.kind == "no_key"
-    assert f"There is no key for {TITLES[wire]}. Set " in str(failure)
+    assert f"There is no API key for {TITLES[wire]}. Set " in str(failure)
     assert server.requests == []
 
 

@@ -63,9 +63,9 @@ def test_a_configured_server_is_reached_by_its_own_name() -> None:
         ("llama", "Write provider:model; the providers are anthropic, openai,"),
         ("anthropic:", "Write provider:model"),
         ("qwen3:8b", "Write provider:model"),
-        ("", "No model is chosen."),
+        ("", "No model is set."),
         ("compatible:qwen3", "has no address. Configure a base URL for 'compatible'"),
-        ("den:qwen3", "has the address 'den:11434', which is no URL."),
+        ("den:qwen3", "has the address 'den:11434', which is not a valid URL."),
     ],
 )
 def test_a_name_that_leads_nowhere_says_what_to_write(name: str, hint: str) -> None:

@@ -196,7 +196,7 @@ async def test_a_trim_says_how_many_thoughts_it_cost(server: ScriptedModel) -> N
         sign, words = notice(report)
         assert sign == "⚠"
         assert words.startswith(
-            "After /clear 2, the provider left out 2 earlier thoughts: what stood before them"
+            "After /clear 2, the provider left out 2 earlier thoughts: what came before them"
         )
         held = at.wood.connection
         rows = (await read_conversation(held.log, held.space, agent.id)).rows

@@ -187,7 +187,9 @@ async def test_an_outdated_memory_never_says_that_there_is_nothing_to_do(
     await desk.start()
     await desk.turn("ask 1")
     await other.turn("ask 2")
-    assert (await desk.do(KeepLast(AGENT, 1))).message == "Kept the last turn; 1 turn left view."
+    assert (
+        await desk.do(KeepLast(AGENT, 1))
+    ).message == "Kept the last turn; 1 turn removed from view."
     await other.do(Send(AGENT, "m1", "Look."))
     assert "Look." in (await desk.do(ReadMail(AGENT))).message
 
@@ -232,7 +234,9 @@ async def test_an_agent_that_is_written_to_without_end_is_given_up_politely(
 
     desk = Desk(Busy())
     await desk.start()
-    with pytest.raises(LogError, match=r"tries\. Nothing was changed\. Try again\."):
+    with pytest.raises(
+        LogError, match=r"ran into other commands\. Nothing was changed\. Try again\."
+    ):
         await desk.do(SetMark(AGENT))
 
 

@@ -360,7 +360,7 @@ async def test_a_summary_that_saves_nothing_changes_nothing() -> None:
         await agent.record("a", "b")
         done = await at.running.compact(agent.id)
         assert not isinstance(done, Refusal)
-        assert "no shorter" in done.message
+        assert "not shorter" in done.message
         assert await said(agent) == ["a", "b"]
 
 
@@ -384,7 +384,7 @@ async def test_a_summary_that_saves_nothing_is_paid_for() -> None:
     async with house(lambda request, heard: "word " * 500) as at:
         agent = await at.wood.start(model="planned")
         await agent.record("a", "b")
-        assert "no shorter" in (await spent_in_vain(at, agent)).reason
+        assert "not shorter" in (await spent_in_vain(at, agent)).reason
 
 
 async def test_a_summary_that_came_too_late_is_paid_for() -> None:
@@ -397,7 +397,7 @@ async def test_a_summary_that_came_too_late_is_paid_for() -> None:
             await agent.record("and", "more")
 
         going_on = asyncio.ensure_future(meanwhile())
-        assert "changed meanwhile" in (await spent_in_vain(at, agent)).reason
+        assert "changed in the meantime" in (await spent_in_vain(at, agent)).reason
         await going_on
 
 
@@ -510,7 +510,7 @@ def compacting(request: Request, heard: str) -> Planned:
         return "Herons were told of."
     if heard == "tidy up":
         return slash("compact")
-    return "tidied" if heard.startswith("Takes effect") else "Of herons. " * 50
+    return "tidied" if heard.startswith("This takes effect") else "Of herons. " * 50
 
 
 async def test_a_model_compacts_itself_when_its_turn_ends() -> None:

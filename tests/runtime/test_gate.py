@@ -97,7 +97,7 @@ def test_arguments_that_are_no_json_are_refused(args: Any) -> None:
 def test_arguments_that_never_end_are_refused() -> None:
     loop: dict[str, object] = {}
     loop["again"] = loop
-    assert "written as JSON" in refused(call(loop))
+    assert "serialized as JSON" in refused(call(loop))
 
 
 def test_a_number_as_the_id_of_a_call_is_the_same_in_its_result() -> None:
@@ -154,7 +154,7 @@ def test_what_is_no_prompt_is_refused(prompt: Any) -> None:
 def test_a_refusal_names_the_place() -> None:
     said: Any = RecordedReply((Text("fine"), Text(["a"])))  # pyright: ignore[reportArgumentType]
     command = RecordTurn(ADA, (Text("hi"),), (RecordedResult("1", "x"), said))
-    assert "'items[1].parts[1].text' must be text, and a list was given" in refused(command)
+    assert "'items[1].parts[1].text' must be text, but a list was given" in refused(command)
 
 
 @pytest.mark.parametrize(("given", "stored"), [(True, 1), (3.0, 3), (7, 7)])

@@ -138,7 +138,9 @@ async def test_a_revert_takes_back_what_the_last_turn_did_to_files_and_context(
         turn = await at.says("write a.txt theirs")
         assert (tmp_path / "a.txt").read_text() == "theirs"
         said = (await at.agent.revert()).message
-        assert said.startswith(f"Files and context are as they were before turn {turn}: 1 file")
+        assert said.startswith(
+            f"Files and context are back to how they were before turn {turn}: 1 file"
+        )
         assert (tmp_path / "a.txt").read_text() == "mine"
         assert await at.said() == ["hello"]
 
@@ -154,7 +156,7 @@ async def test_a_revert_can_be_taken_back(tmp_path: Path) -> None:
         answer = (await at.agent.revert()).message
         assert files_of(tmp_path).keys() == {"a.txt"}
         assert await at.marks() == ["EARLY"]
-        [started] = re.findall(r"/revert (\d+) takes this back", answer)
+        [started] = re.findall(r"/revert (\d+) to undo this", answer)
         await at.agent.revert(int(started))
         assert files_of(tmp_path) == before
         assert await at.said() == said
@@ -217,7 +219,7 @@ async def test_before_a_turn_since_which_no_file_changed_the_files_stay(tmp_path
         await at.says("write a.txt one")
         talk = await at.says("just talk")
         (tmp_path / "a.txt").write_text("my edit")
-        assert "no file differed" in (await at.agent.revert(talk)).message
+        assert "no files had changed" in (await at.agent.revert(talk)).message
         assert (tmp_path / "a.txt").read_text() == "my edit"
         assert await at.said() == ["write a.txt one"]
 
@@ -243,7 +245,7 @@ async def test_before_a_turn_that_was_not_saved_no_later_files_are_restored(
         unsaved = await at.says("write a.txt one")
         (tmp_path / "b.bin").unlink()
         await at.says("write a.txt two")
-        with pytest.raises(RefusedError, match="Add files that need no checkpoint"):
+        with pytest.raises(RefusedError, match="Add files that do not need checkpoints"):
             await at.agent.revert(unsaved)
         assert (tmp_path / "a.txt").read_text() == "two"
 
@@ -263,7 +265,7 @@ async def test_on_another_branch_a_revert_asks_first(tmp_path: Path) -> None:
         with pytest.raises(RefusedError) as refused:
             await at.agent.revert(turn)
         sentence = refused.value.refusal.sentence
-        assert "were saved on branch feature, and the folder is on branch main now" in sentence
+        assert "were saved on branch feature, and the folder is now on branch main" in sentence
         assert f"git switch feature first, or type /revert {turn} --anyway" in sentence
         assert files_of(tmp_path).keys() == {"main.txt"}
         assert (await at.agent.state()).reverting is None
@@ -388,8 +390,8 @@ async def test_what_was_not_covered_is_said(tmp_path: Path) -> None:
         await at.says("write a.txt one")
         said = (await at.agent.revert()).message
         assert "0 files restored, 1 removed." in said
-        assert "Left as they are: ignored files, vendor/ (a repository of its own)." in said
-        assert "and /undo moves the context alone." in said
+        assert "Not changed: ignored files, vendor/ (a separate repository)." in said
+        assert "or /undo to move only the context." in said
 
 
 async def test_what_the_user_edited_between_turns_is_not_lost(tmp_path: Path) -> None:
@@ -431,7 +433,7 @@ async def test_a_checkpoint_that_could_not_be_made_is_told_and_not_gone_back_to(
         await at.says("run head -c 200 /dev/zero > b.bin")
         after = await at.says("run true")
         assert await at.kinds() == [*["checkpoint.made"] * 3, "checkpoint.missed"]
-        with pytest.raises(RefusedError, match="Add files that need no checkpoint"):
+        with pytest.raises(RefusedError, match="Add files that do not need checkpoints"):
             await at.agent.revert(after)
         (tmp_path / "b.bin").unlink()
         await at.says("write a.txt two")

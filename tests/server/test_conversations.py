@@ -50,7 +50,7 @@ async def test_a_command_changes_the_context_and_undo_brings_it_back(
         after = (await client.get(f"{path}/rows")).json()
         undone = await client.post(f"{path}/commands/undo", json={})
         back = (await client.get(f"{path}/rows")).json()
-    assert "3 turns left view" in cleared.json()["message"]
+    assert "3 turns removed from view" in cleared.json()["message"]
     [fold] = [each for each in after["rows"] if each["row"]["type"] == "fold"]
     assert (fold["row"]["messages"], fold["row"]["cause"]) == (6, "/clear 2")
     assert undone.is_success
@@ -195,7 +195,7 @@ async def test_the_queue_of_the_page_is_that_of_the_log(served: Served, agent: A
         assert (await client.post(f"{at}/{listed[0]['entry']}/remove", json={})).is_success
         gone = await client.post(f"{at}/{listed[0]['entry']}/remove", json={})
     assert gone.status_code == 409
-    assert "not in the queue" in gone.json()["detail"]
+    assert "no longer in the queue" in gone.json()["detail"]
     queue = (await (await Sapwood(served.connection).find(agent)).state()).queue
     assert [each.text for each in queue] == ["Two."]
 
@@ -297,7 +297,7 @@ async def test_openapi_describes_every_route(served: Served) -> None:
         document = (await client.get("/v1/openapi.json")).json()
     assert document["openapi"].startswith("3.1")
     clear = document["paths"]["/v1/agents/{agent}/commands/clear"]["post"]
-    assert clear["summary"].startswith("Start afresh")
+    assert clear["summary"].startswith("Clear the context")
     assert (
         "N | MARK"
         in clear["requestBody"]["content"]["application/json"]["schema"]["properties"]["args"][

@@ -44,7 +44,7 @@ async def test_commands_of_sapwood_itself_are_not_taken(served: Served, agent: A
                 "/v1/dispatch", json={"kind": kind, "command": {"agent": agent}}
             )
             assert answer.status_code == 422, kind
-            assert "Only Sapwood itself" in answer.json()["detail"]
+            assert "reserved for Sapwood itself" in answer.json()["detail"]
         for body in ({}, {"kind": "SetMark"}, {"kind": "SetMark", "command": {"agent": 1}}):
             assert (await client.post("/v1/dispatch", json=body)).status_code == 422
 

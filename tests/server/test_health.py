@@ -28,7 +28,7 @@ async def test_readiness_follows_the_database_and_the_drain(
         draining = await client.get("/readyz")
         alive = await client.get("/healthz")
     assert (gone.status_code, draining.status_code, alive.status_code) == (503, 503, 200)
-    assert draining.json()["detail"] == "The server is about to stop. Use another one."
+    assert draining.json()["detail"] == "The server is shutting down. Use another one."
 
 
 async def test_the_numbers_need_the_scope_of_an_administrator(served: Served) -> None:

@@ -23,7 +23,7 @@ def test_answers_are_sent_at_once() -> None:
 def test_a_taken_port_is_named() -> None:
     with (
         open_listener("127.0.0.1", 0) as listener,
-        pytest.raises(SapwoodError, match="Choose another: --port N"),
+        pytest.raises(SapwoodError, match="Choose another port: --port N"),
     ):
         open_listener("127.0.0.1", listener.getsockname()[1])
 

@@ -279,13 +279,13 @@ async def test_known_keys_are_used_while_the_issuer_is_away() -> None:
 
 async def test_an_issuer_must_be_encrypted_or_on_this_machine() -> None:
     for address in ("http://id.example", "ftp://127.0.0.1", "id.example", "file:///etc/passwd"):
-        with pytest.raises(SapwoodError, match="must begin with https"):
+        with pytest.raises(SapwoodError, match="must start with https"):
             IssuerKeys(address)
 
 
 async def test_an_issuer_must_be_the_one_that_it_says(authority: Issuer) -> None:
     keys = IssuerKeys(authority.address.replace("127.0.0.1", "localhost"))
-    with pytest.raises(SapwoodError, match="says that it is the issuer"):
+    with pytest.raises(SapwoodError, match="identifies itself as the issuer"):
         await keys.fetch()
 
 

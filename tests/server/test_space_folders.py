@@ -250,7 +250,7 @@ async def test_an_agent_program_is_no_model_of_a_hosted_space(
             f"/v1/agents/{agent}/commands/model", json={"args": "claude-code"}
         )
         asked = await client.post(f"/v1/agents/{agent}/turns", json={"text": "Hello."})
-    assert "Agent programs run only for the person at the machine" in command.text + asked.text
+    assert "Agent programs run only for the person at this machine" in command.text + asked.text
     assert not asked.is_success
 
 
@@ -346,7 +346,7 @@ async def test_mcp_servers_of_the_operator_are_for_tenants_only_if_they_are_mean
 def test_an_agent_program_is_not_started_for_a_turn_of_a_hosted_space(place: Path) -> None:
     programs = programs_for(Config(), available=False)
     for program in ("claude-code", "codex"):
-        with pytest.raises(Failure, match="only for the person at the machine"):
+        with pytest.raises(Failure, match="only for the person at this machine"):
             programs.provider(program)
 
 

@@ -146,6 +146,6 @@ async def test_no_cursor_tells_where_the_events_of_others_are(log: Log, space: S
     if not isinstance(log, MemoryLog):  # it never counted what others write
         guesses += [Cursor(0, n) for n in range(1, 12)] + [Cursor(1, 1), Cursor(2**61, 1)]
     for guess in guesses:
-        with pytest.raises(LogError, match="not of this space"):
+        with pytest.raises(LogError, match="belongs to another space"):
             await take(log.tail(space, guess), 1)
     assert texts([e.recorded for e in await take(log.tail(space, Cursor(1)), 1)]) == ["mine too"]

@@ -6,8 +6,9 @@ import pytest
 
 from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import connect
+from sapwood.conversation.completion import KnownNames, choices
 from sapwood.core.command_table import TABLE, SlashCommand
-from sapwood.tui.composer import Composer
+from sapwood.tui.composer import CompletionPopup, Composer
 from tests.tui.stage import MODEL, Stage, on_stage, until
 
 Check = Callable[[Stage], Awaitable[None]]
@@ -42,7 +43,7 @@ async def edits(stage: Stage) -> None:
     assert state is not None
     assert state.context.tip is not None
     await stage.type(f"/edit {state.context.tip.first}")
-    await stage.sees("Rewound to before turn")
+    await stage.sees("Rewound to just before turn")
     await until(lambda: bool(stage.app.screen.query_one(Composer).text))
 
 
@@ -87,7 +88,7 @@ async def unarchives(stage: Stage) -> None:
     await stage.type("/archive")
     await stage.sees("Archived")
     await stage.type("/unarchive")
-    await stage.sees("Running again")
+    await stage.sees("Unarchived")
 
 
 CHECKS: dict[str, Check] = {
@@ -103,8 +104,8 @@ CHECKS: dict[str, Check] = {
     "wait": typed("/wait 1", "Mail has arrived"),
     "kill": typed("/kill child", "Killed"),
     "compact": compacts,
-    "recall": typed("/recall herons", "Search everything", "everytalk:2"),
-    "load": typed("/load 99", "There is no text at"),
+    "recall": typed("/recall herons", "Search all conversations", "everytalk:2"),
+    "load": typed("/load 99", "There is no message at"),
     "new": goes_on_fresh,
     "start": starts_beside,
     "agents": typed("/agents", "Agents and mail", "Still at it."),
@@ -112,7 +113,7 @@ CHECKS: dict[str, Check] = {
     "archive": typed("/archive", "is archived"),
     "unarchive": unarchives,
     "rename": typed("/rename Nests", "Renamed to Nests"),
-    "answer": typed("/answer yes", "No question waits"),
+    "answer": typed("/answer yes", "No question is waiting"),
     "context": typed("/context", "LARGEST", "turn #"),
     "pin": typed("/pin style Be brief.", "Pinned style"),
     "unpin": typed("/unpin tone", "Unpinned tone"),
@@ -173,7 +174,7 @@ async def test_completion_fills_in_a_mark() -> None:
     agent = await talk(Sapwood(connection))
     async with on_stage(agent.id, connection=connection) as stage:
         await stage.pilot.press("/", "r", "e", "w")
-        await stage.sees("Go back to a mark, or to before a turn")
+        await stage.sees("Go back to a mark, or to just before a turn")
         await stage.pilot.press("tab")
         assert stage.conversation.composer.text == "/rewind "
         await stage.pilot.press("S", "tab")
@@ -194,3 +195,21 @@ async def test_a_script_is_played_step_by_step() -> None:
         lines = stage.text()
         assert lines.index("◆ A") < lines.index("The answer.") < lines.index("◆ B")
     await connection.close()
+
+
+async def test_no_explanation_of_a_command_is_cut_in_80_columns() -> None:
+    async with on_stage(size=(80, 24)) as stage:
+        await stage.pilot.press("slash")
+        popup = stage.conversation.query_one("#popup", CompletionPopup)
+        await until(lambda: popup.display)
+        found = [str(option.prompt) for option in popup.options]
+        assert len(found) == len(TABLE.rows)
+        width = popup.scrollable_content_region.width
+        for line, choice in zip(found, choices("/", KnownNames()), strict=True):
+            assert choice.help in line[:width]
+
+
+def test_a_bare_slash_lists_the_commands_that_are_used_most_first() -> None:
+    words = [choice.word for choice in choices("/", KnownNames())]
+    assert words[:5] == ["/clear", "/undo", "/context", "/mark", "/rewind"]
+    assert sorted(words) == sorted(row.typed for row in TABLE.rows)

@@ -49,7 +49,7 @@ async def test_ctrl_c_twice_leaves() -> None:
     async with on_stage() as stage:
         await stage.pilot.press("ctrl+c")
         assert stage.app.is_running
-        await stage.sees("again to leave")
+        await stage.sees("again to quit")
         await stage.pilot.press("ctrl+c", "ctrl+c")
         await until(lambda: not stage.app.is_running)
 

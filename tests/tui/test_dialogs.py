@@ -172,7 +172,7 @@ DIALOGS = {
     "permission-reason": Dialog(
         permission(_question("edit_file", "invoice.py", _DIFF), "t"), ("Why not",)
     ),
-    "first-run": Dialog(first_run(sees="API key of"), ("enter chooses", "claude-sonnet-5-5")),
+    "first-run": Dialog(first_run(sees="API key for"), ("enter chooses", "claude-sonnet-5-5")),
     "first-run-key": Dialog(
         first_run("enter", sees="Paste your API key"), ("enter continues", "Paste your API key")
     ),
@@ -180,7 +180,8 @@ DIALOGS = {
         first_run("up", "enter", sees="Address and model"), ("enter continues", "Address and model")
     ),
     "first-run-mistyped": Dialog(
-        first_run(*"gpt-banana", "enter", sees="has no model"), ("enter chooses", "Enter once more")
+        first_run(*"gpt-banana", "enter", sees="does not list"),
+        ("enter chooses", "Press enter again"),
     ),
     "key-rejected": Dialog(key_page, ("enter stores it", "Paste your API key")),
     "rewind": Dialog(pressed("f3", sees="BEFORE_STORKS"), ("enter goes back", "BEFORE_STORKS")),

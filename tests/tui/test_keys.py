@@ -81,7 +81,7 @@ async def goes_to_the_shell(stage: Stage) -> None:
 
 
 async def leaves_the_mouse(stage: Stage) -> None:
-    await stage.sees("The mouse is the terminal's")
+    await stage.sees("The terminal handles the mouse")
 
 
 async def reads(stage: Stage) -> None:
@@ -93,7 +93,7 @@ async def reads(stage: Stage) -> None:
 
 
 async def says_how_to_leave(stage: Stage) -> None:
-    await stage.sees("again to leave")
+    await stage.sees("again to quit")
 
 
 async def nothing_happens(stage: Stage) -> None:
@@ -119,7 +119,7 @@ CHECKS: dict[str, Check] = {
     "sidebar": hides_the_sidebar,
     "fold": nothing_happens,
     "find": finds,
-    "search": page("Search everything"),
+    "search": page("Search all conversations"),
     "context": page("LARGEST"),
     "rewind": page("leaves view: 1 turn"),
     "resume": page("Conversations"),

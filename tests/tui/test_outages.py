@@ -29,7 +29,7 @@ async def test_the_screen_outlives_an_outage_and_goes_on_after_it(server: Cluste
         async with on_stage(agent.id, connection=connection) as stage:
             with warnings_shown(stage.app.notice):
                 server.stop(at_once=True)
-                await stage.sees("The database does not answer:")
+                await stage.sees("The database is not responding:")
                 await stage.type("/mark MEANWHILE")
                 await stage.sees("Nothing was changed.")
                 assert stage.conversation.composer.text == "/mark MEANWHILE"

@@ -141,12 +141,12 @@ async def test_a_filter_that_nothing_matches_hides_the_undo_too_and_enter_does_n
         await stage.sees("undo the last context command")
         before = (await agent.state()).version
         await stage.pilot.press(*"nowhere", "enter")
-        await stage.sees("nothing like this")
+        await stage.sees("Nothing to go back to matches")
         assert "undo the last" not in stage.screen()
         await stage.pilot.press("enter")
         await stage.pilot.pause()
         assert (await agent.state()).version == before
-        assert "nothing like this" in stage.screen()
+        assert "Nothing to go back to matches" in stage.screen()
     await connection.close()
 
 
@@ -157,7 +157,7 @@ async def test_an_imported_conversation_is_read_marked_and_forked_from(path: Pat
     done = await Importer(connection, idle_seconds=float("inf")).bring(path)
     async with on_stage(done.agent, connection=connection) as stage:
         await until(lambda: bool(stage.text().strip()))
-        await on_page(stage, "/replay", "No model was called yet.")
+        await on_page(stage, "/replay", "No model has been called yet.")
         await stage.pilot.press("escape")
         await is_back(stage)
         await stage.type("/mark HERE")

@@ -64,7 +64,7 @@ async def test_a_picture_that_is_too_large_is_refused_and_the_text_stays(picture
         file.truncate(LARGEST_FILE + 1)
     async with on_stage() as stage:
         await stage.type(f'What is @"{picture}"?')
-        await stage.sees("a file may have")
+        await stage.sees("files can be up to")
         assert stage.conversation.composer.text == f'What is @"{picture}"?'
 
 

@@ -69,9 +69,9 @@ async def test_a_page_closes_when_somebody_else_answers_and_the_status_says_what
         asking = asyncio.ensure_future(PermissionQuestions(connection, seconds=600).ask(question))
         await until(lambda: isinstance(stage.app.screen, PermissionPage), shown=stage.screen)
         progress = stage.conversation._progress  # pyright: ignore[reportPrivateUsage]
-        await until(lambda: "waits for your approval" in progress())
+        await until(lambda: "waiting for your approval" in progress())
         await agent.run_command("/answer no later")
         assert await asyncio.wait_for(asking, 60) == Deny("later")
         await until(lambda: not isinstance(stage.app.screen, PermissionPage))
-        await until(lambda: "waits for your approval" not in progress())
+        await until(lambda: "waiting for your approval" not in progress())
     await connection.close()

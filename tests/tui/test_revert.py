@@ -56,7 +56,7 @@ async def test_a_revert_that_has_started_is_not_stopped_by_escape(
         await stage.confirm("/revert")
         await started.wait()
         await stage.pilot.press("escape")
-        await stage.sees("/revert runs to its end")
+        await stage.sees("/revert cannot be interrupted")
         released.set()
         await stage.sees("1 removed")
         assert not (tmp_path / "storks.txt").exists()
@@ -81,7 +81,7 @@ async def test_a_revert_that_is_not_confirmed_changes_nothing(tmp_path: Path) ->
     async with on_stage(agent.id, connection=connection) as stage:
         before = (await agent.state()).version
         await stage.type("/revert")
-        await stage.sees("/revert replaces files. The present ones are saved first.")
+        await stage.sees("/revert replaces files. The current ones are saved first.")
         assert stage.conversation.composer.text == "/revert"
         await stage.type("/revert 6")  # another command is asked about again
         await until(lambda: stage.conversation.composer.text == "/revert 6")

@@ -36,7 +36,7 @@ def test_clear_n_folds_the_turns_and_undo_brings_them_back(stage: Stage) -> None
     fold = stage.page.locator(FOLD)
     expect(fold).to_have_text(re.compile("4 messages pruned"))
     expect(stage.page.locator(".foldbox")).to_contain_text("/clear 1")
-    expect(stage.page.locator("#says")).to_contain_text("2 turns left view")
+    expect(stage.page.locator("#says")).to_contain_text("2 turns removed from view")
     fold.click()
     inside = stage.page.locator(".inside article")
     expect(inside).to_have_count(4)
@@ -173,7 +173,7 @@ def test_the_cut_shows_tokens_and_price_before_it_is_made(stage: Stage) -> None:
     slider.focus()
     stage.page.keyboard.press("ArrowRight")
     stage.page.keyboard.press("ArrowRight")
-    expect(stage.page.locator("#leaving")).to_have_text("2 turns leave")
+    expect(stage.page.locator("#leaving")).to_have_text("2 turns removed")
     expect(stage.page.locator("#after-once")).to_contain_text("$")
     expect(slider).to_have_attribute("aria-valuetext", re.compile("before turn #"))
     stage.page.click("#trim")
@@ -243,7 +243,7 @@ def test_the_whole_way_by_keyboard(stage: Stage) -> None:
     page.keyboard.press("u")
     expect(page.locator(FOLD)).to_have_count(0)
     page.keyboard.press("?")
-    expect(page.locator("#map[open]")).to_contain_text("Keyboard map")
+    expect(page.locator("#map[open]")).to_contain_text("Keyboard shortcuts")
     page.keyboard.press("Escape")
     expect(page.locator("#map[open]")).to_have_count(0)
     page.keyboard.press("2")
@@ -293,7 +293,7 @@ def test_a_key_right_after_a_dialog_was_closed_is_not_lost(stage: Stage) -> None
     stage.begin(TURNS[0])
     stage.page.keyboard.press("Escape")
     stage.page.keyboard.press("?")
-    expect(stage.page.locator("#map[open]")).to_contain_text("Keyboard map")
+    expect(stage.page.locator("#map[open]")).to_contain_text("Keyboard shortcuts")
     stage.page.evaluate("""() => {
         const dialog = document.getElementById('map'), inside = dialog.querySelector('.scroll');
         dialog.close();

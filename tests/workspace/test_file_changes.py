@@ -148,6 +148,6 @@ async def test_git_s_own_files_are_not_written_by_a_rule_that_does_not_name_them
 ) -> None:
     for path in (".git/hooks/pre-commit", "sub/.GIT/config", ".sapwood/rules"):
         told = await workspace.refused("write_file", path=path, content="")
-        assert "it needs approval and nobody is present" in told
+        assert "it needs approval and nobody is there" in told
     named = ToolWorkspace(workspace.folder, ["allow write_file(.git/description)"])
     await named.done("write_file", path=".git/description", content="wood")

@@ -146,7 +146,7 @@ def test_a_second_name_of_a_private_file_is_private(tmp_path: Path) -> None:
     os.link(root / "plain.txt", root / "other.txt")
     guards = PathGuards(home=str(home))
     top = os.path.realpath(root)
-    assert "second name" in guards.against_reading(locate(top, "notes.txt"))
+    assert "another name" in guards.against_reading(locate(top, "notes.txt"))
     assert not guards.against_reading(locate(top, "plain.txt"))
 
 

@@ -90,20 +90,20 @@ async def test_nobody_to_ask_is_no_with_the_rule_and_the_flag_that_would_help() 
     with pytest.raises(ToolError) as caught:
         await gate.require(ShellAction("shell", "make 'a b'"), ME, "wood")
     assert str(caught.value) == (
-        "shell was blocked: it needs approval and nobody is present. "
-        "The user can allow it with --allow 'shell(make '\\''a b'\\'')'."
+        "shell was blocked: it needs approval and nobody is there to approve it. The user can "
+        "allow it with --allow 'shell(make '\\''a b'\\'')'."
     )
     assert isinstance(caught.value, ToolBlocked)
     assert caught.value.remedy == (
-        "shell was blocked: it needs approval and nobody is present. "
-        "Allow it with --allow 'shell(make '\\''a b'\\'')'."
+        "shell was blocked: it needs approval and nobody is there to approve it. Allow it with "
+        "--allow 'shell(make '\\''a b'\\'')'."
     )
 
 
 async def test_a_line_that_cannot_be_told_is_asked_for_with_the_reason() -> None:
     person = Person(AllowOnce())
     await PermissionGate((), person).require(ShellAction("shell", "echo $1"), ME, "wood")
-    assert person.asked[0].why == "What this command line runs is not known in advance."
+    assert person.asked[0].why == "Sapwood cannot tell in advance what this command line runs."
     assert person.asked[0].always == (PermissionRule("allow", "shell", "echo $1"),)
     assert [offer.kind for offer in person.asked[0].offers] == ["once", "exact"]
 
@@ -251,7 +251,7 @@ async def test_a_known_key_is_masked_in_a_question() -> None:
 async def test_a_mask_hides_nothing_that_a_shell_acts_on(tail: str) -> None:
     person = Person()
     command = f"DB_PASSWORD=hunter2024{tail} make"
-    with pytest.raises(ToolError, match="characters that a shell acts on"):
+    with pytest.raises(ToolError, match="special shell characters"):
         await PermissionGate((), person).require(ShellAction("shell", command), ME, "wood")
     assert person.asked == []
 

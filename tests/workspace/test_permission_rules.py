@@ -452,7 +452,7 @@ def test_what_is_no_rule_is_told(line: str) -> None:
         ("allow edit(a)", "There is no tool edit. "),
         ("alow shell(ls)", "Did you mean allow?"),
         ("deny wirte_file", "Did you mean write_file?"),
-        ("allow write_file(a) in docs", "Only rules for shell name a folder."),
+        ("allow write_file(a) in docs", "Only rules for shell can name a folder."),
     ],
 )
 def test_a_misspelt_rule_is_refused_with_the_nearest_word(line: str, told: str) -> None:

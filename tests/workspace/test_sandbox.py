@@ -213,6 +213,6 @@ def test_the_setting_decides_and_the_doctor_says_so(monkeypatch: pytest.MonkeyPa
     assert check_sandbox(Config(sandbox="off")).state == "open"
     monkeypatch.setattr("sapwood.workspace.sandbox.sandbox_problem", lambda: "none here")
     assert check_sandbox(Config(sandbox="on")).state == "broken"
-    assert check_sandbox(Config()).message == "none here: commands run as you do"
+    assert check_sandbox(Config()).message == "none here: commands run with your permissions"
     monkeypatch.setattr("sapwood.workspace.sandbox.sandbox_problem", lambda: "")
     assert check_sandbox(Config()).message == "bubblewrap, without network"

@@ -101,9 +101,9 @@ async def test_rules_that_deny_or_ask_win_over_the_sandbox(person: Person) -> No
     assert (await person.run("$X a", rules=("deny shell(touch *)",))).error
     assert (await person.run("touch a", mode="read-only")).error
     assert person.reasons == [
-        "The rule 'ask shell(touch *)' decides.",
-        "What this command line runs is not known in advance, and 'deny shell(touch *)' may apply "
-        "to it.",
+        "The rule 'ask shell(touch *)' applies.",
+        "Sapwood cannot tell in advance what this command line runs, and 'deny shell(touch *)' "
+        "may apply to it.",
     ]
 
 

@@ -166,13 +166,13 @@ class Recording:
     def _sapwood(self, command: str) -> None:
         self._type(command)
         self.terminal.keys("Enter")
-        self._until(lambda shown: "Go on with" in shown and _at_prompt(shown))
+        self._until(lambda shown: "To continue, type" in shown and _at_prompt(shown))
         self._shot(3.0)
 
     def _offered(self, command: str) -> str:
         """The command with which Sapwood said to go on."""
         text = self.terminal.screen().replace("\n", "")
-        found = re.findall(f"Go on with: ({command} [-0-9a-f]{{36}})", text)
+        found = re.findall(f"To continue, type: ({command} [-0-9a-f]{{36}})", text)
         if not found:
             raise Failed(f"no '{command}' is on the screen:\n{self.terminal.screen()}")
         return found[-1]

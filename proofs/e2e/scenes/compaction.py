@@ -52,7 +52,9 @@ async def play(system: SystemUnderTest) -> None:
     before = await agent.request()
     done = await system.running.compact(agent.id)
     answer = done.message if isinstance(done, Done) else done.sentence
-    checks.within("it reports what it did", "Compacted 3 turns into a summary. It holds ", answer)
+    checks.within(
+        "it reports what it did", "Compacted 3 turns into a summary. It contains ", answer
+    )
     await _checked(system, agent, play)
     await system.ask(agent, "Go on.")
     checks.many("nothing else is in view", play.seen[-1].messages, 1)
@@ -87,7 +89,7 @@ async def _by_the_model(system: SystemUnderTest, agent: Agent, play: _Summariser
     carried = await system.ask(agent, "Tidy up.")
     checks.within("a model compacts itself; what it was asked stays", "Tidy up.", carried)
     result = play.seen[-2].results[-1].content
-    checks.within("when its turn completes", "Takes effect when this turn completes", result)
+    checks.within("when its turn completes", "This takes effect when the current turn ends", result)
     state = await agent.state()
     checks.that("and then nothing else is in view", state.context.head == state.context.tip)
     kinds = [recorded.kind for recorded in await agent.events()][-4:]

@@ -45,7 +45,7 @@ async def play(system: SystemUnderTest) -> None:
         service = offline_service(system.wood.connection, system.config)
         done = await service.answer(agent.id, CommandStep(TABLE["revert"], number))
         answer = done.sentence if isinstance(done, Refusal) else done.message
-        number = "".join(re.findall(r"/revert (\d+) takes this back", answer))
+        number = "".join(re.findall(r"/revert (\d+) to undo this", answer))
         checks.within("a revert names its target", f"as they were {words}", answer)
         checks.same("the file is as it was", notes.read_text(encoding="utf-8"), text)
         checks.same("and so is the request", await agent.request(), seen)

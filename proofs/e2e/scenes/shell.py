@@ -27,7 +27,7 @@ What did you learn?
 ANSWERS = {
     "/mark T": "Marked 'T'.",
     "/compact": "Compacted 2 turns into a summary.",
-    "/undo": "Undone: /compact. 2 turns came into view, the summary left view.",
+    "/undo": "Undone: /compact. 2 turns back in view, the summary removed from view.",
     "/rewind T": "Rewound to 'T'.",
 }
 LONG = "The heron nests in the tall pine, and nobody knows for how long it has done so. " * 20

@@ -98,16 +98,16 @@ def recorded_item(item: object) -> RecordedReply | RecordedResult:
 
 
 def pins_from(pins: object) -> tuple[Pin, ...]:
-    """Converts a mapping of names to texts into pins."""
+    """Converts a mapping of names to strings into pins."""
     if pins is None:
         return ()
     if not isinstance(pins, Mapping):
-        raise RefusedError(BadValue("pins", "a mapping of names to texts", type(pins).__name__))
+        raise RefusedError(BadValue("pins", "a mapping of names to strings", type(pins).__name__))
     try:
         return tuple(Pin(name, words) for name, words in pins.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] # the gate checks them
     except Exception as error:  # a caller's mapping may raise anything
         reason = f"a mapping that raised {type(error).__name__}"
-        raise RefusedError(BadValue("pins", "a mapping of names to texts", reason)) from error
+        raise RefusedError(BadValue("pins", "a mapping of names to strings", reason)) from error
 
 
 def tags_from(owner: object, labels: object, metadata: object) -> Tags | None:
@@ -119,10 +119,10 @@ def tags_from(owner: object, labels: object, metadata: object) -> Tags | None:
 
 
 def entries_from(metadata: object) -> tuple[Entry, ...]:
-    """Converts a mapping of names to texts into entries of the metadata."""
+    """Converts a mapping of names to strings into entries of the metadata."""
     if metadata is None:
         return ()
-    rule = "a mapping of names to texts"
+    rule = "a mapping of names to strings"
     if not isinstance(metadata, Mapping):
         raise RefusedError(BadValue("metadata", rule, type(metadata).__name__))
     try:
@@ -155,7 +155,7 @@ def page_start(after: object) -> AgentSummary | None:
     if after is None:
         return None
     if not isinstance(after, AgentSummary):
-        raise RefusedError(BadValue("after", "an agent of a list", type(after).__name__))
+        raise RefusedError(BadValue("after", "an agent from a list", type(after).__name__))
     agent = AgentId(key(after.agent, "after"))
     return AgentSummary(
         agent if can_be_stored(agent) else AgentId(""),
@@ -170,15 +170,15 @@ def cursor(after: object) -> Cursor | None:
     if after is None:
         return None
     if not isinstance(after, Cursor):
-        raise RefusedError(BadValue("after", "a cursor of a tail", type(after).__name__))
+        raise RefusedError(BadValue("after", "a cursor from a tail", type(after).__name__))
     place = partial(as_integer, least=0, most=2**62)
     return Cursor(argument(place, after.events, "after"), argument(place, after.position, "after"))
 
 
 def event_ref(ref: object) -> EventRef | None:
-    """Converts the place of an event; None if no log can contain it."""
+    """Converts the position of an event; None if no log can contain it."""
     if not isinstance(ref, EventRef):
-        raise RefusedError(BadValue("ref", "the place of an event", type(ref).__name__))
+        raise RefusedError(BadValue("ref", "the position of an event", type(ref).__name__))
     agent, version = key(ref.agent, "ref"), argument(as_integer, ref.version, "ref")
     return EventRef(AgentId(agent), version) if can_be_stored(agent) and version > 0 else None
 
@@ -192,5 +192,5 @@ def canonical(value: object, name: str) -> str:
     try:
         return msgspec.json.encode(value, order="deterministic").decode()
     except Exception:  # an object of another program may raise anything
-        rule = "something that can be written as JSON"
+        rule = "something that can be serialized as JSON"
         raise RefusedError(BadValue(name, rule, type(value).__name__)) from None

@@ -103,7 +103,7 @@ class Sapwood:
         """
         own, again = key(id, "id"), flag(resume, "resume")
         if again and not own:
-            raise RefusedError(BadSetting("resume", "used with the id of the agent to take up"))
+            raise RefusedError(BadSetting("resume", "used with the id of the agent to resume"))
         named = _own_id(own) if own else None
         try:
             agent = await offline_service(self.connection, Config()).start(
@@ -272,7 +272,7 @@ class Sapwood:
 
         eraser, ids, name = eraser_for(self.connection), agent_ids(agents, "agents"), owner
         if bool(ids) == bool(label(name, "owner")):
-            raise RefusedError(BadSetting("agents", "given, or an owner; one of both"))
+            raise RefusedError(BadSetting("agents", "given, or else an owner, but not both"))
         if ids:
             return await eraser.erase(ids, by=str(actor))
         return await eraser.erase_owner(label(name, "owner"), by=str(actor))

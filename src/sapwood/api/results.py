@@ -52,7 +52,7 @@ class ContextChanged(Result, frozen=True, kw_only=True):
     ...     _ = agent.record("Two?", "2")
     ...     done = agent.clear(keep=1)
     ...     print(done.turns, done.tokens.tokens > 0, done)
-    1 True Kept the last turn; 1 turn left view.
+    1 True Kept the last turn; 1 turn removed from view.
     """
 
     turns: int

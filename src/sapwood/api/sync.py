@@ -51,7 +51,7 @@ class _Loop:
     def run(self, work: Coroutine[Any, Any, R]) -> R:
         if self._loop.is_closed():
             work.close()
-            raise LogError("The database is closed. Open it again to go on.")
+            raise LogError("The database is closed. Open it again to continue.")
         try:
             return asyncio.run_coroutine_threadsafe(work, self._loop).result()
         except Exception:

@@ -209,7 +209,7 @@ class TurnRecorder:
             except RefusedError:
                 return
             except LogError as problem:
-                _turns.info("The lease of a turn is renewed later: %s", problem)
+                _turns.info("Could not renew a turn's lease; trying again later: %s", problem)
 
     async def call(
         self,

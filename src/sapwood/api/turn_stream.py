@@ -164,7 +164,7 @@ class TurnStream(Generic[_Value]):
         try:
             value = self._value(text)
         except msgspec.MsgspecError as error:
-            return TurnError(f"The reply does not fit the type that was asked for: {error}")
+            return TurnError(f"The reply does not match the requested type: {error}")
         return TurnResult(self._turn, turn.parts, turn.usage, value)
 
 

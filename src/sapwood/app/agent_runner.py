@@ -245,7 +245,7 @@ async def assume_or_warn(
         await assume_session(connection, provider_of, agent)
     except (SessionBusy, Failure) as problem:
         _log.warning(
-            "The session in the program is not changed yet: %s The next prompt tries again.",
+            "The program's session has not been changed yet: %s The next prompt will try again.",
             problem,
         )
 

@@ -177,8 +177,8 @@ def tracing_for(config: Config, environ: Mapping[str, str] = os.environ) -> Trac
         from sapwood.telemetry.spans import otlp_spans
     except ModuleNotFoundError:
         _log.warning(
-            "An address for spans is configured, but OpenTelemetry is not installed. "
-            "Type: pip install 'sapwood[otel]'"
+            "An OpenTelemetry endpoint is configured, but OpenTelemetry is not installed. Type: "
+            "pip install 'sapwood[otel]'"
         )
         return Untraced()
 

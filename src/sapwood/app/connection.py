@@ -108,8 +108,8 @@ class Connection:
         """
         if self.server is not None and space != self.space:
             raise LogError(
-                f"The token of this connection is for the space '{self.space}'. Use a token for "
-                "another one: sapwood token new NAME --space SPACE"
+                f"This connection's token is for the space '{self.space}'. To use another space, "
+                "create a token for it: sapwood token new NAME --space SPACE"
             )
         return Connection(
             self.log,
@@ -180,7 +180,7 @@ class OutageReporter:
         self._timer = None
         self._is_away = True
         reason = problem.partition("\n")[0].rstrip(". ")
-        _log.warning("The database does not answer: %s. Open work waits until it does.", reason)
+        _log.warning("The database is not responding: %s. Open work waits until it does.", reason)
 
     def _end(self) -> None:
         self._timer = None
@@ -241,7 +241,7 @@ async def _finish_erasures(log: Log, address: str) -> None:
     try:
         await resume_erasures(log, outside_places(log, address))
     except (LogError, OSError) as error:
-        _log.warning("An erasure that was interrupted could not be finished: %s", error)
+        _log.warning("Could not finish an interrupted erasure: %s", error)
 
 
 async def open_log(
@@ -298,8 +298,10 @@ def _configured_keys() -> tuple[str, ...]:
 
 def _space(name: str) -> Space:
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] # from outside
-        raise LogError(f"The name of a space must be text, not {type(name).__name__}.")
+        raise LogError(f"The name of a space must be a string, not {type(name).__name__}.")
     plain = str.__str__(name)
     if not can_be_stored(plain):
-        raise LogError(f"{plain!a} cannot be a space. Nothing was opened. Choose another name.")
+        raise LogError(
+            f"{plain!a} is not a valid name for a space. Nothing was opened. Choose another name."
+        )
     return Space(plain)

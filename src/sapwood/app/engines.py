@@ -23,8 +23,8 @@ _NO_WORKERS = (
     "An engine of a plug-in can have some. Type: sapwood config set engine temporal"
 )
 _LOCAL_WORKER = (
-    "The engine 'local' drives agents in the process that starts them, so there are no workers. "
-    "Type: sapwood config set engine auto"
+    "The engine 'local' runs agents in the process that starts them, so it has no workers. To use "
+    "workers, type: sapwood config set engine auto"
 )
 
 _SLOW_IMPORTS = ("sapwood.redaction.masks", "httpx2")

@@ -116,7 +116,7 @@ class HealthServer:
     async def _readiness(self) -> tuple[str, str, str]:
         if await self._health.database_answers():
             return "200 OK", _TEXT, "ready\n"
-        return "503 Service Unavailable", _TEXT, "The database does not answer.\n"
+        return "503 Service Unavailable", _TEXT, "The database is not responding.\n"
 
     async def _numbers(self) -> tuple[str, str, str]:
         return "200 OK", PROMETHEUS, await self._health.numbers()

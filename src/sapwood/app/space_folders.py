@@ -26,11 +26,11 @@ def space_folder(config: Config, space: str, *, own: bool) -> SpaceFolder | None
             os.makedirs(path, mode=0o700, exist_ok=True)
     except OSError as error:
         raise SapwoodError(
-            f"The folder {path} of the space '{space}' cannot be made: {error.strerror}."
+            f"The folder {path} for the space '{space}' could not be created: {error.strerror}."
         ) from error
     if not os.path.isdir(path):
         raise SapwoodError(
-            f"The folder {path} of the space '{space}' does not exist. Make it, or give another: "
-            f"--folder {space}=PATH"
+            f"The folder {path} for the space '{space}' does not exist. Create it, or choose "
+            f"another: --folder {space}=PATH"
         )
     return SpaceFolder(path)

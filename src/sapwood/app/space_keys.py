@@ -16,8 +16,8 @@ from sapwood.store.master_keys import MasterKeys, SpaceKey, parse_keys
 from sapwood.store.space_cipher import KEY_BYTES
 
 _NO_KEY = (
-    "This program has no master key. Nothing was changed. Name the file with it in the setting "
-    "encryption.key_file, or set SAPWOOD_ENCRYPTION_KEY."
+    "No master key is configured. Nothing was changed. Set encryption.key_file to the file that "
+    "holds it, or set SAPWOOD_ENCRYPTION_KEY."
 )
 
 
@@ -83,4 +83,4 @@ def add_master_key(file: Path) -> bool:
 def _keyed(log: Log) -> KeyedLog:
     if isinstance(log, KeyedLog):
         return log
-    raise LogError("Only a database has keys of spaces. Name it: --database ADDRESS")
+    raise LogError("Space keys are stored in the database. Name it: --database ADDRESS")

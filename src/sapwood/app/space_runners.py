@@ -158,7 +158,7 @@ class SpaceRunners:
                     await served.engine.drive(space, agent)
         except KeyMissing as problem:
             self._without_key.add(space)
-            _log.warning("Agents of the space '%s' wait for another worker: %s", space, problem)
+            _log.warning("Leaving agents of the space '%s' to another worker: %s", space, problem)
             raise NotServed(space) from problem
 
     @asynccontextmanager

@@ -83,8 +83,8 @@ class WorkerWakes:
                     break
                 await asyncio.sleep(_PAUSE)
         _log.warning(
-            "No worker was woken for agent '%s', which has work to do: %s. "
-            "A worker finds it by itself within some minutes.",
+            "Could not wake a worker for agent '%s', which has work to do: %s. A worker will pick "
+            "it up within a few minutes.",
             agent,
             problem,
         )

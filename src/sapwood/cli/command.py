@@ -79,35 +79,35 @@ def _shared_options() -> list[click.Parameter]:
             metavar="ADDRESS",
             expose_value=False,
             callback=_set_on_invocation("database"),
-            help="A path or postgresql://…, instead of the configured one.",
+            help="Database to use instead of the configured one: a path or postgresql://…",
         ),
         click.Option(
             ["--server"],
             metavar="URL",
             expose_value=False,
             callback=_set_on_invocation("server"),
-            help="Use the conversations of a server: https://…",
+            help="Use the conversations on a server: https://…",
         ),
         click.Option(
             ["--space"],
             metavar="NAME",
             expose_value=False,
             callback=_set_on_invocation("space"),
-            help="The space, instead of the configured one.",
+            help="Space to use instead of the configured one.",
         ),
         click.Option(
             ["-v", "--verbose"],
             count=True,
             expose_value=False,
             callback=_set_on_invocation("verbose"),
-            help="Print log messages on stderr; -vv prints all of them.",
+            help="Print log messages to stderr; -vv prints all of them.",
         ),
         click.Option(
             ["--debug"],
             is_flag=True,
             expose_value=False,
             callback=_set_on_invocation("debug"),
-            help="Show the traceback of an error.",
+            help="Show the traceback when an error occurs.",
         ),
     ]
 
@@ -130,7 +130,7 @@ class _HelpedCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         own = [each for each in self.get_params(ctx) if each.name not in _SHARED]
         shared = [each for each in self.get_params(ctx) if each.name in _SHARED]
-        for title, params in (("Options", own), ("Options of every command", shared)):
+        for title, params in (("Options", own), ("Options for every command", shared)):
             records = [each.get_help_record(ctx) for each in params if _is_option(each)]
             if rows := [record for record in records if record is not None]:
                 with formatter.section(title):

@@ -31,7 +31,8 @@ def confirmed(question: str) -> bool:
         if sys.stdin is not None and sys.stdin.isatty():
             raise  # ctrl+c
         raise SapwoodError(
-            "Nothing was changed: there is no terminal to ask on. To agree beforehand, give --yes."
+            "Nothing was changed: there is no terminal to ask for confirmation. To skip the "
+            "question, add --yes."
         ) from None
 
 

@@ -36,27 +36,27 @@ def shell_message(refusal: Refusal) -> str:
             )
             return f"There is no agent '{agent[:60]}'. {instead}"
         case ModelNeeded(command, agent):
-            return f"{command} needs a model. Type: sapwood {command[1:]} {agent}"
+            return f"{command} needs a model. To run it, type: sapwood {command[1:]} {agent}"
         case NoSuchCall(agent, version):
             return (
-                f"Version {version} of {agent} is not a model call. "
-                f"Type: sapwood replay {agent} --calls"
+                f"Version {version} of {agent} is not a model call. To list the calls, type: "
+                f"sapwood replay {agent} --calls"
             )
         case TurnIsOpen(command):
             name = _typed_agent()
             return (
-                f"{command} is not possible while a turn is open. Wait until it ends, continue it "
+                f"{command} does not work while a turn is open. Wait until it ends, continue it "
                 f"with 'sapwood run --agent {name}', or stop it with 'sapwood interrupt {name}'."
             )
         case NotRunning(agent, "archived"):
             return (
-                f"Agent '{agent}' is archived. Its log can be read. To continue it, type: "
+                f"Agent '{agent}' is archived. You can still read its log. To continue it, type: "
                 f"sapwood do {agent} /unarchive; to continue a copy: sapwood fork {agent}"
             )
         case NotRunning(agent, status):
             return (
-                f"Agent '{agent}' is {status}. Its log can be read; "
-                f"to continue, type: sapwood fork {agent}"
+                f"Agent '{agent}' is {status}. You can still read its log; to continue from it, "
+                f"type: sapwood fork {agent}"
             )
         case _:
             return refusal.sentence
@@ -114,8 +114,8 @@ def _disk_full(invocation: "Invocation") -> str:
     if not is_full(folder):
         return ""
     return (
-        f"No space is left under {folder}. Everything stored before is kept. "
-        "Free some space and run the command again: that is safe."
+        f"There is no disk space left at {folder}. Everything stored so far is kept. Free some "
+        "space and run the command again; that is safe."
     )
 
 

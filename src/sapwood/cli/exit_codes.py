@@ -22,14 +22,14 @@ MEANINGS: dict[Exit, str] = {
     Exit.OK: "done",
     Exit.FAILED: "refused, or the turn failed; the message gives the reason",
     Exit.USAGE: "the command line or the configuration is wrong",
-    Exit.NO_MODEL: "no model, no such model, no API key, or an API key that was refused",
+    Exit.NO_MODEL: "no model is set or it is unknown, or its API key is missing or was rejected",
     Exit.DATABASE: "the database cannot be read or written",
     Exit.INTERRUPTED: "interrupted; the partial reply is kept",
-    Exit.TIMED_OUT: "the time given by --timeout is over; the partial reply is kept",
+    Exit.TIMED_OUT: "timed out (--timeout); the partial reply is kept",
     Exit.UNREACHABLE: "the model cannot be reached or is overloaded; try again later",
-    Exit.NO_SESSION: "there is no such session or transcript, or none in this folder",
+    Exit.NO_SESSION: "the session or transcript was not found, or this folder has none",
     Exit.BLOCKED: (
-        "tools were blocked: no rule allowed them and nobody could be asked here, or the turn "
-        "waits for an answer elsewhere"
+        "tools were blocked because no rule allowed them and there was nobody to ask, or the turn "
+        "is waiting for an answer elsewhere"
     ),
 }

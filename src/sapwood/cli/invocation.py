@@ -122,7 +122,7 @@ class Invocation:
         if name not in _OVER_SERVER:
             if self.server:
                 raise SapwoodError(
-                    f"sapwood {name} works on the machine of the server. Run it there, without "
+                    f"sapwood {name} only works on the server's own machine. Run it there, without "
                     "--server."
                 )
             return ""
@@ -130,7 +130,7 @@ class Invocation:
             return ""
         server = self.server or self.config.server
         if server and not is_server(server):
-            raise SapwoodError("The address of a server starts with https:// or http://.")
+            raise SapwoodError("A server address must start with https:// or http://.")
         return server
 
     @asynccontextmanager
@@ -148,6 +148,9 @@ class Invocation:
         await wake_by_workers(self.config, agents)
         for agent in agents:
             click.echo(
-                f"{agent} has work to do. If no worker runs, type: sapwood run --agent {agent}",
+                (
+                    f"{agent} has work to do. If no worker is running, type: sapwood run --agent "
+                    f"{agent}"
+                ),
                 err=True,
             )

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Talk": {
-        "open": "Open a conversation on the full screen",
-        "run": "Ask a model, or run a script of commands and text",
+        "open": "Open a conversation in the terminal UI",
+        "run": "Send a prompt, or run a script of prompts and commands",
         "do": "Run slash commands on an agent, such as /mark X",
-        "answer": "List the tool calls that wait for approval, or answer one",
+        "answer": "List tool calls waiting for approval, or answer one",
         "send": "Send mail to an agent",
     },
     "Inspect": {
@@ -29,51 +29,51 @@ SECTIONS: dict[str, dict[str, str]] = {
         "context": "Inspect and manage a session's context: usage, focus, archives, handoff",
         "log": "Show an agent's events",
         "search": "Search all conversations",
-        "replay": "Show the request of a model call, verified by its hash",
+        "replay": "Show the exact request of a model call, verified by its hash",
         "diff": "Compare two contexts",
-        "export": "Write a conversation as Markdown, text, JSON or HTML",
+        "export": "Export a conversation as Markdown, text, JSON or HTML",
     },
     "Control": {
         "fork": "Start a child agent that sees the same context",
         "continue": "Continue a session in another program, or with another model",
-        "compact": "Replace the history by a checked summary",
+        "compact": "Replace the history with a verified summary",
         "interrupt": "Stop an agent's open turn and keep the partial reply",
         "kill": "End an agent and all its descendants",
     },
-    "Sessions of Claude Code and Codex": {
-        "clear": "Trim a session: everything, all but N turns, or to a mark",
-        "rewind": "Take a session back to a mark or a turn",
-        "edit": "Go back to before a turn, and print its prompt",
+    "Claude Code and Codex sessions": {
+        "clear": "Clear a session, keep its last N turns, or go back to a mark",
+        "rewind": "Rewind a session to a mark or a turn",
+        "edit": "Rewind to just before a turn and print its prompt for editing",
         "undo": "Undo the last command on a session",
         "redo": "Redo the last undone command",
         "mark": "Bookmark the current point in a session",
     },
     "Data retention": {
-        "backup": "Write the whole database into a file",
+        "backup": "Back up the whole database to a file",
         "retain": "Delete or archive conversations idle for N days",
-        "restore": "Bring an archived conversation back from object storage",
+        "restore": "Restore an archived conversation from object storage",
         "erase": "Permanently delete conversations and everything forked from them",
-        "hold": "Forbid the erasure of a conversation, an owner or a space",
-        "keys": "List encrypted spaces, make a master key, or change it",
+        "hold": "Put a legal hold on a conversation, an owner or a space",
+        "keys": "List encrypted spaces, or create or rotate the master key",
     },
     "Programs": {
-        "import": "Import conversations of Claude Code, Codex and Gemini CLI",
-        "install": "Connect Sapwood with Claude Code or Codex",
-        "uninstall": "Disconnect Sapwood from Claude Code and Codex, or from one of them",
-        "journal": "Show every action that Sapwood took for you",
-        "hook": "Answer a hook or the status line of Claude Code or Codex",
+        "import": "Import Claude Code, Codex and Gemini CLI sessions",
+        "install": "Connect Sapwood to Claude Code or Codex",
+        "uninstall": "Disconnect Sapwood from Claude Code, Codex or both",
+        "journal": "Show what Sapwood did on your behalf",
+        "hook": "Handle a hook or status line call from Claude Code or Codex",
     },
     "Setup": {
-        "help": "List all commands, the commands of a group, or explain one",
+        "help": "List all commands or one group, or explain a command",
         "config": "Show or change the configuration",
         "doctor": "Check the setup and print what to type next",
-        "mcp": "Serve the tools context and slash over MCP",
+        "mcp": "Serve the context and slash tools over MCP",
         "acp": "Serve conversations to an editor over the Agent Client Protocol",
         "serve": "Serve conversations over HTTP and in a browser",
-        "token": "Make, list and revoke tokens for the server",
+        "token": "Create, list and revoke access tokens for the server",
         "login": "Sign in to a server with a token",
-        "migrate": "Bring the tables of a database to this version of Sapwood",
-        "worker": "Run the agents of a database until stopped",
+        "migrate": "Upgrade a database to this version of Sapwood",
+        "worker": "Run a database's agents until stopped",
         "top": "Show spaces, workers, queues and cost",
         "completion": "Print a completion script for a shell",
     },
@@ -110,7 +110,7 @@ NAMES_ELSEWHERE = {
 """The names that other programs have for a command, with ours."""
 
 
-_SESSION_COMMANDS = frozenset(SECTIONS["Sessions of Claude Code and Codex"])
+_SESSION_COMMANDS = frozenset(SECTIONS["Claude Code and Codex sessions"])
 
 
 def summary_lines() -> dict[str, str]:
@@ -261,18 +261,18 @@ class _Root(Commands):
     "model",
     default="",
     metavar="NAME",
-    help="Talk with claude-code, codex or this model.",
+    help="Use claude-code, codex or this model.",
 )
-@click.option("--inline", is_flag=True, help="Print below the prompt, into your own scrollback.")
+@click.option("--inline", is_flag=True, help="Run inline in the terminal instead of full screen.")
 @click.option("--print", "prints", is_flag=True, help="Print the conversation on exit.")
 @click.option("--version", is_flag=True, help="Show the version and exit.")
 @click.pass_context
 def root(context: click.Context, model: str, inline: bool, prints: bool, version: bool) -> None:
-    """Conversations with agents: everything is kept, you decide what the model sees.
+    """Conversations with agents: everything is kept, and you decide what the model sees.
 
-    Without a command, opens the last conversation of this folder on the full screen.
+    Without a command, opens the last conversation in this folder in the terminal UI.
 
-    An AGENT is the id of an agent, the start of its id, or its name.
+    An AGENT is an agent's id, the start of its id, or its name.
     """
     invocation = context.ensure_object(Invocation)
     context.color = invocation.colour()

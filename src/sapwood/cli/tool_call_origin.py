@@ -42,8 +42,8 @@ def refuse_in_tool_call(command_path: str) -> None:
         from sapwood.core.errors import SapwoodError
 
         raise SapwoodError(
-            f"Models may not use 'sapwood {' '.join(words)}', and a model's tool call started this "
-            "process. Ask the user to run it."
+            f"Models may not use 'sapwood {' '.join(words)}', and a model's tool call started it. "
+            "Ask the user to run it."
         )
 
 

@@ -61,8 +61,8 @@ def require_provider(name: str, environ: Mapping[str, str] = os.environ) -> None
     close = " or ".join(nearest(name, known))
     instead = f"Did you mean {close}?" if close else f"There are {', '.join(known)}."
     raise ConfigError(
-        f"There is no provider '{name}'. {instead} For one of your own, set its address first: "
-        f"sapwood config set base_urls.{name} http://… Nothing was stored."
+        f"There is no provider '{name}'. {instead} To add your own, set its address first: sapwood "
+        f"config set base_urls.{name} http://… Nothing was stored."
     )
 
 
@@ -70,7 +70,7 @@ def save_key(provider: str, key: str, environ: Mapping[str, str] = os.environ) -
     """Writes a key into the file, which only its owner can read. Raises `ConfigError`."""
     if not _NAME.fullmatch(provider):
         raise ConfigError(
-            f"'{provider}' is not a name for a provider. Use letters, digits, '-' and '_'."
+            f"'{provider}' is not a valid provider name. Use letters, digits, '-' and '_'."
         )
     file = keys_file(environ)
     keys = _read(file) | {provider: key}
@@ -95,13 +95,15 @@ def _read(file: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{file} is not text in UTF-8.") from error
+        raise ConfigError(f"{file} is not valid UTF-8 text.") from error
     except OSError as error:
         raise ConfigError(f"{file} cannot be read: {error.strerror}.") from error
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise ConfigError(f"{file} can be read by others. Type: chmod 600 {file}")
+        raise ConfigError(f"Other users can read {file}. To fix that, type: chmod 600 {file}")
     try:
         return {name: str(value) for name, value in parse_toml(text).items()}
     except tomllib.TOMLDecodeError:
         # The parser's message could quote a line, and with it a key.
-        raise ConfigError(f'{file} is not TOML. Each line is: provider = "key"') from None
+        raise ConfigError(
+            f'{file} is not valid TOML. Each line must look like this: provider = "key"'
+        ) from None

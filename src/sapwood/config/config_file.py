@@ -41,41 +41,43 @@ class ContextConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """What the model of a new agent sees."""
 
     cap: Annotated[
-        Natural, explained("Tokens of history that the model sees at most. 0 means no limit.")
+        Natural,
+        explained("Maximum number of history tokens that the model sees. 0 means no limit."),
     ] = 100_000
     low_water: Annotated[
         Share,
         explained(
-            "How much of the cap is left when old turns leave view. A smaller share keeps the "
-            "provider's cache longer."
+            "Fraction of the cap to keep when old turns are dropped from view. A smaller fraction "
+            "keeps the provider's cache valid longer."
         ),
     ] = 0.6
     mask_over: Annotated[
-        Natural, explained("Tool results of more characters than this are masked. 0 masks none.")
+        Natural,
+        explained("Tool results longer than this many characters are masked. 0 means never."),
     ] = 0
     levels: Annotated[
-        tuple[Share, Share, Share], explained("Shares of the window at which Sapwood warns.")
+        tuple[Share, Share, Share], explained("Fractions of the window at which Sapwood warns.")
     ] = (0.5, 0.65, 0.85)
-    system: Annotated[str, explained("The system prompt of new conversations.")] = ""
+    system: Annotated[str, explained("System prompt for new conversations.")] = ""
     default_prompt: Annotated[
-        bool, explained("Whether the model gets folder, date, system and git branch.")
+        bool, explained("Whether to tell the model the folder, date, system and git branch.")
     ] = True
     instructions: Annotated[
-        bool, explained("Whether the model gets AGENTS.md and CLAUDE.md of the workspace.")
+        bool, explained("Whether to give the model the workspace's AGENTS.md and CLAUDE.md.")
     ] = True
-    summary_cap: Annotated[Natural, explained("Tokens of a summary at most. 0 means no limit.")] = (
-        _DEFAULTS.summary_cap
-    )
+    summary_cap: Annotated[
+        Natural, explained("Maximum number of tokens in a summary. 0 means no limit.")
+    ] = _DEFAULTS.summary_cap
     summary_score: Annotated[
         float,
         Meta(ge=0, le=1),
-        explained("Share of checked facts that a summary must contain."),
+        explained("Fraction of the checked facts that a summary must contain."),
     ] = _DEFAULTS.summary_score
     extend_summary: Annotated[
-        bool, explained("Whether turns that leave the window are added to the summary.")
+        bool, explained("Whether turns that drop out of the window are added to the summary.")
     ] = _DEFAULTS.extend_summary
     provider_summary: Annotated[
-        bool, explained("Whether a provider that can writes the summaries of compactions itself.")
+        bool, explained("Whether providers that support it write compaction summaries themselves.")
     ] = _DEFAULTS.provider_summary
 
 
@@ -84,51 +86,61 @@ class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
     cost: Annotated[
         NotNegative,
-        explained("Dollars that an agent and its descendants may spend. 0 means no limit."),
+        explained("Budget in dollars for an agent and its descendants. 0 means no limit."),
     ] = _DEFAULTS.budget_cost
     calls: Annotated[
         Natural,
-        explained("Model calls that an agent and its descendants may make. 0 means no limit."),
+        explained(
+            "Maximum number of model calls by an agent and its descendants. 0 means no limit."
+        ),
     ] = _DEFAULTS.budget_calls
-    depth: Annotated[
-        Natural, explained("Levels of agents below the first one. 0 means no limit.")
-    ] = _DEFAULTS.budget_depth
+    depth: Annotated[Natural, explained("Maximum depth of child agents. 0 means no limit.")] = (
+        _DEFAULTS.budget_depth
+    )
     agents: Annotated[
-        Natural, explained("Agents of one conversation that run at once. 0 means no limit.")
+        Natural,
+        explained(
+            "Maximum number of agents that run at once in one conversation. 0 means no limit."
+        ),
     ] = _DEFAULTS.budget_agents
     turns: Annotated[
-        Natural, explained("Turns in a row that no person started. 0 means no limit.")
+        Natural,
+        explained(
+            "Maximum number of turns in a row without a prompt from a person. 0 means no limit."
+        ),
     ] = _DEFAULTS.budget_turns
-    turn_calls: Annotated[Natural, explained("Model calls in one turn. 0 means no limit.")] = (
-        _DEFAULTS.budget_turn_calls
-    )
+    turn_calls: Annotated[
+        Natural, explained("Maximum number of model calls in one turn. 0 means no limit.")
+    ] = _DEFAULTS.budget_turn_calls
 
 
 class TendingConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """What Sapwood does for Claude Code and Codex."""
 
     budget: Annotated[
-        Natural, explained("Tokens that a hook may add after a compaction. 0 means none.")
+        Natural,
+        explained("Maximum number of tokens that a hook adds after a compaction. 0 means none."),
     ] = 2_000
     subagent_budget: Annotated[
-        Natural, explained("Tokens that a hook may add for a subagent. 0 means none.")
+        Natural,
+        explained("Maximum number of tokens that a hook adds for a subagent. 0 means none."),
     ] = 500
-    after_clear: Annotated[bool, explained("Whether a hook also adds a recap after a clear.")] = (
+    after_clear: Annotated[bool, explained("Whether a hook also adds a recap after /clear.")] = (
         False
     )
     all_projects: Annotated[
-        bool, explained("Whether the MCP tool context may read other projects.")
+        bool, explained("Whether the MCP tool `context` may read other projects.")
     ] = False
     judge: Annotated[
         str,
         explained(
-            "Who judges chapters and decisions in the background: a model, claude-code, codex or "
+            "What judges chapters and decisions in the background: a model, claude-code, codex or "
             "off."
         ),
     ] = "off"
     judge_cost: Annotated[
         NotNegative,
-        explained("Dollars that the judge may spend on one session. 0 means no limit."),
+        explained("Budget in dollars for judging one session. 0 means no limit."),
     ] = 0.1
 
 
@@ -136,19 +148,22 @@ class ScreenConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """How the terminal screen looks and behaves."""
 
     theme: Annotated[
-        str, explained("The colours of the screen. F4 switches to the next theme.")
+        str, explained("Color theme of the terminal UI. F4 switches to the next one.")
     ] = "sapwood-dark"
     mouse: Annotated[
-        bool, explained("Whether the screen takes the mouse. F2 switches it for now.")
+        bool, explained("Whether the terminal UI uses the mouse. F2 toggles it temporarily.")
     ] = True
     bell: Annotated[
-        bool, explained("Whether the terminal rings after long work, and when a tool asks.")
+        bool,
+        explained(
+            "Whether the terminal bell rings after long turns and when a tool needs approval."
+        ),
     ] = True
     print_on_leaving: Annotated[
-        bool, explained("Whether the conversation is printed when you leave the screen.")
+        bool, explained("Whether to print the conversation when you quit the terminal UI.")
     ] = False
     keys: Annotated[
-        dict[str, str], explained("Another key for an action, by the name that F1 lists.")
+        dict[str, str], explained("Custom key for an action, by the name that F1 lists.")
     ] = {}
 
 
@@ -156,10 +171,13 @@ class CheckpointConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """How files are saved around turns, for /revert."""
 
     enabled: Annotated[
-        bool, explained("Whether files are saved around each turn, so that /revert can go back.")
+        bool,
+        explained(
+            "Whether files are saved before and after each turn, so that /revert can restore them."
+        ),
     ] = True
     largest: Annotated[
-        Natural, explained("The largest file that a checkpoint contains, in bytes.")
+        Natural, explained("Size of the largest file to include in a checkpoint, in bytes.")
     ] = 10_000_000
 
 
@@ -171,17 +189,17 @@ class McpServer(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     command: Annotated[
-        tuple[str, ...], explained("The command that starts the server, as a list of words.")
+        tuple[str, ...], explained("Command that starts the server, as a list of arguments.")
     ] = ()
     url: Annotated[str, explained("The address of the server, instead of a command.")] = ""
     env: Annotated[
-        dict[str, str], explained("An environment variable of the command. Its value is not shown.")
+        dict[str, str], explained("Environment variable for the command. Its value is not shown.")
     ] = {}
     headers: Annotated[
-        dict[str, str], explained("A header of requests to the URL. Its value is not shown.")
+        dict[str, str], explained("HTTP header to send to the URL. Its value is not shown.")
     ] = {}
     spaces: Annotated[
-        bool, explained("Whether agents of spaces that are not your own get its tools too.")
+        bool, explained("Whether agents in other people's spaces get its tools too.")
     ] = False
 
 
@@ -191,23 +209,29 @@ class LimitConfig(Struct, frozen=True, forbid_unknown_fields=True):
     per_model: Annotated[
         Natural,
         explained(
-            "The most agents that run at once with one model, in all workers. 0 means no limit."
+            "Maximum number of agents that run at once with one model, across all workers. 0 "
+            "means no limit."
         ),
     ] = 0
     per_user: Annotated[
         Natural,
         explained(
-            "The most agents of one owner that run at once, in all workers. 0 means no limit."
+            "Maximum number of one owner's agents that run at once, across all workers. 0 "
+            "means no limit."
         ),
     ] = 0
     per_space: Annotated[
         Natural,
         explained(
-            "The most agents of one space that run at once, in all workers. 0 means no limit."
+            "Maximum number of one space's agents that run at once, across all workers. 0 "
+            "means no limit."
         ),
     ] = 0
     share: Annotated[
-        Natural, explained("The most agents of one space that one worker runs. 0 means no limit.")
+        Natural,
+        explained(
+            "Maximum number of one space's agents that one worker runs at once. 0 means no limit."
+        ),
     ] = 0
 
 
@@ -215,19 +239,17 @@ class RetentionConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """A rule that workers carry out: what happens to idle conversations."""
 
     days: Annotated[Positive, explained("Days without an event after which the rule applies.")]
-    spaces: Annotated[
-        str, explained("The spaces that the rule applies to: a name with * and ?.")
-    ] = "*"
+    spaces: Annotated[str, explained("Spaces that the rule applies to; * and ? are wildcards.")] = (
+        "*"
+    )
     label: Annotated[str, explained("Only conversations with this label. Empty means all.")] = ""
-    owner: Annotated[str, explained("Only conversations of this owner. Empty means all.")] = ""
-    erase: Annotated[bool, explained("Whether the conversations are erased.")] = False
-    archive: Annotated[
-        str, explained("The address of object storage to which the conversations are moved.")
-    ] = ""
+    owner: Annotated[str, explained("Only this owner's conversations. Empty means all.")] = ""
+    erase: Annotated[bool, explained("Whether to erase the conversations.")] = False
+    archive: Annotated[str, explained("Object storage address to move the conversations to.")] = ""
 
     def __post_init__(self) -> None:
         if self.erase == bool(self.archive):
-            raise ValueError("a rule needs erase = true or an address as archive, and not both")
+            raise ValueError("a rule needs either erase = true or an archive address, but not both")
 
 
 class EncryptionConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -236,20 +258,24 @@ class EncryptionConfig(Struct, frozen=True, forbid_unknown_fields=True):
     key_file: Annotated[
         str,
         explained(
-            "The file with the master keys of encrypted spaces; sapwood keys --new makes one. "
+            "File with the master keys for encrypted spaces; sapwood keys --new creates one. "
             "Empty means SAPWOOD_ENCRYPTION_KEY, or no encryption."
         ),
     ] = ""
-    spaces: Annotated[str, explained("Which new spaces are encrypted: a name with * and ?.")] = "*"
+    spaces: Annotated[str, explained("Which new spaces are encrypted; * and ? are wildcards.")] = (
+        "*"
+    )
 
 
 class TelemetryConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Spans for OpenTelemetry."""
 
     endpoint: Annotated[
-        str, explained("Where spans for OpenTelemetry are sent. Empty means nowhere.")
+        str, explained("Where to send OpenTelemetry spans. Empty means nowhere.")
     ] = ""
-    content: Annotated[bool, explained("Whether spans contain the conversation.")] = False
+    content: Annotated[bool, explained("Whether spans include the text of the conversation.")] = (
+        False
+    )
 
 
 class TemporalConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -269,7 +295,7 @@ class TemporalConfig(Struct, frozen=True, forbid_unknown_fields=True):
         str, explained("The task queue in Temporal. Each database needs a different one.")
     ] = "sapwood"
     profile: Annotated[
-        str, explained("The profile of temporal.toml that has the settings left empty here.")
+        str, explained("Profile in temporal.toml that supplies the settings left empty here.")
     ] = ""
     tls: Annotated[
         Literal["auto", "on", "off"],
@@ -277,12 +303,14 @@ class TemporalConfig(Struct, frozen=True, forbid_unknown_fields=True):
     ] = "auto"
     server_name: Annotated[str, explained("The name that the server's certificate must have.")] = ""
     server_ca: Annotated[
-        str, explained("The PEM file of the certificate that the server is checked with.")
+        str, explained("PEM file with the CA certificate used to verify the server.")
     ] = ""
     client_cert: Annotated[
-        str, explained("The PEM file of the certificate that Sapwood shows the server.")
+        str, explained("PEM file with the client certificate that Sapwood presents to the server.")
     ] = ""
-    client_key: Annotated[str, explained("The PEM file of the key of that certificate.")] = ""
+    client_key: Annotated[str, explained("PEM file with the private key for that certificate.")] = (
+        ""
+    )
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
@@ -294,22 +322,22 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     server: Annotated[
         str,
         explained(
-            "The address of a server whose conversations are used: https://… Empty for none."
+            "Address of a Sapwood server whose conversations to use: https://… Empty means none."
         ),
     ] = ""
     space: Annotated[
         str,
         explained(
-            "The space of your conversations in the database. Nothing of another space is seen."
+            "Space that holds your conversations in the database. Other spaces are not visible."
         ),
     ] = "local"
     model: Annotated[
         str,
-        explained("The model of new conversations, such as claude-sonnet-5-5 or openai:gpt-5."),
+        explained("Model for new conversations, such as claude-sonnet-5-5 or openai:gpt-5."),
     ] = ""
     base_urls: Annotated[
         dict[str, str],
-        explained("The address of a provider, or of a server of your own with the OpenAI API."),
+        explained("Address of a provider, or of your own server with an OpenAI-compatible API."),
     ] = {}
     context: ContextConfig = ContextConfig()
     budget: BudgetConfig = BudgetConfig()
@@ -325,23 +353,21 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     ] = ()
     sandbox: Annotated[
         Literal["auto", "on", "off"],
-        explained("Whether shell commands of a model run in a sandbox."),
+        explained("Whether a model's shell commands run in a sandbox."),
     ] = "auto"
     sandbox_network: Annotated[
-        bool, explained("Whether shell commands in the sandbox may use the network.")
+        bool, explained("Whether sandboxed shell commands may use the network.")
     ] = False
     sandbox_ask: Annotated[
-        bool, explained("Whether shell commands that stay in the sandbox need an approval too.")
+        bool, explained("Whether shell commands that stay in the sandbox need approval too.")
     ] = False
     sandbox_readable: Annotated[
         tuple[str, ...],
-        explained("Folders of your home that shell commands in the sandbox may read."),
+        explained("Folders in your home directory that sandboxed shell commands may read."),
     ] = ()
     permission_mode: Annotated[
         PermissionMode,
-        explained(
-            "What tools may do where no rule decides: ask, accept edits, only read, or do all."
-        ),
+        explained("What tools may do when no rule applies: ask, accept-edits, read-only or all."),
     ] = "ask"
     servers: Annotated[
         dict[str, McpServer],
@@ -357,8 +383,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     engine: Annotated[
         str,
         explained(
-            "What decides which process drives an agent: auto, local, dbos, temporal, or the "
-            "engine of a plug-in. With auto, each process drives those that it gives work to, and "
+            "Engine that decides which process runs an agent: auto, local, dbos, temporal, or that "
+            "of a plug-in. With auto, each process runs the agents that it gives work to, and "
             "workers and servers use DBOS if it is installed."
         ),
     ] = "auto"
@@ -367,10 +393,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     limits: LimitConfig = LimitConfig()
     ask_seconds: Annotated[
         Natural,
-        explained(
-            "After how many seconds a tool call that nobody approves is denied. 0 means that it "
-            "waits until somebody answers."
-        ),
+        explained("Seconds until a tool call that nobody answers is denied. 0 means wait forever."),
     ] = 0
     telemetry: TelemetryConfig = TelemetryConfig()
     encryption: EncryptionConfig = EncryptionConfig()
@@ -378,23 +401,23 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     retention: Annotated[
         dict[str, RetentionConfig],
         explained(
-            "A rule for idle conversations, which workers carry out: erase or archive.",
+            "Rule by which workers erase or archive idle conversations.",
             example="{days = 90, erase = true}",
         ),
     ] = field(default_factory=dict[str, RetentionConfig])
     retention_hours: Annotated[
-        Positive, explained("Hours between two looks of a worker for idle conversations.")
+        Positive, explained("Hours between a worker's checks for idle conversations.")
     ] = 6.0
     folders: Annotated[
         dict[str, str],
         explained(
-            "The folder in which agents of a space work, by the name of the space. * is every "
-            "other space, with {space} in the path; any lets a space of your own use all folders.",
+            "Folder that a space's agents work in, by the name of the space. * means every other "
+            "space, with {space} in the path; any lets your own space use all folders.",
             example='"/srv/acme"',
         ),
     ] = {}
     folders_network: Annotated[
-        bool, explained("Whether shell commands in the folders of spaces may use the network.")
+        bool, explained("Whether shell commands in these folders may use the network.")
     ] = False
 
     @property
@@ -438,7 +461,7 @@ def read_config(environ: Mapping[str, str] = os.environ) -> str:
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{file} is not text in UTF-8.") from error
+        raise ConfigError(f"{file} is not valid UTF-8 text.") from error
     except OSError as error:
         raise ConfigError(f"{file} cannot be read: {error.strerror}.") from error
 
@@ -448,7 +471,7 @@ def parse_config(text: str, file: Path) -> Config:
     try:
         return msgspec.convert(_tables(text, file) if text else {}, Config)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{file} does not fit: {error}.") from error
+        raise ConfigError(f"{file} is not valid: {error}.") from error
 
 
 def _tables(text: str, file: Path) -> dict[str, Any]:
@@ -459,7 +482,7 @@ def _tables(text: str, file: Path) -> dict[str, Any]:
     try:
         return parse_toml(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file} is not TOML: {error}.") from error
+        raise ConfigError(f"{file} is not valid TOML: {error}.") from error
 
 
 def spans_address(config: Config, environ: Mapping[str, str] = os.environ) -> str:

@@ -102,9 +102,8 @@ def set_setting(name: str, typed: str, environ: Mapping[str, str] = os.environ) 
             edited = _with_values(text, path, value)
             parse_config(edited, file)
         except CannotEditToml:
-            problem = (
-                problem
-                or f"{file} is written in a way that Sapwood cannot edit. Change it in an editor."
+            problem = problem or (
+                f"Sapwood cannot edit {file}, because of how it is written. Change it in an editor."
             )
         except ConfigError as error:
             problem = problem or str(error.__cause__ or error)
@@ -159,7 +158,10 @@ def _whole_setting(name: str) -> str:
     """What to type to set a table at once whose values do not fit alone; empty for other names."""
     for whole in known_settings():
         if whole.is_whole and (path := whole.path_in(".".join(name.split(".")[:2]))):
-            return f" Set all of it: sapwood config set {'.'.join(path)} '{whole.example}'"
+            return (
+                f" Set the whole value instead: sapwood config set {'.'.join(path)} "
+                f"'{whole.example}'"
+            )
     return ""
 
 

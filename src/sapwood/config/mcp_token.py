@@ -59,7 +59,7 @@ def _read(file: Path) -> str:
     except OSError as error:
         raise SapwoodError(f"The token in {file} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise SapwoodError(f"The token in {file} is not text in UTF-8.") from error
+        raise SapwoodError(f"The token in {file} is not valid UTF-8 text.") from error
     if not token:
         raise SapwoodError(f"{file} is empty. Write a token into it, or leave out --token-file.")
     return token

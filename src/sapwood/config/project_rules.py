@@ -14,8 +14,7 @@ import msgspec
 from sapwood.config.config_file import ConfigError, config_file
 from sapwood.private_files import locked, replace_file
 
-_HEAD = """\
-# Permission rules that you gave for a project. /permissions shows and changes them.
+_HEAD = r"""\ # Permission rules for a project. Type /permissions to see and change them.
 """
 
 

@@ -20,16 +20,14 @@ class ServeConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     oidc_issuer: Annotated[
-        str, explained("The OpenID Connect issuer whose tokens the server takes.")
+        str, explained("OpenID Connect issuer whose tokens the server accepts.")
     ] = ""
-    oidc_audience: Annotated[
-        str, explained("The audience that tokens of the issuer must have.")
-    ] = ""
+    oidc_audience: Annotated[str, explained("Audience that the issuer's tokens must have.")] = ""
     oidc_name: Annotated[
         str,
         explained(
-            "The claim that names a person in the log. Empty means a verified e-mail address, else "
-            "the subject."
+            "Claim that identifies a person in the log. Empty means the verified e-mail address, "
+            "or else the subject."
         ),
     ] = ""
     oidc_rules: Annotated[
@@ -40,17 +38,16 @@ class ServeConfig(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = ()
     rate: Annotated[
-        Natural, explained("Requests a second that one token may send. 0 means no limit.")
+        Natural, explained("Maximum requests per second for one token. 0 means no limit.")
     ] = 100
-    burst: Annotated[Natural, explained("Requests that one token may send at once.")] = 400
+    burst: Annotated[Natural, explained("Maximum burst of requests for one token.")] = 400
     space_rate: Annotated[
-        Natural, explained("Requests a second of all tokens of one space. 0 means no limit.")
+        Natural, explained("Maximum requests per second for one space. 0 means no limit.")
     ] = 1000
-    space_burst: Annotated[Natural, explained("Requests of all tokens of one space at once.")] = (
-        4000
-    )
+    space_burst: Annotated[Natural, explained("Maximum burst of requests for one space.")] = 4000
     streams: Annotated[
-        Natural, explained("Event streams that one token may have open in one server.")
+        Natural,
+        explained("Maximum number of event streams that one token can have open on one server."),
     ] = 4096
 
 

@@ -169,7 +169,7 @@ class TokenStore:
             return []
         except msgspec.MsgspecError as error:
             raise SapwoodError(
-                f"The tokens in {self.file} cannot be read: {error}. Remove the file, then make "
+                f"The tokens in {self.file} cannot be read: {error}. Delete the file, then create "
                 "new tokens."
             ) from error
 

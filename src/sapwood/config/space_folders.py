@@ -25,14 +25,16 @@ def parse_folders(lines: Iterable[str], configured: Mapping[str, str]) -> dict[s
     for line in lines:
         space, sign, path = line.partition("=")
         if not sign or not space or not path:
-            raise SapwoodError(f"'{line}' is no folder of a space. Write: --folder SPACE=PATH")
+            raise SapwoodError(
+                f"'{line}' is not a valid folder for a space. Write it as: --folder SPACE=PATH"
+            )
         folders[space] = path
     folders = {name: path if path == ANY else _absolute(path) for name, path in folders.items()}
     every = folders.get(EVERY, _SPACE)
     if every == ANY or os.path.basename(every) != _SPACE or every.count("{") > 1:
         raise SapwoodError(
-            f"All spaces would share the folder {every}. Let its path end in the name of the "
-            "space: --folder '*=/srv/sapwood/{space}'"
+            f"All spaces would share the folder {every}. End the path with the name of the space: "
+            "--folder '*=/srv/sapwood/{space}'"
         )
     return folders
 
@@ -73,7 +75,7 @@ def require_separate(folders: Mapping[str, str]) -> None:
                     continue  # the folder that it would get anyway
                 raise SapwoodError(
                     f"The folder of the space '{other}', {inner}, is inside that of '{space}', "
-                    f"{path}. Give each space a folder of its own: --folder SPACE=PATH"
+                    f"{path}. Give each space its own folder: --folder SPACE=PATH"
                 )
 
 

@@ -41,4 +41,4 @@ def _inner(value: object) -> list[object]:
 
 
 def _too_deep() -> tomllib.TOMLDecodeError:
-    return tomllib.TOMLDecodeError(f"it is nested more than {_MAX_DEPTH} levels deep")
+    return tomllib.TOMLDecodeError(f"it has more than {_MAX_DEPTH} levels of nesting")

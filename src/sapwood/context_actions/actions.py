@@ -184,11 +184,13 @@ class ContextActions:
         plan = plan_of(source.session)
         if not request.note:
             if request.text:
-                raise SapwoodError("Say what the text is: goal, decision, question or answer.")
+                raise SapwoodError(
+                    "Say what kind of note it is: goal, decision, question or answer."
+                )
             return Notes(source.notes, plan)
         if not source.kept:
             raise SapwoodError(
-                "A transcript that is only shown keeps no notes. Name the session: --session ID"
+                "Notes cannot be saved for a transcript file. Name the session: --session ID"
             )
         notes = await self._notes.declare(
             source.session, request.note, request.text, request.replaces, by_model=self._by_model
@@ -200,7 +202,8 @@ class ContextActions:
         words = words_of(request.query)
         if not words:
             raise SapwoodError(
-                "The search has no words. Give some, for example: context search token refresh"
+                "There is nothing to search for. Give some words, for example: context search "
+                "token refresh"
             )
         source = await self._session_or_none(request)
         found: list[SearchPassage] = []

@@ -54,7 +54,7 @@ def resume(
     session = source.session if source else Session("sapwood", "", project)
     archives = _archives_for(session, project)
     if not session.turns and not archives:
-        raise SapwoodError("There is nothing to resume: this folder has no session and no archive.")
+        raise SapwoodError("There is nothing to resume: this folder has no sessions or archives.")
     prompt = resumption_prompt(
         session,
         counter,

@@ -54,7 +54,7 @@ class SearchResults(Struct, frozen=True):
 
 
 class Notes(Struct, frozen=True):
-    """The notes in force, the oldest first, and the plan that the program's model keeps."""
+    """The active notes, the oldest first, and the plan that the program's model keeps."""
 
     notes: tuple[DeclaredNote, ...]
     plan: tuple[PlanStep, ...] = ()

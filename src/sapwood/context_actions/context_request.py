@@ -91,12 +91,12 @@ FOR_ALL = ("session", "transcript")
 ACTIONS: tuple[Action, ...] = (
     Action(
         "estimate",
-        "Show how full the window is",
+        "Show how full the context window is",
         examples=("estimate", "estimate --session 4cfa19"),
     ),
     Action(
         "breakdown",
-        "Show what fills the window, by kind, by file and by chapter",
+        "Show what fills the context window, by kind, file and chapter",
         examples=("breakdown", "breakdown --json"),
     ),
     Action(
@@ -122,18 +122,20 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "archive",
-        "Archive the conversation in readable files, before it is lost",
+        "Save the conversation to readable files before it is lost",
         ("topic", "background", "all"),
         acts=True,
         examples=("archive", "archive --topic OAuth", "archive --background"),
     ),
     Action(
         "resume",
-        "Print a prompt that lets a model continue the session",
+        "Print a prompt with which a model can continue the session",
         ("budget",),
         examples=("resume", "resume --budget 800"),
     ),
-    Action("prune", "Advise what could be forgotten, and what that frees", examples=("prune",)),
+    Action(
+        "prune", "Suggest what could be dropped and how many tokens that frees", examples=("prune",)
+    ),
     Action(
         "drift",
         "Show the chapters of the session, with turns, tokens and files",
@@ -149,14 +151,14 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "search",
-        "Find words in the session, in archives and in the log",
+        "Search the session, the archives and the log",
         ("query", "limit"),
         bare="query",
         examples=("search token refresh",),
     ),
     Action(
         "note",
-        "Declare a goal, a decision, a question or an answer, or list the active notes",
+        "Note a goal, decision, question or answer, or list the active notes",
         ("note", "text", "replaces"),
         bare="text",
         first="note",

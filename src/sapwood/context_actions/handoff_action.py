@@ -20,7 +20,7 @@ def hand_off(request: ContextRequest, source: SessionInput) -> WrittenHandoff:
     target = " ".join(request.target_agent.split())[:60]
     if not target:
         raise SapwoodError(
-            "No agent is named. Name one, for example: sapwood context handoff reviewer"
+            "Name the agent to hand off to, for example: sapwood context handoff reviewer"
         )
     if not session.turns:
         raise SapwoodError("There is nothing to hand off: the session has no turns yet.")

@@ -83,7 +83,7 @@ class SessionCommands:
             name = target.id if isinstance(target, FoundSession) else session or agent
             titles = " or ".join(each.title for each in programs_with("provider"))
             raise NoSession(
-                f"'{name}' is no session of {titles}. For an agent of Sapwood, type: "
+                f"'{name}' is not a session of {titles}. For a Sapwood agent, type: "
                 f"sapwood do {agent} /{command}"
             )
         if not runs_turns(state.session.session.program):
@@ -94,7 +94,7 @@ class SessionCommands:
         """Makes a child that goes on in a new session of the same program."""
         words = arguments.split()
         if len(words) > 1:
-            raise SapwoodError("Give at most one mark: sapwood fork --session ID [MARK]")
+            raise SapwoodError("Give only one mark: sapwood fork --session ID [MARK]")
         assert state.session is not None
         program = state.session.session.program
         await self._changes.prepare(agent, changes=False)
@@ -108,8 +108,8 @@ class SessionCommands:
             how = await self._changes.fork_session(child, program)
         except (SessionBusy, Failure) as error:
             raise SapwoodError(
-                f"Forked into the agent {child}, but {program_title(program)} has no session of "
-                f"it yet: {error}"
+                f"Forked into agent {child}, but {program_title(program)} does not have the "
+                f"session yet: {error}"
             ) from error
         opened = await self._space.dispatcher.open(child)
         held = opened.state.session

@@ -38,13 +38,13 @@ class Continuation(Struct, frozen=True):
     @property
     def lines(self) -> tuple[str, ...]:
         """What to tell a person, with what to type next."""
-        lines = [f"Continued as {self.agent} with {self.model}. {self.source} stays as it is."]
+        lines = [f"Continued as {self.agent} with {self.model}. {self.source} does not change."]
         if self.loss:
             lines.append(self.loss)
-        lines.append(f"To go on here, type: sapwood open {self.agent}")
+        lines.append(f"To continue here, type: sapwood open {self.agent}")
         if self.session is not None:
             own = resume_command_for(self.session.program, self.session.id)
-            lines += [f"To go on in the program itself, type: {own}"] if own else []
+            lines += [f"To continue in the program itself, type: {own}"] if own else []
         return tuple(lines)
 
 

@@ -118,16 +118,16 @@ class SessionFinder:
         if exact := [each for each in found if each.id == name]:
             found = exact
         if len(found) > 1:
-            raise NoSession(f"Several sessions begin with '{name}'. Give more of the id.")
+            raise NoSession(f"Several sessions start with '{name}'. Type more of the id.")
         if found:
             return found[0]
         agent = await self._agent_named(name)
         if agent is not None:
             return agent
         raise NoSession(
-            f"There is no session '{name}', neither of another program nor in the log. "
-            "sapwood agents --all lists the sessions in the log; --transcript FILE takes any "
-            "transcript."
+            f"Session '{name}' was not found in other programs or in the log. To list the sessions "
+            "in the log, type: sapwood agents --all. To read any transcript, use --transcript "
+            "FILE."
         )
 
     async def _agent_named(self, name: str) -> AgentId | None:
@@ -164,8 +164,8 @@ class SessionFinder:
                 return transcript
         titles = ", ".join(each.title for each in programs_with("sessions"))
         raise NoSession(
-            f"There is no session of {titles} or Sapwood in {self.folder}. "
-            "Name one by --session ID, or give --transcript FILE."
+            f"There is no {titles} or Sapwood session in {self.folder}. "
+            "Name one with --session ID, or use --transcript FILE."
         )
 
     def folders(self) -> list[Path]:

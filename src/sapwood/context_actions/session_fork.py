@@ -96,7 +96,7 @@ class SessionForker:
         origin = state.origin
         add_to_journal(
             "forked",
-            f"Forked into the agent {child}" + (f", to: {goal}" if goal.strip() else ""),
+            f"Forked into agent {child}" + (f", to: {goal}" if goal.strip() else ""),
             source=origin.source if origin else "sapwood",
             session=origin.session if origin else session,
             folder=state.workspace.folder,

@@ -69,13 +69,13 @@ class JudgeOutcome(Struct, frozen=True):
                 return "There was nothing to judge."
             case "unread":
                 return (
-                    f"The judge {judge} gave no JSON that could be read ({used}{cost}). "
-                    "What rules found stays as it is."
+                    f"The judge {judge} did not return valid JSON ({used}{cost}). The results of "
+                    "the rules are unchanged."
                 )
             case "spent":
                 return (
-                    "The judge has used what it may use for one session. What rules found stays "
-                    "as it is. For more, set tending.judge_cost."
+                    "The judge has used up its budget for this session. The results of the rules "
+                    "are unchanged. To allow more, set tending.judge_cost."
                 )
 
 

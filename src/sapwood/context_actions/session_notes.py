@@ -42,7 +42,7 @@ from sapwood.runtime.clock_and_ids import command_meta
 
 
 class Statements(Struct, frozen=True):
-    """The notes in force, what a judge said, and the focus."""
+    """The active notes, what a judge said, and the focus."""
 
     notes: tuple[DeclaredNote, ...] = ()
     judged: Judgement = Judgement()

@@ -89,9 +89,9 @@ class Spawner:
             child,
             mark,
             package.path,
-            f"Started {target} ({child}) with {package.path or 'the handoff'}.{place} Its answer "
-            f"is mailed to {agent}: sapwood do {agent} /check-mail. The mark {mark} stands before "
-            "it; sapwood context prune then says what can be forgotten.",
+            f"Started {target} ({child}) with {package.path or 'the handoff'}.{place} It will mail "
+            f"its answer to {agent}; to read it, type: sapwood do {agent} /check-mail. The mark "
+            f"{mark} was set first; sapwood context prune then shows what can be dropped.",
             workspace.worktree if workspace else "",
             workspace.branch if workspace else "",
         )

@@ -208,7 +208,7 @@ class RequestReplayed(Struct, frozen=True, tag=True):
     def message(self) -> str:
         """Whether the rebuilt request is the one that was sent."""
         if self.replayed is None:
-            return f"{self.agent} has not called a model yet."
+            return f"{self.agent} has not made any model calls yet."
         return "The hash matches." if self.replayed.matches else "THE HASH DOES NOT MATCH."
 
 
@@ -223,10 +223,10 @@ class ContextsCompared(Struct, frozen=True, tag=True):
     def message(self) -> str:
         """How many turns only one of the two shows."""
         if self.diff.same:
-            return f"{self.left} and {self.right} show the model the same."
+            return f"{self.left} and {self.right} look the same to the model."
         count = len(self.diff.only_left) + len(self.diff.only_right)
         are = "is" if count == 1 else "are"
-        return f"{counted(count, 'turn')} {are} in one of them alone."
+        return f"{counted(count, 'turn')} {are} in only one of them."
 
 
 class FilesReverted(Struct, frozen=True, tag=True):

@@ -25,9 +25,14 @@ _ABOUT = 60
 _RULE_WORDS = (
     ("allow", "Add a rule that allows a tool"),
     ("deny", "Add a rule that denies a tool"),
-    ("remove", "Remove a rule of this project"),
+    ("remove", "Remove a rule from this project"),
 )
 _VERDICTS = ("allow", "ask", "deny")
+_OFTEN_USED = (
+    "clear undo context mark rewind edit compact fork recall load "
+    "model agents switch new send check-mail answer"
+).split()
+"""The commands that a bare `/` lists first."""
 
 Names = tuple[tuple[str, str], ...]
 """Words that an argument can be, each with a few words on it."""
@@ -164,6 +169,9 @@ def model_names() -> Names:
 
 
 def _commands(typed: str) -> list[Choice]:
+    if not typed:
+        rows = dict.fromkeys((*(TABLE[name] for name in _OFTEN_USED), *TABLE.rows))
+        return [Choice(row.typed, row.usage, row.help) for row in rows]
     starting = [row for row in TABLE.rows if any(name.startswith(typed) for name in row.names)]
     starting.sort(key=lambda row: typed not in row.names)
     inside = [row for row in TABLE.rows if typed in row.name and row not in starting]

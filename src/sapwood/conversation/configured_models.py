@@ -18,7 +18,7 @@ from sapwood.models.model_routes import PROVIDERS, resolve
 from sapwood.programs.registry import program_executor, programs_with
 
 NO_PROGRAMS = (
-    "Agent programs run only for the person at the machine, not in this space. Choose a model: "
+    "Agent programs run only for the person at this machine, not in this space. Choose a model: "
     "/model NAME"
 )
 """Why a program cannot be the model of a conversation in a space with a folder of its own."""
@@ -75,8 +75,7 @@ def require_model(model: str, config: Config, keys: Mapping[str, str]) -> None:
     if not model:
         raise Failure(
             "no_model",
-            "No model is chosen. Type: sapwood config set model claude-sonnet-5-5, "
-            "or give --model.",
+            "No model is set. Type: sapwood config set model claude-sonnet-5-5, or use --model.",
         )
     if (executor := program_executor(model)) is not None:
         from sapwood.programs.installed_programs import require_program
@@ -87,8 +86,8 @@ def require_model(model: str, config: Config, keys: Mapping[str, str]) -> None:
     if route.needs_key and not keys.get(route.account):
         raise Failure(
             "no_key",
-            f"There is no key for {route.title}. Set {route.variable}, "
-            f"or type: sapwood config key {route.account}",
+            f"There is no API key for {route.title}. Set {route.variable}, or type: sapwood config "
+            f"key {route.account}",
         )
 
 
@@ -129,8 +128,8 @@ def model_doubt(model: str, config: Config) -> str:
     known = tuple(model_names(route.catalogue))
     hint = did_you_mean(nearest(model, known, 0.6)) if known else ""
     return (
-        f"The list of {route.title} has no model '{model}'.{hint} "
-        f"To use it all the same, type: {route.provider}:{model}"
+        f"{route.title} does not list a model '{model}'.{hint} To use it anyway, type: "
+        f"{route.provider}:{model}"
     )
 
 

@@ -71,7 +71,7 @@ async def _requests(stored: SentRequests, path: Path) -> list[SentRequest]:
         return await asyncio.to_thread(stored.read, path)
     except OSError as error:
         raise SapwoodError(
-            f"The requests of this conversation are in {path}, which cannot be read: "
+            f"This conversation's requests are in {path}, which cannot be read: "
             f"{error.strerror or error}."
         ) from error
 

@@ -21,7 +21,7 @@ async def request_for(space: OpenSpace, agent: AgentId, model: str | None = None
     opened = await space.dispatcher.open(agent)
     request = view(opened.state, opened.live, model)
     if faults := check(request, opened.state, opened.live):
-        raise AssertionError(f"a defect in Sapwood: {'; '.join(faults)}")
+        raise AssertionError(f"a bug in Sapwood: {'; '.join(faults)}")
     return request
 
 

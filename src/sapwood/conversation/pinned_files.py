@@ -65,7 +65,7 @@ async def read_pins_again(services: Services, state: State) -> str:
 
 def _notice(name: str, source: str, why: str) -> str:
     return (
-        f"The pin '{name}' keeps its last text, because {source} was not read. {why} "
+        f"The pin '{name}' keeps its previous text, because {source} could not be read. {why} "
         f"Restore the file, or type /unpin {name}."
     )
 

@@ -28,7 +28,7 @@ def read_file(name: str) -> File:
     path = Path(name).expanduser()
     try:
         if path.stat().st_size > LARGEST_FILE:
-            raise SapwoodError(f"{name} is too large: a file may have {LARGEST_FILE:,} bytes.")
+            raise SapwoodError(f"{name} is too large: files can be up to {LARGEST_FILE:,} bytes.")
         content = path.read_bytes()
     except OSError as error:
         raise SapwoodError(f"{name} cannot be read: {error.strerror}.") from error

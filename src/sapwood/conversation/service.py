@@ -349,7 +349,7 @@ class ConversationService:
 
         Raises `RefusedError` if they cannot be saved.
         """
-        assert self.services.checkpoints is not None, "this service saves no files"
+        assert self.services.checkpoints is not None, "this service does not save files"
         state = (await self.services.space.dispatcher.open(agent)).state
         saved = await self.services.checkpoints().save(state.workspace, agent)
         if isinstance(saved, Unsaved):

@@ -95,7 +95,7 @@ class SessionChanges:
             if not needs_assume(opened.state):
                 return ""
             command = resume_command_for(before.program, before.id)
-            return f"It takes effect when this session is closed: type /exit, then {command}"
+            return f"This takes effect when you close the session: type /exit, then {command}"
         provider = self._provider_of(before.program)
         try:
             session = await assume_history(
@@ -111,8 +111,9 @@ class SessionChanges:
             if not needs_assume(opened.state):
                 return ""  # the command changed nothing, so the session lacks nothing
             return (
-                f"{program_title(before.program)} does not have it yet: {str(error).rstrip('.')}. "
-                "It is stored; the next command on this session brings it there."
+                f"{program_title(before.program)} does not have the change yet: "
+                f"{str(error).rstrip('.')}. It is saved, and the next command on this session "
+                "applies it."
             )
         return await self._how_to_go_on(agent, before, session or before)
 
@@ -150,8 +151,8 @@ class SessionChanges:
             space.log, space.space, space.dispatcher, provider, opened, _options(opened.state)
         )
         if session is None:
-            return "It has no history yet, so there is no session to go on with."
-        return f"Go on with: {resume_command_for(program, session.id)}"
+            return "It has no history yet, so there is no session to continue."
+        return f"To continue, type: {resume_command_for(program, session.id)}"
 
     async def _session(self, agent: AgentId) -> ProgramSession:
         state = (await self._space.dispatcher.open(agent)).state
@@ -163,8 +164,8 @@ class SessionChanges:
     ) -> str:
         lines = await self._warnings(agent)
         if session.id != before.id:
-            lines.append("It continues in a new session; the former one stays as it is.")
-        lines.append(f"Go on with: {resume_command_for(session.program, session.id)}")
+            lines.append("It continues in a new session; the old one does not change.")
+        lines.append(f"To continue, type: {resume_command_for(session.program, session.id)}")
         return " ".join(lines)
 
     async def _warnings(self, agent: AgentId) -> list[str]:

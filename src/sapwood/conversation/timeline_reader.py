@@ -192,6 +192,6 @@ async def content_at(row: TimelineRow, cache: EventCache) -> RowContent:
         except NotLoaded as missing:
             place = (missing.agent, missing.version)
             if place in loaded:
-                raise LogError(f"The log does not hold {missing}.") from None
+                raise LogError(f"The log does not contain {missing}.") from None
             loaded.add(place)
             await cache.load(*place)

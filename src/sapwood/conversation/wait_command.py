@@ -78,7 +78,7 @@ async def _look(space: OpenSpace, wanted: _Wait, left: float) -> Waited | StillW
         return Waited(agent, "idle", f"Idle: {', '.join(agents)}.")
     if left <= 0:
         still = f" Still working: {', '.join(busy)}." if busy else ""
-        return Waited(agent, "time", f"No mail came in {wanted.seconds:g} seconds.{still}")
+        return Waited(agent, "time", f"No mail arrived within {wanted.seconds:g} seconds.{still}")
     return StillWaiting(agent, min(left, _LOOK_AGAIN))
 
 

@@ -15,9 +15,9 @@ SHOWN = 5
 
 _WORDS: dict[Why, str] = {
     "large": "too large",
-    "repository": "a repository of its own",
+    "repository": "a separate repository",
     "unreadable": "cannot be read",
-    "unsaved": "in the way and not saved",
+    "unsaved": "in the way, and not saved",
     "unwritable": "cannot be written",
     "ignored": "ignored",
     "name": "a name that git reserves",
@@ -83,7 +83,7 @@ def describe_left_out(left: Sequence[LeftOut], more: int = 0) -> str:
     """Names the paths that were left out, with the reasons; empty if there are none.
 
     >>> describe_left_out([LeftOut("model.bin", "large"), LeftOut("vendor/", "repository")], more=3)
-    'model.bin (too large), vendor/ (a repository of its own) and 3 more'
+    'model.bin (too large), vendor/ (a separate repository) and 3 more'
     """
     named = [f"{each.path} ({_WORDS[each.why]})" for each in left[:SHOWN]]
     more += len(left) - len(named)

@@ -238,7 +238,7 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "clear",
-            "Start afresh, keep the last N turns, or go back to a mark",
+            "Clear the context, keep N turns, or go back to a mark",
             (Argument("N | MARK", ("number", "mark")),),
             "both",
             while_open=False,
@@ -248,7 +248,7 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "rewind",
-            "Go back to a mark, or to before a turn",
+            "Go back to a mark, or to just before a turn",
             (Argument("MARK | TURN", ("mark", "turn")),),
             while_open=False,
             decides=(Rewind,),
@@ -256,14 +256,14 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "edit",
-            "Go back to before a turn, with its prompt to change",
+            "Go back to just before a turn and edit its prompt",
             (Argument("TURN", ("turn",)),),
             while_open=False,
             on_session="changes",
         ),
         SlashCommand(
             "undo",
-            "Take the last context command back",
+            "Undo the last context command",
             while_open=False,
             decides=(Undo,),
             on_session="changes",
@@ -277,7 +277,7 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "fork",
-            "Make a child, from here or from a mark",
+            "Start a child from here or from a mark",
             (
                 _MARK,
                 _WORKTREE,
@@ -289,7 +289,7 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "send",
-            "Send mail to a running agent, or to parent",
+            "Send mail to a running agent, or to your parent",
             (_AGENT, Argument("MESSAGE", required=True, lines=True)),
             "both",
             decides=(Send,),
@@ -303,7 +303,7 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "wait",
-            "Wait for mail, or for agents to go idle",
+            "Wait for mail, or until agents are idle",
             (Argument("ID", ("agent",), repeats=True), Argument("SECONDS", ("number",))),
             "both",
             without_agent="refused",
@@ -317,11 +317,11 @@ TABLE = CommandTable(
             (_AGENT,),
             "both",
             decides=(Kill,),
-            confirm="/kill ends the agent and all its descendants for good.",
+            confirm="/kill ends the agent and all its descendants permanently.",
         ),
         SlashCommand(
             "compact",
-            "Put a summary in place of the history",
+            "Replace the history with a summary",
             (
                 Argument("N", ("number",), flag="--keep"),
                 Argument(flag="--anyway", by_people=True),
@@ -334,7 +334,7 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "recall",
-            "Search everything ever said",
+            "Search all messages, including those out of view",
             (Argument("QUERY", required=True),),
             "both",
             without_agent="answers",
@@ -342,7 +342,7 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "load",
-            "Bring a turn that left view back, as a quotation",
+            "Quote a turn that is no longer in view",
             (Argument("PLACE", ("turn", "text"), required=True),),
             "both",
             while_open=False,
@@ -350,7 +350,7 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "new",
-            "Archive this agent and start a fresh one in its place",
+            "Archive this agent and start a new one in its place",
             while_open=False,
             decides=(StartSuccessor,),
         ),
@@ -362,32 +362,30 @@ TABLE = CommandTable(
         ),
         SlashCommand("agents", "Show the tree of agents", without_agent="answers", scope="read"),
         SlashCommand(
-            "switch", "Go to another agent", (_AGENT,), without_agent="answers", scope="read"
+            "switch", "Switch to another agent", (_AGENT,), without_agent="answers", scope="read"
         ),
         SlashCommand("archive", "Archive this agent", while_open=False, decides=(Archive,)),
-        SlashCommand(
-            "unarchive", "Make this archived conversation running again", decides=(Unarchive,)
-        ),
+        SlashCommand("unarchive", "Reopen this archived conversation", decides=(Unarchive,)),
         SlashCommand(
             "rename",
-            "Give this conversation another name",
+            "Rename this conversation",
             (Argument("NAME", ("name",), required=True),),
             decides=(Rename,),
         ),
         SlashCommand(
             "answer",
-            "Answer a tool call that waits for approval: yes, always or no",
+            "Answer a pending tool call: yes, always or no",
             (Argument("ANSWER"), Argument("REASON")),
             decides=(AnswerQuestion,),
             without_agent="refused",
             scope="approve",
         ),
         SlashCommand(
-            "context", "Show what fills the window", without_agent="refused", scope="read"
+            "context", "Show what fills the context window", without_agent="refused", scope="read"
         ),
         SlashCommand(
             "pin",
-            "Keep a text, or a file as it is now, in every request",
+            "Keep a text or a file in every request",
             (
                 Argument("NAME", ("name",), required=True),
                 Argument("TEXT | @FILE", required=True, lines=True),
@@ -396,32 +394,32 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "unpin",
-            "Take a pin out",
+            "Remove a pin",
             (Argument("NAME", ("pin",), required=True),),
             decides=(RemovePin,),
         ),
         SlashCommand(
             "replay",
-            "Show what the model saw at a call",
+            "Show exactly what the model saw in a call",
             (Argument("CALL", ("call",)),),
             without_agent="refused",
             scope="read",
         ),
         SlashCommand(
             "diff",
-            "Show what differs between two contexts",
+            "Compare two contexts",
             (Argument("A", ("mark",), required=True), Argument("B", ("mark",))),
             without_agent="refused",
             scope="read",
         ),
         SlashCommand(
             "revert",
-            "Take files and context back to before a turn",
+            "Restore files and context to before a turn",
             (Argument("TURN", ("turn",)), Argument(flag="--anyway")),
             while_open=False,
             whole=True,
             decides=(StartRevert, FinishRevert),
-            confirm="/revert replaces files. The present ones are saved first.",
+            confirm="/revert replaces files. The current ones are saved first.",
         ),
         SlashCommand(
             "model",
@@ -459,7 +457,7 @@ TABLE = CommandTable(
             without_agent="answers",
             scope="read",
         ),
-        SlashCommand("exit", "Leave", aliases=("quit",), without_agent="answers", scope="read"),
+        SlashCommand("exit", "Quit", aliases=("quit",), without_agent="answers", scope="read"),
     )
 )
 """The commands of Sapwood."""

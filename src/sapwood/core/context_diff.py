@@ -44,7 +44,7 @@ def view_change(before: LivePath, after: LivePath) -> str:
     more = len(after.loaded) - len(before.loaded)
     came = _listed(len(found.only_right), after.summary if not before.summary else None, more)
     left = _listed(len(found.only_left), before.summary if not after.summary else None, -more)
-    said = [f"{came} came into view" if came else "", f"{left} left view" if left else ""]
+    said = [f"{came} back in view" if came else "", f"{left} removed from view" if left else ""]
     if not came and not left:
         said = ["the summary or the carried request changed" if found.front_differs else ""]
     sentence = ", ".join(part for part in said if part)

@@ -68,7 +68,7 @@ def event_texts(event: Event) -> EventTexts:
             line = f"succeeded by {successor}" if successor else ""
             return EventTexts(line, "", f"Archived{f'; {line}' if line else ''}", "▪")
         case events.AgentUnarchived():
-            return EventTexts(notice="Running again", sign="▪")
+            return EventTexts(notice="Unarchived", sign="▪")
         case events.AgentRenamed(name):
             return EventTexts(name, name, f"Renamed to {_one_line(name)}", "▪")
         case events.AgentTagged(tags):
@@ -124,7 +124,7 @@ def event_texts(event: Event) -> EventTexts:
             return EventTexts(
                 f"{model} {size}, asked again: {_parts(parts)}".rstrip(": "),
                 _item_texts(event),
-                f"Asked again, may be billed twice ({size} tokens): its process had ended",
+                f"Asked again because the process had ended; may be billed twice ({size} tokens)",
                 "↻",
             )
         case events.QuestionAsked(_, tool, subject):
@@ -158,7 +158,7 @@ def event_texts(event: Event) -> EventTexts:
         case events.SummaryDropped(model, _, reason):
             return EventTexts(f"{model}: {reason}")
         case events.ContextRewound(before=before, note=note) if before:
-            line = f"to before turn {before}"
+            line = f"to just before turn {before}"
             return EventTexts(line, note, f"Rewound {line}", "↶")
         case events.ContextRewound(mark, _, _, note):
             why = f": {note}" if note else ""
@@ -181,8 +181,8 @@ def event_texts(event: Event) -> EventTexts:
         case events.ContextRedone(_, command):
             return EventTexts(notice=f"Redone: {command}" if command else "Redone", sign="↷")
         case events.ResultsMasked(mask):
-            shown = f"Tool results of more than {mask.over:,} characters are masked"
-            return EventTexts(f"results of more than {mask.over} characters", "", shown)
+            shown = f"Tool results longer than {mask.over:,} characters are masked"
+            return EventTexts(f"results longer than {mask.over} characters", "", shown)
         case events.ClearDeferred(mark, _, keep, _, compact):
             how = f"to {mark}" if mark else f"keeping {counted(keep, 'turn')}" if keep else "all"
             return EventTexts(f"{how} with a summary" if compact else how)
@@ -194,10 +194,10 @@ def event_texts(event: Event) -> EventTexts:
         case events.MailRead(mails):
             return EventTexts(f"{len(mails)} read")
         case events.WordsErased(source):
-            shown = f"{source} was erased, and its words in this conversation"
+            shown = f"{source} was erased, including its messages in this conversation"
             return EventTexts(f"of {source}", "", shown)
         case events.SessionAssumed(session, by, loss=loss):
-            lost = f"; not carried: {loss}" if loss else ""
+            lost = f"; not carried over: {loss}" if loss else ""
             return EventTexts(
                 f"{session.program} {session.id} by {by or 'nothing'}{lost}",
                 "",
@@ -217,7 +217,7 @@ def event_texts(event: Event) -> EventTexts:
 
 
 _REASONS = {
-    "prefix_binding_mismatch": "what stood before them has changed",
+    "prefix_binding_mismatch": "what came before them has changed",
     "model_binding_mismatch": "another model wrote them",
     "organization_binding_mismatch": "another account made them",
     "messages_changed": "the history has changed",

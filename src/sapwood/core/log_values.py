@@ -220,8 +220,8 @@ def steps_with_gaps(places: Sequence[T], gaps: Sequence[T]) -> list[int]:
 def unknown_cursor() -> LogError:
     """The error for a cursor at which the space has no event."""
     return LogError(
-        "The cursor is not of this space, or of events that it does not have. Nothing was read. "
-        "Start without a cursor to read from the beginning."
+        "The cursor belongs to another space, or points to events that are not in this one. "
+        "Nothing was read. To read from the beginning, leave the cursor out."
     )
 
 

@@ -61,7 +61,7 @@ class AnswerAwaited(Exception):
     """
 
     def __init__(self, delay: float | None = None) -> None:
-        super().__init__("the call waits for the answer of a person")
+        super().__init__("the call is waiting for a person's answer")
         self.delay = delay
 
 

@@ -57,7 +57,7 @@ ERASED_KEPT = 64
 """The most erased agents that a state names; one more drops the oldest."""
 
 NOTES_LIMIT = 128
-"""The most declared notes in force; one more is refused."""
+"""The most declared active notes; one more is refused."""
 
 JUDGED_STRETCHES = 32
 """The most stretches that a judge's words are kept for; one more drops the oldest."""

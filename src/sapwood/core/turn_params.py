@@ -65,9 +65,17 @@ output_schema=None, tools=None, calls=5, caller_tools=None)
             ("temperature", self.temperature is None or 0 <= self.temperature <= 2, "from 0 to 2"),
             ("max_tokens", self.max_tokens is None or self.max_tokens > 0, "1 or more"),
             ("calls", self.calls is None or self.calls > 0, "1 or more"),
-            ("tool_choice", self.tool_choice != "", "auto, none, required or the name of a tool"),
-            ("output_schema", _is_object(self.output_schema), "a JSON Schema of an object"),
-            ("caller_tools", self._has_tools(), "tools of different names, with a JSON Schema"),
+            ("tool_choice", self.tool_choice != "", "auto, none, required or a tool name"),
+            (
+                "output_schema",
+                _is_object(self.output_schema),
+                "a JSON Schema that describes an object",
+            ),
+            (
+                "caller_tools",
+                self._has_tools(),
+                "tools with different names, each with a JSON Schema",
+            ),
         )
         return next(((name, rule) for name, holds, rule in rules if not holds), None)
 

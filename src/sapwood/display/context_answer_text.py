@@ -54,15 +54,15 @@ def focus_lines(focus: Focus, width: int) -> list[str]:
 
 
 def note_lines(notes: Notes, width: int) -> list[str]:
-    """Returns the notes in force with their ids, and the plan of the program's model."""
+    """Returns the active notes with their ids, and the plan of the program's model."""
     if not notes.notes and not notes.plan:
-        return ["No note is in force. Declare one: sapwood context note goal TEXT"]
+        return ["There are no active notes. To add one, type: sapwood context note goal TEXT"]
     lines: list[str] = []
     for each in notes.notes:
         about = f" (on: {each.about})" if each.about else ""
         lines += wrapped(plain(f"{each.id:>4}  {each.note}: {each.text}{about}"), width)
     if notes.plan:
-        lines += ["Plan of the program:"]
+        lines += ["The program's plan:"]
         lines += [f"  - {plain(each.text)} ({plain(each.status)})" for each in notes.plan]
     return lines
 

@@ -152,9 +152,9 @@ def comparison_lines(compared: ContextsCompared, width: int) -> list[str]:
     lines += [_turn("+", turn, width) for turn in found.only_right]
     lines.append(f"{counted(found.shared, 'turn')} in both.")
     if found.front_differs:
-        lines.append("The summary or the carried request before the turns differs.")
+        lines.append("The summary or carried-over request before the turns is different.")
     if found.mask_differs:
-        lines.append("Other tool results are masked.")
+        lines.append("Different tool results are masked.")
     return lines
 
 

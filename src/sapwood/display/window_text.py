@@ -15,7 +15,7 @@ _NAME_WIDTH = 40
 _FILES_SHOWN = 3
 _MOST_ITEMS = 12
 _ADVICE = {
-    "superseded read": "Read again or written since: {}",
+    "superseded read": "Read again or overwritten since: {}",
     "test output": "Verbose test output: {}",
     "large result": "Large result: {}",
     "chapter": '"{}"',
@@ -24,7 +24,7 @@ _NEXT_STEPS = (
     "",
     "To see what could be removed, type: sapwood context prune",
     "To archive what is off the task, type: sapwood context archive --background",
-    "A compaction is near. Type: sapwood context archive",
+    "Compaction is coming up soon. To archive first, type: sapwood context archive",
 )
 
 
@@ -39,7 +39,9 @@ def estimate_lines(estimate: Estimate, width: int) -> list[str]:
         blocks = min(_WINDOW_BAR, round(estimate.share * _WINDOW_BAR))
         lines.append(f"[{'█' * blocks}{'·' * (_WINDOW_BAR - blocks)}]")
     if not estimate.exact and estimate.source != "sapwood":
-        lines.append("Estimated without the prompt of the program, because it reported no usage.")
+        lines.append(
+            "This estimate leaves out the program's own prompt, because it reported no usage."
+        )
     turns = f"{estimate.in_view} of {estimate.turns} turns in view"
     times = estimate.compactions
     lines.append(f"{turns}, {counted(times, 'compaction')}.")
@@ -62,7 +64,7 @@ def breakdown_lines(found: Breakdown, width: int) -> list[str]:
 def _filled(estimate: Estimate) -> str:
     used = show(Count(estimate.used or 0, estimate.exact))
     if estimate.window is None or estimate.share is None:
-        return f"{used} tokens in view; the window's size is not known."
+        return f"{used} tokens in view; the size of the window is unknown."
     of = show(Count(estimate.window, exact=True))
     return f"{used} of {of} tokens: {_percent(estimate.share)} of the window"
 

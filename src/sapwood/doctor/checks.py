@@ -57,8 +57,8 @@ _USES = {
     "acp": "conversations in an editor",
     "client": "conversations of a server",
     "engine": "workers",
-    "mcp": "tools of MCP servers",
-    "otel": "spans for OpenTelemetry",
+    "mcp": "tools from MCP servers",
+    "otel": "OpenTelemetry spans",
     "postgres": "conversations in PostgreSQL",
     "serve": "conversations in a browser",
     "temporal": "workers on a Temporal server",
@@ -114,7 +114,7 @@ def _configuration(environ: Mapping[str, str]) -> Finding:
     file = config_file(environ)
     if file.exists():
         return Finding("configuration", "ok", str(file))
-    return Finding("configuration", "ok", f"{file} (does not exist: defaults apply)")
+    return Finding("configuration", "ok", f"{file} (does not exist; using the defaults)")
 
 
 def _keys(environ: Mapping[str, str]) -> list[Finding]:
@@ -122,7 +122,7 @@ def _keys(environ: Mapping[str, str]) -> list[Finding]:
     found = [Finding(f"key: {name}", "ok", f"from {where}") for name, where in origins.items()]
     missing = [name for name in KEY_VARIABLES if name not in origins]
     if not origins:
-        message = "no provider has one"
+        message = "none is stored for any provider"
         return [Finding("keys", "open", message, "sapwood config key anthropic")]
     return [*found, *(Finding(f"key: {name}", "open", "none") for name in missing)]
 
@@ -140,15 +140,15 @@ async def _model(
         proposed = ready[0] if ready else "claude-sonnet-5-5"
         next_step = f"sapwood config set model {proposed}"
         if any(read_record(program.name) for program in programs_with("installer")):
-            message = "none is chosen; only conversations in Sapwood itself need one"
+            message = "none is set; only conversations in Sapwood itself need one"
             return [Finding("model", "open", message, next_step)]
-        return [Finding("model", "broken", "none is chosen", next_step)]
+        return [Finding("model", "broken", "none is set", next_step)]
     try:
         require_model(config.model, config, keys)
     except Failure as failure:
         return [Finding("model", "broken", f"{config.model}: {failure}")]
     window = window_of(config.model)
-    takes = f"takes {window:,} tokens" if window else "its window is not known"
+    takes = f"takes {window:,} tokens" if window else "the size of its window is unknown"
     if (executor := program_executor(config.model)) is not None:
         takes = f"{executor.title} runs the turns"
     findings = [Finding("model", "ok", f"{config.model}, {takes}")]
@@ -250,6 +250,6 @@ def _telemetry(config: Config, environ: Mapping[str, str]) -> list[Finding]:
         return []
     content = " with the text of conversations" if config.telemetry.content else ""
     if not _is_installed("opentelemetry-sdk"):
-        missing = f"for {address}, and cannot be sent: the extra is missing"
+        missing = f"for {address}, but cannot be sent: the otel extra is not installed"
         return [Finding("spans", "broken", missing, "pip install 'sapwood[otel]'")]
     return [Finding("spans", "ok", f"sent to {address}{content}")]

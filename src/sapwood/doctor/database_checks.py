@@ -61,7 +61,7 @@ def _sqlite(address: str) -> _Database:
     from sapwood.store.sqlite.schema import APPLICATION, NEWEST
 
     if address == ":memory:":
-        return _Database("in memory, forgotten at the end of each command")
+        return _Database("in memory, lost at the end of each command")
     path = Path(address).expanduser()
     if not path.exists():
         return _missing_file(path)
@@ -70,12 +70,14 @@ def _sqlite(address: str) -> _Database:
             (application,) = file.execute("PRAGMA application_id").fetchone()
             (schema,) = file.execute("PRAGMA user_version").fetchone()
             if application != APPLICATION and schema:
-                raise LogError("it is the database of another program.")
+                raise LogError("it belongs to another program.")
             agents = _count(file) if schema else 0
     except sqlite3.Error as error:
         raise LogError(f"it cannot be read ({error}).") from error
     if schema > NEWEST:
-        raise LogError(f"its schema {schema} is newer than this Sapwood, which knows {NEWEST}.")
+        raise LogError(
+            f"its schema {schema} is newer than this version of Sapwood supports ({NEWEST})."
+        )
     if not os.access(path, os.W_OK):
         raise LogError("it cannot be written.")
     description = f"schema {schema}, {counted(agents, 'agent')}"
@@ -98,7 +100,9 @@ async def _postgres(address: str) -> _Database:
     try:
         import asyncpg
     except ModuleNotFoundError:
-        raise LogError("the driver is missing. Type: pip install 'sapwood[postgres]'") from None
+        raise LogError(
+            "the driver is not installed. Type: pip install 'sapwood[postgres]'"
+        ) from None
     from sapwood.store.postgres.schema import NEWEST
 
     try:
@@ -118,7 +122,9 @@ async def _postgres(address: str) -> _Database:
         except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
             return _Database(f"PostgreSQL {server}, empty; the first agent creates the tables")
         if schema > NEWEST:
-            raise LogError(f"its schema {schema} is newer than this Sapwood, which knows {NEWEST}.")
+            raise LogError(
+                f"its schema {schema} is newer than this version of Sapwood supports ({NEWEST})."
+            )
         return _Database(f"PostgreSQL {server}, schema {schema}", has_tables=True)
     finally:
         await session.close()

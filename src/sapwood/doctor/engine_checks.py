@@ -14,7 +14,7 @@ async def check_engine(config: Config, *, online: bool) -> list[Finding]:
     "auto" needs no check: it takes what is installed.
     """
     if config.engine == "dbos" and find_spec("dbos") is None:
-        missing = "dbos is configured and not installed"
+        missing = "dbos is configured but not installed"
         return [Finding("engine", "broken", missing, "pip install 'sapwood[engine]'")]
     if config.engine in OWN_ENGINES:
         return []

@@ -56,7 +56,10 @@ def _connection_finding(agent: Program, version: str, environ: Mapping[str, str]
     except InstallError as error:
         return Finding(agent.name, "broken", str(error))
     if stale:
-        message = f"{found}, connected, but {len(stale)} files are not as this Sapwood writes them"
+        message = (
+            f"{found}, connected, but {len(stale)} files differ from what this version of Sapwood "
+            "writes"
+        )
         return Finding(agent.name, "open", message, next_step)
     return Finding(agent.name, "ok", f"{found}, connected (plugin {record.version})")
 
@@ -69,7 +72,14 @@ def _turns_finding(agent: Program, environ: Mapping[str, str]) -> Finding:
         return Finding(topic, "open", f"{agent.title} is not installed", agent.install)
     if info.logged_in is False:
         return Finding(topic, "open", f"{agent.title} is not logged in", agent.log_in)
-    tried = "" if info.supported else "; this version was not tried: sessions are written anew"
+    tried = (
+        ""
+        if info.supported
+        else (
+            "; this version is untested: Sapwood writes new sessions instead of changing existing "
+            "ones"
+        )
+    )
     return Finding(topic, "ok", f"{info.version} can run turns: sapwood --with {agent.name}{tried}")
 
 
@@ -78,7 +88,7 @@ def _last_run(agent: Program) -> Finding:
     folder = data_folder() / "tending" / "sessions" / "ran"
     runs = list(folder.glob(f"{agent.name}.*"))
     if not runs:
-        return Finding(topic, "open", "none has run yet: start a session")
+        return Finding(topic, "open", "none has run yet; start a session to see one")
     newest = max(runs, key=lambda run: run.stat().st_mtime)
     minutes = int(time.time() - newest.stat().st_mtime) // 60
     when = "just now" if not minutes else f"{minutes:,} min ago"
@@ -94,7 +104,7 @@ def _failures() -> list[Finding]:
     ]
     if not failed:
         return []
-    message = f"{len(failed)} failed in the last day, the last: {failed[-1].message}"
+    message = f"{len(failed)} failed in the last day; most recently: {failed[-1].message}"
     return [Finding("hooks", "broken", message, "sapwood journal --did failed")]
 
 

@@ -133,7 +133,9 @@ async def scan_postgres(address: str, space: Space, progress: Progress | None = 
 def _finding(scan: Scan) -> Finding:
     part = "the newest " if scan.cut else ""
     if scan.closed and not scan.found:
-        said = f"{part}{scan.read:,} can be read, those of an encrypted space cannot: {scan.closed}"
+        said = (
+            f"{part}{scan.read:,} can be read, but those in encrypted spaces cannot: {scan.closed}"
+        )
         return Finding("events", "broken", said, "sapwood config set encryption.key_file FILE")
     if not scan.found:
         return Finding("events", "ok", f"{part}{scan.read:,} can be read")
@@ -141,7 +143,7 @@ def _finding(scan: Scan) -> Finding:
     damaged = [each for each in scan.found if not _is_newer(each)]
     told = [f"{len(scan.found):,} of {part}{scan.read:,} cannot be read and have no effect"]
     if newer:
-        told.append(f"a newer Sapwood wrote {_places(newer)}")
+        told.append(f"{_places(newer)} came from a newer version of Sapwood")
     if damaged:
         told.append(f"damaged: {_places(damaged)}")
     then = "pip install --upgrade sapwood" if newer else "restore the database from a backup"

@@ -42,12 +42,18 @@ def check_sandbox(config: Config) -> Finding:
 
     if config.sandbox == "off":
         next_step = "sapwood config set sandbox auto"
-        return Finding("sandbox", "open", "switched off: commands run as you do", next_step)
+        return Finding(
+            "sandbox", "open", "turned off: commands run with your permissions", next_step
+        )
     problem = sandbox_problem()
     if not problem:
         network = "with" if config.sandbox_network else "without"
         return Finding("sandbox", "ok", f"bubblewrap, {network} network")
-    effect = "shell is refused" if config.sandbox == "on" else "commands run as you do"
+    effect = (
+        "the shell tool is disabled"
+        if config.sandbox == "on"
+        else "commands run with your permissions"
+    )
     status = "broken" if config.sandbox == "on" else "open"
     return Finding("sandbox", status, f"{problem}: {effect}", "sudo apt install bubblewrap")
 

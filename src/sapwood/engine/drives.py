@@ -68,17 +68,19 @@ async def drive_with_retries(
         except NotServed:
             raise
         except LogAway as problem:
-            _log.info("Driving agent '%s' waits for the log: %s", agent, problem)
+            _log.info("Agent '%s' is waiting for the log: %s", agent, problem)
             await asyncio.sleep(LOG_RETRY_SECONDS)
         except (Exception, asyncio.CancelledError) as problem:
             if is_own_cancellation(problem):
                 raise
             pause = next(pauses)
             if pause is None:
-                _log.exception("Driving agent '%s' failed; it waits to be woken again.", agent)
+                _log.exception(
+                    "Running agent '%s' failed; it waits until it is woken again.", agent
+                )
                 return
             reason = str(problem) or type(problem).__name__
-            _log.log(level, "Driving agent '%s' failed and is retried soon: %s", agent, reason)
+            _log.log(level, "Running agent '%s' failed; retrying soon: %s", agent, reason)
             level = logging.INFO  # one warning per drive is enough
             await asyncio.sleep(pause)
 

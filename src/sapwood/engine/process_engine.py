@@ -158,7 +158,7 @@ class ProcessEngine:
                 await database.release_all(self._worker)
                 await database.remove_worker(self._worker)
         except EngineError as problem:  # the others notice without this
-            _log.warning("Other processes take over some agents a little later: %s", problem)
+            _log.warning("Other processes will take over some agents a little later: %s", problem)
         finally:
             await database.close()
 
@@ -268,7 +268,9 @@ class ProcessEngine:
         try:
             wakes = await database.finish(held.request, held.claim)
         except EngineError as problem:  # the heartbeat finds it when the database answers
-            _log.info("The request of agent '%s' is kept: %s", held.request.agent, problem)
+            _log.info(
+                "The request of agent '%s' is kept for later: %s", held.request.agent, problem
+            )
             return
         finally:
             held.changing = False
@@ -318,7 +320,7 @@ class ProcessEngine:
             try:
                 await self._take(database)
             except EngineError as problem:
-                _log.info("Agents that wait are looked for when the database is back: %s", problem)
+                _log.info("Will look for waiting agents when the database is back: %s", problem)
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._intervals.poll):
                     await self._look.wait()
@@ -385,7 +387,9 @@ class ProcessEngine:
     async def _beat(self, database: WakeDatabase) -> None:
         before = {key: held for key, held in self._held.items() if not held.changing}
         if not await database.beat(self._worker):
-            _log.warning("This process was away so long that others took over its agents.")
+            _log.warning(
+                "This process was unresponsive for so long that others took over its agents."
+            )
         self._compare(before, await database.claimed(self._worker))
         beats = await database.workers()
         silent = self._detector.dead(beats)

@@ -109,7 +109,7 @@ async def keep_awake(
         try:
             await wake_all(log, engine, current)
         except (LogAway, EngineError) as problem:
-            _log.info("Agents with work to do are woken when the database is back: %s", problem)
+            _log.info("Will wake agents with work to do when the database is back: %s", problem)
             pause = min(pause, _RETRY_SECONDS)
         except SapwoodError as problem:
             _log.warning("Not every agent with work to do could be woken: %s", problem)

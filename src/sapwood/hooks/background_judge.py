@@ -48,7 +48,9 @@ def _judge(watched: WatchedSession, config: "Config", environ: Mapping[str, str]
     try:
         outcome = asyncio.run(_outcome(watched, config, environ))
     except (Failure, SapwoodError, OSError) as error:
-        message = f"{judge} did not judge: {error} What rules found stays as it is."
+        message = (
+            f"{judge} could not judge the session: {error} The results of the rules are unchanged."
+        )
         add_to_journal("failed", message, **about)
         return False
     if outcome.result != "nothing":

@@ -130,7 +130,7 @@ async def _import_turns(path: Path, config: "Config", *, ended: bool) -> int:
         elif ended and results:
             changes, agent = LazySessionChanges(connection).changes, results[0].agent
             if await changes.assume_when_closed(agent, attempts=_LOOKS, seconds=_LOOK_SECONDS):
-                message = "The session was brought to the history that was asked for in it."
+                message = "The session now has the history that was requested in it."
                 add_to_journal("changed", message, session=results[0].session)
         return sum(each.turns for each in results)
     finally:

@@ -60,7 +60,7 @@ def main(agent: str, session: str, environ: Mapping[str, str] = os.environ) -> b
     try:
         return asyncio.run(_watch(agent, session, environ))
     except Exception as error:
-        message = f"Waiting for the session stopped: {type(error).__name__}: {error}"
+        message = f"Stopped waiting for the session: {type(error).__name__}: {error}"
         add_to_journal("failed", message, session=session)
         return False
     finally:
@@ -80,7 +80,7 @@ async def _watch(agent: str, session: str, environ: Mapping[str, str]) -> bool:
         changes = LazySessionChanges(connection).changes
         while time.monotonic() < until and await changes.is_behind(AgentId(agent)):
             if await changes.assume_when_closed(AgentId(agent), attempts=1, seconds=0):
-                message = "The session was brought to the history that was asked for in it."
+                message = "The session now has the history that was requested in it."
                 add_to_journal("changed", message, session=session)
                 return True
             await asyncio.sleep(_PAUSE)

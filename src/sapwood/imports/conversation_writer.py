@@ -127,7 +127,9 @@ class ConversationWriter:
         facts = await self._log.facts(self._space, commands.agent)
         self._is_started = facts is not None
         if facts and (facts.source, facts.session) != (self._reader.source, session):
-            self.problem = f"Another agent has the id {commands.agent}. It was left as it is."
+            self.problem = (
+                f"Another agent already has the id {commands.agent}. It was left unchanged."
+            )
         return commands
 
     async def _ledger(self, commands: ImportCommands) -> str:

@@ -64,7 +64,7 @@ def _at(path: Path, homes: ProgramHomes) -> Iterator[FoundSession]:
     if not found:
         found = list(_inside(path))
     if not found:
-        raise NotATranscript(path, "holds no transcript, and no session ran there")
+        raise NotATranscript(path, "contains no transcript, and no session ran there")
     yield from found
 
 

@@ -206,7 +206,7 @@ async def _write(place: str, name: str, data: bytes) -> None:
     except Exception as error:  # each kind of storage has errors of its own
         raise LogError(f"{place} cannot be written: {error}. Nothing was archived.") from error
     if bytes(found) != data:
-        raise LogError(f"{place}/{name} was not stored as it was written. Nothing was archived.")
+        raise LogError(f"{place}/{name} was not stored correctly. Nothing was archived.")
 
 
 async def _read(address: str) -> bytes:

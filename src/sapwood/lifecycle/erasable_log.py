@@ -100,6 +100,6 @@ def erasable(log: Log) -> ErasableLog:
     if isinstance(log, ErasableLog):
         return log
     raise LogError(
-        f"A log of the class {type(log).__name__} cannot erase. Nothing was changed. "
-        "Open the database by its address."
+        f"Logs of class {type(log).__name__} cannot erase. Nothing was changed. Open the database "
+        "by its address instead."
     )

@@ -60,8 +60,8 @@ def read_erased(files: Iterable[Path]) -> dict[Space, dict[str, int]]:
                 if number == len(lines):
                     continue
                 raise LogError(
-                    f"Line {number} of '{file}' is not one of a list of erasures: {error}. "
-                    "Nothing was erased."
+                    f"Line {number} of '{file}' is not a valid entry in a list of erasures: "
+                    f"{error}. Nothing was erased."
                 ) from error
             if each is not None:
                 times = found.setdefault(each.space, {})

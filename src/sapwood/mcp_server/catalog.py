@@ -94,10 +94,10 @@ class Catalog:
         except (SapwoodError, OSError) as error:
             return ToolOutcome(str(error), error=True)
         except Exception as error:
-            _log.exception("A defect in the tool %s", name)
+            _log.exception("A bug in the tool %s", name)
             return ToolOutcome(
-                f"Unexpected error: {type(error).__name__}. "
-                "The details are in the log file of Sapwood. Other calls still work.",
+                f"Unexpected error: {type(error).__name__}. The details are in Sapwood's log file. "
+                "Other calls still work.",
                 error=True,
             )
 

@@ -107,8 +107,9 @@ class ContextTool:
             return ""
         if not self._all_projects:
             return (
-                f"This server serves one session of one project, so '{named[0]}' cannot be given. "
-                "The user can allow reading other projects: sapwood mcp --all-projects"
+                "This server serves one session of one project, so it does not accept "
+                f"'{named[0]}'. The user can allow reading other projects: sapwood mcp "
+                "--all-projects"
             )
         if action_named(call.action).acts:
             return f"'{named[0]}' can be given for reading only, not for {call.action}."

@@ -40,7 +40,7 @@ def parse_message(line: bytes) -> ClientMessage:
     try:
         return msgspec.json.decode(line, type=ClientMessage)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise ProtocolError(_PARSE_ERROR, f"Not a message: {error}") from error
+        raise ProtocolError(_PARSE_ERROR, f"Not a valid message: {error}") from error
 
 
 def response_line(id: int | str | None, **outcome: Any) -> bytes:

@@ -145,7 +145,7 @@ class Models:
         if route.needs_key and not self._keys.get(route.account):
             raise Failure(
                 "no_key",
-                f"There is no key for {route.title}. Set {route.variable}, then try again.",
+                f"There is no API key for {route.title}. Set {route.variable}, then try again.",
             )
         return route
 

@@ -192,9 +192,9 @@ def _read(reader: AnswerReader, event: ServerEvent) -> list[Delta]:
 def _answer(reply: Reply, route: ModelRoute) -> Answer:
     """The answer of a reply. Raises `Failure` if it broke off or the model refused."""
     if reply.ending == "cut":
-        raise Failure("cut", f"The answer of {route.title} broke off. Try again.", again=True)
+        raise Failure("cut", f"The answer from {route.title} was cut off. Try again.", again=True)
     if reply.ending == "broken":
-        sentence = f"{route.title} gave up in the middle of its answer ({reply.reason}). Try again."
+        sentence = f"{route.title} stopped in the middle of its answer ({reply.reason}). Try again."
         raise Failure("cut", sentence, again=True)
     if reply.ending == "refused" and not reply.parts:
         raise Failure("refused", f"{route.title} declined to answer ({reply.reason}).")

@@ -46,12 +46,12 @@ def failure_of(error: Exception, route: ModelRoute, keys: Iterable[str]) -> Fail
         case httpx2.TransportError():
             return _unreachable(error, route)
         case ReplyTooLarge():
-            return Failure("other", f"The answer of {route.title} is too large: {error}.")
+            return Failure("other", f"The answer from {route.title} is too large: {error}.")
         case UnreadableReply():
-            return Failure("cut", f"{route.title} sent an answer that is not valid.", again=True)
+            return Failure("cut", f"{route.title} sent an invalid answer.", again=True)
         case _:
             what = _without_keys(keys, f"{type(error).__name__}: {error}")
-            return Failure("other", f"The call of {route.model} failed ({_short(what)}).")
+            return Failure("other", f"The call to {route.model} failed ({_short(what)}).")
 
 
 def _refused_call(
@@ -67,11 +67,11 @@ def _refused_call(
     if status == 404 or "model_not_found" in codes:
         return Failure("no_model", _no_model(route))
     if status == 429:
-        return _retry_later(error, f"{route.title} limits the rate of requests.")
+        return _retry_later(error, f"{route.title} is rate limiting requests.")
     if status in (503, 529) or any(_OVERLOADED.search(code) for code in codes):
         return _retry_later(error, f"{route.title} is overloaded.")
     if status >= 500 or status in (408, 409):
-        return _retry_later(error, f"{route.title} reports an error: {words}")
+        return _retry_later(error, f"{route.title} reported an error: {words}")
     if error.in_stream:
         return Failure("cut", f"{route.title} ended the answer early: {words}", again=True)
     if status >= 300:
@@ -83,13 +83,13 @@ def _unreachable(error: httpx2.TransportError, route: ModelRoute) -> Failure:
     host = urlsplit(route.url).netloc.rpartition("@")[2]
     match error:
         case httpx2.TimeoutException():
-            return Failure("no_network", f"{host} does not answer. Try again.", again=True)
+            return Failure("no_network", f"{host} is not responding. Try again.", again=True)
         case httpx2.ReadError() | httpx2.RemoteProtocolError():
             return Failure("cut", f"The connection to {host} broke. Try again.", again=True)
         case httpx2.LocalProtocolError() | httpx2.UnsupportedProtocol():
             sentence = (
-                f"This request cannot be sent to {host}. Check the address and the API key: "
-                "a key has no spaces or line breaks."
+                f"This request cannot be sent to {host}. Check the address and the API key: a key "
+                "cannot contain spaces or line breaks."
             )
             return Failure("refused", sentence)
         case _:
@@ -107,8 +107,8 @@ def _bad_key(route: ModelRoute, keys: Iterable[str], words: str) -> str:
     origin = _origin(route.account, keys)
     why = f" It says: {words}" if words else ""
     return (
-        f"{route.title} rejected the API key{f' (from {origin})' if origin else ''}. "
-        f"To give another, type: sapwood config key {route.account}{why and '.'}{why}"
+        f"{route.title} rejected the API key{f' (from {origin})' if origin else ''}. To set "
+        f"another one, type: sapwood config key {route.account}{why and '.'}{why}"
     )
 
 

@@ -65,12 +65,14 @@ def resolve(name: str, urls: Mapping[str, str] | None = None) -> ModelRoute:
     """
     urls = urls or {}
     if not name.strip():
-        raise Failure("no_model", "No model is chosen. Choose one, as in /model claude-sonnet-5-5.")
+        raise Failure(
+            "no_model", "No model is set. Set one, for example: /model claude-sonnet-5-5."
+        )
     if (executor := program_executor(name)) is not None:
         raise Failure(
             "no_model",
-            f"{executor.title} runs its turns itself; it is not a model that can be called. "
-            "Choose a model, as in /model claude-sonnet-5-5.",
+            f"{executor.title} runs its own turns; it is not a model that Sapwood can call. Choose "
+            "a model, for example: /model claude-sonnet-5-5.",
         )
     prefix, colon, model = name.partition(":")
     if not colon:
@@ -107,7 +109,7 @@ def _route(name: str, model: str, provider: Provider, urls: Mapping[str, str]) -
     account = provider.account or name
     url = urls.get(name) or urls.get(account) or provider.url
     if not url.startswith(("http://", "https://")):
-        problem = f"has the address '{url}', which is no URL" if url else "has no address"
+        problem = f"has the address '{url}', which is not a valid URL" if url else "has no address"
         raise Failure(
             "no_model",
             f"'{name}:{model}' {problem}. Configure a base URL for '{name}', with http://.",

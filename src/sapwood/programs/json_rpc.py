@@ -38,7 +38,7 @@ async def call_program(
             await _send(program, {"method": initialized})
             return await _call(program, 2, method, params)
     except TimeoutError:
-        raise NoAnswer(f"no answer in {seconds:g} seconds") from None
+        raise NoAnswer(f"no answer within {seconds:g} seconds") from None
     except (OSError, ValueError) as error:
         raise NoAnswer(str(error)) from error
     finally:
@@ -59,7 +59,7 @@ async def _call(
             if "error" in answer:
                 raise NoAnswer(str(answer["error"].get("message", "an error")))
             return answer["result"]
-    raise NoAnswer("it ended without an answer")
+    raise NoAnswer("it exited without answering")
 
 
 async def _send(program: Process, message: Mapping[str, object]) -> None:

@@ -197,7 +197,7 @@ class Compactor:
         # Any text between a signed summary and turns that stay would invalidate their thinking.
         listed = "" if draft.signature and keep else listed_ledger(opened, leaving, draft)
         if not self._saves(opened, draft.text + listed):
-            return Done("The summary is no shorter than the turns. Nothing was changed.")
+            return Done("The summary is not shorter than the turns. Nothing was changed.")
         command = Compact(
             state.agent,
             draft.text,
@@ -312,8 +312,8 @@ class Compactor:
         if answer.ended != "done" or not signature or not text.strip():
             raise Failure(
                 "other",
-                "The provider wrote no summary. Nothing was trimmed. To have the model write it: "
-                "/config provider_summary false",
+                "The provider did not write a summary. Nothing was compacted. To have the model "
+                "write it, type: /config provider_summary false",
             )
         size = self._tokens(opened, text)
         return Draft(
@@ -343,12 +343,12 @@ class Compactor:
         answer = await self._answer(opened.state, request, hints_of(opened))
         account.usage += answer.usage or Usage(0)
         if answer.ended != "done":
-            raise Failure("cut", "The model did not finish its summary. Nothing was trimmed.")
+            raise Failure("cut", "The model did not finish its summary. Nothing was compacted.")
         text = "\n\n".join(part.text for part in answer.parts if isinstance(part, Text)).strip()
         summary = read_summary(text, entries, leaving) if entries else ListedSummary(text)
         text = summary.text
         if not text:
-            raise Failure("other", "The model wrote no summary. Nothing was trimmed.")
+            raise Failure("other", "The model did not write a summary. Nothing was compacted.")
         return Draft(
             text,
             check_summary(text, probes),
@@ -369,7 +369,9 @@ class Compactor:
         if isinstance(stored, BudgetReached):
             raise Failure("budget", stored.sentence)
         if isinstance(stored, Refusal):
-            raise Failure("other", "The conversation changed meanwhile. Nothing was trimmed.")
+            raise Failure(
+                "other", "The conversation changed in the meantime. Nothing was compacted."
+            )
 
     async def _answer(self, state: State, request: Request, hints: CallHints) -> Answer:
         with self._tracing.call(state, request) as ended:
@@ -379,7 +381,7 @@ class Compactor:
                     if isinstance(piece, Answer):
                         ended(piece)
                         return piece
-            raise Failure("cut", "The summary ended before it was complete. Nothing was trimmed.")
+            raise Failure("cut", "The summary ended before it was complete. Nothing was compacted.")
 
     def _saves(self, opened: OpenAgent, summary: str) -> bool:
         counter = self._counter_for(opened.state.settings.model)

@@ -98,7 +98,7 @@ def as_json(value: Any) -> str:
     try:
         return msgspec.json.encode(_plain_json(cast("object", value))).decode()
     except Exception:  # an object of another program may raise anything
-        rule = "an object that can be written as JSON"
+        rule = "an object that can be serialized as JSON"
         raise Unfit(rule, cast("object", value)) from None
 
 

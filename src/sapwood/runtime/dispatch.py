@@ -135,7 +135,7 @@ class Dispatcher:
                         return answer
                 await asyncio.sleep(0 if attempt < 3 else 0.002 * attempt)
         raise LogError(
-            f"Other commands changed '{command.agent}' at each of {_TRIES} tries. "
+            f"'{command.agent}' kept changing: all {_TRIES} attempts ran into other commands. "
             "Nothing was changed. Try again."
         )
 

@@ -245,8 +245,8 @@ class Driver:
             await self._finish(opened, turn, InterruptTurn(agent, turn=turn.first), *native)
         else:
             why = end.reason or (
-                f"{executor.title} stopped in the middle of this turn. What it did is kept. "
-                "Send a message, for example 'Go on.', to continue."
+                f"{executor.title} stopped in the middle of this turn. Its work so far is kept. To "
+                "continue, send a message, for example 'Continue.'"
             )
             await report(self._dispatcher, opened.state, turn, why)
             failure: FailureKind = "cut" if end.status == "interrupted" else "other"
@@ -286,7 +286,7 @@ class Driver:
         request = view(opened.state, opened.live)
         faults = check(request, opened.state, opened.live)
         if faults:
-            raise AssertionError(f"a defect in Sapwood: {'; '.join(faults)}")
+            raise AssertionError(f"a bug in Sapwood: {'; '.join(faults)}")
         tools = await self._tools.offered(params)
         sent = params.sent(is_first=not replies)
         counter = self._counter_for(request.model)
@@ -342,7 +342,7 @@ class Driver:
         last = replies[-self._limits.cut_off :]
         if len(last) == self._limits.cut_off and all(reply.unfinished for reply in last):
             return (
-                f"Stopped: {len(last)} replies in a row were cut off before a tool call was whole. "
+                f"Stopped: {len(last)} replies in a row were cut off in the middle of a tool call. "
                 "Ask for smaller steps."
             )
         return ""

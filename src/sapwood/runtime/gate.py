@@ -190,7 +190,7 @@ def _field(kind: type, name: str, hint: Any) -> _Convert:
 def _file_data(value: object) -> str:
     text = as_text(value)
     if not is_base64(text):
-        raise Unfit(f"base64 of at most {LARGEST_FILE:,} bytes", value)
+        raise Unfit(f"base64 of up to {LARGEST_FILE:,} bytes", value)
     return text
 
 

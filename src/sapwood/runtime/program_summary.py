@@ -107,7 +107,7 @@ class _Collected:
 
     def ended(self, end: TurnEnd) -> Answer:
         if end.status != "completed":
-            raise Failure("other", end.reason or "The program wrote no summary.")
+            raise Failure("other", end.reason or "The program did not write a summary.")
         return Answer(self._parts, self._model, self._usage or end.usage)
 
 

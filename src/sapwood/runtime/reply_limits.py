@@ -39,14 +39,14 @@ def _require_within(calls: int, characters: int) -> None:
     if calls > MAX_CALLS:
         raise Failure(
             "other",
-            f"The model asked for more than {MAX_CALLS} tool calls in one reply. None of them was "
-            "run. Ask for fewer steps at a time.",
+            f"The model made more than {MAX_CALLS} tool calls in one reply. None of them was run. "
+            "Ask for fewer steps at a time.",
         )
     if characters > MAX_CHARACTERS:
         raise Failure(
             "other",
-            f"The model's reply has more than {MAX_CHARACTERS:,} characters. It was ended there. "
-            "Ask for a shorter answer.",
+            f"The model's reply was longer than {MAX_CHARACTERS:,} characters and was cut off "
+            "there. Ask for a shorter answer.",
         )
 
 

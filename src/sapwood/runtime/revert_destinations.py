@@ -93,7 +93,7 @@ class FileHistory:
         events = [link.event for link in reversed(self._links)]
         missed = [event.reason for event in events if isinstance(event, CheckpointMissed)]
         return missed + [
-            f"No earlier turn changed files. /revert {version} takes the last revert back."
+            f"No earlier turn changed files. To undo the last revert, type /revert {version}."
             for version in self._reverts()[:1]
         ]
 

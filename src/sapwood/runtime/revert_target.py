@@ -93,8 +93,8 @@ async def _with_other_conversations(
     if not found:
         return refused
     return NoCheckpoint(
-        "This conversation changed no files. Other conversations in this folder did: "
-        f"type {' or '.join(found[:_OTHERS])}."
+        "This conversation did not change any files, but others in this folder did: type "
+        f"{' or '.join(found[:_OTHERS])}."
     )
 
 

@@ -86,7 +86,7 @@ class Scheduler:
         try:
             return await self._driver.counted_by(agent) if self._driver else ("", "")
         except SapwoodError as problem:
-            _log.info("agent '%s' is woken without its limits: %s", agent, problem)
+            _log.info("waking agent '%s' without its limits: %s", agent, problem)
             return "", ""
 
     async def _wake(self, agent: AgentId, model: str, user: str) -> None:

@@ -26,7 +26,7 @@ def configured_masters(environ: Mapping[str, str] = os.environ) -> MasterKeys | 
     except ConfigError as error:
         if not variable and _SECTION not in _text(environ):
             return None
-        raise LogError(f"It is not known which spaces are encrypted: {error}") from error
+        raise LogError(f"Sapwood cannot tell which spaces are encrypted: {error}") from error
     if variable:
         return MasterKeys(parse_keys(variable, KEY_VARIABLE), config.spaces)
     if not config.key_file:
@@ -37,8 +37,8 @@ def configured_masters(environ: Mapping[str, str] = os.environ) -> MasterKeys | 
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise LogError(
-            f"The file with the keys of encrypted spaces, {file}, cannot be read: {why}. Nothing "
-            "was opened. Bring it back, or change the setting encryption.key_file."
+            f"The key file for encrypted spaces, {file}, cannot be read: {why}. Nothing was "
+            "opened. Restore it, or change the setting encryption.key_file."
         ) from error
     return MasterKeys(parse_keys(text, str(file)), config.spaces)
 

@@ -48,12 +48,12 @@ def parse_keys(text: str, source: str) -> tuple[bytes, ...]:
             key = b""
         if len(key) != KEY_BYTES:
             raise LogError(
-                f"{source} has something that is not a key: 32 random bytes in base64. Make one: "
-                "sapwood keys --new FILE"
+                f"{source} contains something that is not a key (32 random bytes in base64). To "
+                "create one, type: sapwood keys --new FILE"
             )
         keys.append(key)
     if not keys:
-        raise LogError(f"{source} has no key. Make one: sapwood keys --new FILE")
+        raise LogError(f"{source} contains no key. To create one, type: sapwood keys --new FILE")
     return tuple(keys)
 
 
@@ -110,9 +110,9 @@ class MasterKeys:
         except (InvalidTag, ValueError):
             pass
         raise KeyMissing(
-            f"The space '{space}' is encrypted with the master key {stored.master}, and this "
+            f"The space '{space}' is encrypted with the master key {stored.master}, but this "
             f"program has {', '.join(self._keys)}. Nothing was changed. Add that key to the file "
-            "of encryption.key_file, or to SAPWOOD_ENCRYPTION_KEY."
+            "in encryption.key_file, or to SAPWOOD_ENCRYPTION_KEY."
         )
 
 

@@ -54,7 +54,7 @@ class MemoryLog:
         `VersionConflict` if an agent is not at its expected version, and `LogError` after `close`.
         """
         if self._closed:
-            raise LogError("The log is closed. Nothing was stored. Open it again to go on.")
+            raise LogError("The log is closed. Nothing was stored. Open it again to continue.")
         await asyncio.sleep(0)  # lets other tasks run, as a database does
         data = self._data_of(space)
         for receipt in commit.receipts:

@@ -44,8 +44,8 @@ _SEALED = "$sealed"
 """The name of the one entry of the metadata of a sealed summary. The database looks for it."""
 _SEALED_VALUE = re.compile(rf"\$1[0-9a-f]{{{_ID_DIGITS}}}[A-Za-z0-9+/]{{40,}}=*")
 _UNREADABLE = "[unreadable]"
-_MOVED = "it cannot be decrypted: it was changed, or is not at its place"
-_PLAIN = "it is not encrypted, and its space is"
+_MOVED = "it cannot be decrypted: it was altered or moved"
+_PLAIN = "it is not encrypted, but its space is"
 _json = msgspec.json.Encoder()
 _parts = msgspec.json.Decoder(tuple[ReplyPart, ...])
 
@@ -65,8 +65,8 @@ def aes_gcm(key: bytes) -> "AESGCM":
 def key_is_missing(space: Space) -> KeyMissing:
     """The error of a program without a key that was asked for an encrypted space."""
     return KeyMissing(
-        f"The space '{space}' is encrypted, and this program has no key. Nothing was changed. Name "
-        "the file with the key in the setting encryption.key_file, or set SAPWOOD_ENCRYPTION_KEY."
+        f"The space '{space}' is encrypted, but this program has no key. Nothing was changed. Set "
+        "encryption.key_file to the file that holds the key, or set SAPWOOD_ENCRYPTION_KEY."
     )
 
 

@@ -151,16 +151,16 @@ class SapwoodApp(App[object]):
             with self.suspend():
                 os.kill(os.getpid(), signal.SIGSTOP)
         except SuspendNotSupported:
-            self.notice("This terminal has no shell to go to.")
+            self.notice("There is no shell to return to in this terminal.")
 
     def action_mouse(self) -> None:
         """Turns mouse reporting on or off."""
         self._mouse = not self._mouse
         take_mouse(self, self._mouse)
         if self._mouse:
-            self.conversation.show_message("The mouse scrolls and clicks here.")
+            self.conversation.show_message("Sapwood handles the mouse: scroll and click.")
         else:
-            self.conversation.show_message("The mouse is the terminal's: select text with it.")
+            self.conversation.show_message("The terminal handles the mouse: select text with it.")
 
     def notice(self, text: str) -> None:
         """Shows a warning in the conversation, or as a toast if a page covers it."""

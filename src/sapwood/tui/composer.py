@@ -220,8 +220,8 @@ class CompletionPopup(OptionList, can_focus=False):
         self.display = bool(found)
         if found:
             words = max(len(each.word) for each in found) + 1
-            usages = max(len(each.usage) for each in found) + 1
-            self.add_options([Option(_line(each, words, usages), id=each.word) for each in found])
+            helps = max(len(each.help) for each in found) + 1
+            self.add_options([Option(_line(each, words, helps), id=each.word) for each in found])
             self.highlighted = 0
 
     def move(self, key: str) -> None:
@@ -239,9 +239,11 @@ class CompletionPopup(OptionList, can_focus=False):
         return option.id if option is not None else None
 
 
-def _line(choice: Choice, words: int, usages: int) -> Content:
+def _line(choice: Choice, words: int, helps: int) -> Content:
+    """The usage comes last, because the end of a line is cut on a narrow terminal."""
+    explained = one_line(choice.help)
     return Content.assemble(
         (f"{choice.word:<{words}} ", "bold $accent"),
-        (f"{choice.usage:<{usages}} " if usages > 1 else "", "$foreground"),
-        (one_line(choice.help), "$faint"),
+        (f"{explained:<{helps}} " if choice.usage else explained, "$foreground"),
+        (choice.usage, "$faint"),
     )

@@ -299,7 +299,7 @@ class ConversationScreen(ConversationView):
             return
         running = TABLE.get(self._activity)
         if running is not None and running.whole:
-            self.show_message(f"{running.typed} runs to its end. Undo it afterwards.")
+            self.show_message(f"{running.typed} cannot be interrupted. Undo it afterwards.")
         elif self._activity:
             for group in (COMMAND, PROMPT, _SLOW):
                 self.workers.cancel_group(self, group)  # pyright: ignore[reportUnknownMemberType]
@@ -332,7 +332,7 @@ class ConversationScreen(ConversationView):
         elif self._is_second_press("leave"):
             self.leave()
         else:
-            self.show_message("Press ctrl+c again to leave. Everything is saved.")
+            self.show_message("Press ctrl+c again to quit. Everything is saved.")
 
     def _is_second_press(self, key: str) -> bool:
         """Whether a key was typed twice within `_TWICE` seconds."""

@@ -217,8 +217,8 @@ class ConversationView(Screen[None]):
         row = self._timeline.row_at(agent, version)
         if row is None or not await self.sink.go_to(row.key):
             self.show_refusal(
-                f"{agent}:{version} has no row in the transcript. "
-                f"To read it, type: sapwood show {agent}"
+                f"{agent}:{version} is not shown in the transcript. To read it, type: sapwood show "
+                f"{agent}"
             )
 
     @work(group="whole", exclusive=True)
@@ -287,7 +287,9 @@ class ConversationView(Screen[None]):
             case QuestionAsked() | QuestionAnswered() | ToolFinished():
                 self.show_questions()
             case MailReceived(_, _, sender):
-                self.notify(f"Mail from {sender or 'outside'}. /check-mail reads it.", markup=False)
+                self.notify(
+                    f"Mail from {sender or 'outside'}. Type /check-mail to read it.", markup=False
+                )
                 self.attention.call()
             case WordsErased():
                 self._show_again()
@@ -386,7 +388,7 @@ class ConversationView(Screen[None]):
         if self._since is None:
             return "… reading earlier messages" if self.is_reading else ""
         if self._is_asking and not self._activity:  # the time is that of the person
-            return "waits for your approval · esc interrupts"
+            return "waiting for your approval · esc interrupts"
         seconds = int(time.monotonic() - self._since)
         what = self._activity or "working"
         return f"{_SPINNER[seconds % len(_SPINNER)]} {what} {seconds} s · esc interrupts"

@@ -20,8 +20,8 @@ class Key(Struct, frozen=True):
 
 KEYS: tuple[Key, ...] = (
     Key("interrupt", "escape", "escape", "Close the open list, or interrupt the turn", "Interrupt"),
-    Key("leave", "ctrl+c", "leave_twice", "Copy the selection, or clear the text; twice: leave"),
-    Key("suspend", "ctrl+z", "app.suspend_process", "Go to the shell; 'fg' comes back"),
+    Key("leave", "ctrl+c", "leave_twice", "Copy the selection, or clear the text; twice: quit"),
+    Key("suspend", "ctrl+z", "app.suspend_process", "Suspend to the shell; 'fg' comes back"),
     Key("palette", "ctrl+p", "app.command_palette", "Find a command by name", "Commands"),
     Key("sidebar", "ctrl+b", "sidebar", "Show or hide the sidebar", "Agents"),
     Key("fold", "ctrl+o", "transcript('fold')", "Open or close the pruned section", "Pruned"),
@@ -38,7 +38,7 @@ KEYS: tuple[Key, ...] = (
     Key("theme", "f4", "app.theme", "Switch to the next theme"),
     Key("page-up", "pageup", "transcript('page', -1)", "Scroll a page up"),
     Key("page-down", "pagedown", "transcript('page', 1)", "Scroll a page down"),
-    Key("end", "ctrl+end,shift+end", "transcript('end')", "Go to the end and follow it"),
+    Key("end", "ctrl+end,shift+end", "transcript('end')", "Go to the end and follow new output"),
     Key("start", "ctrl+home,shift+home", "transcript('start')", "Go to the first line"),
     Key("line-up", "ctrl+up", "transcript('scroll', -1)", "Scroll a line up"),
     Key("line-down", "ctrl+down", "transcript('scroll', 1)", "Scroll a line down"),
@@ -48,7 +48,7 @@ KEYS: tuple[Key, ...] = (
     Key("block-copy", "alt+y", "transcript('copy')", "Copy the block, or the last reply; also y"),
     Key("jump-up", "alt+pageup", "transcript('jump', -1)", "Go to the divider or mark above"),
     Key("jump-down", "alt+pagedown", "transcript('jump', 1)", "Go to the divider or mark below"),
-    Key("read", "f6", "read", "Switch between transcript and composer"),
+    Key("read", "f6", "read", "Move between transcript and composer"),
 )
 
 

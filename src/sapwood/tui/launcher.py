@@ -48,7 +48,7 @@ async def open_screen(
     keys = load_keys()
     if model and is_remote:
         raise SapwoodError(
-            "The models are those of the server. Open a conversation, then type: /model"
+            "Models are configured on the server. Open a conversation, then type: /model"
         )
     if model:
         await asyncio.to_thread(require_model, model, config, keys)

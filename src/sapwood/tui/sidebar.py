@@ -29,7 +29,7 @@ _ROOM = WIDTH - 5
 _NAME = 10
 """Columns that the sign and the name of an agent need at least."""
 
-_ASKING = ("waiting for approval", "asks you", "")
+_ASKING = ("waiting for approval", "needs you", "")
 """What stands instead of the tokens if a tool call waits for approval; the first that fits."""
 
 
@@ -220,7 +220,7 @@ def _focus(state: State) -> list[Content]:
 
 
 def _notes(state: State) -> list[Content]:
-    """The newest notes in force, the newest first."""
+    """The newest active notes, the newest first."""
     return [
         Content.assemble(
             (f"{_NOTE_SIGNS[each.note]} ", "$accent"), cut(one_line(each.text), _ROOM - 2)

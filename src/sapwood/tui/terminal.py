@@ -113,7 +113,7 @@ def copy_text(app: App[object], text: str, environ: Mapping[str, str] = os.envir
         if done.returncode == 0:
             return f"Copied {size} to {place}."
     app.copy_to_clipboard(text)
-    return f"Sent {size} to the terminal. It does not confirm copies."
+    return f"Sent {size} to the terminal's clipboard. Terminals do not confirm copies."
 
 
 def editor_command(environ: Mapping[str, str] = os.environ) -> list[str]:

@@ -89,7 +89,7 @@ def function_tools(functions: Iterable[Callable[..., object]]) -> tuple[Function
         options = cast("_Options", getattr(function, _OPTIONS, _Options()))
         read = FunctionTool(function, read_signature(function, options.name), options.reads)
         if read.name in tools:
-            raise FunctionToolError(f"Two tools are called {read.name}. Give one another name.")
+            raise FunctionToolError(f"Two tools are named {read.name}. Rename one of them.")
         tools[read.name] = read
     return tuple(tools.values())
 
@@ -196,4 +196,4 @@ def _result_text(result: Any) -> str:
     try:
         return truncate(msgspec.json.encode(result).decode())
     except (TypeError, msgspec.MsgspecError) as error:
-        raise TypeError(f"a result that cannot be written as JSON: {error}") from error
+        raise TypeError(f"a result that cannot be serialized as JSON: {error}") from error

@@ -66,7 +66,7 @@ _SPECS = (
 _WANTS: dict[Need, str] = {
     "network": "It needs the network.",
     "protected": "It needs to write protected files, such as .git/config, that make programs run.",
-    "outside": "It needs to run outside the sandbox, where it can do all that you can.",
+    "outside": "It needs to run outside the sandbox, where it can do anything that you can.",
 }
 _READING = frozenset({"read_file", "list_files", "search_files"})
 _Result = TypeVar("_Result")

@@ -75,8 +75,8 @@ def remove_worktree(workspace: Workspace) -> str:
             count = len(changed) - 1
             files = "1 file is" if count == 1 else f"{count} files are"
             return (
-                f"{kept}: {files} changed or new there. Commit them, then remove it with "
-                f"git worktree remove {top}"
+                f"{kept}: {files} changed or new there. Commit them, then type: git worktree "
+                f"remove {top}"
             )
         Git(str(_main_folder(git)), {}).run("worktree", "remove", "--", top)
     except GitError as error:
@@ -105,8 +105,8 @@ def restore_worktree(workspace: Workspace) -> str:
         git.run("worktree", "prune")
         git.run("worktree", "add", "--quiet", "--", str(place), workspace.branch)
     except GitError as error:
-        return f"The worktree {workspace.worktree} could not be made again: {error}."
-    return f"The worktree {place} is there again, on branch {workspace.branch}."
+        return f"The worktree {workspace.worktree} could not be restored: {error}."
+    return f"Restored the worktree {place} on branch {workspace.branch}."
 
 
 def _place(git: Git, top: Path, branch: str) -> Path:
@@ -127,7 +127,7 @@ def _name_problem(git: Git, branch: str, place: Path) -> Refusal | None:
     try:
         git.run("check-ref-format", "--branch", branch)
     except GitError:
-        return WorktreeNotMade(branch, "that is no name for a branch")
+        return WorktreeNotMade(branch, "that is not a valid branch name")
     reference = f"refs/heads/{branch}"
     if git.run("rev-parse", "--verify", "--quiet", reference, codes=(0, 1)).strip():
         return BranchExists(branch)
@@ -149,7 +149,7 @@ def _notice(changed: int, folder: str) -> str:
     if not changed:
         return ""
     files = counted(changed, "changed file")
-    return f"It starts from the last commit: {files} in {folder} are not in it."
+    return f"It starts from the last commit, without {files} in {folder}."
 
 
 def _line(output: bytes) -> str:

@@ -120,7 +120,10 @@ def test_a_setting_can_be_set_back_to_nothing() -> None:
 @pytest.mark.parametrize("change", [SettingsChange(), SettingsChange(cap=100_000)])
 def test_a_change_to_what_is_so_already_changes_nothing_and_says_so(change: SettingsChange) -> None:
     world, agent = conversation()
-    assert does(world, Configure(agent, change)) == "The settings are already so."
+    assert (
+        does(world, Configure(agent, change))
+        == "Nothing to change: the settings already have these values."
+    )
     assert kinds(world, agent) == ["agent.started"]
 
 
@@ -181,7 +184,7 @@ def test_the_same_name_replaces_a_pin() -> None:
 def test_the_same_pin_again_changes_nothing_and_says_so() -> None:
     world, agent = conversation()
     does(world, AddPin(agent, "rule", "one"))
-    assert does(world, AddPin(agent, "rule", "one")) == "'rule' is pinned already."
+    assert does(world, AddPin(agent, "rule", "one")) == "'rule' is already pinned with this text."
     assert kinds(world, agent).count("pin.added") == 1
 
 
@@ -350,7 +353,7 @@ def test_the_same_note_is_kept_once() -> None:
     world, agent = conversation()
     does(world, DeclareNote(agent, "goal", "Ship"))
     (first,) = world.states[agent].declared
-    assert does(world, DeclareNote(agent, "goal", "Ship")) == f"Noted already as {first.id}."
+    assert does(world, DeclareNote(agent, "goal", "Ship")) == f"Already noted as {first.id}."
     assert len(world.states[agent].declared) == 1
 
 

@@ -118,8 +118,8 @@ def test_a_model_that_goes_back_again_and_again_is_stopped() -> None:
     assert isinstance(ended, TurnFailed)
     assert ended.failure == "budget"
     assert ended.error == (
-        "Stopped: 3 turns in a row were started by no human, and the budget is 3. To go on, send a "
-        "prompt; to allow more, type /config budget.turns 6 first."
+        "Stopped: 3 turns in a row ran without a prompt from a person, and the budget is 3. To "
+        "continue, send a prompt; to allow more, type /config budget.turns 6 first."
     )
     does(world, StartTurn(agent, (Text("Go on."),)))
     starts_again(world, agent)

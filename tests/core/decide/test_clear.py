@@ -77,7 +77,7 @@ def test_clearing_what_is_clear_changes_nothing_and_says_so() -> None:
     world, agent = conversation(1)
     does(world, Clear(agent))
     before = kinds(world, agent)
-    assert does(world, Clear(agent)) == "The context is clear already."
+    assert does(world, Clear(agent)) == "The context is already empty."
     assert kinds(world, agent) == before
 
 
@@ -128,9 +128,9 @@ def test_clear_n_keeps_the_last_n_turns(keep: int) -> None:
 
 def test_clear_n_says_what_it_kept_and_what_left() -> None:
     world, agent = conversation(3)
-    assert does(world, KeepLast(agent, 1)) == "Kept the last turn; 2 turns left view."
+    assert does(world, KeepLast(agent, 1)) == "Kept the last turn; 2 turns removed from view."
     world.turn(agent, "ask 4", "answer 4")
-    assert does(world, KeepLast(agent, 1)) == "Kept the last turn; 1 turn left view."
+    assert does(world, KeepLast(agent, 1)) == "Kept the last turn; 1 turn removed from view."
 
 
 @pytest.mark.parametrize("keep", [2, 3, 1_000_000])
@@ -162,7 +162,9 @@ def test_clear_n_drops_the_summary_if_no_turn_has_to_leave(keep: int) -> None:
     does(world, Compact(agent, "It was about numbers."))
     world.turn(agent, "ask 3", "answer 3")
     before = world.request(agent)
-    assert does(world, KeepLast(agent, keep)) == "Kept the last turn; the summary left view."
+    assert (
+        does(world, KeepLast(agent, keep)) == "Kept the last turn; the summary removed from view."
+    )
     assert said(world, agent) == ["ask 3", "answer 3"]
     log = list(world.logs[agent])
     assert does(world, KeepLast(agent, keep)) == "Nothing to trim: 1 turn in view."

@@ -64,7 +64,9 @@ def test_the_next_prompt_follows_the_summary_in_one_message() -> None:
 def test_summary_and_trim_are_one_command() -> None:
     world, agent = conversation(2)
     says = does(world, Compact(agent, "Numbers.", score=0.9))
-    assert says == "Compacted 2 turns into a summary. It holds 90 % of what was checked."
+    assert (
+        says == "Compacted 2 turns into a summary. It contains 90 % of the facts that were checked."
+    )
     first, second = world.logs[agent][-2:]
     assert first.command == second.command
     assert first.event == ContextSummarized("Numbers.", score=0.9)
@@ -157,7 +159,7 @@ def answered(world: World, agent: AgentId, keep: int = 0) -> None:
     """The model asks to compact and answers."""
     opens(world, agent, "tidy up")
     says = by_model(world, DeferCompact(agent, keep))
-    assert says == "Takes effect when this turn completes."
+    assert says == "This takes effect when the current turn ends."
     by_model(world, AddReply(agent, (Text("tidied"),)))
 
 

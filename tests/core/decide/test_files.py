@@ -92,9 +92,9 @@ def test_a_revert_moves_the_context_and_undo_moves_it_back() -> None:
     told = goes_back(world, agent, Destination(then, then, "after turn 2"), Restored(2, 1))
     started = world.states[agent].version - 1
     assert told == (
-        "Files and context are as they were after turn 2: 2 files restored, 1 removed. Left as "
-        f"they are: ignored files. /revert goes further back, /revert {started} takes this back, "
-        "and /undo moves the context alone."
+        "Files and context are back to how they were after turn 2: 2 files restored, 1 removed. "
+        f"Not changed: ignored files. Type /revert to go further back, /revert {started} to undo "
+        "this, or /undo to move only the context."
     )
     assert isinstance(last_event(world, agent), ContextReverted)
     assert world.request(agent) == request
@@ -110,7 +110,7 @@ def test_what_was_left_is_named_once() -> None:
     context, started = world.states[agent].context, world.states[agent].version
     told = does(world, FinishRevert(agent, started, context, files, restored))
     assert "1 file restored, 0 removed." in told
-    assert "big.bin (in the way and not saved), lib/ (a repository of its own)." in told
+    assert "big.bin (in the way, and not saved), lib/ (a separate repository)." in told
 
 
 def test_marks_made_since_are_dropped() -> None:

@@ -63,9 +63,9 @@ def test_a_fork_without_a_goal_says_that_the_child_is_idle() -> None:
     does(world, SetMark(agent, "TASK"))
     world.turn(agent, "goal", "answer")
     assert does(world, Fork(agent, CHILD, "TASK")) == (
-        f"Forked. Child: {CHILD} from TASK. It has no goal and is idle. "
-        f"To give it work, type /switch {CHILD} and a prompt, or in a shell: "
-        f"sapwood run --agent {CHILD} -p PROMPT"
+        f"Forked. Child: {CHILD} from TASK. It has no goal yet, so it is idle. To give it work, "
+        f"type /switch {CHILD} and then a prompt, or in a shell: sapwood run --agent {CHILD} -p "
+        "PROMPT"
     )
     assert said(world, CHILD) == ["goal", "answer"]
     assert world.states[CHILD].open is None

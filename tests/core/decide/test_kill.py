@@ -66,8 +66,8 @@ def test_every_log_says_whose_kill_it_was() -> None:
 def test_a_kill_of_what_is_dead_changes_nothing_and_says_so() -> None:
     world, _ = family()
     does(world, Kill(A))
-    assert does(world, Kill(A)) == "a is killed already."
-    assert does(world, Kill(D)) == "d is killed already."
+    assert does(world, Kill(A)) == "a was already killed."
+    assert does(world, Kill(D)) == "d was already killed."
     assert kinds(world, A).count("agent.killed") == 1
 
 

@@ -85,7 +85,7 @@ def test_the_same_mark_at_the_same_place_is_set_once() -> None:
     world, agent = conversation(1)
     does(world, SetMark(agent, "HERE"))
     before = list(world.logs[agent])
-    assert does(world, SetMark(agent, "HERE")) == "'HERE' marks this place already."
+    assert does(world, SetMark(agent, "HERE")) == "'HERE' already marks this point."
     assert world.logs[agent] == before
 
 

@@ -52,7 +52,7 @@ def test_an_emergency_masks_all_large_results_so_far_and_none_to_come() -> None:
     opens(world, agent)
     does(world, AddReply(agent, (ToolCall("1", "read"),)))
     does(world, FinishTool(agent, "1", HUGE))
-    assert does(world, MaskResults(agent, 100)) == "Large tool results are masked."
+    assert does(world, MaskResults(agent, 100)) == "Large tool results are now masked."
     does(world, AddReply(agent, (ToolCall("2", "read"),)))
     does(world, FinishTool(agent, "2", HUGE))
     assert masked(world, agent) == [True, False, True, False]
@@ -81,7 +81,7 @@ def test_nothing_to_mask_changes_nothing_and_says_so() -> None:
     uses_tool(world, agent, SMALL)
     before = kinds(world, agent)
     says = does(world, MaskResults(agent, 1_000))
-    assert says == "No further tool result in view is over 1,000 characters."
+    assert says == "No other tool result in view is longer than 1,000 characters."
     assert kinds(world, agent) == before
 
 
@@ -90,8 +90,8 @@ def test_masking_again_changes_nothing_when_all_is_masked() -> None:
     uses_tool(world, agent, HUGE)
     does(world, MaskResults(agent, 100))
     before = kinds(world, agent)
-    assert does(world, MaskResults(agent, 100)).startswith("No further tool result")
-    assert does(world, MaskResults(agent, 500)).startswith("No further tool result")
+    assert does(world, MaskResults(agent, 100)).startswith("No other tool result")
+    assert does(world, MaskResults(agent, 500)).startswith("No other tool result")
     assert kinds(world, agent) == before
 
 

@@ -49,7 +49,7 @@ def completes(world: World, agent: AgentId, reply: str = "done") -> None:
 def test_it_is_put_off_and_says_so() -> None:
     world, agent = conversation(1)
     opens(world, agent, "ask 2")
-    assert by_model(world, Clear(agent)) == "Takes effect when this turn completes."
+    assert by_model(world, Clear(agent)) == "This takes effect when the current turn ends."
     assert last_event(world, agent) == ClearDeferred()
     assert said(world, agent) == ["ask 1", "answer 1", "ask 2"]
 

@@ -283,7 +283,7 @@ def test_an_interrupted_turn_keeps_what_was_there_and_closes_its_calls() -> None
     does(world, AddReply(agent, (Text("Let me look."), ONE, TWO)))
     does(world, FinishTool(agent, "1", "found"))
     says = does(world, InterruptTurn(agent, "the user pressed esc"))
-    assert says == "Interrupted. What was there is kept."
+    assert says == "Interrupted. The partial reply is kept."
     assert isinstance(last_event(world, agent), TurnInterrupted)
     assert results(world, agent) == ["found", "[interrupted: the user pressed esc]"]
     assert (

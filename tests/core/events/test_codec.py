@@ -77,7 +77,7 @@ def test_a_missing_text_is_an_error_and_never_an_empty_one() -> None:
     contents = dict(list(encoded.contents.items())[:1])
     event = decode(encoded.kind, encoded.data, contents)
     assert isinstance(event, UnreadableEvent)
-    assert event.reason == "a long text of it is missing"
+    assert event.reason == "part of its text is missing"
 
 
 def test_an_unknown_kind_was_written_by_a_newer_sapwood() -> None:

@@ -16,7 +16,7 @@ def test_an_actor_is_written_and_read(actor: Actor) -> None:
 
 
 def test_nobody_else_acts() -> None:
-    with pytest.raises(ValueError, match="no such actor: 'ghost:x'"):
+    with pytest.raises(ValueError, match="unknown actor: 'ghost:x'"):
         Actor.parse("ghost:x")
 
 

@@ -72,7 +72,9 @@ async def test_words_of_a_lost_reply_stay_with_a_row_that_says_what_it_cost() ->
     assert content_of(page[1], lookup) == ReplyText("Once upon", "gpt-5")
     words = content_of(page[2], lookup)
     assert isinstance(words, Notice)
-    assert words.words.startswith("Asked again, may be billed twice (~12k tokens)")
+    assert words.words.startswith(
+        "Asked again because the process had ended; may be billed twice (~12k tokens)"
+    )
 
 
 async def test_what_was_cleared_is_one_fold_that_counts_its_messages() -> None:

@@ -80,7 +80,7 @@ def test_an_event_without_an_end_is_not_returned() -> None:
 @pytest.mark.parametrize("piece", [1, 7, 100])
 def test_a_line_may_not_be_endless(piece: int) -> None:
     reader = EventReader(max_line=50)
-    with pytest.raises(ReplyTooLarge, match="a line of it has more than 50 bytes"):
+    with pytest.raises(ReplyTooLarge, match="a line of it is longer than 50 bytes"):
         feed_all(reader, [b"x" * piece] * 100)
 
 
@@ -91,5 +91,5 @@ def test_a_long_line_in_one_piece_is_found_too() -> None:
 
 def test_a_reply_may_not_be_endless() -> None:
     reader = EventReader(max_reply=100)
-    with pytest.raises(ReplyTooLarge, match="it has more than 100 bytes"):
+    with pytest.raises(ReplyTooLarge, match="it is longer than 100 bytes"):
         feed_all(reader, [b": still here\n\n"] * 100)

@@ -44,8 +44,8 @@ def test_a_session_that_has_the_view_gives_nothing_to_tell(tmp_path: Path) -> No
         structs.replace(first, items=(Reply(2, (ToolCall("toolu_9", "Grep"),)), *first.items)),
         second,
     )
-    assert "has 2 turns, and the view has 1" in check(writer, first)
-    assert "in front" in check(writer, first, second, front=("A summary.",))
+    assert "has 2 turns, but the view has 1" in check(writer, first)
+    assert "before the view" in check(writer, first, second, front=("A summary.",))
 
 
 def test_a_prompt_of_any_kind_that_the_session_lacks_is_told(tmp_path: Path) -> None:
@@ -57,9 +57,9 @@ def test_a_prompt_of_any_kind_that_the_session_lacks_is_told(tmp_path: Path) -> 
     transcript = read_transcript(writer.path)
     without_prompt = HistoryRows((tuple(rows[3:]),))
     file._append(transcript, file._plan(transcript, without_prompt).lines)  # pyright: ignore[reportPrivateUsage]
-    assert "lacks the prompt '/review'" in check(writer, turn)
+    assert "is missing the prompt '/review'" in check(writer, turn)
     noted = structs.replace(turn, prompt=(Note("program", "A task has ended."),))
-    assert "lacks the prompt" in check(writer, noted)
+    assert "is missing the prompt" in check(writer, noted)
 
 
 def test_a_masked_secret_and_an_unknown_prompt_are_no_difference(tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ async def test_a_version_that_was_not_tried_gets_a_new_session(machine: Machine)
     assumed = await provider.assume(session, history, machine.options)
     assert assumed.by == "new_session"
     assert assumed.session.id != session.id
-    assert "9.0.1 was not tried" in assumed.loss
+    assert "9.0.1 has not been tested" in assumed.loss
     assert content(session) == before
     assert "You said: Hello." in content(assumed.session).decode()
 

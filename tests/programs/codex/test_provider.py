@@ -293,7 +293,7 @@ async def test_a_version_that_was_not_tried_gets_a_new_thread(
         assumed = await codex.assume(session, history(rows[3]), options(tmp_path))
         assert assumed.by == "new_session"
         assert assumed.session.id != session.id
-        assert "9.9.9 has not been tried" in assumed.loss
+        assert "9.9.9 has not been tested" in assumed.loss
         assert content(session) == before
 
 

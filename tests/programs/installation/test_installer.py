@@ -292,7 +292,7 @@ def test_a_file_that_changed_since_it_was_read_is_not_overwritten(
     plan = plan_install(agent, command=COMMAND)
     settings.write_text(settings.read_text() + " \n")
     before = settings.read_bytes()
-    with pytest.raises(InstallError, match="it changed meanwhile"):
+    with pytest.raises(InstallError, match="it changed in the meantime"):
         apply_install(agent, plan)
     assert settings.read_bytes() == before
     assert read_record(agent.name) is None

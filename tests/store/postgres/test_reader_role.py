@@ -134,7 +134,7 @@ async def test_a_login_that_sees_more_is_refused(
     name = "sapwood_test_open"
     rights = f"IN ROLE {role}" if role else "SUPERUSER"
     async with granted_roles(postgres_dsn, postgres_database, f"{name} {rights}"):
-        with pytest.raises(LogError, match="is not kept to one space"):
+        with pytest.raises(LogError, match="is not restricted to one space"):
             await PostgresLog.open(postgres_database, reader=login(postgres_database, name))
-    with pytest.raises(LogError, match="is not kept to one space"):
+    with pytest.raises(LogError, match="is not restricted to one space"):
         await PostgresLog.open(postgres_database, reader=postgres_database)

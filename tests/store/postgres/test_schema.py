@@ -100,9 +100,9 @@ async def test_a_cursor_from_before_the_migration_still_goes_on_and_a_later_one_
     assert (await take(log.tail(SPACE, Cursor(*places[7])), 1))[0].cursor == Cursor(9)
     last = (await execute(empty, _PLACES))[8]
     for wrong in (Cursor(*last), Cursor(last[0], last[1] + 1)):
-        with pytest.raises(LogError, match="not of this space"):
+        with pytest.raises(LogError, match="belongs to another space"):
             await take(log.tail(SPACE, wrong), 1)
-    with pytest.raises(LogError, match="not of this space"):
+    with pytest.raises(LogError, match="belongs to another space"):
         await take(log.tail(Space("other"), Cursor(*places[2])), 1)
     await log.close()
 

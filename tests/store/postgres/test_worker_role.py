@@ -67,9 +67,9 @@ async def test_a_worker_cannot_erase_and_an_eraser_can(worker: str, space: Space
         append(BOB, MailReceived("m", "needle", ADA)),
     )
     await log.commit(space, commit_of(*mail))
-    with pytest.raises(LogError, match="may not erase"):
+    with pytest.raises(LogError, match="is not allowed to erase"):
         await Eraser(log, space).erase([ADA], by="human")
-    with pytest.raises(LogError, match="may not erase"):
+    with pytest.raises(LogError, match="is not allowed to erase"):
         await log.add_hold(space, Hold("h1", 1, "human", "space"))
     await log.close()
     log = await PostgresLog.open(login(worker, ERASER))

@@ -120,7 +120,7 @@ async def test_a_missing_text_is_noticed(tmp_path: Path) -> None:
         owner.execute("DELETE FROM contents")
     (found,) = await log.read(SPACE, ADA)
     assert isinstance(found.event, UnreadableEvent)
-    assert found.event.reason == "a long text of it is missing"
+    assert found.event.reason == "part of its text is missing"
     await log.close()
 
 

@@ -132,7 +132,7 @@ async def test_what_another_process_writes_is_printed(tmp_path: Path) -> None:
         child = await elsewhere.fork(name="helper")
         await child.send(agent.id, "Done over here.")
         await below.sees("✉ From")
-        await below.sees("/check-mail reads it")
+        await below.sees("Type /check-mail to read it")
     await other.close()
     await own.close()
 
@@ -159,15 +159,15 @@ async def test_keys_of_the_transcript_say_what_to_do_instead() -> None:
         await below.sees("Question 1?")
         for key in ("pageup", "pagedown", "ctrl+home", "end"):
             await below.pilot.press(key)
-        assert "The terminal scrolls" not in below.screen
+        assert "Use the terminal" not in below.screen
         await below.pilot.press("ctrl+o")
-        await below.sees("The terminal scrolls and searches here")
+        await below.sees("Use the terminal to scroll and search here")
         await below.pilot.press("f2")
-        await below.sees("The mouse is the terminal's here")
+        await below.sees("The terminal handles the mouse here")
         await below.pilot.press("ctrl+f")
         await below.sees("The full screen finds")
         await below.pilot.press("ctrl+b")
-        await below.sees("/agents lists the agents")
+        await below.sees("Type /agents to list the agents")
     await connection.close()
 
 
@@ -220,7 +220,7 @@ async def test_leaving_takes_the_live_area_away() -> None:
     agent = await long_talk(Sapwood(connection), 3)
     async with on_inline_stage(agent.id, connection=connection) as below:
         await below.pilot.press("ctrl+c")
-        await below.sees("again to leave")
+        await below.sees("again to quit")
         await below.pilot.press("ctrl+c", "ctrl+c")
         await until(lambda: not below.app.is_running)
     assert below.terminal.everything[-1].endswith("Paragraph 2 of answer 2.")

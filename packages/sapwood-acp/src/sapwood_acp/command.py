@@ -14,16 +14,16 @@ from sapwood.cli.invocation import IN_TURN, Invocation
     "model",
     default="",
     metavar="NAME",
-    help="The model of new sessions; or claude-code or codex.",
+    help="Model for new sessions, or claude-code or codex.",
 )
 @click.pass_obj
 def command(invocation: Invocation, model: str) -> None:
     """Serve conversations to an editor over the Agent Client Protocol.
 
     An editor such as Zed starts this command and talks to it over stdin and stdout. Its sessions
-    are conversations of Sapwood: the slash commands work in the editor, and the same conversation
-    can be opened on the screen with sapwood open. To add it to an editor, give the command sapwood
-    and the argument acp.
+    are Sapwood conversations: slash commands work in the editor, and you can open the same
+    conversation in the terminal with sapwood open. To add it to an editor, set the command to
+    sapwood and the argument to acp.
     """
     invocation.run(lambda: _serve(invocation, model))
 

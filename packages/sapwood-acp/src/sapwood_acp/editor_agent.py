@@ -75,8 +75,8 @@ _REFUSED = -32000
 _STOP_REASONS: dict[str, StopReason] = {"length": "max_tokens", "refused": "refusal"}
 _MODES: dict[PermissionMode, str] = {
     "ask": "Ask before a tool changes anything",
-    "accept-edits": "Change files in the folder without a question",
-    "read-only": "Change nothing",
+    "accept-edits": "Change files in the folder without asking",
+    "read-only": "Make no changes",
     "all": "Allow every tool",
 }
 

@@ -54,7 +54,7 @@ def prompt_script(blocks: Sequence[ContentBlock]) -> Script | Refusal:
             case AudioContentBlock(data=data, mime_type=kind):
                 files.append(_file(data, kind))
             case _:
-                raise UnsupportedBlock(f"A block of the kind '{block.type}' cannot be sent.")
+                raise UnsupportedBlock(f"Blocks of type '{block.type}' cannot be sent.")
     script = parse("".join(typed))
     if isinstance(script, Refusal):
         return script
@@ -80,7 +80,9 @@ def _file(data: str, media_type: str | None, uri: str | None = None) -> File:
     try:
         content = base64.b64decode(data, validate=True)
     except ValueError:
-        raise UnsupportedBlock(f"{name or 'The file'} cannot be sent: it is no base64.") from None
+        raise UnsupportedBlock(
+            f"{name or 'The file'} cannot be sent: it is not valid base64."
+        ) from None
     return File.of(content, name=name, media_type=media_type or "")
 
 

@@ -196,10 +196,12 @@ def create_application(
         await spaces.close()
 
     async def not_found(request: Request, _: Exception) -> Response:
-        return Problem(404, "Unknown address", "There is nothing at this address.").response()
+        return Problem(404, "Not found", "There is nothing at this address.").response()
 
     async def not_allowed(request: Request, _: Exception) -> Response:
-        return Problem(405, "Other method", "This address has other methods.").response()
+        return Problem(
+            405, "Method not allowed", "This address does not support that method."
+        ).response()
 
     app = Starlette(
         routes=routes,
@@ -242,9 +244,9 @@ def _public_routes(guards: Guards) -> list[Route]:
 
     async def ready(_: Request) -> Response:
         if guards.spaces.draining:
-            raise Problem(503, "Draining", "The server is about to stop. Use another one.")
+            raise Problem(503, "Draining", "The server is shutting down. Use another one.")
         if not await guards.spaces.health.database_answers():
-            raise Problem(503, "Database unavailable", "The database does not answer.")
+            raise Problem(503, "Database unavailable", "The database is not responding.")
         return json_response({"status": "ready"})
 
     async def sign_in(request: Request) -> Response:

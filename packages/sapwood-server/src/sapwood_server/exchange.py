@@ -61,7 +61,7 @@ class Exchange:
         if not given:
             return None
         if len(given) > _LONGEST_ID:
-            raise Problem(422, "Id too long", f"An id may have {_LONGEST_ID} characters at most.")
+            raise Problem(422, "Id too long", f"An id can be up to {_LONGEST_ID} characters long.")
         if self._command_id is None:
             self._command_id = await self._own_id(given)
         return self._command_id
@@ -86,7 +86,7 @@ class Exchange:
         try:
             encoded = msgspec.json.encode(asked, order="sorted")
         except RecursionError:
-            raise Problem(400, "Not JSON", "The body is nested too deep.") from None
+            raise Problem(400, "Not JSON", "The body is nested too deeply.") from None
         route = f"{self.request.method} {self.request.url.path}"
         return RequestContent(route, hashlib.sha256(encoded).hexdigest())
 
@@ -132,8 +132,11 @@ class Exchange:
         if self.space.connection.folder is not None:
             raise Problem(
                 403,
-                "Other machine",
-                "Sessions of the server's machine are for the person there, not for this space.",
+                "Not available here",
+                (
+                    "Sessions on the server's machine are available only to the person there, not "
+                    "in this space."
+                ),
             )
 
     def query(self, name: str, default: str = "") -> str:

@@ -58,8 +58,8 @@ async def serve(
     names = tuple(host_names)
     if not _is_loopback(host) and not names:
         raise SapwoodError(
-            f"Other machines can reach {host}. Say by which name they may address the server: "
-            "--host-name NAME"
+            f"Other machines can reach {host}. Set the host name that they may use: --host-name "
+            "NAME"
         )
     if not drives and connection.address and connection.wakes is None:
         connection.wakes = WorkerWakes(connection.address, connection.log)
@@ -118,7 +118,7 @@ async def _issuer(config: Config) -> "IssuerTokens | None":
     try:
         await issuer.keys.fetch()
     except IssuerAway as error:
-        _log.warning("%s Its tokens are refused until it answers.", error)
+        _log.warning("%s Its tokens are rejected until it responds.", error)
     return issuer
 
 
@@ -129,8 +129,8 @@ def open_listener(host: str, port: int) -> socket.socket:
         listener = socket.create_server((host, port), family=family)
     except OSError as error:
         raise SapwoodError(
-            f"The server cannot listen on {host}, port {port}: {error.strerror}. Choose another: "
-            "--port N"
+            f"The server cannot listen on {host}, port {port}: {error.strerror}. Choose another "
+            "port: --port N"
         ) from error
     # asyncio sets this option only on sockets that name their protocol; without it, every answer
     # waits 40 ms for an acknowledgement.

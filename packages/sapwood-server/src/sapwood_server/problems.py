@@ -111,10 +111,12 @@ def problem_of(error: Exception) -> Problem:
         case LogError():
             return Problem(500, "Log error", str(error))
         case Failure():
-            return Problem(424, "Model not callable", str(error), fields={"failure": error.kind})
+            return Problem(424, "Model unavailable", str(error), fields={"failure": error.kind})
         case SapwoodError():
             return Problem(400, "Refused", str(error))
         case _:
             return Problem(
-                500, "Server error", "The server failed. Its log has the cause. Try again."
+                500,
+                "Server error",
+                "Something went wrong on the server; its log has the details. Try again.",
             )

@@ -62,12 +62,12 @@ class DriveActivity:
         except NotServed as problem:
             raise _retry(str(problem), _pause_elsewhere()) from None
         except LogAway as problem:
-            _log.info("Driving agent '%s' waits for the log: %s", order.agent, problem)
+            _log.info("Agent '%s' is waiting for the log: %s", order.agent, problem)
             raise _retry(str(problem), drives.LOG_RETRY_SECONDS) from None
         except (Exception, asyncio.CancelledError) as problem:
             if drives.is_own_cancellation(problem):
                 if self._closing:
-                    raise _retry("The worker stops.", _AT_ONCE) from None
+                    raise _retry("The worker is stopping.", _AT_ONCE) from None
                 raise
             raise self._failure(order, failures, problem) from None
 
@@ -90,7 +90,7 @@ class DriveActivity:
         """
         running = sum(space == order.space for space, _ in self._running)
         if self._limits.share and running >= self._limits.share:
-            share = f"The space '{order.space}' has its share of this worker."
+            share = f"The space '{order.space}' has used up its share of this worker."
             raise _retry(share, _pause_elsewhere())
 
     def _failure(
@@ -100,14 +100,14 @@ class DriveActivity:
         reason = str(problem) or type(problem).__name__
         if failures >= len(self._intervals.retry_after):
             _log.error(
-                "Driving agent '%s' failed; it waits to be woken again.",
+                "Running agent '%s' failed; it waits until it is woken again.",
                 order.agent,
                 exc_info=problem,
             )
             return ApplicationError(reason, type=type(problem).__name__, non_retryable=True)
         activity.heartbeat(failures + 1)
         level = logging.INFO if failures else logging.WARNING  # one warning per drive is enough
-        _log.log(level, "Driving agent '%s' failed and is retried soon: %s", order.agent, reason)
+        _log.log(level, "Running agent '%s' failed; retrying soon: %s", order.agent, reason)
         return _retry(reason, self._intervals.retry_after[failures])
 
     async def _wait_for_older(self, order: DriveOrder) -> None:
@@ -152,7 +152,7 @@ async def _require_current(failures: int) -> None:
         await handle.heartbeat(failures)
     except (RPCError, AsyncActivityCancelledError) as problem:
         raise ApplicationError(
-            f"The drive is not run here any more: {problem}",
+            f"The agent no longer runs here: {problem}",
             category=ApplicationErrorCategory.BENIGN,
         ) from None
 

@@ -49,7 +49,7 @@ class TemporalServer:
         try:
             profile = ClientConfigProfile.load(profile=config.profile or None)
         except RuntimeError as problem:
-            raise EngineError(f"The settings of Temporal cannot be used: {problem}.") from problem
+            raise EngineError(f"The Temporal settings are not valid: {problem}.") from problem
         self.address = config.address or profile.address or _DEFAULT_ADDRESS
         self.namespace = config.namespace or profile.namespace or "default"
         self._profile = profile
@@ -117,7 +117,7 @@ def engine_errors(server: TemporalServer) -> Generator[None]:
             "Start it, or set temporal.address in the configuration."
         ) from problem
     except OSError as problem:
-        raise EngineError(f"A file of Temporal's TLS cannot be read: {problem}.") from problem
+        raise EngineError(f"A TLS file for Temporal cannot be read: {problem}.") from problem
 
 
 def _sentence(server: TemporalServer, problem: RPCError) -> str:

@@ -159,7 +159,7 @@ class TemporalEngine:
             try:
                 await worker.run()
             except Exception as problem:
-                _log.warning("The worker stopped and is started again soon: %s", problem)
+                _log.warning("The worker stopped and will restart soon: %s", problem)
                 await asyncio.sleep(_RESTART_SECONDS)
 
 

@@ -21,14 +21,14 @@ from sapwood.cli.invocation import Invocation
     "-a", "--all", "all_states", is_flag=True, help="Also list archived and killed agents."
 )
 @click.option("-n", "--limit", default=50, show_default=True, type=WholeNumber(1), metavar="N")
-@click.option("--owner", default="", metavar="OWNER", help="Only agents of this owner.")
+@click.option("--owner", default="", metavar="OWNER", help="Only agents owned by this person.")
 @click.option("--label", default="", metavar="LABEL", help="Only agents with this label.")
 @click.option(
     "--order",
     default="created",
     show_default=True,
     type=click.Choice(["created", "updated"]),
-    help="Newest first, by their start or by their last event.",
+    help="Sort newest first, by start time or by last event.",
 )
 @json_option()
 @click.pass_obj
@@ -43,8 +43,8 @@ def command(
 ) -> None:
     """List agents.
 
-    Newest first, each child under its parent. TOKENS is the size of the history in the agent's
-    context. A tilde means that it is an estimate.
+    Newest first, each child under its parent. TOKENS is how much history the agent's context holds.
+    A tilde marks an estimate.
     """
     listed = _Listed(all_states, limit, owner, label, order)
     invocation.run(lambda: _list(invocation, listed, as_json))
@@ -82,10 +82,16 @@ async def _list(invocation: Invocation, listed: _Listed, as_json: bool) -> None:
         print_lines(json_line(facts_value(facts)) for facts in shown)
         return
     if not agents and (listed.owner or listed.label):
-        click.echo("No running agent has this owner and label. Type: sapwood agents", err=True)
+        click.echo(
+            (
+                "No running agent matches this owner and label. To list all agents, type: sapwood "
+                "agents"
+            ),
+            err=True,
+        )
         return
     if not agents:
-        click.echo('There are no agents yet. Type: sapwood run -p "Hello!"', err=True)
+        click.echo('There are no agents yet. To start one, type: sapwood run -p "Hello!"', err=True)
         return
     print_lines(agents_table(shown, columns(), now()))
     if any(facts.source for facts in shown):
@@ -94,4 +100,6 @@ async def _list(invocation: Invocation, listed: _Listed, as_json: bool) -> None:
             err=True,
         )
     if len(agents) > limit:
-        click.echo(f"There are more agents. Type: sapwood agents -n {limit * 10}", err=True)
+        click.echo(
+            f"There are more agents. To list them, type: sapwood agents -n {limit * 10}", err=True
+        )

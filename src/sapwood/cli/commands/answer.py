@@ -30,12 +30,12 @@ _ANSWERS = click.Choice(["yes", "always", "no"])
 @click.argument("reason", required=False, default="")
 @click.pass_obj
 def command(invocation: Invocation, question: str | None, answer: str | None, reason: str) -> Exit:
-    """List the tool calls that wait for approval, or answer one.
+    """List tool calls waiting for approval, or answer one.
 
-    QUESTION is the id that the list shows, or its beginning. The answer is yes for this call,
-    always for this call and later ones like it, or no with a REASON for the model. A question waits
-    until somebody answers it, here, on a screen or on the page, unless ask_seconds is set. A
-    worker, a server, or the next screen that opens the conversation continues the turn.
+    QUESTION is an id from the list, or the start of one. Answer yes to allow this call, always to
+    allow it and later calls like it, or no with a REASON for the model. A question waits until
+    someone answers it here, in the terminal UI or in the browser, unless ask_seconds is set. Then a
+    worker, a server, or the next terminal UI that opens the conversation continues the turn.
     """
     return invocation.run(lambda: _answer(invocation, question, answer, reason))
 
@@ -77,7 +77,7 @@ def _chosen(waiting: "list[PostedQuestion]", typed: str) -> "PostedQuestion":
         raise RefusedError(NoQuestion())
     if len(found) > 1:
         raise SapwoodError(
-            f"{len(found)} questions start with '{typed}'. Give more of the id: "
+            f"{len(found)} questions start with '{typed}'. Type more of the id: "
             f"{', '.join(posted.id for posted in found)}."
         )
     return found[0]
@@ -87,7 +87,7 @@ def _lines(waiting: "list[PostedQuestion]") -> "Iterator[str]":
     from sapwood.cli.run.terminal_approval import question_lines
 
     if not waiting:
-        yield "No tool call waits for approval."
+        yield "No tool calls are waiting for approval."
     for posted in waiting:
         yield from question_lines(posted.question)
         yield f"To answer, type: sapwood answer {posted.id} yes (or always, or no)"

@@ -17,12 +17,13 @@ from sapwood.cli.invocation import Invocation
 @click.argument("file", type=click.Path(path_type=Path))
 @click.pass_obj
 def command(invocation: Invocation, file: Path) -> None:
-    """Write the whole database into a file.
+    """Back up the whole database to a file.
 
-    Programs and workers go on meanwhile, and no file is replaced. An SQLite database becomes an
-    SQLite file: to restore it, open it, or put it in place of the old one. PostgreSQL is dumped by
-    pg_dump: pg_restore restores it. Files outside of the database, such as checkpoints, are not in
-    the backup. After a restore, type: sapwood erase --again FILE
+    Programs and workers keep running, and existing files are never overwritten. For SQLite, the
+    backup is an SQLite file: to restore it, open it, or replace the old file with it. For
+    PostgreSQL, the backup is made with pg_dump; restore it with pg_restore. Files outside the
+    database, such as checkpoints, are not included. After a restore, type: sapwood erase --again
+    FILE
     """
     from sapwood.app.backup import back_up
     from sapwood.config.folders import erasures_file
@@ -31,4 +32,6 @@ def command(invocation: Invocation, file: Path) -> None:
     click.echo(f"Wrote {file} ({size:,} bytes).")
     erasures = erasures_file()
     if erasures.exists():
-        click.echo(f"Keep a copy of {erasures} too: it says what must be erased after a restore.")
+        click.echo(
+            f"Keep a copy of {erasures} too: it lists what must be erased again after a restore."
+        )

@@ -23,29 +23,29 @@ from sapwood.cli.name_completion import AGENT
     metavar="N",
     help="Keep the last N turns unchanged.",
 )
-@click.option("--anyway", is_flag=True, help="Accept a summary that lacks key facts.")
+@click.option("--anyway", is_flag=True, help="Accept the summary even if key facts are missing.")
 @click.option(
     "--session",
     default="",
     metavar="ID",
-    help="Compact a session of Claude Code or Codex that is at rest.",
+    help="Compact a Claude Code or Codex session that is closed.",
 )
 @click.option("--json", "as_json", is_flag=True, help="With --session: print one JSON object.")
 @click.pass_obj
 def command(
     invocation: Invocation, agent: str | None, keep: int, anyway: bool, session: str, as_json: bool
 ) -> None:
-    """Replace the history by a checked summary.
+    """Replace the history with a verified summary.
 
-    The model of the agent writes the summary. It is checked against the log, and written a second
-    time if too much is missing. If too much is still missing, or anything fails, nothing changes.
+    The agent's model writes the summary. Sapwood checks it against the log and asks for a second
+    version if too much is missing. If that is not good enough, or anything fails, nothing changes.
     To undo it, type: sapwood do AGENT /undo
 
-    For a session of another program the summary is made by rules from what was asked, done and
-    decided, and no model is called. To undo that, type: sapwood undo --session ID
+    For a Claude Code or Codex session, Sapwood builds the summary by rules from the requests,
+    actions and decisions, without calling a model. To undo that, type: sapwood undo --session ID
     """
     if bool(agent) == bool(session):
-        raise click.UsageError("Name the agent to compact, or a session with --session.")
+        raise click.UsageError("Give an agent to compact, or a session with --session.")
     if session:
         from sapwood.cli.commands.session_commands import run_session_command
 

@@ -22,8 +22,8 @@ from sapwood.cli.invocation import Invocation
 def command(context: click.Context, as_json: bool) -> None:
     """Show or change the configuration.
 
-    Shows every value and its origin: an option, an environment variable or the file. A value
-    without an origin is a default.
+    Shows every value and where it comes from: an option, an environment variable or the file. A
+    value without a source is the default.
     """
     if context.invoked_subcommand is None:
         _list(context.ensure_object(Invocation), as_json)
@@ -55,10 +55,10 @@ class _SetCommand(Command):
 @click.argument("name")
 @click.argument("value")
 def set_(name: str, value: str) -> None:
-    """Write a value into the file.
+    """Write a value to the file.
 
-    VALUE is read as TOML if it is valid TOML, else as text. The rest of the file does not change.
-    You choose what stands for NAME in the name of a setting.
+    VALUE is parsed as TOML if it is valid TOML, otherwise taken as text. The rest of the file does
+    not change. Where a setting's name contains NAME, put a name of your choice.
     """
     from pathlib import Path
 
@@ -79,7 +79,7 @@ def set_(name: str, value: str) -> None:
 @command.command("unset", cls=Command, examples=["sapwood config unset model"])
 @click.argument("name")
 def unset(name: str) -> None:
-    """Remove a value from the file, so that the default is used again."""
+    """Remove a value from the file, so the default applies again."""
     from sapwood.config.editor import unset_setting
 
     file = unset_setting(name)
@@ -93,11 +93,11 @@ def unset(name: str) -> None:
 )
 @click.argument("provider")
 def key(provider: str) -> None:
-    """Store the API key of a provider, in a file that only you can read.
+    """Store a provider's API key in a file only you can read.
 
-    The command asks for the key, or reads it from stdin. It is never shown. Providers are
-    anthropic, openai, google, and any name under base_urls. An environment variable has precedence
-    over the file.
+    Prompts for the key, or reads it from stdin. The key is never shown. Providers are anthropic,
+    openai, google, and any name under base_urls. An environment variable takes precedence over the
+    file.
     """
     from sapwood.cli.console import piped_text
     from sapwood.config.api_keys import require_provider, save_key
@@ -108,14 +108,14 @@ def key(provider: str) -> None:
         given = click.prompt(f"Key of {provider}", hide_input=True, err=True)
     text = str(given).strip()
     if len(text.split()) != 1:
-        cause = "A key is one word" if text else "No key was given"
+        cause = "A key cannot contain spaces" if text else "No key was given"
         raise click.UsageError(f"{cause}. Nothing was stored.")
     click.echo(f"Stored in {save_key(provider, text)}.")
 
 
 @command.command("path", cls=Command, examples=["$EDITOR $(sapwood config path)"])
 def path() -> None:
-    """Print the path of the file, even if it does not exist."""
+    """Print the path of the configuration file, even if it does not exist."""
     from sapwood.config.config_file import config_file
 
     click.echo(config_file())

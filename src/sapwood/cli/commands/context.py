@@ -152,25 +152,26 @@ class _Context(Commands):
     metavar="NAME",
     help="claude-code, codex or a model, instead of the session's model.",
 )
-@click.option("--task", default="", metavar="TEXT", help="The task of that agent.")
+@click.option("--task", default="", metavar="TEXT", help="The new agent's task.")
 @click.option(
     "--worktree",
     is_flag=False,
     flag_value="",
     default=None,
     metavar="[BRANCH]",
-    help="Give it a git worktree and a branch of its own.",
+    help="Give it its own git worktree and branch.",
 )
 @click.option(
-    "--session", default="", metavar="ID", help="The session; default: the current session."
+    "--session", default="", metavar="ID", help="Session to use; default: the current one."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
 def spawn(invocation: Invocation, target: str, as_json: bool, **given: Any) -> Exit:
-    """Start another agent with a handoff of the session; its answer is mailed back.
+    """Hand the session off to a new agent, which mails its answer back.
 
-    The agent sees the handoff and nothing else of the session. A mark is set in the session before,
-    so that you can rewind to it. A worker runs the agent, or sapwood run --agent ID.
+    The agent sees only the handoff, not the rest of the session. Sapwood first sets a mark in the
+    session, so you can rewind to it. A worker runs the agent, or run it yourself: sapwood run
+    --agent ID.
     """
     above = _group_options(click.get_current_context())
     given["session"] = given["session"] or above["session"] or ""
@@ -253,9 +254,9 @@ async def _do(invocation: Invocation, request: ContextRequest, as_json: bool) ->
 def command(context: click.Context, **_: Any) -> Any:
     """Inspect and manage a session's context: usage, focus, archives, handoff.
 
-    For sessions of Claude Code, Codex and Gemini CLI, and for agents of Sapwood. The session is the
-    newest of this folder, unless you name one. Without an action, prints an overview. Counts with a
-    tilde are estimates.
+    Works on Claude Code, Codex and Gemini CLI sessions and on Sapwood agents. Uses the newest
+    session in this folder unless you name one. Without an action, prints an overview. A tilde marks
+    an estimate.
     """
     context.color = context.ensure_object(Invocation).colour()
     if context.invoked_subcommand is None:
@@ -267,7 +268,7 @@ def command(context: click.Context, **_: Any) -> Any:
 @click.argument("name", type=AGENT, default="")
 @click.pass_obj
 def overview(invocation: Invocation, name: str, as_json: bool, **_: Any) -> Exit:
-    """Show what fills the window of a session or an agent."""
+    """Show what fills the context window of a session or an agent."""
     given = _group_options(click.get_current_context())
     wanted = name or given["session"] or ""
     path = given["transcript"] or ""

@@ -20,17 +20,17 @@ from sapwood.cli.name_completion import AGENT
     "model",
     required=True,
     metavar="NAME",
-    help="claude-code, codex, or a model; claude-code:opus names the program's model too.",
+    help="claude-code, codex, or a model; claude-code:opus also picks the program's model.",
 )
-@click.option("--name", default="", metavar="NAME", help="The name of the new conversation.")
+@click.option("--name", default="", metavar="NAME", help="Name for the new conversation.")
 @click.pass_obj
 def command(invocation: Invocation, session: str, model: str, name: str) -> None:
     """Continue a session in another program, or with another model.
 
-    SESSION is an agent, the id of a session of Claude Code, Codex or Gemini CLI, or the path of a
-    transcript. It is forked and stays as it is. Claude Code or Codex get a session of their own
-    with everything that is in view, tool calls and results included. What cannot be carried is
-    printed.
+    SESSION is an agent, the id of a Claude Code, Codex or Gemini CLI session, or the path of a
+    transcript. Sapwood forks it; the original does not change. Claude Code or Codex gets a new
+    session with everything in view, including tool calls and results. Sapwood lists whatever cannot
+    be carried over.
     """
     invocation.run(lambda: _continue(invocation, session, model, name))
 

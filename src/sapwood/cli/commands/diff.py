@@ -22,9 +22,9 @@ from sapwood.cli.name_completion import AGENT, MARK
 def command(invocation: Invocation, agent: str, left: str, right: str | None) -> Exit:
     """Compare two contexts.
 
-    LEFT and RIGHT are marks or versions of the log. Without RIGHT, LEFT is compared with the
-    current context. A minus marks turns that only LEFT has, a plus those that only RIGHT has. The
-    exit code is 1 if they differ.
+    LEFT and RIGHT are marks or log versions. Without RIGHT, LEFT is compared with the current
+    context. A minus marks turns that only LEFT has, a plus those that only RIGHT has. The exit code
+    is 1 if they differ.
     """
     return invocation.run(lambda: _diff(invocation, agent, left, right))
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 def command(invocation: Invocation, agent: str, lines: tuple[str, ...]) -> Exit:
     """Run slash commands on an agent, such as /mark X.
 
-    Each COMMAND is one line, so quote commands with spaces. They run in order and stop at the first
-    refusal. No model is called. To send text to a model, use sapwood run. A model that runs this
-    with its shell tool can use only the commands that models may use.
+    Each COMMAND is one argument, so quote commands that contain spaces. They run in order and stop
+    at the first one that is refused. No model is called. To send text to a model, use sapwood run.
+    A model that runs this through its shell tool can use only the commands open to models.
     """
     return invocation.run(lambda: _do(invocation, agent, "\n".join(lines)))
 

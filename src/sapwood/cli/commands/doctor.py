@@ -18,7 +18,7 @@ def command(invocation: Invocation, offline: bool, as_json: bool) -> Exit:
     """Check the setup and print what to type next.
 
     Checks the configuration, the database and its events, the API keys (without showing them), the
-    model, the MCP servers, and other installed programs. Changes nothing. The exit code is 1 if
+    model, MCP servers, and other installed programs. Changes nothing. The exit code is 1 if
     something is broken.
     """
     import asyncio

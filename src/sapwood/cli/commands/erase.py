@@ -30,20 +30,20 @@ _SHOWN = 20
     ]
 )
 @click.argument("agents", type=AGENT, nargs=-1)
-@click.option("--owner", default="", metavar="NAME", help="Erase all agents of this owner.")
+@click.option("--owner", default="", metavar="NAME", help="Erase all of this owner's agents.")
 @click.option("--all-of-space", is_flag=True, help="Erase everything in the space.")
-@click.option("--by", default="", metavar="NAME", help="Who wants it; it stays in the record.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--by", default="", metavar="NAME", help="Who requested it; kept in the record.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option(
-    "--scrub", is_flag=True, help="Only remove what was erased from the files of the database."
+    "--scrub", is_flag=True, help="Only purge already erased data from the database files."
 )
-@click.option("--list", "lists", is_flag=True, help="List the erasures of the space, and leave.")
+@click.option("--list", "lists", is_flag=True, help="List the space's erasures and exit.")
 @click.option(
     "--again",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="After a restore: erase in all spaces what this list of erasures names.",
+    help="After a restore: erase again everything in this list, in all spaces.",
 )
 @json_option("Print the records as JSON, one object per line.")
 @click.pass_obj
@@ -61,24 +61,27 @@ def command(
 ) -> None:
     """Permanently delete conversations and everything forked from them.
 
-    Shows what would go and asks for a confirmation. After it no command, search, tail, snapshot,
-    checkpoint or dump of the database has it. Mail that the conversations sent is replaced by
-    [erased] where it arrived. A record stays: when, by whom, how many. Backups that were made
-    before still have everything. PostgreSQL keeps deleted rows in its files for some time;
-    --scrub writes the tables again, as their owner.
+    Shows what would be deleted and asks you to confirm. Afterwards it is gone from every command,
+    search, tail, snapshot, checkpoint and database dump. Mail that the conversations sent is
+    replaced with [erased] in the recipients' logs. A record remains of when, by whom and how many.
+    Earlier backups still contain everything. PostgreSQL keeps deleted rows in its files for a
+    while; run --scrub as the owner of the tables to rewrite them.
 
-    A list of what was erased, with hashes in place of ids, is in the file erasures.jsonl of the
-    data folder, or where SAPWOOD_ERASURES says. Keep it with your backups.
+    Sapwood lists what was erased, with hashes instead of ids, in erasures.jsonl in the data folder,
+    or wherever SAPWOOD_ERASURES points. Keep that file with your backups.
     """
     if lists:
         invocation.run(lambda: _list(invocation, as_json))
         return
     if scrub:
-        click.echo(invocation.run(lambda: _scrub(invocation)) or "The files have nothing of it.")
+        click.echo(
+            invocation.run(lambda: _scrub(invocation))
+            or "The database files no longer contain erased data."
+        )
         return
     if sum(map(bool, (agents, owner, all_of_space, again))) != 1:
         raise click.UsageError(
-            "Name the agents to erase, or give one of --owner, --all-of-space and --again."
+            "Name the agents to erase, or use one of --owner, --all-of-space or --again."
         )
     if again:
         invocation.run(lambda: _erase_again(invocation, again, by, yes, as_json))
@@ -125,11 +128,14 @@ async def _erase_again(
     async with invocation.connected() as connection:
         found = await find_again(connection, files)
         if not found:
-            click.echo("The database has nothing of what these lists name.")
+            click.echo("Nothing in these lists is in the database.")
             return
         for space, agents in found.items():
             click.echo(
-                f"{space}: {counted(len(agents), 'agent')} came back that had been erased.",
+                (
+                    f"{space}: the restore brought back {counted(len(agents), 'agent')} that had "
+                    "been erased."
+                ),
                 err=True,
             )
         if not yes:
@@ -145,7 +151,7 @@ async def _erase_again(
                     refused = True
                     click.echo(f"{space}: {facts.agent} is under a legal hold.", err=True)
         if refused:
-            raise click.ClickException("What is under a legal hold was not erased.")
+            raise click.ClickException("Conversations under a legal hold were not erased.")
 
 
 def _show(preview: "ErasurePreview") -> None:
@@ -155,17 +161,17 @@ def _show(preview: "ErasurePreview") -> None:
     if len(preview.agents) > _SHOWN:
         click.echo(f"and {len(preview.agents) - _SHOWN} more", err=True)
     click.echo(
-        f"To be erased: {counted(len(preview.agents), 'agent')} "
-        f"with {counted(preview.events, 'event')}.",
+        f"This would erase {counted(len(preview.agents), 'agent')} with "
+        f"{counted(preview.events, 'event')}.",
         err=True,
     )
     for facts in preview.receivers[:_SHOWN]:
-        click.echo(f"Mail that {facts.agent} got from them becomes [erased].", err=True)
+        click.echo(f"Mail that {facts.agent} received from them becomes [erased].", err=True)
 
 
 def _require_confirmation(word: str) -> None:
     if not sys.stdin.isatty():
-        raise click.UsageError("Nothing was erased. To erase without a question, give --yes.")
+        raise click.UsageError("Nothing was erased. To erase without being asked, add --yes.")
     if click.prompt(f"This cannot be undone. To erase, type {word}", err=True) != word:
         raise click.UsageError("Nothing was erased.")
 
@@ -203,7 +209,7 @@ def _print(record: "Erasure", as_json: bool) -> None:
             (record.contents, "long text"),
         )
     )
-    others = f"; {counted(record.rewritten, 'event')} of others rewritten"
+    others = f"; {counted(record.rewritten, 'event')} of other agents rewritten"
     click.echo(
         f"{when}  {record.id}  {record.scope} by {record.by}: {erased} erased"
         f"{others if record.rewritten else ''}{state}"

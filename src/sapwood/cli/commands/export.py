@@ -38,9 +38,7 @@ _TEXT_WIDTH = 88
 @json_option("The same as --format json.")
 @click.option("--html", "as_html", is_flag=True, help="The same as --format html.")
 @click.option("-o", "--output", metavar="FILE", help="Write to this file instead of stdout.")
-@click.option(
-    "--everything", is_flag=True, help="Also write messages that the model no longer sees."
-)
+@click.option("--everything", is_flag=True, help="Include messages that the model no longer sees.")
 @click.pass_obj
 def command(
     invocation: Invocation,
@@ -51,11 +49,11 @@ def command(
     output: str | None,
     everything: bool,
 ) -> None:
-    """Write a conversation as Markdown, text, JSON or HTML.
+    """Export a conversation as Markdown, text, JSON or HTML.
 
     Markdown, text and HTML contain what the model sees, and with --everything also what it no
-    longer sees. JSON is always the whole log, one event per line. The HTML file needs no script and
-    no network to be read.
+    longer sees. JSON is always the whole log, one event per line. The HTML file works offline and
+    without scripts.
     """
     form = "json" if as_json else "html" if as_html else form
     text = invocation.run(lambda: _export(invocation, agent, form, everything))

@@ -19,21 +19,21 @@ from sapwood.cli.name_completion import AGENT, MARK
 @click.argument("agent", type=AGENT, required=False)
 @click.argument("mark", type=MARK, required=False)
 @click.option("-g", "--goal", default="", metavar="TEXT", help="The child's first prompt.")
-@click.option("--name", default="", metavar="NAME", help="The name of the child.")
+@click.option("--name", default="", metavar="NAME", help="Name for the child.")
 @click.option(
     "--model",
     "--with",
     "model",
     default="",
     metavar="NAME",
-    help="The model of the child, or claude-code or codex, instead of the parent's.",
+    help="Model for the child, or claude-code or codex, instead of the parent's.",
 )
 @click.option(
     "--from",
     "session",
     default="",
     metavar="SESSION",
-    help="Fork a session of another program, by its id or transcript.",
+    help="Fork another program's session, given its id or transcript.",
 )
 @click.option(
     "--worktree",
@@ -41,14 +41,14 @@ from sapwood.cli.name_completion import AGENT, MARK
     flag_value="",
     default=None,
     metavar="[BRANCH]",
-    help="Give the child a git worktree and a branch of its own.",
+    help="Give the child its own git worktree and branch.",
 )
 @click.option(
     "--session",
     "native",
     default="",
     metavar="SESSION",
-    help="Fork a session of Claude Code or Codex into a new one of the same program.",
+    help="Fork a Claude Code or Codex session into a new session of the same program.",
 )
 @click.option("--json", "as_json", is_flag=True, help="With --session: print one JSON object.")
 @click.pass_obj
@@ -66,21 +66,21 @@ def command(
 ) -> None:
     """Start a child agent that sees the same context.
 
-    With a MARK, the child sees only what came after it. Nothing is copied. Later changes of the
-    parent do not affect the child. A child with a goal has work to do: a worker runs it, or sapwood
-    run --agent CHILD. With --from, a session of Claude Code, Codex or Gemini CLI is imported first,
-    and the child goes on here. With --session ID [MARK], it goes on in a new session of the same
-    program, and the command that opens it is printed.
+    With a MARK, the child sees only what came after it. Nothing is copied. Later changes to the
+    parent do not affect the child. A child with a goal has work to do: a worker runs it, or run it
+    yourself with sapwood run --agent CHILD. With --from, Sapwood imports a Claude Code, Codex or
+    Gemini CLI session first, and the child continues in Sapwood. With --session ID [MARK], the fork
+    is a new session in the same program, and Sapwood prints the command that opens it.
     """
     if native:
         from sapwood.cli.commands.session_commands import run_session_command
 
         if mark or session or goal or model or name or worktree is not None:
-            raise click.UsageError("--session takes one mark and nothing else.")
+            raise click.UsageError("With --session, give at most a mark and no other argument.")
         run_session_command("fork", agent or "", native, as_json=as_json)
         return
     if bool(agent) == bool(session):
-        raise click.UsageError("Name the agent to fork, or a session with --from.")
+        raise click.UsageError("Give an agent to fork, or a session with --from.")
     if mark and session:
         raise click.UsageError("A mark needs an agent.")
     if session:

@@ -10,7 +10,7 @@ from sapwood.cli.command import command as subcommand
 @click.argument("topic", default="")
 @click.pass_context
 def command(context: click.Context, topic: str) -> None:
-    """List all commands, the commands of a group, or explain one.
+    """List all commands or one group, or explain a command.
 
     TOPIC is a group, such as sessions, or a command.
     """

@@ -17,10 +17,12 @@ from sapwood.cli.name_completion import AGENT
     ]
 )
 @click.argument("agent", type=AGENT, required=False)
-@click.option("--owner", default="", metavar="NAME", help="Hold everything of this owner.")
+@click.option("--owner", default="", metavar="NAME", help="Hold everything this owner has.")
 @click.option("--all-of-space", is_flag=True, help="Hold everything in the space.")
-@click.option("--reason", default="", metavar="TEXT", help="Why; shown to who wants to erase.")
-@click.option("--by", default="", metavar="NAME", help="Who holds or releases.")
+@click.option(
+    "--reason", default="", metavar="TEXT", help="Reason, shown to anyone who tries to erase it."
+)
+@click.option("--by", default="", metavar="NAME", help="Who places or releases the hold.")
 @click.option("--release", default="", metavar="HOLD", help="Release the hold with this id.")
 @json_option("Print the holds as JSON, one object per line.")
 @click.pass_obj
@@ -34,14 +36,15 @@ def command(
     release: str,
     as_json: bool,
 ) -> None:
-    """Forbid the erasure of a conversation, an owner or a space.
+    """Put a legal hold on a conversation, an owner or a space.
 
-    A hold on an agent covers its whole conversation. What it covers is neither erased nor archived
-    by retention until the hold is released. Without arguments, lists the holds, released ones too.
+    A hold on an agent covers its whole conversation. Nothing under a hold can be erased, or
+    archived by retention, until the hold is released. Without arguments, lists all holds, including
+    released ones.
     """
     wanted = [bool(agent), bool(owner), all_of_space, bool(release)]
     if sum(wanted) > 1:
-        raise click.UsageError("Give one of AGENT, --owner, --all-of-space and --release.")
+        raise click.UsageError("Give exactly one of AGENT, --owner, --all-of-space or --release.")
     invocation.run(lambda: _hold(invocation, agent or "", owner, reason, by, release, wanted))
     if not any(wanted):
         invocation.run(lambda: _list(invocation, as_json))
@@ -85,7 +88,7 @@ async def _list(invocation: Invocation, as_json: bool) -> None:
     async with invocation.connected() as connection:
         holds = await erasable(connection.log).holds(connection.space)
     if not holds and not as_json:
-        click.echo("There is no legal hold.")
+        click.echo("There are no legal holds.")
     for hold in holds:
         if as_json:
             click.echo(msgspec.json.encode(hold).decode())

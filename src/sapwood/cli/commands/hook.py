@@ -9,9 +9,9 @@ from sapwood.hooks.runner import HOOKS, main
 @subcommand(examples=["sapwood hook pre-compact < input.json"])
 @click.argument("name", type=click.Choice(HOOKS))
 def command(name: str) -> None:
-    """Answer a hook or the status line of Claude Code or Codex.
+    """Handle a hook or status line call from Claude Code or Codex.
 
-    The plugin that sapwood install adds calls it, with JSON on stdin. The exit code is always 0. To
-    see errors, type: sapwood journal
+    Called by the plugin that sapwood install adds, with JSON on stdin. The exit code is always 0.
+    To see errors, type: sapwood journal
     """
     main(name)

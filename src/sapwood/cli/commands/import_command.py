@@ -58,11 +58,11 @@ def command(
     as_json: bool,
     **chosen: bool,
 ) -> Exit:
-    """Import conversations of Claude Code, Codex and Gemini CLI.
+    """Import Claude Code, Codex and Gemini CLI sessions.
 
-    Each session becomes an agent for the other commands. It has the same id every time, so
-    importing again adds only what is new. A PATH is a transcript, or a project folder. Without a
-    PATH, all sessions are imported. Transcripts are never changed.
+    Each session becomes an agent that the other commands can use. It keeps the same id, so
+    importing again adds only what is new. A PATH is a transcript or a project folder. Without a
+    PATH, imports all sessions. Transcripts are never changed.
     """
     sources = frozenset(name for name in PROGRAM_NAMES if chosen.get(name.replace("-", "_")))
     earliest = _parse_since(since)
@@ -136,7 +136,9 @@ class _ImportRun:
         if not self._is_new or self._stop.code is not None:
             return
         if sys.stderr.isatty():
-            click.echo("Indexing for search. Ctrl-C postpones it to the first search.", err=True)
+            click.echo(
+                "Indexing for search. Press Ctrl-C to leave it until the first search.", err=True
+            )
         searching = asyncio.ensure_future(
             connection.log.search(connection.space, "sapwood", limit=1)
         )
@@ -148,7 +150,7 @@ class _ImportRun:
 
     async def follow(self, find_sessions: "Callable[[], Sequence[FoundSession]]") -> None:
         """Imports new messages every second until a stop is requested."""
-        click.echo("Following. Ctrl-C stops.", err=True)
+        click.echo("Following. Press Ctrl-C to stop.", err=True)
         while self._stop.code is None:
             found = await asyncio.to_thread(find_sessions)
             grown = [each for each in found if self._seen.get(each.path) != each.updated]
@@ -196,7 +198,9 @@ def _summary(done: "list[ImportResult]", new: "list[ImportResult]") -> str:
     turns = counted(sum(each.turns for each in new), "turn")
     compactions = counted(sum(each.compactions for each in new), "compaction")
     of = counted(len(new), "conversation")
-    return f"Imported {turns} and {compactions} of {of}.{known} sapwood agents lists them."
+    return (
+        f"Imported {turns} and {compactions} from {of}.{known} To list them, type: sapwood agents"
+    )
 
 
 def _parse_since(since: str | None) -> int:
@@ -213,5 +217,7 @@ def _parse_since(since: str | None) -> int:
     try:
         when = datetime.fromisoformat(since).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise click.UsageError("--since takes 7d, 12h, 30m or a date such as 2026-11-14.") from None
+        raise click.UsageError(
+            "--since takes an age such as 7d, 12h or 30m, or a date such as 2026-11-14."
+        ) from None
     return int(when.timestamp() * 1_000_000)

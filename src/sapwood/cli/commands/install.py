@@ -16,11 +16,11 @@ _AGENTS = click.Choice([each.name for each in programs_with("installer")])
 @click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
 @click.option("-y", "--yes", is_flag=True, help="Make the changes without asking.")
 def command(agent: str, dry_run: bool, yes: bool) -> None:
-    """Connect Sapwood with Claude Code or Codex.
+    """Connect Sapwood to Claude Code or Codex.
 
-    Shows the changes, then asks. Your own settings do not change: Sapwood adds to the files, and
-    sapwood uninstall restores every byte. CLAUDE_CONFIG_DIR and CODEX_HOME are respected. Then it
-    asks once whether the program may judge chapters and decisions.
+    Shows the changes, then asks. Your own settings do not change: Sapwood only adds to the files,
+    and sapwood uninstall restores them byte for byte. Respects CLAUDE_CONFIG_DIR and CODEX_HOME.
+    Then it asks once whether the program may judge chapters and decisions.
     """
     from sapwood.cli.console import columns, confirmed
     from sapwood.display.text import wrapped
@@ -37,14 +37,16 @@ def command(agent: str, dry_run: bool, yes: bool) -> None:
         click.echo("Nothing was changed." if plan.edits else "Nothing would change.")
         return
     if not plan.edits:
-        click.echo(f"Sapwood is connected with {agent} already.")
+        click.echo(f"Sapwood is already connected to {agent}.")
     elif yes or confirmed("Make these changes?"):
         fresh = plan_install(chosen)  # the files may have changed while the question was open
         apply_install(chosen, fresh)
         if fresh.edits != plan.edits:
-            click.echo("A file changed while the question was open. Its new content was kept.")
-        add_to_journal("installed", f"Connected with {agent}.", source=agent)
-        told = f"Sapwood is set up for {chosen.title} and takes effect in your next session."
+            click.echo(
+                "A file changed while Sapwood was waiting for your answer. It was left as it is."
+            )
+        add_to_journal("installed", f"Connected to {agent}.", source=agent)
+        told = f"Sapwood is set up for {chosen.title}. It takes effect in your next session."
         click.echo(f"{told} {chosen.installed_note}".rstrip())
     else:
         click.echo("Nothing was changed.")

@@ -10,13 +10,13 @@ from sapwood.cli.name_completion import AGENT
 @subcommand(examples=["sapwood interrupt demo", 'sapwood interrupt demo --reason "wrong branch"'])
 @click.argument("agent", type=AGENT)
 @click.option(
-    "--reason", default="by the user", metavar="TEXT", help="The reason to record in the log."
+    "--reason", default="by the user", metavar="TEXT", help="Reason to record in the log."
 )
 @click.pass_obj
 def command(invocation: Invocation, agent: str, reason: str) -> None:
     """Stop an agent's open turn and keep the partial reply.
 
-    It works whichever process runs the turn, and also if none does.
+    Works no matter which process runs the turn, even if none does.
     """
     invocation.run(lambda: _interrupt(invocation, agent, reason))
 

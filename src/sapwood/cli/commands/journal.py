@@ -22,10 +22,10 @@ from sapwood.cli.command import command as subcommand
 @click.option("--session", metavar="ID", help="Only this session; the start of its id is enough.")
 @json_option()
 def command(last: int, did: str | None, session: str | None, as_json: bool) -> None:
-    """Show every action that Sapwood took for you.
+    """Show what Sapwood did on your behalf.
 
-    Oldest first: archives before a compaction, resumption prompts after it, warnings, imports, and
-    hooks that failed.
+    Oldest first: archives before a compaction, resumption prompts after it, warnings, imports and
+    failed hooks.
     """
     from collections import deque
 

@@ -7,6 +7,7 @@ import click
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.command import json_option
 from sapwood.cli.invocation import Invocation
+from sapwood.core.plural import counted
 
 
 @subcommand(
@@ -21,21 +22,21 @@ from sapwood.cli.invocation import Invocation
     "--new",
     "file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Put a new master key into this file, before those that it has.",
+    help="Add a new master key to the top of this file.",
 )
-@click.option("--renew", is_flag=True, help="Protect all keys with the first master key.")
+@click.option("--renew", is_flag=True, help="Re-encrypt all keys with the first master key.")
 @json_option("Print the encrypted spaces as JSON, one object per line.")
 @click.pass_obj
 def command(invocation: Invocation, file: Path | None, renew: bool, as_json: bool) -> None:
-    """List encrypted spaces, make a master key, or change it.
+    """List encrypted spaces, or create or rotate the master key.
 
-    Each encrypted space has a key of its own, which is stored in the database, encrypted with a
-    master key. The setting encryption.key_file or the variable SAPWOOD_ENCRYPTION_KEY names the
-    master keys. The first one protects new keys; all of them can open old ones. Who loses the
-    master key loses the conversations.
+    Each encrypted space has its own key, which is stored in the database, encrypted with a master
+    key. Master keys come from the file in the setting encryption.key_file or from the variable
+    SAPWOOD_ENCRYPTION_KEY. The first one encrypts new keys; any of them can decrypt old ones. If
+    you lose the master key, you lose the conversations.
     """
     if file is not None and renew:
-        raise click.UsageError("Give one of --new and --renew.")
+        raise click.UsageError("Give either --new or --renew, not both.")
     if file is not None:
         _new(file.expanduser())
     elif renew:
@@ -60,7 +61,10 @@ async def _renew(invocation: Invocation) -> None:
 
     async with invocation.connected() as connection:
         count = await renew_space_keys(connection.log)
-    click.echo(f"Protected {count:,} keys with the first master key. Older ones can be removed.")
+    click.echo(
+        f"Re-encrypted {counted(count, 'key')} with the first master key. "
+        "You can remove the older master keys."
+    )
 
 
 async def _list(invocation: Invocation, as_json: bool) -> None:
@@ -76,5 +80,5 @@ async def _list(invocation: Invocation, as_json: bool) -> None:
         if as_json:
             click.echo(msgspec.json.encode(each).decode())
         else:
-            state = "" if each.readable else "  (this program does not have it)"
+            state = "" if each.readable else "  (this machine does not have it)"
             click.echo(f"{each.space}  key {each.key}  master key {each.master}{state}")

@@ -13,8 +13,8 @@ from sapwood.cli.name_completion import AGENT
 def command(invocation: Invocation, agent: str) -> None:
     """End an agent and all its descendants.
 
-    Interrupts their open turns, in any process. Their logs stay: you can read, search and
-    fork them.
+    Interrupts their open turns, whichever process runs them. Their logs are kept: you can read,
+    search and fork them.
     """
     invocation.run(lambda: _kill(invocation, agent))
 

@@ -41,8 +41,8 @@ def command(
 ) -> None:
     """Show an agent's events.
 
-    Oldest first. Events are never removed, so the log is complete. Brackets show the tokens used:
-    by one model call, and at the end of a turn by all its calls. To see a whole event, type:
+    Oldest first. Events are never removed, so the log is complete. Brackets show the tokens used by
+    each model call and, at the end of a turn, by all its calls. To see an event in full, type:
     sapwood show AGENT:VERSION
     """
     invocation.run(lambda: _log(invocation, agent, last, frozenset(kind), follow, as_json))

@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     default=8765,
     show_default=True,
     metavar="N",
-    help="The port for HTTP; 0 chooses a free one.",
+    help="Port for HTTP; 0 picks a free one.",
 )
-@click.option("--token-file", default="", metavar="FILE", help="The file of the token for HTTP.")
 @click.option(
-    "--agent", default="", metavar="AGENT", help="The agent that the tool slash acts for."
+    "--token-file", default="", metavar="FILE", help="File with the bearer token for HTTP."
 )
-@click.option("--all-projects", is_flag=True, help="Let the tool context read other projects.")
+@click.option("--agent", default="", metavar="AGENT", help="Agent that the slash tool acts on.")
+@click.option("--all-projects", is_flag=True, help="Let the context tool read other projects.")
 @click.pass_obj
 def command(
     invocation: Invocation, http: bool, port: int, token_file: str, agent: str, all_projects: bool
 ) -> None:
-    """Serve the tools context and slash over MCP.
+    """Serve the context and slash tools over MCP.
 
-    Serves one project, the current folder, and one agent: that of the session whose program started
-    the server, or the one given by --agent. A caller cannot name another one.
+    Serves one project, the current folder, and one agent: the one whose session started the server,
+    or the one given by --agent. Callers cannot choose another.
 
     Serves over stdio, or over HTTP on this machine only. HTTP requests must send a bearer token:
-    the one in --token-file or in SAPWOOD_MCP_TOKEN, else one that Sapwood makes and stores in a
-    file that only you can read.
+    the one in --token-file or SAPWOOD_MCP_TOKEN, or one that Sapwood creates and stores in a file
+    only you can read.
     """
 
     async def serve() -> None:
@@ -72,7 +72,7 @@ async def _serve_http(catalog: "Catalog", port: int, token_file: str) -> None:
 
     if find_spec("mcp") is None:
         raise ModuleNotFoundError(
-            "The library for MCP over HTTP is not installed. Type: pip install 'sapwood[mcp]'"
+            "Support for MCP over HTTP is not installed. Type: pip install 'sapwood[mcp]'"
         )
     from sapwood.config.mcp_token import find_token
     from sapwood.mcp_server.http_server import serve_http
@@ -80,7 +80,7 @@ async def _serve_http(catalog: "Catalog", port: int, token_file: str) -> None:
     token = find_token(os.environ, token_file)
 
     def print_address(address: str) -> None:
-        click.echo(f"Serving MCP on {address}. Ctrl-C stops.", err=True)
+        click.echo(f"Serving MCP on {address}. Press Ctrl-C to stop.", err=True)
         if token.file is not None:
             click.echo(f"The bearer token is in {token.file}.", err=True)
             if sys.stderr.isatty():  # a log file may have other readers

@@ -14,17 +14,19 @@ from sapwood.cli.invocation import Invocation
         "sapwood migrate --print-grants | psql postgresql://owner@localhost/team",
     ]
 )
-@click.option("--check", is_flag=True, help="Only say whether it is needed; exit code 1 if it is.")
 @click.option(
-    "--print-grants", is_flag=True, help="Print SQL for roles of PostgreSQL with few rights."
+    "--check", is_flag=True, help="Only check whether a migration is needed; exit code 1 if so."
+)
+@click.option(
+    "--print-grants", is_flag=True, help="Print the SQL for least-privilege PostgreSQL roles."
 )
 @click.pass_obj
 def command(invocation: Invocation, check: bool, print_grants: bool) -> Exit:
-    """Bring the tables of a database to this version of Sapwood.
+    """Upgrade a database to this version of Sapwood.
 
-    For PostgreSQL, run it as the owner of the tables, before the new version starts. Programs and
-    workers of the version before keep running. An SQLite file needs no command: the first process
-    of a new version migrates it.
+    For PostgreSQL, run this as the owner of the tables before you start the new version. Programs
+    and workers on the previous version keep running. SQLite files need no command: the first
+    process of the new version migrates them.
     """
     from sapwood.app.migration import grants, migrate_database, migration_state
 

@@ -20,19 +20,18 @@ if TYPE_CHECKING:
     "model",
     default="",
     metavar="NAME",
-    help="Talk with claude-code, codex or this model.",
+    help="Use claude-code, codex or this model.",
 )
-@click.option("--inline", is_flag=True, help="Print below the prompt, into your own scrollback.")
+@click.option("--inline", is_flag=True, help="Run inline in the terminal instead of full screen.")
 @click.option("--print", "prints", is_flag=True, help="Print the conversation on exit.")
 @click.pass_obj
 def command(
     invocation: Invocation, agent: str | None, model: str, inline: bool, prints: bool
 ) -> None:
-    """Open a conversation on the full screen.
+    """Open a conversation in the terminal UI.
 
-    Without an agent, opens the last conversation of this folder, or a new one. With --with, opens
-    the last one if the same program or model answers in it, otherwise a new one. Press f1 on the
-    screen for help.
+    Without an agent, opens the last conversation in this folder, or a new one. With --with, opens
+    the last one if it uses that program or model, otherwise a new one. Press F1 for help.
     """
     open_screen(invocation, agent or "", model, inline=inline, prints=prints)
 
@@ -73,5 +72,5 @@ async def _print_farewell(connection: "Connection", left: "ScreenExit", prints: 
         click.echo(f"Queued, not sent yet: {' '.join(queued.text.split())}", err=True)
     server = f" --server {connection.address}" if connection.server else ""
     click.echo(
-        f"Everything is kept. To come back, type: sapwood open {left.agent}{server}", err=True
+        f"Everything is saved. To come back, type: sapwood open {left.agent}{server}", err=True
     )

@@ -22,12 +22,12 @@ from sapwood.cli.name_completion import AGENT
 def command(
     invocation: Invocation, agent: str, version: int | None, calls: bool, as_json: bool
 ) -> Exit:
-    """Show the request of a model call, verified by its hash.
+    """Show the exact request of a model call, verified by its hash.
 
     Rebuilds the request from the log and compares its hash with the one stored before the call.
-    VERSION is the version of the call in the log, by default the last call. For a conversation that
-    was imported from Claude Code, the request comes from its transcript, and VERSION is the number
-    of the request there. The exit code is 1 if a hash does not match.
+    VERSION is the call's version in the log; the default is the last call. For a conversation
+    imported from Claude Code, the request comes from the transcript, and VERSION is the request's
+    number there. The exit code is 1 if a hash does not match.
     """
     if calls:
         return invocation.run(lambda: _list(invocation, agent))
@@ -66,7 +66,7 @@ async def _replay(invocation: Invocation, typed: str, version: int | None, as_js
         raise SapwoodError(answer.message)
     verdict = "matches" if seen.matches else "DOES NOT MATCH"
     if not seen.matches and ERASED in str(seen.request):
-        verdict += " (mail or a quotation in it was erased)"
+        verdict += " (it contained mail or a quotation that was erased)"
     if as_json:
         checked = {"ref": str(seen.ref), "hash": seen.called.hash, "matches": seen.matches}
         click.echo(json_line({**checked, "request": seen.request}))

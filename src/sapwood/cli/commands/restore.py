@@ -9,17 +9,23 @@ from sapwood.cli.name_completion import AGENT
 
 @subcommand(examples=["sapwood restore demo", "sapwood restore --from s3://bucket/a/b.jsonl.gz"])
 @click.argument("agent", type=AGENT, required=False)
-@click.option("--from", "address", default="", metavar="ADDRESS", help="An object without a stub.")
-@click.option("--by", default="", metavar="NAME", help="Who wants it, for the record.")
+@click.option(
+    "--from",
+    "address",
+    default="",
+    metavar="ADDRESS",
+    help="Restore this object, which has no stub.",
+)
+@click.option("--by", default="", metavar="NAME", help="Who requested it, for the record.")
 @click.pass_obj
 def command(invocation: Invocation, agent: str | None, address: str, by: str) -> None:
-    """Bring an archived conversation back from object storage.
+    """Restore an archived conversation from object storage.
 
-    It takes the place of its stub, with all descendants and the same ids and versions. The object
-    stays. A tail sees its events again, as new ones.
+    It replaces its stub, with all descendants and the same ids and versions. The object in storage
+    is kept. Anyone following events sees them again as new.
     """
     if bool(agent) == bool(address):
-        raise click.UsageError("Give an agent, or --from.")
+        raise click.UsageError("Give an agent, or an object with --from.")
     invocation.run(lambda: _restore(invocation, agent or "", address, by))
 
 

@@ -1,4 +1,4 @@
-"""`sapwood retain`: erases or archives conversations that were idle for some days."""
+"""`sapwood retain`: deletes or archives conversations idle for N days."""
 
 from typing import TYPE_CHECKING
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 )
 @click.option("--days", type=Number(0), required=True, help="Idle for longer than this.")
 @click.option("--label", default="", metavar="NAME", help="Only conversations with this label.")
-@click.option("--owner", default="", metavar="NAME", help="Only conversations of this owner.")
-@click.option("--erase", is_flag=True, help="Erase them for ever.")
+@click.option("--owner", default="", metavar="NAME", help="Only this owner's conversations.")
+@click.option("--erase", is_flag=True, help="Permanently delete them.")
 @click.option(
     "--archive", default="", metavar="ADDRESS", help="Move them to object storage: s3://…, file://…"
 )
-@click.option("--by", default="retention", metavar="NAME", help="Who wants it, for the record.")
+@click.option("--by", default="retention", metavar="NAME", help="Who requested it, for the record.")
 @click.pass_obj
 def command(
     invocation: Invocation,
@@ -41,10 +41,10 @@ def command(
     """Delete or archive conversations idle for N days.
 
     Without --erase or --archive, only lists them. A conversation with an open turn is not idle, and
-    one under a legal hold is left as it is. Workers do the same by rules in the configuration.
+    one under a legal hold is left alone. Workers can do the same from rules in the configuration.
     """
     if erase and archive:
-        raise click.UsageError("Give one of --erase and --archive.")
+        raise click.UsageError("Give either --erase or --archive, not both.")
     invocation.run(lambda: _retain(invocation, days, label, owner, erase, archive, by))
 
 

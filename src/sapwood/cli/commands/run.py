@@ -27,16 +27,16 @@ if TYPE_CHECKING:
         'sapwood run -p "Run the tests." --allow "shell(just test *)"',
         'sapwood run -p "Fix the failing test." --with claude-code',
     ],
-    hint='The prompt comes after -p, in quotes: sapwood run -p "What is 6 x 7?"',
+    hint='Put the prompt after -p, in quotes: sapwood run -p "What is 6 x 7?"',
 )
 @click.option(
     "-p",
     "--prompt",
     metavar="TEXT",
-    help="The prompt, followed by stdin; without it, stdin is a script.",
+    help="Prompt to send, followed by stdin; without it, stdin is a script.",
 )
 @click.option(
-    "-i", "--input", "source", metavar="FILE", help="Append this file to the prompt; - is stdin."
+    "-i", "--input", "source", metavar="FILE", help="Append this file to the prompt; - means stdin."
 )
 @click.option(
     "-f",
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
     help="Send an image or another file with the prompt; repeatable.",
 )
 @click.option("-a", "--agent", type=AGENT, metavar="AGENT", help="Continue this agent.")
-@click.option("--new", is_flag=True, help="Start a new agent, named by --agent.")
+@click.option("--new", is_flag=True, help="Start a new agent with the name given by --agent.")
 @click.option(
     "-c",
     "--continue",
     "continue_newest",
     is_flag=True,
-    help="Continue the newest agent of this folder.",
+    help="Continue the newest agent in this folder.",
 )
 @click.option(
     "-m",
@@ -61,11 +61,14 @@ if TYPE_CHECKING:
     "--with",
     "model",
     metavar="NAME",
-    help="The model from here on; or claude-code or codex, which run the turns themselves.",
+    help="Model to use from now on, or claude-code or codex, which run the turns themselves.",
 )
-@click.option("--system", metavar="TEXT", help="The system prompt from here on.")
+@click.option("--system", metavar="TEXT", help="System prompt to use from now on.")
 @click.option(
-    "--cap", type=WholeNumber(0), metavar="TOKENS", help="Limit of the history that the model sees."
+    "--cap",
+    type=WholeNumber(0),
+    metavar="TOKENS",
+    help="Maximum number of history tokens that the model sees.",
 )
 @click.option(
     "--allow", multiple=True, metavar="RULE", help="Permission rule to allow; repeatable."
@@ -74,7 +77,7 @@ if TYPE_CHECKING:
     "--permission-mode",
     type=click.Choice(["ask", "accept-edits", "read-only", "all"]),
     metavar="MODE",
-    help="From here on: ask, accept-edits, read-only or all.",
+    help="Permission mode from now on: ask, accept-edits, read-only or all.",
 )
 @click.option("--timeout", type=Number(0.1), metavar="SECONDS", help="Stop after this time.")
 @json_option("Print events and pieces of the reply as JSON lines.")
@@ -95,20 +98,19 @@ def command(
     timeout: float | None,
     as_json: bool,
 ) -> Exit:
-    """Ask a model, or run a script of commands and text.
+    """Send a prompt, or run a script of prompts and commands.
 
-    Starts a new agent, unless you name one with --agent or --continue. Prints the reply on stdout
-    as it arrives. Without -p, stdin is a script: lines such as /mark X are commands, all other
-    lines are text for the model, and each text waits for its reply. Without a prompt and a script,
-    the agent continues its open turn, for example after a crash.
+    Starts a new agent unless you use --agent or --continue. Prints the reply to stdout as it
+    arrives. Without -p, stdin is a script: lines such as /mark X are commands, all other lines are
+    prompts, and each prompt waits for its reply. With neither a prompt nor a script, the agent
+    continues its open turn, for example after a crash.
 
     Tools may read files in this folder and, in a git repository, run commands in the sandbox. To
-    let them do more, give rules such as "shell(git *)" or "write_file(docs/**)", here or in the
-    configuration. On a terminal you are asked about everything else. Without one, it is blocked: a
-    line on stderr names each blocked tool, with the rule that would allow it, and the exit code is
-    9.
+    allow more, add rules such as "shell(git *)" or "write_file(docs/**)", here or in the
+    configuration. In a terminal, Sapwood asks you about everything else. Otherwise it is blocked: a
+    line on stderr names each blocked tool and the rule that would allow it, and the exit code is 9.
 
-    The first Ctrl-C interrupts the turn and keeps the partial reply. The second exits at once.
+    The first Ctrl-C interrupts the turn and keeps the partial reply. The second exits immediately.
     """
     if continue_newest and (agent or new):
         raise click.UsageError("--continue cannot be combined with --agent or --new.")

@@ -24,8 +24,8 @@ def command(
 ) -> Exit:
     """Search all conversations.
 
-    Searches all agents and all messages, also those that no model sees any more. Best match first.
-    The exit code is 1 if nothing is found.
+    Searches all agents and all messages, including those no longer in any model's context. Best
+    match first. The exit code is 1 if nothing is found.
     """
     query = " ".join(words)
     return invocation.run(lambda: _search(invocation, query, agents, limit, as_json))

@@ -14,8 +14,8 @@ from sapwood.cli.name_completion import AGENT
 def command(invocation: Invocation, agent: str, message: tuple[str, ...]) -> None:
     """Send mail to an agent.
 
-    Mail waits until the agent reads it. It is information, not an instruction from you: to give an
-    agent a task, use sapwood run. With - the message is read from stdin.
+    Mail waits until the agent reads it. Agents treat it as information, not as an instruction: to
+    give an agent a task, use sapwood run. With -, reads the message from stdin.
     """
     invocation.run(lambda: _send(invocation, agent, " ".join(message)))
 

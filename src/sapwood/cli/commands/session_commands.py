@@ -19,47 +19,47 @@ if TYPE_CHECKING:
 
 _HELP = {
     "clear": (
-        "Trim a session: everything, all but N turns, or to a mark.",
-        "Without an argument everything leaves view. With N, the last N turns stay. With a MARK, "
-        "the session goes back to it.",
+        "Clear a session, keep its last N turns, or go back to a mark.",
+        "Without an argument, clears everything from the model's view. With N, keeps the last N "
+        "turns. With a MARK, goes back to that mark.",
         ("clear 2", "clear --session 4cfa19", "clear START"),
     ),
     "rewind": (
-        "Take a session back to a mark or a turn.",
-        "It goes back to a mark, or to before a turn; without an argument, to the newest mark. "
-        "sapwood show lists the turns.",
+        "Rewind a session to a mark or a turn.",
+        "Goes back to a mark, or to just before a turn; without an argument, to the newest mark. "
+        "To list the turns, type: sapwood show",
         ("rewind START", "rewind 12 --session 4cfa19"),
     ),
     "edit": (
-        "Go back to before a turn, and print its prompt.",
-        "Without a TURN, before the last one. Change the prompt and give it to the program again.",
+        "Rewind to just before a turn and print its prompt for editing.",
+        "Without a TURN, uses the last one. Edit the prompt and send it again in the program.",
         ("edit", "edit 12 --session 4cfa19"),
     ),
     "undo": (
         "Undo the last command on a session.",
-        "Everything that left view comes back, with the turns since.",
+        "Everything that was removed from view comes back, along with the turns since.",
         ("undo", "undo --session 4cfa19"),
     ),
     "redo": (
         "Redo the last undone command.",
-        "The session is again as before the undo.",
+        "Puts the session back to how it was before the undo.",
         ("redo", "redo --session 4cfa19"),
     ),
     "mark": (
         "Bookmark the current point in a session.",
-        "sapwood rewind NAME comes back to it, and sapwood fork --session ID NAME forks there. The "
-        "session may be open.",
+        "To return to it, type sapwood rewind NAME; to fork from it, sapwood fork --session ID "
+        "NAME. The session may be open.",
         ("mark START", "mark START --session 4cfa19"),
     ),
     "compact": (
-        "Put a summary in place of the older turns of a session.",
-        "The summary is what Sapwood finds in the turns by rules: requests, decisions, files, "
-        "commands, open questions. No model is called.",
+        "Replace a session's older turns with a summary.",
+        "Sapwood builds the summary from the turns by rules: requests, decisions, files, commands "
+        "and open questions. No model is called.",
         ("compact", "compact --keep 2"),
     ),
     "fork": (
-        "Fork a session into a new one of the same program.",
-        "With a MARK, the new session has only what came after it. The former stays as it is.",
+        "Fork a session into a new session of the same program.",
+        "With a MARK, the new session has only what came after it. The original does not change.",
         ("fork", "fork START"),
     ),
 }
@@ -71,9 +71,10 @@ _ARGUMENTS = {
     "fork": "MARK",
 }
 _ABOUT = (
-    "The session is one of Claude Code or Codex: the newest of this folder, unless --session names "
-    "one. Close the session in Claude Code or Codex first. Sapwood only appends to the transcript; "
-    "the session keeps its id and stays in `/resume`, and sapwood undo takes the change back."
+    "Works on a Claude Code or Codex session: the newest in this folder, unless you name one with "
+    "--session. Close the session in Claude Code or Codex first. Sapwood only appends to the "
+    "transcript; the session keeps its id and stays in `/resume`. To undo the change, type: "
+    "sapwood undo"
 )
 
 
@@ -84,7 +85,7 @@ def session_options() -> list[click.Parameter]:
             ["--session"],
             default="",
             metavar="ID",
-            help="The session, by its id, the start of its id, or its transcript.",
+            help="Session id, the start of one, or the path of a transcript.",
         ),
         click.Option(
             ["--later"],

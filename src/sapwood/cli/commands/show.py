@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 )
 @click.argument("place", metavar="AGENT[:VERSION]", type=AGENT)
 @click.option("--whole", is_flag=True, help="Do not shorten long tool results.")
-@click.option(
-    "--everything", is_flag=True, help="Also show messages that the model no longer sees."
-)
+@click.option("--everything", is_flag=True, help="Include messages that the model no longer sees.")
 @json_option("Print the request, or the event, as JSON.")
 @click.pass_obj
 def command(
@@ -28,9 +26,9 @@ def command(
 ) -> None:
     """Show a conversation as the model sees it, or one event.
 
-    A line marks where older messages are hidden from the model, and how to bring them back. They
-    stay in the log: --everything shows them, sapwood search finds them. With a version, shows that
-    event completely.
+    A line marks where older messages are hidden from the model and says how to bring them back.
+    They stay in the log: --everything shows them, and sapwood search finds them. With a version,
+    shows that event in full.
     """
     invocation.run(lambda: _show(invocation, place, whole, everything, as_json))
 
@@ -73,7 +71,7 @@ async def _event(connection: "Connection", typed: str, version: int, as_json: bo
         facts = await connection.log.facts(connection.space, agent)
         newest = facts.version if facts else 0
         raise SapwoodError(
-            f"There is no version {version}: the log of {agent} ends at version {newest}."
+            f"There is no version {version}: {agent}'s log ends at version {newest}."
         )
     line = json_line(event_value(found[0]))
     click.echo(line if as_json else msgspec.json.format(line, indent=2))

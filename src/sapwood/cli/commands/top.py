@@ -24,14 +24,18 @@ _CLEAR = "\x1b[H\x1b[2J"
         "sapwood top --json | jq .spaces",
     ]
 )
-@click.option("--once", is_flag=True, help="Print the tables once. So does output to a file.")
+@click.option(
+    "--once",
+    is_flag=True,
+    help="Print the tables once and exit. Implied when output is not a terminal.",
+)
 @click.option(
     "--every",
     type=Number(0.2),
     default=2.0,
     show_default=True,
     metavar="SECONDS",
-    help="How often to read anew.",
+    help="How often to refresh.",
 )
 @click.option(
     "--window",
@@ -39,13 +43,13 @@ _CLEAR = "\x1b[H\x1b[2J"
     default=60.0,
     show_default=True,
     metavar="MINUTES",
-    help="Count turns, tokens and cost of the last minutes.",
+    help="Count turns, tokens and cost over this many minutes.",
 )
 @click.option(
     "--spaces",
     multiple=True,
     metavar="PATTERN",
-    help="Only these spaces, such as 'acme-*'. May be repeated.",
+    help="Only these spaces, such as 'acme-*'; repeatable.",
 )
 @json_option()
 @click.pass_obj
@@ -59,9 +63,9 @@ def command(
 ) -> None:
     """Show spaces, workers, queues and cost.
 
-    Lists the spaces in which an agent has work to do, and the configured one. OPEN are agents with
-    an open turn, of which RUN are run by a worker, WAIT are queued, and ASK wait for an approval.
-    TURNS, FAILED, TOKENS and COST are those of the last hour, or of --window.
+    Lists the configured space and every space where an agent has work to do. OPEN counts agents
+    with an open turn: RUN are being run by a worker, WAIT are queued, and ASK are waiting for
+    approval. TURNS, FAILED, TOKENS and COST cover the last hour, or --window.
     """
     live = not (once or as_json) and sys.stdout.isatty()
     invocation.run(lambda: _show(invocation, spaces, window * 60, every if live else 0.0, as_json))
@@ -123,9 +127,13 @@ def _lines(seen: "Overview", width: int, before: dict[str, int]) -> list[str]:
     ]
     lines = table(heads, rows, width)
     if not workers:
-        return [*lines, "", "No worker runs. Type: sapwood worker"]
+        return [*lines, "", "No worker is running. To start one, type: sapwood worker"]
     return [*lines, "", *table(("WORKER", "PROCESS", "RUN", "HEARTBEATS"), workers, width)]
 
 
 def _heart(beats: int, before: int | None) -> str:
-    return str(beats) if before is None or beats != before else f"{beats} (none since last time)"
+    return (
+        str(beats)
+        if before is None or beats != before
+        else f"{beats} (none since the last refresh)"
+    )

@@ -13,10 +13,10 @@ _AGENTS = click.Choice([each.name for each in programs_with("installer")])
 @click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
 @click.option("-y", "--yes", is_flag=True, help="Make the changes without asking.")
 def command(agent: str | None, dry_run: bool, yes: bool) -> None:
-    """Disconnect Sapwood from Claude Code and Codex, or from one of them.
+    """Disconnect Sapwood from Claude Code, Codex or both.
 
-    Shows the changes, then asks. Restores every byte of the changed files. Archives, the journal
-    and imported conversations stay.
+    Shows the changes, then asks. Restores the changed files byte for byte. Archives, the journal
+    and imported conversations are kept.
     """
     from sapwood.cli.console import confirmed
     from sapwood.journal import add_to_journal
@@ -38,7 +38,7 @@ def command(agent: str | None, dry_run: bool, yes: bool) -> None:
             click.echo("\n".join(edit_lines(plan.edits, plan.folders)))
             click.echo()
     if not connected and not problems:
-        click.echo(f"Sapwood is not connected with {agent or 'any agent'}.")
+        click.echo(f"Sapwood is not connected to {agent or 'any agent'}.")
     elif connected and (dry_run or not (yes or confirmed("Make these changes?"))):
         click.echo("Nothing was changed.")
         connected = []
@@ -49,8 +49,8 @@ def command(agent: str | None, dry_run: bool, yes: bool) -> None:
         except InstallError as error:
             problems[each.name] = error
             continue
-        add_to_journal("uninstalled", f"Taken out of {each.name}.", source=each.name)
-        click.echo(f"Taken out of {each.name}.")
+        add_to_journal("uninstalled", f"Removed from {each.name}.", source=each.name)
+        click.echo(f"Removed from {each.name}.")
     if problems:
         raise InstallError(
             "\n".join(f"{name} is still connected. {error}" for name, error in problems.items())

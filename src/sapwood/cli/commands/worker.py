@@ -35,37 +35,40 @@ _log = logging.getLogger("sapwood.worker")
     "--at-once",
     type=WholeNumber(1),
     metavar="N",
-    help="Number of agents to run at once, instead of the configured number.",
+    help="How many agents to run at once, instead of the configured number.",
 )
 @click.option(
     "--spaces",
     multiple=True,
     metavar="PATTERN",
-    help="Spaces to serve, such as '*' or 'acme-*', instead of one space. May be repeated.",
+    help="Spaces to serve, such as '*' or 'acme-*', instead of just one; repeatable.",
 )
 @click.option(
     "--folder",
     "folders",
     multiple=True,
     metavar="SPACE=PATH",
-    help="Let agents of a space work in this folder; repeatable. '*=/srv/{space}' is for the rest.",
+    help=(
+        "Let a space's agents work in this folder; repeatable. '*=/srv/{space}' covers all other "
+        "spaces."
+    ),
 )
 @click.option(
     "--app",
     metavar="MODULE:NAME",
-    help="Run agents with the tools and models of a sapwood.runtime(…) in a Python module.",
+    help="Run agents with the tools and models of a sapwood.runtime(…) defined in a Python module.",
 )
 @click.option(
     "--health",
     metavar="[HOST:]PORT",
-    help="Serve /healthz, /readyz and /metrics there; without a host, on 127.0.0.1.",
+    help="Serve /healthz, /readyz and /metrics on this port; without a host, on 127.0.0.1.",
 )
 @click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="Messages on stderr as text, or as one JSON object in each line.",
+    help="Log to stderr as text, or as JSON with one object per line.",
 )
 @click.pass_obj
 def command(
@@ -77,14 +80,14 @@ def command(
     health: str | None,
     log_format: str,
 ) -> None:
-    """Run the agents of a database until stopped.
+    """Run a database's agents until stopped.
 
     Any number of workers can share a database. Each agent is run by one worker at a time. If a
-    worker dies, another one takes over its agents. SIGTERM and Ctrl-C stop a worker cleanly: open
-    turns stay open, and the next worker continues them.
+    worker dies, another takes over its agents. SIGTERM and Ctrl-C stop a worker cleanly: open turns
+    stay open, and another worker continues them.
 
-    With --spaces, agents have files only in the folders that --folder or the setting 'folders'
-    gives to their spaces. Without, they work in the folders of their conversations.
+    With --spaces, agents can use only the folders that --folder or the setting 'folders' gives
+    their space. Otherwise, they work in the folders of their conversations.
     """
     from msgspec import structs
 
@@ -138,7 +141,7 @@ async def _work(
                 await _serve_health(connection, served_spaces, health, stack)
             served = f"spaces {', '.join(spaces)}" if spaces else f"space {config.space}"
             place = shown_address(config.address)
-            _say(f"Running the agents of {place}, {served}. Ctrl-C stops.")
+            _say(f"Running the agents of {place}, {served}. Press Ctrl-C to stop.")
             await stop.wait()
             _say("Stopping. Other workers continue the open turns.")
 
@@ -171,7 +174,9 @@ async def _serve_health(
 def _place(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > 65_535:
-        raise click.BadParameter("Write a port, as in 9090 or 0.0.0.0:9090.", param_hint="--health")
+        raise click.BadParameter(
+            "Give a port, such as 9090 or 0.0.0.0:9090.", param_hint="--health"
+        )
     return host or "127.0.0.1", int(port)
 
 
@@ -213,7 +218,10 @@ def _load(name: str) -> "Runtime":
         raise click.BadParameter(f"{module} has no {attribute}.", param_hint="--app") from None
     if not isinstance(found, Runtime):
         raise click.BadParameter(
-            f"{name} is no runtime. Write: {attribute} = sapwood.runtime(tools=[…])",
+            (
+                f"{name} is not a Sapwood runtime. Define it as: {attribute} = "
+                "sapwood.runtime(tools=[…])"
+            ),
             param_hint="--app",
         )
     return found

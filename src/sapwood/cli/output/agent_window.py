@@ -25,7 +25,7 @@ def context_lines(window: ContextBreakdown, width: int) -> list[str]:
     ]
     lines = [cut(f"{window.agent} {one_line(window.name)}", width), ""]
     lines += [_block(name, count, note, width) for name, count, note in blocks]
-    lines += [_block("in all", budget.total, _of_window(budget), width, _LEVELS[budget.level]), ""]
+    lines += [_block("total", budget.total, _of_window(budget), width, _LEVELS[budget.level]), ""]
     facts = [
         ("model", settings.model or "none"),
         ("cap", f"{settings.cap:,} tokens of history" if settings.cap else "none"),
@@ -99,7 +99,7 @@ def _turns(count: int) -> str:
 
 def _of_window(budget: Budget) -> str:
     if budget.share is None:
-        return "the model's window is not known"
+        return "window size unknown"
     return percent_of(budget.total, budget.window) if budget.window else ""
 
 

@@ -55,7 +55,8 @@ async def run_conversation(
     """
     if options.allow and connection.server is not None:
         raise SapwoodError(
-            "--allow is for tools of this machine. On the server, add the rule to its settings."
+            "--allow only affects tools on this machine. For a server, add the rule to its "
+            "settings."
         )
     require_rules(f"allow {rule}" for rule in options.allow)  # before an agent is started
     keys = load_keys()
@@ -123,8 +124,8 @@ async def choose_agent(
         newest = await newest_agent(connection, _folder(connection))
         if newest is None:
             raise SapwoodError(
-                "There is no agent to continue in this folder. Leave --continue out, "
-                "or name an agent with --agent."
+                "There is no agent to continue in this folder. Drop --continue, or name an agent "
+                "with --agent."
             )
         agent = newest
     elif options.agent and not options.new:
@@ -142,8 +143,8 @@ async def _start(
     same_name = await connection.log.find(connection.space, name) if can_be_stored(name) else []
     if any(facts.name == name and facts.status == "running" for facts in same_name):
         raise SapwoodError(
-            f"An agent '{name}' is running already. Leave --new out to continue it, "
-            "or choose another name."
+            f"Agent '{name}' is already running. To continue it, drop --new; otherwise choose "
+            "another name."
         )
     if connection.server is not None:
         agent = await conversation_service(connection, config, keys).start(name=name)

@@ -170,9 +170,9 @@ class ModelScriptPlayer(ScriptPlayer):
     def _waits_for_answer(self, posted: PostedQuestion) -> StepResult:
         """Ends the run: another process asks for approval, and a script has nobody to ask."""
         waits = (
-            f"{posted.question.tool} waits for approval, and the turn with it. To answer, type: "
-            f"sapwood answer {posted.id} yes. "
-            f"To see the rest of the turn, type: sapwood run --agent {self.agent}"
+            f"{posted.question.tool} is waiting for approval, so the turn is on hold. To allow it, "
+            f"type: sapwood answer {posted.id} yes. To see the rest of the turn, type: sapwood run "
+            f"--agent {self.agent}"
         )
         return StepResult(Exit.BLOCKED, waits)
 
@@ -227,7 +227,7 @@ class ModelScriptPlayer(ScriptPlayer):
 
     def _stopped(self) -> StepResult:
         code = self._stop.code or Exit.INTERRUPTED
-        cause = "Interrupted" if code is Exit.INTERRUPTED else "The time limit is over"
+        cause = "Interrupted" if code is Exit.INTERRUPTED else "Timed out"
         return StepResult(code, f"{cause}. The partial reply is kept in {self.agent}.")
 
 

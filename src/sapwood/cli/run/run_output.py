@@ -92,7 +92,7 @@ class TextOutput:
                 for line in wrapped(cut(content, _EXCERPT), columns(), "  "):
                     self._write_note(line)
             case ContextTrimmed(cause, _, turns):
-                self._write_note(f"({cause}: {counted(turns, 'turn')} left view)")
+                self._write_note(f"({cause}: {counted(turns, 'turn')} removed from view)")
             case CheckpointMissed(reason):
                 self._write_note(f"(no checkpoint: {reason})")
             case MailReceived(_, _, sender):

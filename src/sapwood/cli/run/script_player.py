@@ -75,7 +75,7 @@ class ScriptPlayer:
     async def prompt(self, step: TextStep) -> StepResult:
         """Raises `SapwoodError`: without a model there is no reply to a prompt."""
         raise SapwoodError(
-            f"Text needs a model that replies to it. Type: sapwood run --agent {self.agent} -p …"
+            f"A prompt needs a model to answer it. Type: sapwood run --agent {self.agent} -p …"
         )
 
     async def command(self, chunk: Script) -> StepResult:

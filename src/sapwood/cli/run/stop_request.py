@@ -56,7 +56,7 @@ def stop_on_signals() -> Generator[StopRequest]:
         if stop.code is not None:
             _exit_at_once()
         if sys.stderr.isatty():
-            click.echo("\nInterrupting. Press Ctrl-C again to exit at once.", err=True)
+            click.echo("\nInterrupting. Press Ctrl-C again to exit immediately.", err=True)
         stop.request(Exit.INTERRUPTED, "by the user")
 
     for number in (signal.SIGINT, signal.SIGTERM):

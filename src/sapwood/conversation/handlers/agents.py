@@ -55,7 +55,7 @@ async def fork(call: Call) -> Forked:
     words, model = _split_model(call, before.split())
     marks, branch = _split_worktree(call, words)
     if len(marks) > 1:
-        raise call.misused("Give at most one mark; a goal comes after --.")
+        raise call.misused("Give only one mark; put a goal after --.")
     mark = marks[0] if marks else None
     goal = "\n\n".join(text for text in (call.goal, typed) if text)
     delegated = bool(call.goal)
@@ -71,7 +71,7 @@ def _split_model(call: Call, words: list[str]) -> tuple[list[str], str]:
         return words, ""
     place = words.index(_WITH)
     if call.by_model:
-        raise call.misused("Only a person chooses another model for a child.")
+        raise call.misused("Only a person can choose another model for a child.")
     if place + 1 == len(words):
         raise call.misused("Name a model or a program after --with, such as codex.")
     return [*words[:place], *words[place + 2 :]], words[place + 1]
@@ -112,7 +112,7 @@ async def _forked(call: Call, command: Fork) -> Forked:
         state = (await call.opened()).state
         if state.origin is not None:
             child = await services.take_over(command)
-            message = f"Forked. This is {child}; what was imported stays as it is."
+            message = f"Forked. This is {child}; the imported conversation does not change."
             return Forked(call.agent, child, message, command.mark or "", taken_over=True)
     done = await call.give(command)
     return Forked(call.agent, _other(done, call.agent), done.message, command.mark or "")
@@ -122,7 +122,7 @@ async def send(call: Call) -> MailSent:
     """Sends mail to another agent."""
     to, text = call.first_and_rest
     if not text:
-        raise call.misused("Mail needs a receiver and a message.")
+        raise call.misused("Mail needs a recipient and a message.")
     receiver = await _named(call, to)
     done = await call.give(Send(receiver, new_mail_id(), text, sender=call.current))
     return MailSent(receiver, done.message)
@@ -176,7 +176,7 @@ async def start(call: Call) -> ConversationStarted:
     """
     words, branch = _split_worktree(call, call.words)
     if words:
-        raise call.misused("Only a worktree can be given.")
+        raise call.misused("The only option here is --worktree.")
     state = (await call.opened()).state
     agent, workspace, made = new_agent_id(), state.workspace, ""
     if branch is not None:
@@ -203,7 +203,9 @@ async def archive(call: Call) -> Changed:
     removed = ""
     if workspace.worktree and not done.repeated:
         if await _is_shared(call, workspace):
-            removed = f"The worktree {workspace.worktree} stays: another agent works there."
+            removed = (
+                f"The worktree {workspace.worktree} is kept because another agent is working there."
+            )
         else:
             removed = await asyncio.to_thread(remove_worktree, workspace)
     return Changed(call.agent, f"{done.message} {removed}".rstrip(), done.events)

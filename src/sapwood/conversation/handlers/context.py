@@ -47,7 +47,7 @@ _PLACE = re.compile(r"#?(?:(?P<agent>[\w.-]+):)?(?P<version>[0-9]{1,18})(?::[0-9
 _MOST = 10**9
 _ANYWAY = "--anyway"
 _BY_RULES = (
-    "The earlier turns were replaced by what Sapwood found in them by rules. It stands below."
+    "The earlier turns were replaced with a summary that Sapwood built by rules. It is shown below."
 )
 
 
@@ -67,12 +67,12 @@ async def clear(call: Call) -> Changed:
     if rest and call.by_model:
         return await _changed(call, Rewind(call.agent, first, rest))
     if rest:
-        raise call.misused("One number or one mark, please.")
+        raise call.misused("Give one number or one mark.")
     if not _NUMBER.fullmatch(first):
         return await _changed(call, Rewind(call.agent, first))
     count = _counted(first)
     if not count:
-        raise call.misused("N counts turns, from 1.")
+        raise call.misused("N is a number of turns: 1 or more.")
     return await _changed(call, KeepLast(call.agent, count))
 
 
@@ -135,7 +135,7 @@ async def load(call: Call) -> Changed:
     """
     place = _PLACE.fullmatch(call.run.args.strip())
     if place is None:
-        raise call.misused("A place is AGENT:VERSION, as /recall shows it, or a turn's number.")
+        raise call.misused("Give AGENT:VERSION, as shown by /recall, or a turn number.")
     named = AgentId(place["agent"] or call.agent)
     if place["agent"] and not call.by_model:  # a model names agents by id, and only its own
         with suppress(RefusedError):  # then there is no such passage
@@ -162,7 +162,7 @@ async def pin(call: Call) -> Changed:
     """Keeps a text, or the text of a file, in every request."""
     name, text = call.first_and_rest
     if not text:
-        raise call.misused("A pin has name and text.")
+        raise call.misused("A pin needs a name and a text.")
     from sapwood.conversation.pinned_files import file_named, pin_of_file
 
     if path := file_named(text):
@@ -257,7 +257,7 @@ async def _changed(call: Call, command: Command) -> Changed:
 
 def _one_name(call: Call) -> str | None:
     if len(call.words) > 1:
-        raise call.misused("One name at most, please.")
+        raise call.misused("Give only one name.")
     return call.words[0] if call.words else None
 
 
@@ -266,14 +266,14 @@ def _kept_turns(call: Call) -> tuple[int, bool]:
     words = call.words
     anyway = _ANYWAY in words
     if anyway and call.by_model:
-        raise call.misused("Only a person may accept a weak summary.")
+        raise call.misused("Only a person can accept an incomplete summary.")
     match [word for word in words if word != _ANYWAY]:
         case []:
             return 0, anyway
         case ["--keep", number] if _NUMBER.fullmatch(number):
             return _counted(number), anyway
         case _:
-            raise call.misused("Only a number of turns to keep can be given.")
+            raise call.misused("The only argument is the number of turns to keep.")
 
 
 def _counted(digits: str) -> int:

@@ -53,7 +53,7 @@ async def recall(call: Call) -> SearchResults | PassageShown | ArgumentNeeded:
     query = call.run.args.strip()
     if not query:
         command = call.run.command
-        message = call.misused("What is to be found?").refusal.sentence
+        message = call.misused("What should I search for?").refusal.sentence
         return ArgumentNeeded(command.name, command.arguments[0], message)
     space = call.space
     own = await _family(space, call.agent) if call.by_model else None
@@ -69,7 +69,7 @@ async def recall(call: Call) -> SearchResults | PassageShown | ArgumentNeeded:
 async def replay(call: Call) -> RequestReplayed:
     """Shows what the model saw at a call, or at the last one."""
     if call.run.args and not call.run.args.isdecimal():
-        raise call.misused("A call is given by its version in the log.")
+        raise call.misused("Give the call's version in the log.")
     version = int(call.run.args[:18]) if call.run.args else None
     return await replayed(call.space, call.agent, version)
 

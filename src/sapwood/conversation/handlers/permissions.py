@@ -48,7 +48,7 @@ async def _added(call: Call, line: str) -> Changed:
         raise call.misused(str(error)) from error
     kept, folder = await _project(call)
     await asyncio.to_thread(kept.add, folder, rules)
-    return Changed(call.agent, f"Added '{rules[0]}' for {folder}. It is kept in {kept.path}.")
+    return Changed(call.agent, f"Added '{rules[0]}' for {folder}. It is saved in {kept.path}.")
 
 
 async def _removed(call: Call, line: str) -> Changed:
@@ -61,8 +61,8 @@ async def _removed(call: Call, line: str) -> Changed:
     close = nearest(line, known)
     hint = f" Did you mean '{close[0]}'?" if close else ""
     raise call.misused(
-        f"This project has no rule '{line[:200]}'.{hint} Rules of the configuration are changed "
-        "with: sapwood config set permissions"
+        f"This project has no rule '{line[:200]}'.{hint} To change rules in the configuration, "
+        "type: sapwood config set permissions"
     )
 
 
@@ -70,5 +70,5 @@ async def _project(call: Call) -> tuple[KeptRules, str]:
     sources = call.services.permissions
     folder = project_folder(call.services.workspace_of((await call.opened()).state))
     if sources is None or sources.kept is None or not folder:
-        raise call.misused("Rules can be kept only for an agent that works in a folder.")
+        raise call.misused("Rules can be saved only for an agent that works in a folder.")
     return sources.kept, folder

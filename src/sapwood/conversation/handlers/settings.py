@@ -26,7 +26,7 @@ async def model(call: Call) -> SettingShown | Changed:
     default = call.services.models.default if call.services.models else ""
     value = (await call.opened()).state.settings.model if call.current else ""
     value = value or default
-    return SettingShown("model", value, value or "No model is chosen.")
+    return SettingShown("model", value, value or "No model is set.")
 
 
 async def system(call: Call) -> SettingShown | Changed:
@@ -34,7 +34,7 @@ async def system(call: Call) -> SettingShown | Changed:
     if call.run.args:
         return await _configured(call, SettingsChange(system=_text(call.run.args)))
     value = (await call.opened()).state.settings.system if call.current else ""
-    return SettingShown("system", value, value or "There is no system prompt.")
+    return SettingShown("system", value, value or "No system prompt is set.")
 
 
 async def config(call: Call) -> SettingsShown | Changed:
@@ -76,7 +76,7 @@ def _change(call: Call) -> SettingsChange:
     if name not in names:
         shown = tuple(typed_name(each) for each in names)
         known = " or ".join(nearest(typed, shown)) or ", ".join(shown)
-        raise call.misused(f"There is no setting '{typed[:60]}'; there is {known}.")
+        raise call.misused(f"Unknown setting '{typed[:60]}'. The settings are {known}.")
     if not text:
         raise call.misused(f"Which value for {typed}?")
     value = text.split() if name == "levels" else _number(text) if name in _COUNTS else _text(text)

@@ -142,7 +142,7 @@ def configure(inputs: DecisionInput, command: Configure, meta: CommandMeta) -> A
     after = command.change.applied_to(inputs.state.settings)
     _require_settings(after)
     if after == inputs.state.settings:
-        return Accepted((), "The settings are already so.")
+        return Accepted((), "Nothing to change: the settings already have these values.")
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(SettingsChanged(command.change))
     slide(draft, inputs.counter)
@@ -184,7 +184,7 @@ def _offer(inputs: DecisionInput, after: Settings) -> str:
     raised = before.cap and (not after.cap or after.cap > before.cap)
     if not raised or not undo or undo[-1].cause != "window":
         return ""
-    return " /undo brings back the turns that the window clipped last."
+    return " Type /undo to bring back the turns that were clipped last."
 
 
 def add_pin(inputs: DecisionInput, command: AddPin, meta: CommandMeta) -> Accepted:
@@ -192,7 +192,7 @@ def add_pin(inputs: DecisionInput, command: AddPin, meta: CommandMeta) -> Accept
     pin = Pin(command.name, command.text, command.source)
     _require_pin(pin)
     if pin in inputs.state.pins:
-        return Accepted((), f"'{pin.name}' is pinned already.")
+        return Accepted((), f"'{pin.name}' is already pinned with this text.")
     if len(inputs.state.pins) >= PINS_LIMIT and not _is_pinned(inputs.state, pin.name):
         raise Refused(TooManyPins(PINS_LIMIT))
     draft = Draft(inputs.state, inputs.live, meta)
@@ -260,7 +260,7 @@ def declare_note(inputs: DecisionInput, command: DeclareNote, meta: CommandMeta)
         raise Refused(UnknownNote(command.replaces))
     same = [each for each in notes if (each.note, each.text) == (command.note, command.text)]
     if same and not command.replaces:
-        return Accepted((), f"Noted already as {same[0].id}.")
+        return Accepted((), f"Already noted as {same[0].id}.")
     if len(notes) >= NOTES_LIMIT and not command.replaces:
         raise Refused(TooManyNotes(NOTES_LIMIT))
     draft = Draft(inputs.state, inputs.live, meta)
@@ -310,7 +310,7 @@ def rename(inputs: DecisionInput, command: Rename, meta: CommandMeta) -> Accepte
     require_text(command.name, "name")
     require_length(command.name, NAME_LIMIT, "name")
     if command.name == inputs.state.name:
-        return Accepted((), f"The name is '{command.name}' already.")
+        return Accepted((), f"The name is already '{command.name}'.")
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(AgentRenamed(command.name))
     return draft.accepted(f"Renamed {command.agent} to '{command.name}'.")
@@ -323,7 +323,9 @@ def tag_agent(inputs: DecisionInput, command: TagAgent, meta: CommandMeta) -> Ac
         changed_tags(before, command.owner, command.labels, command.remove, command.metadata)
     )
     if after == before:
-        return Accepted((), "The owner, labels and metadata are so already.")
+        return Accepted(
+            (), "Nothing to change: the owner, labels and metadata already have these values."
+        )
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(AgentTagged(after))
     return draft.accepted(f"Tagged {command.agent}.")
@@ -372,7 +374,7 @@ def kill(inputs: DecisionInput, command: Kill, meta: CommandMeta) -> Accepted:
     family = [target, *inputs.others.values()]
     ended = [state for state in family if state.status != "killed"]
     if not ended:
-        return Accepted((), f"{target.agent} is killed already.")
+        return Accepted((), f"{target.agent} was already killed.")
     changes = tuple(Change(state.agent, _end(inputs, state, command)) for state in ended)
     return Accepted(changes, f"Killed {', '.join(state.agent for state in ended)}.")
 
@@ -441,13 +443,13 @@ def _checked(tags: Tags) -> Tags:
     """The tags in their order, with each label once. Raises `Refused` if they are out of bounds."""
     tags = changed_tags(tags, None, (), (), ())
     names = [("label", label) for label in tags.labels]
-    names += [("name in the metadata", entry.name) for entry in tags.metadata]
+    names += [("metadata name", entry.name) for entry in tags.metadata]
     if tags.owner:
         require_word(tags.owner, OWNER_LENGTH, "owner")
     for what, name in names:
         require_word(name, LABEL_LENGTH, what)
     for entry in tags.metadata:
-        require_length(entry.value, VALUE_LENGTH, "value in the metadata")
+        require_length(entry.value, VALUE_LENGTH, "metadata value")
     for what, count, limit in (
         ("labels", len(tags.labels), LABELS_LIMIT),
         ("metadata", len(tags.metadata), METADATA_LIMIT),
@@ -461,13 +463,13 @@ def _require_settings(settings: Settings) -> None:
     low, middle, high = settings.levels
     rules = (
         ("cap", settings.cap >= 0, "0 (no cap) or a number of tokens"),
-        ("low_water", 0 < settings.low_water <= 1, "more than 0 and at most 1"),
+        ("low_water", 0 < settings.low_water <= 1, "more than 0 and no more than 1"),
         ("mask_over", settings.mask_over >= 0, "0 (never) or a number of characters"),
         ("window", settings.window >= 0, "0 (unknown) or a number of tokens"),
-        ("levels", 0 < low <= middle <= high <= 1, "three rising shares between 0 and 1"),
+        ("levels", 0 < low <= middle <= high <= 1, "three increasing fractions between 0 and 1"),
         *_budget_rules(settings),
         ("summary_cap", settings.summary_cap >= 0, "0 (no cap) or a number of tokens"),
-        ("summary_score", 0 <= settings.summary_score <= 1, "a share between 0 and 1"),
+        ("summary_score", 0 <= settings.summary_score <= 1, "a fraction between 0 and 1"),
     )
     for name, holds, rule in rules:
         if not holds:

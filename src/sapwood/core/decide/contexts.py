@@ -83,7 +83,7 @@ def set_mark(inputs: DecisionInput, command: SetMark, meta: CommandMeta) -> Acce
     draft = Draft(state, inputs.live, meta)
     draft.add(MarkSet(command.name, turn, meta.call))
     if command.name and state.marks and _same_mark(state.marks[-1], draft.state.marks[-1]):
-        return Accepted((), f"'{command.name}' marks this place already.")
+        return Accepted((), f"'{command.name}' already marks this point.")
     return draft.accepted(f"Marked '{command.name}'." if command.name else "Marked.")
 
 
@@ -98,7 +98,7 @@ def clear(inputs: DecisionInput, command: Clear, meta: CommandMeta) -> Accepted:
     draft = Draft(inputs.state, inputs.live, meta)
     trim(draft, "clear", len(inputs.live.turns), inputs.counter)
     if _nothing_changed(inputs.state, draft.state):
-        return Accepted((), "The context is clear already.")
+        return Accepted((), "The context is already empty.")
     return draft.accepted("Context cleared.")
 
 
@@ -113,7 +113,7 @@ def _nothing_changed(before: State, after: State) -> bool:
 
 def keep_last(inputs: DecisionInput, command: KeepLast, meta: CommandMeta) -> Accepted:
     if command.turns < 1:
-        raise Refused(BadArguments("/clear N", "N counts turns, from 1."))
+        raise Refused(BadArguments("/clear N", "N is a number of turns: 1 or more."))
     if meta.actor.role == "model":
         return _defer(inputs, ClearDeferred(keep=command.turns), meta)
     require_running(inputs.state)
@@ -129,7 +129,7 @@ def keep_last(inputs: DecisionInput, command: KeepLast, meta: CommandMeta) -> Ac
     gone += ["what was loaded"] if live.loaded else []
     left = " and ".join(gone) or "the carried request"
     kept = "turn" if count == 1 else f"{count} turns"
-    return draft.accepted(f"Kept the last {kept}; {left} left view.")
+    return draft.accepted(f"Kept the last {kept}; {left} removed from view.")
 
 
 def _keep(draft: Draft, turns: int, counter: Counter) -> None:
@@ -176,11 +176,11 @@ def _rewind_before(
         raise Refused(HumanOnly(TABLE["rewind"].typed))
     require_running(state)
     if context == state.context:
-        return Accepted((), f"Nothing changed: this is before turn {turn.first}.")
+        return Accepted((), f"Nothing changed: you are already just before turn {turn.first}.")
     version = turn.first - 1 if turn.agent == state.agent else 0
     draft = Draft(state, inputs.live, meta)
     draft.add(ContextRewound("", version, context, before=turn.first))
-    return draft.accepted(f"Rewound to before turn {turn.first}.")
+    return draft.accepted(f"Rewound to just before turn {turn.first}.")
 
 
 def return_to(inputs: DecisionInput, command: ReturnTo, meta: CommandMeta) -> Accepted:
@@ -190,12 +190,14 @@ def return_to(inputs: DecisionInput, command: ReturnTo, meta: CommandMeta) -> Ac
         raise Refused(NotImported(state.agent))
     context = Context(turn)
     if turn == state.context.tip and not command.whole:
-        return Accepted((), "The conversation is there already.")
+        return Accepted((), "The conversation is already at that point.")
     draft = Draft(state, inputs.live, meta)
     dropped = _context_without_lag(state)
     if dropped is not None and dropped.tip in (turn, command.after):
         draft.add(ContextUndone(structs.replace(dropped, tip=turn)))
-        return draft.accepted("The program went on, so the last change was undone.")
+        return draft.accepted(
+            "The program continued from the old history, so the last change was undone."
+        )
     in_view = any(each.ref == turn for each in inputs.live.turns)
     if not command.whole and (in_view or turn == state.context.head):
         context = structs.replace(state.context, tip=turn, mask=None)
@@ -218,12 +220,12 @@ def load(inputs: DecisionInput, command: Load, meta: CommandMeta) -> Accepted:
     require_length(command.text, LOAD_LIMIT, "turn")
     in_view = any((turn.agent, turn.first) == (source.agent, source.version) for turn in live.turns)
     if in_view or any(each.source == source for each in live.loaded):
-        return Accepted((), f"Turn {source} is in view already.")
+        return Accepted((), f"Turn {source} is already in view.")
     if len(state.context.loaded) >= LOADS_KEPT:
         raise Refused(TooManyLoaded(LOADS_KEPT))
     draft = Draft(state, live, meta)
     draft.add(ContextLoaded(source, command.text, draft.nonce))
-    return draft.accepted(f"Loaded turn {source}. It is quoted in front of the turns in view.")
+    return draft.accepted(f"Loaded turn {source}. It is quoted above the turns in view.")
 
 
 def undo(inputs: DecisionInput, command: Undo, meta: CommandMeta) -> Accepted:
@@ -314,7 +316,11 @@ def compact(inputs: DecisionInput, command: Compact, meta: CommandMeta) -> Accep
     if leaving <= 0 and not renews:
         return draft.accepted(f"Nothing to compact: {counted(count, 'turn')} in view.")
     _replace_by_summary(draft, command, max(0, leaving), inputs.counter)
-    share = "" if command.score is None else f" It holds {command.score:.0%} of what was checked."
+    share = (
+        ""
+        if command.score is None
+        else f" It contains {command.score:.0%} of the facts that were checked."
+    )
     return draft.accepted(
         f"Compacted {counted(leaving, 'turn')} into a summary.{share.replace('%', ' %')}"
     )
@@ -355,7 +361,7 @@ def extend_summary(inputs: DecisionInput, command: ExtendSummary, meta: CommandM
         raise Refused(SummaryOutdated())
     draft = Draft(state, inputs.live, meta)
     _replace_by_summary(draft, command, 0, inputs.counter, "window")
-    return draft.accepted("The summary now contains the turns that left the window.")
+    return draft.accepted("The summary now covers the turns that moved out of the window.")
 
 
 def drop_summary(inputs: DecisionInput, command: DropSummary, meta: CommandMeta) -> Accepted:
@@ -379,16 +385,18 @@ def _is_due(inputs: DecisionInput) -> bool:
 def mask_results(inputs: DecisionInput, command: MaskResults, meta: CommandMeta) -> Accepted:
     require_running(inputs.state)
     if command.over < 1:
-        raise Refused(BadArguments("mask results over N", "N counts characters, from 1."))
+        raise Refused(
+            BadArguments("mask results over N", "N is a number of characters: 1 or more.")
+        )
     before = live_mask(inputs.live)
     over = min(command.over, before.over) if before else command.over
     if not _has_more_to_mask(inputs, before, over):
-        return Accepted((), f"No further tool result in view is over {over:,} characters.")
+        return Accepted((), f"No other tool result in view is longer than {over:,} characters.")
     newest = inputs.live.all_turns[-1]
     last = inputs.state.version if newest.status == "open" else newest.last
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(ResultsMasked(Mask(EventRef(newest.agent, last), over)))
-    return draft.accepted("Large tool results are masked.")
+    return draft.accepted("Large tool results are now masked.")
 
 
 def _has_more_to_mask(inputs: DecisionInput, before: Mask | None, over: int) -> bool:
@@ -472,4 +480,4 @@ def _defer(inputs: DecisionInput, event: ClearDeferred, meta: CommandMeta) -> Ac
     draft.add(event)
     if restarts_turn(draft.state):
         return draft.accepted("This turn ends here, and its request starts again with your note.")
-    return draft.accepted("Takes effect when this turn completes.")
+    return draft.accepted("This takes effect when the current turn ends.")

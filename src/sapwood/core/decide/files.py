@@ -36,7 +36,7 @@ def miss_checkpoint(inputs: DecisionInput, command: MissCheckpoint, meta: Comman
     state = inputs.state
     require_running(state)
     if state.files is not None and not state.files.tree:
-        return Accepted((), "The checkpoint before this one was missed too.")
+        return Accepted((), "The previous checkpoint is missing too.")
     draft = Draft(state, inputs.live, meta)
     draft.add(CheckpointMissed(command.reason, command.turn, _newest(state), command.moment))
     return draft.accepted()
@@ -69,16 +69,15 @@ def finish_revert(inputs: DecisionInput, command: FinishRevert, meta: CommandMet
         )
     )
     return draft.accepted(
-        f"Files and context are as they were {to.words}: {_counted(command.restored)}. "
-        f"Left as they are: {_left(command.files, command.restored)}. "
-        f"/revert goes further back, /revert {command.started} takes this back, "
-        "and /undo moves the context alone."
+        f"Files and context are back to how they were {to.words}: {_counted(command.restored)}. "
+        f"Not changed: {_left(command.files, command.restored)}. Type /revert to go further back, "
+        f"/revert {command.started} to undo this, or /undo to move only the context."
     )
 
 
 def _counted(restored: Restored) -> str:
     if not restored.written + restored.removed:
-        return "no file differed"
+        return "no files had changed"
     files = counted(restored.written, "file")
     return f"{files} restored, {restored.removed:,} removed"
 

@@ -102,9 +102,9 @@ def _answer(command: Fork, *, idle: bool) -> str:
     if not idle:
         return f"Forked. Child: {child}{origin}"
     return (
-        f"Forked. Child: {child}{origin}. It has no goal and is idle. "
-        f"To give it work, type /switch {command.child} and a prompt, or in a shell: "
-        f"sapwood run --agent {command.child} -p PROMPT"
+        f"Forked. Child: {child}{origin}. It has no goal yet, so it is idle. To give it work, type "
+        f"/switch {command.child} and then a prompt, or in a shell: sapwood run --agent "
+        f"{command.child} -p PROMPT"
     )
 
 

@@ -162,4 +162,4 @@ def require_word(text: str, most: int, what: str) -> None:
     require_text(text, what)
     require_length(text, most, what)
     if not text.isprintable() or text != text.strip():
-        raise Refused(BadSetting(what, "printable text without spaces at its ends"))
+        raise Refused(BadSetting(what, "printable text without leading or trailing spaces"))

@@ -114,7 +114,7 @@ def lease_turn(inputs: DecisionInput, command: LeaseTurn, meta: CommandMeta) -> 
 def _require_bounded(lease: Lease, meta: CommandMeta) -> None:
     require_text(lease.holder, "holder")
     if lease.until > meta.at + LONGEST_LEASE:
-        raise Refused(BadSetting("lease", "at most an hour"))
+        raise Refused(BadSetting("lease", "up to an hour"))
 
 
 def _may_read(state: State) -> bool:
@@ -257,7 +257,7 @@ def interrupt_turn(inputs: DecisionInput, command: InterruptTurn, meta: CommandM
     _keep_words(draft, turn, partial)
     draft.add(TurnInterrupted(_size(draft.live, inputs.counter), command.reason))
     slide(draft, inputs.counter)
-    return draft.accepted("Interrupted. What was there is kept.")
+    return draft.accepted("Interrupted. The partial reply is kept.")
 
 
 def fail_turn(inputs: DecisionInput, command: FailTurn, meta: CommandMeta) -> Accepted:

@@ -59,14 +59,14 @@ def decode(kind: str, data: str | bytes, contents: Mapping[str, str] | None = No
     """Decodes what `encode` made. `contents` are the long texts; None if there are none."""
     decoder = _DECODERS.get(kind)
     if decoder is None:
-        reason = "its kind is unknown: a newer Sapwood wrote it"
+        reason = "it has an unknown kind, so a newer version of Sapwood wrote it"
         return UnreadableEvent(kind, _bytes(data), reason, newer=True)
     try:
         if contents is None:
             return decoder.decode(data)
         return msgspec.convert(_put_back(msgspec.json.decode(data), contents), _KINDS[kind])
     except KeyError:
-        return unreadable(kind, data, "a long text of it is missing")
+        return unreadable(kind, data, "part of its text is missing")
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         return unreadable(kind, data, str(error) or type(error).__name__)
 

@@ -57,7 +57,7 @@ class Actor(Struct, frozen=True, omit_defaults=True, gc=False):
         role, _, name = text.partition(":")
         if role == "human" or role == "model" or role == "system":
             return Actor(role, name)
-        raise ValueError(f"no such actor: {text!r}")
+        raise ValueError(f"unknown actor: {text!r}")
 
 
 HUMAN = Actor("human")

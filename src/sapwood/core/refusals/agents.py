@@ -12,7 +12,8 @@ class UnknownAgent(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"There is no agent {quoted(self.agent)}.{did_you_mean(self.close)} /agents lists them."
+            f"There is no agent {quoted(self.agent)}.{did_you_mean(self.close)} Type /agents "
+            "for a list."
         )
 
     @property
@@ -32,7 +33,7 @@ class AmbiguousAgent(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         agents = ", ".join(self.agents)
-        return f"{quoted(self.name)} could be {agents}. Type more of the id."
+        return f"{quoted(self.name)} is ambiguous: it could be {agents}. Type more of the id."
 
 
 class AgentExists(Refusal, frozen=True):
@@ -42,7 +43,7 @@ class AgentExists(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"An agent '{self.agent}' exists already. Resume it, or choose another id."
+        return f"Agent '{self.agent}' already exists. Resume it, or choose another id."
 
 
 class NotArchived(Refusal, frozen=True):
@@ -54,8 +55,13 @@ class NotArchived(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         if self.status == "killed":
-            return f"Agent '{self.agent}' is killed. Its log can be read; fork it to go on."
-        return f"Agent '{self.agent}' is {self.status}, not archived. Type a prompt to go on."
+            return (
+                f"Agent '{self.agent}' was killed. You can still read its log; fork it to continue."
+            )
+        return (
+            f"Agent '{self.agent}' is {self.status}, not archived. To continue it, just type a "
+            "prompt."
+        )
 
 
 class NotRunning(Refusal, frozen=True):
@@ -68,10 +74,13 @@ class NotRunning(Refusal, frozen=True):
     def sentence(self) -> str:
         if self.status == "archived":
             return (
-                f"Agent '{self.agent}' is archived. Its log can be read. To continue it, type "
-                "/unarchive; to continue a copy, fork it."
+                f"Agent '{self.agent}' is archived. You can still read its log. To continue it, "
+                "type /unarchive; to continue a copy, fork it."
             )
-        return f"Agent '{self.agent}' is {self.status}. Its log can be read; fork it to continue."
+        return (
+            f"Agent '{self.agent}' is {self.status}. You can still read its log; fork it to "
+            "continue."
+        )
 
 
 class Imported(Refusal, frozen=True):
@@ -140,7 +149,7 @@ class MailboxFull(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"Agent '{self.agent}' has {self.limit} unread letters and notes, which is the limit. "
+            f"Agent '{self.agent}' already has {self.limit} unread messages, which is the limit. "
             "Nothing was sent. Try again after it has read them."
         )
 
@@ -153,7 +162,7 @@ class BadId(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         shown = cut(ascii(self.id))
-        return f"{shown} cannot be an id. Use one without null characters and lone surrogates."
+        return f"{shown} is not a valid id. Use one without null characters or lone surrogates."
 
 
 class ErasureHeld(Refusal, frozen=True):
@@ -166,8 +175,8 @@ class ErasureHeld(Refusal, frozen=True):
     def sentence(self) -> str:
         why = f" ({quoted(self.reason)})" if self.reason else ""
         return (
-            f"The legal hold {self.hold}{why} covers this. Nothing was erased. "
-            f"'sapwood hold --release {self.hold}' releases it."
+            f"The legal hold {self.hold}{why} covers this. Nothing was erased. To release it, type "
+            f"'sapwood hold --release {self.hold}'."
         )
 
 
@@ -178,4 +187,7 @@ class UnknownHold(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"No legal hold {quoted(self.hold)} is in force. 'sapwood hold' lists all holds."
+        return (
+            f"There is no active legal hold {quoted(self.hold)}. To list all holds, type 'sapwood "
+            "hold'."
+        )

@@ -22,7 +22,7 @@ go on, type /config budget.calls 10000, then send a prompt.'
     @property
     def sentence(self) -> str:
         what = f"{self._what}, and the budget is {self._shown(self.limit)}"
-        return f"Stopped: {what}. To go on, {self._remedy}."
+        return f"Stopped: {what}. To continue, {self._remedy}."
 
     @property
     def for_model(self) -> str:
@@ -34,15 +34,18 @@ go on, type /config budget.calls 10000, then send a prompt.'
         used = self._shown(self.used)
         match self.budget:
             case "cost":
-                return f"the agents of this conversation spent {used}"
+                return f"the agents in this conversation spent {used}"
             case "calls":
-                return f"the agents of this conversation made {used} model calls"
+                return f"the agents in this conversation made {used} model calls"
             case "depth":
-                return f"this agent is {used} levels below the first one and asked for a child"
+                return f"this agent is already {used} levels deep and tried to start a child"
             case "agents":
-                return f"this conversation has {used} running agents and asked for one more"
+                return (
+                    f"this conversation already has {used} running agents and tried to start "
+                    "another"
+                )
             case "turns":
-                return f"{used} turns in a row were started by no human"
+                return f"{used} turns in a row ran without a prompt from a person"
             case "turn_calls":
                 return f"this turn made {used} model calls"
 

@@ -21,8 +21,8 @@ class SystemOnly(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"Only Sapwood itself gives {self.command}, when it uses a program's session. "
-            "Send a prompt or a context command such as /clear instead."
+            f"{self.command} is reserved for Sapwood itself, for its use of another program's "
+            "session. Send a prompt or a context command such as /clear instead."
         )
 
 
@@ -35,8 +35,8 @@ class UnknownCommand(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"There is no command {cut(self.word)}.{did_you_mean(self.close, '/')} "
-            f"/help lists them; start with // to send the text as it is."
+            f"There is no command {cut(self.word)}.{did_you_mean(self.close, '/')} Type /help for "
+            "a list; to send the text as it is, start it with //."
         )
 
     @property
@@ -56,9 +56,9 @@ class UnclearGoal(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"A line below '{cut(self.line)}' is the command {self.command}, so it is not clear "
-            "where the goal ends. Nothing was done. Type -- at the end of that line to make "
-            "everything below it the goal, or send the command on its own."
+            f"A line below '{cut(self.line)}' is the command {self.command}, so it is unclear "
+            "where the goal ends. Nothing was done. Put -- at the end of that line to make "
+            "everything below it part of the goal, or send the command separately."
         )
 
 
@@ -88,8 +88,8 @@ class CommandIdUsed(Refusal, frozen=True):
         first = f"for {self.used_for}" if self.used_for else "for something that was erased"
         whose = f" of '{self.agent}'" if self.agent else ""
         return (
-            f"This command id was used before, {first}{whose}. Nothing was changed. "
-            "Give another command an id of its own."
+            f"This command id was already used, {first}{whose}. Nothing was changed. Give each "
+            "command its own id."
         )
 
 
@@ -98,7 +98,7 @@ class NoConversation(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return "There is no conversation yet. Write a first message."
+        return "There is no conversation yet. Send a message to start one."
 
 
 class ModelNeeded(Refusal, frozen=True):
@@ -109,7 +109,10 @@ class ModelNeeded(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"{self.command} needs a model, which is not called here. Type it on the screen."
+        return (
+            f"{self.command} needs a model, and no model can be called here. Run it in the "
+            "terminal UI."
+        )
 
 
 class NoSuchCall(Refusal, frozen=True):
@@ -121,8 +124,8 @@ class NoSuchCall(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"Version {self.version} of {self.agent} is not a model call. "
-            "/replay shows the last one."
+            f"Version {self.version} of {self.agent} is not a model call. Type /replay to see the "
+            "last one."
         )
 
 
@@ -134,7 +137,7 @@ class NoSuchVersion(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"The log of {self.agent} ends at version {self.last}. Type an earlier one."
+        return f"{self.agent}'s log ends at version {self.last}. Choose an earlier version."
 
 
 class NoPassage(Refusal, frozen=True):
@@ -146,4 +149,7 @@ class NoPassage(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         where = f" from character {self.first:,} on" if self.first else ""
-        return f"There is no text at {cut(self.place)}{where}. /recall WORDS searches for it."
+        return (
+            f"There is no message at {cut(self.place)}{where}. To search for it, type /recall "
+            "WORDS."
+        )

@@ -13,8 +13,8 @@ class BadMarkName(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"{quoted(self.name)} cannot name a mark. Use up to 64 letters, digits, '_', '.' "
-            "or '-', starting with a letter or '_'."
+            f"{quoted(self.name)} is not a valid name for a mark. Use up to 64 letters, digits, "
+            "'_', '.' or '-', starting with a letter or '_'."
         )
 
 
@@ -27,7 +27,7 @@ class UnknownMark(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        known = f" Marks: {_newest(self.names)}." if self.names else " /mark NAME sets one."
+        known = f" Marks: {_newest(self.names)}." if self.names else " Type /mark NAME to set one."
         if self.names and set(self.names) <= set(self.close):
             known = ""  # the question names them all
         meant = did_you_mean(self.close)
@@ -52,7 +52,7 @@ class UnknownTurn(Refusal, frozen=True):
         instead = (
             f"Type one of the turns in view: {known}."
             if known
-            else "No turn is in view: write a prompt."
+            else "No turn is in view: send a prompt."
         )
         return f"There is no turn {quoted(self.typed)}. {instead} Nothing was changed."
 
@@ -65,8 +65,8 @@ class TooManyLoaded(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"{self.most} loaded turns are in view, and more may not be. "
-            "/undo takes the last one out, /clear all. Nothing was changed."
+            f"{self.most} loaded turns are already in view, which is the limit. Nothing was "
+            "changed. Type /undo to remove the last one, or /clear to remove all of them."
         )
 
 
@@ -83,7 +83,10 @@ class NothingToUndo(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return "There is no context command to undo: /undo undoes /clear, /rewind, /compact."
+        return (
+            "There is nothing to undo. /undo works after a context command such as /clear, "
+            "/rewind or /compact."
+        )
 
 
 class NothingToRedo(Refusal, frozen=True):
@@ -91,7 +94,7 @@ class NothingToRedo(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return "There is nothing to redo: /redo works after /undo, until the next context command."
+        return "There is nothing to redo. /redo works after /undo, until the next context command."
 
 
 class SummaryOutdated(Refusal, frozen=True):
@@ -100,7 +103,7 @@ class SummaryOutdated(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            "The conversation changed while the summary was written. Nothing was trimmed. "
+            "The conversation changed while the summary was being written. Nothing was compacted. "
             "Type /compact again."
         )
 
@@ -112,7 +115,7 @@ class NoGoal(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"Nothing was written after '{self.mark}'. Write the goal there, or add -- GOAL."
+        return f"The goal after '{self.mark}' is missing. Write it there, or add -- GOAL."
 
 
 class UnknownPin(Refusal, frozen=True):
@@ -124,8 +127,8 @@ class UnknownPin(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"There is no pin {quoted(self.name)}.{did_you_mean(self.close)} "
-            "/context lists the pins."
+            f"There is no pin {quoted(self.name)}.{did_you_mean(self.close)} Type /context to list "
+            "the pins."
         )
 
 
@@ -136,7 +139,10 @@ class TooManyPins(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"There are {self.limit} pins, which is the limit. /unpin NAME removes one."
+        return (
+            f"There are already {self.limit} pins, which is the limit. Type /unpin NAME to remove "
+            "one."
+        )
 
 
 class TooManyTopics(Refusal, frozen=True):
@@ -147,8 +153,8 @@ class TooManyTopics(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"There are {self.limit} topics in focus, which is the limit. "
-            "Take one out first: sapwood context unfocus TOPIC."
+            f"There are already {self.limit} topics in focus, which is the limit. Remove one "
+            "first: sapwood context unfocus TOPIC."
         )
 
 
@@ -160,8 +166,8 @@ class TooManyNotes(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"There are {self.limit} active notes, which is the limit. "
-            "Type: sapwood context note decision TEXT --replaces ID."
+            f"There are already {self.limit} active notes, which is the limit. To replace one, "
+            "type 'sapwood context note decision TEXT --replaces ID'."
         )
 
 
@@ -172,4 +178,7 @@ class UnknownNote(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"No note {self.note} is in force. Type sapwood context note to see those that are."
+        return (
+            f"There is no active note {self.note}. To list the active notes, type 'sapwood context "
+            "note'."
+        )

@@ -10,8 +10,11 @@ class NoCheckpoint(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        why = self.why or "One is made at the end of each turn that changed files."
-        return f"There is no checkpoint to revert to. {why} /rewind MARK moves the context alone."
+        why = self.why or "Sapwood saves one at the end of each turn that changed files."
+        return (
+            f"There is no checkpoint to revert to. {why} To move only the context, type /rewind "
+            "MARK."
+        )
 
 
 class UnknownCheckpoint(Refusal, frozen=True):
@@ -30,8 +33,8 @@ class UnknownCheckpoint(Refusal, frozen=True):
         places += [f"the revert at {_any_of(self.reverts)}"] if self.reverts else []
         known = f" You can go back to before {', or before '.join(places)}." if places else ""
         return (
-            f"There is no checkpoint at {self.typed[:60]}.{known} "
-            "Type /revert and one of these numbers. Nothing was changed."
+            f"There is no checkpoint at {self.typed[:60]}.{known} Nothing was changed. Type "
+            "/revert followed by one of these numbers."
         )
 
 
@@ -43,8 +46,8 @@ class CheckpointGone(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"The files {self.words} are not on this machine: their checkpoints were deleted, or "
-            "were made elsewhere. Nothing was changed. /rewind MARK moves the context alone."
+            f"The files {self.words} are not on this machine: their checkpoints were deleted or "
+            "made elsewhere. Nothing was changed. To move only the context, type /rewind MARK."
         )
 
 
@@ -82,10 +85,10 @@ class OtherBranch(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        there = f"on {_branch(self.then)}, and the folder is on {_branch(self.now)} now"
+        there = f"on {_branch(self.then)}, and the folder is now on {_branch(self.now)}"
         way = "" if self.then == "HEAD" else f"Type git switch {self.then} first, or "
         command = f"/revert {self.typed}".rstrip()
-        insist = f"type {command} --anyway to put those files here."
+        insist = f"type {command} --anyway to restore those files here."
         return (
             f"The files {self.words} were saved {there}. Nothing was changed. "
             f"{way}{insist if way else insist.capitalize()}"
@@ -101,8 +104,8 @@ class NotRestored(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"Some files could not be restored. {self.reason} The files from before are saved: "
-            f"type /revert to try again, or /revert {self.started} to go back to them."
+            f"Some files could not be restored. {self.reason} The previous files are saved: type "
+            f"/revert to try again, or /revert {self.started} to get them back."
         )
 
 
@@ -128,7 +131,7 @@ class RevertCutOff(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"A revert to the files {self.words} did not finish: some are restored, some are not. "
+            f"A revert to the files {self.words} did not finish: only some of them were restored. "
             f"Type /revert to finish it, or /revert {self.started} to go back."
         )
 
@@ -138,7 +141,7 @@ class RevertOvertaken(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return "Another revert has started in the meantime. Type /revert to finish that one."
+        return "Another revert started in the meantime. Type /revert to finish that one."
 
 
 class FolderNotAllowed(Refusal, frozen=True):
@@ -149,9 +152,9 @@ class FolderNotAllowed(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"Conversations of this space cannot use {self.path}. Nothing was changed. Leave it "
-            "out, or ask the operator of the server to give the space a folder with "
-            "'sapwood serve --folder SPACE=PATH'."
+            f"Conversations in this space cannot use {self.path}. Nothing was changed. Leave it "
+            "out, or ask the server's operator to give the space a folder with 'sapwood serve "
+            "--folder SPACE=PATH'."
         )
 
 
@@ -164,8 +167,8 @@ class NoRepository(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"{self.folder or 'This folder'} {self.why}, so there can be no worktree. "
-            "Nothing was changed. Make a first commit there, or leave --worktree out: /fork."
+            f"{self.folder or 'This folder'} {self.why}, so Sapwood cannot create a worktree. "
+            "Nothing was changed. Make a first commit there, or type /fork without --worktree."
         )
 
 
@@ -177,8 +180,8 @@ class BranchExists(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"A branch {self.branch} exists already. Nothing was changed. "
-            "Type another name after --worktree, or none: then the branch is named after the agent."
+            f"Branch {self.branch} already exists. Nothing was changed. Give another name after "
+            "--worktree, or no name to name the branch after the agent."
         )
 
 
@@ -191,8 +194,9 @@ class WorktreeNotMade(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"No worktree was made for branch {self.branch}: {self.reason.rstrip('.')}. "
-            "Nothing was changed. Type another branch after --worktree, or none."
+            f"The worktree for branch {self.branch} could not be created: "
+            f"{self.reason.rstrip('.')}. Nothing was changed. Give another branch after "
+            "--worktree, or leave it out."
         )
 
 

@@ -29,7 +29,7 @@ class BadValue(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         what = f"'{self.place}'" if self.place else "The value"
-        return f"{what} must be {self.rule}, and a {self.given} was given. Nothing was changed."
+        return f"{what} must be {self.rule}, but a {self.given} was given. Nothing was changed."
 
 
 class ModelTooSmall(Refusal, frozen=True):
@@ -49,7 +49,7 @@ class ModelTooSmall(Refusal, frozen=True):
         total = show(sum((size for _, size in self.blocks), Count(0, exact=True)))
         parts = ", ".join(f"{name} {show(size)}" for name, size in self.blocks if size.tokens)
         return (
-            f"There are {total} tokens in view ({parts}), but {self.model} takes "
+            f"There are {total} tokens in view ({parts}), but {self.model} can take only "
             f"{show(Count(self.window, exact=True))}, including its answer. Nothing was changed. "
             f"{self._remedy}"
         )
@@ -59,8 +59,8 @@ class ModelTooSmall(Refusal, frozen=True):
         """What to type, the smallest change first."""
         if self.keeps is None:
             return (
-                "System prompt, tools and pins alone do not fit: shorten /system, or /unpin what "
-                "can go."
+                "The system prompt, tools and pins alone are too large: shorten the prompt with "
+                "/system, or remove pins with /unpin."
             )
         fewer = f"/clear {self.keeps} to keep the last {self.keeps} turns"
         kept = fewer if self.keeps else "/clear to start with an empty context"
@@ -74,7 +74,7 @@ class EmptyText(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"The {self.what} is empty. Write something and send it again."
+        return f"The {self.what} is empty. Enter some text and try again."
 
 
 class TooLong(Refusal, frozen=True):
@@ -86,6 +86,6 @@ class TooLong(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"The {self.what} is longer than {self.limit:,} characters. "
-            "Shorten it, or put it into a file and name the file."
+            f"The {self.what} is longer than {self.limit:,} characters. Shorten it, or put it in a "
+            "file and refer to the file."
         )

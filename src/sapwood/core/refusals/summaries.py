@@ -29,8 +29,8 @@ class SummaryLacking(Refusal, frozen=True):
         lacking = ", ".join(self.missing[:_NAMED])
         are = "is" if found == 1 else "are"
         return (
-            f"{turns}, but only {found} of {self.probes} key facts {are} in the summary. "
-            f"It lacks {lacking}. {_REMEDY}"
+            f"{turns}, but only {found} of {self.probes} key facts {are} in the summary. Missing: "
+            f"{lacking}. {_REMEDY}"
         )
 
 
@@ -43,6 +43,6 @@ class SummaryTooLong(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"The summary has {self.tokens:,} tokens, and summaries may have {self.cap:,}. "
-            f"{_REMEDY} /config summary_cap changes the limit."
+            f"The summary is {self.tokens:,} tokens long, but the limit is {self.cap:,}. {_REMEDY} "
+            "To change the limit, type /config summary_cap."
         )

@@ -31,7 +31,10 @@ class NotQueued(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return "This text is not in the queue: another screen sent or removed it. Type it again."
+        return (
+            "This message is no longer in the queue: it was sent or removed elsewhere. Type it "
+            "again."
+        )
 
 
 class QueueFull(Refusal, frozen=True):
@@ -41,7 +44,10 @@ class QueueFull(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"{self.limit} texts wait in the queue already. Wait for the turn to end."
+        return (
+            f"There are already {self.limit} messages in the queue, which is the limit. Wait for "
+            "the turn to end."
+        )
 
 
 class NoQuestion(Refusal, frozen=True):
@@ -50,8 +56,8 @@ class NoQuestion(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            "No question waits for this answer: it was answered already, or its turn has ended. "
-            "Type /answer to see what waits now."
+            "No question is waiting for this answer: it was already answered, or its turn has "
+            "ended. Type /answer to see what is pending."
         )
 
 
@@ -60,9 +66,7 @@ class OtherQuestion(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return (
-            "The question that was shown is not the one that waits. Look at it again, then answer."
-        )
+        return "The question has changed since it was shown. Read it again, then answer."
 
 
 class TurnEnded(Refusal, frozen=True):
@@ -86,8 +90,8 @@ class TurnHeld(Refusal, frozen=True):
     def sentence(self) -> str:
         ends = datetime.fromtimestamp(self.until // 1_000_000, UTC)
         return (
-            f"Another process runs this turn, and holds it until {ends:%H:%M:%S} UTC unless it "
-            "renews its lease. Nothing was changed. Wait until then, or interrupt the turn."
+            f"Another process is running this turn and holds its lease until {ends:%H:%M:%S} UTC, "
+            "unless it renews it. Nothing was changed. Wait until then, or interrupt the turn."
         )
 
 
@@ -107,7 +111,7 @@ class CallsOpen(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         calls = ", ".join(self.calls)
-        return f"Tool calls without a result: {calls}. Finish them, or interrupt the turn."
+        return f"These tool calls have no result yet: {calls}. Finish them, or interrupt the turn."
 
 
 class UnknownCall(Refusal, frozen=True):
@@ -118,7 +122,9 @@ class UnknownCall(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         call = quoted(self.call)
-        return f"No open tool call has the id {call}. Only calls of the last reply can end."
+        return (
+            f"No open tool call has the id {call}. Only calls from the last reply can be finished."
+        )
 
 
 class CallStarted(Refusal, frozen=True):
@@ -129,7 +135,7 @@ class CallStarted(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         call = quoted(self.call)
-        return f"Tool call {call} has started already. Record its result, or interrupt the turn."
+        return f"Tool call {call} has already started. Record its result, or interrupt the turn."
 
 
 class DuplicateCall(Refusal, frozen=True):
@@ -140,7 +146,7 @@ class DuplicateCall(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         call = quoted(self.call)
-        return f"The turn has a tool call {call} already. Give each call a different id."
+        return f"The turn already has a tool call {call}. Give each call a different id."
 
 
 class StaleRequest(Refusal, frozen=True):

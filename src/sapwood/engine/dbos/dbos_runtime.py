@@ -53,8 +53,8 @@ class DbosRuntime:
         DBOS(config=_config(system, worker))
         if worker != DBOS.executor_id:
             raise EngineError(
-                "There is a DBOS in this process already, and only one can be. Nothing was "
-                "started. Close the other engine, or run this one in a process of its own."
+                "This process already has a DBOS instance, and there can be only one. Nothing was "
+                "started. Close the other engine, or run this one in a separate process."
             )
         running: set[str] = set()
         try:

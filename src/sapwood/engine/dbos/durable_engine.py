@@ -192,9 +192,9 @@ class DbosEngine:
                 if worker := self._worker:
                     await self._take(database, worker)
             except EngineError as problem:
-                _log.info("Agents that wait are looked for when the database is back: %s", problem)
+                _log.info("Will look for waiting agents when the database is back: %s", problem)
             except Exception:  # whatever went wrong, the next look must come
-                _log.exception("A worker could not take the agents that wait.")
+                _log.exception("A worker could not pick up waiting agents.")
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._intervals.poll):
                     await self._look.wait()
@@ -257,7 +257,7 @@ class DbosEngine:
             await database.wakes.remove_worker(worker.name)
         except Exception as problem:  # closing goes on; other workers notice without this
             cause = getattr(problem, "orig", None) or problem
-            _log.warning("Other workers take over some drives a little later: %s", cause)
+            _log.warning("Other workers will take over some agents a little later: %s", cause)
 
 
 async def _start_here(
@@ -281,4 +281,4 @@ async def _is_claimed() -> bool:
 
 def _log_problem(task: asyncio.Task[bool]) -> None:
     if not task.cancelled() and (problem := task.exception()):
-        _log.warning("A drive runs that DBOS could not record: %s", problem)
+        _log.warning("An agent is running that DBOS could not record: %s", problem)

@@ -73,7 +73,9 @@ class Heartbeat:
     async def _beat(self) -> dict[str, int]:
         running, held = self._attempts.running(), self._attempts.holders()
         if not await self._wakes.beat(self._worker):
-            _log.warning("This worker was away so long that others took over its agents.")
+            _log.warning(
+                "This worker was unresponsive for so long that others took over its agents."
+            )
         claimed = await self._wakes.claimed(self._worker)
         holders = {claim.holder for _, claim in claimed.values()}
         self._attempts.cancel([each for each in running if each.holder not in holders])
@@ -95,7 +97,7 @@ class Heartbeat:
             await self._wakes.release_orphans()
             started = await asyncio.to_thread(self._queue.started, worker)
             await asyncio.to_thread(self._queue.end, started)
-            _log.info("Worker %s is gone; its agents go on elsewhere.", worker)
+            _log.info("Worker %s is gone; its agents continue elsewhere.", worker)
 
     async def _clean_up(self, beats: dict[str, int]) -> None:
         """Releases what is stuck and deletes what is finished.

@@ -54,7 +54,7 @@ def open_system_database(address: str | Path) -> SystemDatabase:
         return _open_postgres(text)
     file = engine_file(address)
     if file is None:
-        raise EngineError(f"There is no durable engine for '{text}'. Use LocalEngine with it.")
+        raise EngineError(f"There is no durable engine for '{text}'. Use LocalEngine instead.")
     return _open_sqlite(file)
 
 

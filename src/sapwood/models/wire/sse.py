@@ -51,7 +51,7 @@ class EventReader:
         """The events that end in this piece. Raises `ReplyTooLarge`."""
         self._size += len(piece)
         if self._size > self._max_reply:
-            raise ReplyTooLarge(f"it has more than {self._max_reply:,} bytes")
+            raise ReplyTooLarge(f"it is longer than {self._max_reply:,} bytes")
         lines = self._split(piece)
         events: list[ServerEvent] = []
         for line in lines:
@@ -79,7 +79,7 @@ class EventReader:
         self._line_size += len(first)
         longest = max(self._line_size, max(map(len, rest), default=0))
         if longest > self._max_line:
-            raise ReplyTooLarge(f"a line of it has more than {self._max_line:,} bytes")
+            raise ReplyTooLarge(f"a line of it is longer than {self._max_line:,} bytes")
         if not rest:
             return []
         lines = [b"".join(self._line), *rest[:-1]]

@@ -212,7 +212,7 @@ def _loss(unreasoned: int) -> str:
     if not unreasoned:
         return ""
     turns = counted(unreasoned, "turn")
-    return f"The reasoning in {turns} of another program could not be carried."
+    return f"The reasoning in {turns} of another program could not be carried over."
 
 
 def require_known(uuids: Sequence[str], transcript: Transcript, new: Sequence[NewRow]) -> None:

@@ -47,7 +47,7 @@ class _Installer:
         if _is_sapwood(own):
             return None, ()
         return None, (
-            f"Your own status line is unchanged. To show Sapwood's beside it, let your script "
+            "Your own status line is unchanged. To show Sapwood's next to it, have your script "
             f"pass its input to: {line['command']}",
         )
 
@@ -78,7 +78,7 @@ def _text(content: bytes | None) -> str:
     try:
         return (content or b"").decode()
     except UnicodeDecodeError as error:
-        raise CannotEditJson("it is not text in UTF-8") from error
+        raise CannotEditJson("it is not valid UTF-8 text") from error
 
 
 def _is_sapwood(line: object) -> bool:

@@ -115,13 +115,12 @@ def session_difference(transcript: Transcript, rows: HistoryRows, history: Histo
     if loaded is None:
         return ""
     if front_texts(transcript, loaded) != rows.front:
-        return "The session of Claude Code does not begin with the texts in front of the view."
+        return "The Claude Code session does not start with the texts that come before the view."
     turns = [row for row in loaded if row.uuid not in rows.kept]
     read = _read_turns(transcript, transcript.with_parallel_results(turns))
     if len(read) != len(history.turns):
         return (
-            f"The session of Claude Code has {len(read)} turns, and the view has "
-            f"{len(history.turns)}."
+            f"The Claude Code session has {len(read)} turns, but the view has {len(history.turns)}."
         )
     pairs = zip(read, (each.turn for each in history.turns), strict=True)
     return next((told for each, turn in pairs if (told := _turn_difference(each, turn))), "")
@@ -180,4 +179,4 @@ def _squeezed(text: str) -> str:
 def _lost(what: str, text: str) -> str:
     line = _squeezed(text)
     short = line if len(line) <= _LENGTH else f"{line[: _LENGTH - 1]}…"
-    return f"The session of Claude Code lacks the {what} '{short}', which is in view."
+    return f"The Claude Code session is missing the {what} '{short}', which is in view."

@@ -121,7 +121,7 @@ class ClaudeProcess:
         """Why the program cannot be used any more."""
         words = self.last_words.splitlines()
         reason = f": {words[-1]}" if words else "."
-        return Failure("cut", f"Claude Code has ended{reason}", again=True)
+        return Failure("cut", f"Claude Code exited{reason}", again=True)
 
     async def close(self) -> None:
         """Ends the program: by the end of its input, else by signals to its whole group."""

@@ -92,7 +92,7 @@ class ClaudeCodeProvider:
         """Runs one turn and yields what happens; a `TurnEnd` comes last. Raises `Failure`."""
         options = self._options.get(session.id)
         if options is None:
-            raise Failure("other", f"Session {session.id} of Claude Code was not started.")
+            raise Failure("other", f"Claude Code session {session.id} was not started.")
         session = self._placed(session, options)
         async with self._lock(session):
             self._require_idle(session)
@@ -147,7 +147,7 @@ class ClaudeCodeProvider:
             except OSError as error:
                 reason = error.strerror or str(error)
                 raise Failure(
-                    "other", f"The session of Claude Code could not be changed: {reason}."
+                    "other", f"The Claude Code session could not be changed: {reason}."
                 ) from error
 
     async def usage(self, session: ProgramSession) -> Usage | None:
@@ -269,8 +269,8 @@ class ClaudeCodeProvider:
         assumed = await self.assume(None, history, options)
         version = info.version or "of unknown version"
         told = (
-            f"Claude Code {version} was not tried with Sapwood, so its sessions are not changed in "
-            "place."
+            f"Claude Code {version} has not been tested with Sapwood, so its sessions are not "
+            "changed in place."
         )
         return structs.replace(assumed, loss=f"{told} {assumed.loss}".strip())
 

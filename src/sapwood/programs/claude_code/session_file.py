@@ -79,7 +79,7 @@ class SessionFile:
         if found is not None:
             what = "is working in this session" if found.is_busy else "has this session open"
             raise SessionBusy(
-                f"Claude Code {what} (process {found.process}). Leave it there with /exit, then "
+                f"Claude Code {what} (process {found.process}). Close it there with /exit, then "
                 "try again."
             )
 
@@ -215,8 +215,8 @@ class SessionFile:
 
     def _changed(self) -> SessionBusy:
         return SessionBusy(
-            f"Session {self.session.id} of Claude Code was changed just now. Nothing was written; "
-            "try again."
+            f"Claude Code session {self.session.id} has just changed. Nothing was written; try "
+            "again."
         )
 
 

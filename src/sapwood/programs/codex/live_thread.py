@@ -90,7 +90,7 @@ class LiveThread:
         Codex itself accepts a change in the middle of a turn, and loses the turn.
         """
         if self._busy:
-            raise SessionBusy("A turn is running in Codex. Wait for it, or interrupt it.")
+            raise SessionBusy("Codex is working on a turn. Wait for it, or interrupt it.")
 
     async def history(self) -> ThreadHistory:
         """The history in its files; empty before its first turn."""

@@ -258,7 +258,7 @@ class CodexProvider:
     def _file(self, session: ProgramSession) -> Path:
         path = current_file(self._home, session.id)
         if path is None:
-            raise Failure("other", f"Codex has no session {session.id} any more.")
+            raise Failure("other", f"Codex no longer has session {session.id}.")
         return path
 
     def _copy(self, path: Path) -> None:
@@ -285,7 +285,7 @@ class CodexProvider:
             found = await self._try_change(live, change, wanted.items)
             if found is None:
                 await self.close(live.session)
-                raise Failure("other", "Codex did not take the history over into a new session.")
+                raise Failure("other", "Codex did not copy the history to a new session.")
             rows = found
         live.wanted = wanted.items
         return Assumed(live.session, "new_session", rows, wanted.loss)
@@ -304,8 +304,8 @@ def _waiting(now: Sequence[HistoryItem], wanted: Sequence[HistoryItem]) -> list[
 
 def _untried(info: ProgramInfo, session: ProgramSession) -> str:
     return (
-        f"Codex {info.version} has not been tried with Sapwood, so its session {session.id} was "
-        "left as it is, and the history was given to a new session."
+        f"Codex {info.version} has not been tested with Sapwood, so its session {session.id} was "
+        "left unchanged, and the history went to a new session."
     )
 
 

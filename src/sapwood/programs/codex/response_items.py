@@ -68,7 +68,7 @@ def wanted_history(
             "turns were written from Sapwood's log, without the model's encrypted reasoning."
         )
     if thoughts:
-        wanted.losses.append(f"{thoughts} thought(s) of another model were left out.")
+        wanted.losses.append(f"{thoughts} reasoning block(s) from another model were left out.")
     return wanted
 
 

@@ -24,9 +24,9 @@ _POLL_SECONDS = 0.1
 def open_elsewhere(thread: str) -> str:
     """The message about a thread that another process has open."""
     return (
-        f"The session {thread} is open in another Codex. Leave it there with /quit. If it is on no "
-        "screen, Codex's background server still has it: codex app-server daemon stop. Then try "
-        "again."
+        f"Session {thread} is open in another Codex. Close it there with /quit. If you do not see "
+        "it anywhere, Codex's background server still has it; type: codex app-server daemon stop. "
+        "Then try again."
     )
 
 
@@ -42,7 +42,7 @@ class ServerStarts:
         """Starts a server. Raises `Failure`."""
         info = require_found(PROGRAM, await asyncio.to_thread(find_codex, self._environ))
         if info.logged_in is False:
-            raise Failure("no_key", "Nobody is logged in to Codex. Run `codex login`.")
+            raise Failure("no_key", "You are not logged in to Codex. Run `codex login`.")
         environ = {**self._environ, **options.environment}
         try:
             return await AppServer.start(info.path, options.folder, environ)

@@ -51,7 +51,7 @@ def hold_thread(home: Path, thread: str) -> Generator[None]:
         except OSError:
             os.close(handle)
             raise SessionBusy(
-                f"The session {thread} is open in Codex. Close it there, then try again."
+                f"Session {thread} is open in Codex. Close it there, then try again."
             ) from None
     try:
         yield
@@ -93,18 +93,18 @@ def append_history(path: Path, size: int, rows: Sequence[bytes]) -> tuple[str, .
     """Appends rows in one write and returns their names.
 
     `size` is what the file had when it was read. Raises `SessionBusy` if it has changed, `OSError`
-    if the rows could not be written as a whole; the file is then as it was.
+    if not all rows could be written; the file is then as it was.
     """
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
     try:
         if os.fstat(handle).st_size != size:
-            raise SessionBusy("The session changed in this moment. Try again.")
+            raise SessionBusy("The session has just changed. Try again.")
         broken = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
         data = (b"\n" if broken else b"") + b"".join(rows)
         written = os.write(handle, data)
         if written != len(data):
             os.ftruncate(handle, size)
-            raise OSError("the rows could not be written as a whole")
+            raise OSError("not all rows could be written")
         os.fsync(handle)
     finally:
         os.close(handle)

@@ -78,7 +78,7 @@ def apply_edits(edits: Sequence[FileEdit]) -> None:
     for number, edit in enumerate(edits):
         try:
             if _read_or_none(edit.path) != edit.before:
-                raise OSError(None, "it changed meanwhile")
+                raise OSError(None, "it changed in the meantime")
             _write(edit, edit.after)
         except OSError as error:
             for done in reversed(edits[:number]):

@@ -83,9 +83,7 @@ def read_record(agent: str) -> InstallRecord | None:
         return None
 
 
-_MCP_MISSING = (
-    "The agent's own tool `context` needs one more package. Type: pip install 'sapwood[mcp]'"
-)
+_MCP_MISSING = "The agent's `context` tool needs one more package. Type: pip install 'sapwood[mcp]'"
 
 
 class ProgramInstaller(Protocol):

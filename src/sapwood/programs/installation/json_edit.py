@@ -42,7 +42,7 @@ def with_member(text: str, name: str, value: object) -> str:
     """
     before = members(text)
     if name in before:
-        raise CannotEditJson(f"it has a member {name!r} already")
+        raise CannotEditJson(f"it already has a member {name!r}")
     if not text.strip():
         return json.dumps({name: value}, indent=2, ensure_ascii=False) + "\n"
     found = _scan(text)

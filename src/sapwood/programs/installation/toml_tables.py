@@ -116,7 +116,7 @@ def _put(tables: dict[str, Any], place: KeyPath, value: dict[str, Any]) -> None:
     for name in place[:-1]:
         inner: object = tables.setdefault(name, {})
         if not isinstance(inner, dict):
-            raise CannotEditToml(f"{name} is no table")
+            raise CannotEditToml(f"{name} is not a table")
         tables = cast("dict[str, Any]", inner)
     tables[place[-1]] = value
 

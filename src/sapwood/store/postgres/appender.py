@@ -264,7 +264,10 @@ def _joined(columns: Mapping[str, Sequence[str]]) -> tuple[str, dict[str, str | 
         }
         if all(_is_separated(joined[name], columns[name], separator) for name in _FREE_TEXT):
             return separator, joined
-    raise LogError("The ids use every control character. Nothing was stored. Choose other ids.")
+    raise LogError(
+        "The ids contain every control character, so none is left as a separator. Nothing was "
+        "stored. Choose other ids."
+    )
 
 
 def _is_separated(joined: str | None, values: Sequence[str], separator: str) -> bool:

@@ -19,7 +19,7 @@ def back_up(address: str, target: Path) -> int:
     of the engine are not in it. Raises `LogError` if the name is taken or the program fails.
     """
     if target.exists():
-        raise LogError(f"'{target}' exists. Nothing was written. Choose another name.")
+        raise LogError(f"'{target}' already exists. Nothing was written. Choose another name.")
     place, password = _without_password(address)
     program = _program()
     try:

@@ -41,7 +41,7 @@ _SCAN_SETTINGS = _SETTINGS + "SET plan_cache_mode = force_generic_plan;"
 _CONNECT_SECONDS = 10.0
 _WRITE_SECONDS = 30.0
 _READ_SECONDS = 300.0  # reading a long log takes long
-_CLOSED = "The log is closed. Open it again to go on."
+_CLOSED = "The log is closed. Open it again to continue."
 _NOTHING_CHANGED = "Nothing was changed. Is the server up? Then try again."
 
 T = TypeVar("T")

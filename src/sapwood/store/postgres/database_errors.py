@@ -90,7 +90,7 @@ def log_error(error: BaseException | str, kept: str) -> LogError:
     what was stored.
     """
     reason = error if isinstance(error, str) else _reason(error)
-    sentence = f"PostgreSQL could not do it: {reason}. {kept}"
+    sentence = f"PostgreSQL reported an error: {reason}. {kept}"
     if isinstance(error, str):
         return LogError(sentence)
     raised = LogAway(sentence) if is_connection_loss(error) else LogError(sentence)

@@ -104,8 +104,8 @@ _receipt = msgspec.json.Decoder(Receipt)
 _facts = msgspec.json.Decoder(AgentSummary)
 _TRIES = 50
 _NO_RIGHT = (
-    "This database login may not erase. Nothing was erased. The owner of the tables can allow it: "
-    "sapwood migrate --print-grants shows how."
+    "This database login is not allowed to erase. Nothing was erased. The owner of the tables can "
+    "allow it; to see how, type: sapwood migrate --print-grants"
 )
 
 
@@ -175,8 +175,8 @@ async def erase_agent(
     except asyncpg.InsufficientPrivilegeError as error:
         raise LogError(_NO_RIGHT) from error
     raise LogError(
-        f"Agents that got mail from '{agent}' were changed at each of {_TRIES} tries. The erasure "
-        "is not finished. It goes on when the database is opened again."
+        f"The erasure is not finished: agents that got mail from '{agent}' kept changing during "
+        f"all {_TRIES} attempts. It resumes the next time the database is opened."
     )
 
 

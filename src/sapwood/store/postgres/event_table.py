@@ -133,7 +133,7 @@ def _recorded(
         event = decode_event(cipher, data, texts, (agent, version, kind, at, actor, command))
     who = _actor(actor)
     if who is None:
-        event, who = unreadable(kind, data, "it is not known who did it"), SYSTEM
+        event, who = unreadable(kind, data, "its actor is unknown"), SYSTEM
     return Recorded(AgentId(agent), version, event, at, who, CommandId(command))
 
 

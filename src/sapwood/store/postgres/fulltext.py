@@ -185,8 +185,8 @@ class FulltextIndexer:
         if space not in self._behind:
             self._behind.add(space)
             _log.warning(
-                "The search index of space %s is still being made. Older messages are found when "
-                "it is done.",
+                "The search index of space %s is still being built. Older messages will not be "
+                "found until it is done.",
                 space,
             )
         self._waiting[space] = None

@@ -21,10 +21,10 @@ from sapwood.store.postgres.database_errors import (
 )
 from sapwood.store.space_cipher import SpaceCipher
 
-_CLOSED = "The log is closed. Nothing was stored. Open it again to go on."
+_CLOSED = "The log is closed. Nothing was stored. Open it again to continue."
 _UNCERTAIN = (
-    "Whether the commit was stored is not known. Give the same command again when the server is "
-    "back: it takes effect only once."
+    "It is unknown whether the commit was stored. Repeat the same command when the server is "
+    "back; it takes effect only once."
 )
 _NOTHING_STORED = "Nothing was stored."
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 1.0

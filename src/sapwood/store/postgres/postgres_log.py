@@ -148,7 +148,7 @@ class PostgresLog:
                 return await self._writers.commit(space, commit, cipher)
             except KeyChanged:
                 await self._keys.read(space)
-        raise KeyChanged(f"The key of the space '{space}' changes all the time. Try again.")
+        raise KeyChanged(f"The key of the space '{space}' keeps changing. Try again.")
 
     async def seal(self, space: Space, data: bytes) -> bytes:
         """The bytes of an archive, encrypted if the space is."""
@@ -380,8 +380,8 @@ class PostgresLog:
         if whole:
             return await self._readers.use(scrub_tables)
         return (
-            "No query and no dump has the erased data. To remove it from the server's files too, "
-            "type as the owner of the tables: sapwood erase --scrub"
+            "The erased data is gone from all queries and dumps. To remove it from the server's "
+            "files too, type this as the owner of the tables: sapwood erase --scrub"
         )
 
     async def erasures(self, space: Space) -> list[Erasure]:

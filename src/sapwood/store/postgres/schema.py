@@ -85,8 +85,8 @@ async def require_schema(connection: "Connection") -> None:
     at = await _schema_number(connection)
     if 0 < at < NEWEST:
         raise LogError(
-            f"The database has schema {at}, and this version of Sapwood needs {NEWEST}. Nothing "
-            "was changed, and programs of the version before can go on. As the owner of the "
+            f"The database has schema {at}, but this version of Sapwood needs {NEWEST}. Nothing "
+            "was changed, and programs on the previous version keep working. As the owner of the "
             "tables, type: sapwood migrate --database ADDRESS"
         )
     await migrate(connection)
@@ -150,6 +150,6 @@ def _require_supported(connection: "Connection") -> None:
 async def _refuse_newer(connection: "Connection", at: int) -> None:
     if at > NEWEST and await connection.fetchval(_OLDEST) > NEWEST:
         raise LogError(
-            f"The database has schema {at}, made by a newer Sapwood; this one knows {NEWEST}. "
-            "Nothing was changed. Upgrade Sapwood to open it."
+            f"The database has schema {at}, from a newer version of Sapwood; this one supports "
+            f"{NEWEST}. Nothing was changed. Upgrade Sapwood to open it."
         )

@@ -33,8 +33,8 @@ async def scrub_tables(connection: "Connection") -> str:
             await connection.execute(f"VACUUM (FULL, ANALYZE) {row['name']}", timeout=3_600)
         except asyncpg.InsufficientPrivilegeError as error:
             raise LogError(
-                "Only the owner of the tables can write them again. Nothing was removed from the "
-                "files. Use the address of the owner."
+                "Only the owner of the tables can rewrite them. Nothing was removed from the "
+                "files. Connect as the owner."
             ) from error
     left: list[str] = []
     for statement in (f"VACUUM FULL {_STATISTICS}", "SELECT pg_switch_wal()", "CHECKPOINT"):
@@ -44,4 +44,7 @@ async def scrub_tables(connection: "Connection") -> str:
             left.append(statement)
     if not left:
         return ""
-    return f"A superuser has to run: {'; '.join(left)}. Until then files may have erased data."
+    return (
+        f"A superuser has to run: {'; '.join(left)}. Until then, the files may still contain "
+        "erased data."
+    )

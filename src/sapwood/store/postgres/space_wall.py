@@ -83,8 +83,8 @@ async def walled_server(
     if login is None or login["above"] or login["open"]:
         name = login["name"] if login else "of the reader"
         raise LogError(
-            f"The login {name} is not kept to one space. As the owner of the tables, type: sapwood "
-            "migrate --print-grants | psql ADDRESS. Then give the login the role sapwood_reader "
-            "and no other."
+            f"The login {name} is not restricted to one space. As the owner of the tables, type: "
+            "sapwood migrate --print-grants | psql ADDRESS. Then give the login the role "
+            "sapwood_reader and no other."
         )
     return server

@@ -22,7 +22,7 @@ def back_up(path: Path, target: Path) -> int:
     if not path.exists():
         raise LogError(f"'{path}' does not exist. Nothing was written.")
     if target.exists():
-        raise LogError(f"'{target}' exists. Nothing was written. Choose another name.")
+        raise LogError(f"'{target}' already exists. Nothing was written. Choose another name.")
     try:
         with new_file(target) as part:
             with translated_errors(path), closing(connect_to_read(path)) as connection:
@@ -41,4 +41,4 @@ def _require_sound(part: Path) -> None:
     with translated_errors(part), closing(sqlite3.connect(part)) as copy:
         (found,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
     if found != "ok":
-        raise LogError(f"The copy is damaged: {found}. It was deleted. Check the disk.")
+        raise LogError(f"The copy is corrupted: {found}. It was deleted. Check the disk.")

@@ -30,7 +30,7 @@ def translate_error(error: Exception, path: Path) -> Exception:
 
 def closed_error() -> LogError:
     """The error for a call after `close`."""
-    return LogError("The log is closed. Nothing was stored. Open it again to go on.")
+    return LogError("The log is closed. Nothing was stored. Open it again to continue.")
 
 
 def _message(error: sqlite3.Error, path: Path) -> str:
@@ -40,41 +40,41 @@ def _message(error: sqlite3.Error, path: Path) -> str:
     match kind:
         case "SQLITE_FULL":
             return (
-                f"The disk under '{path}' is full. Nothing of this command was stored. {_SAFE} "
-                "Free some space and give the command again."
+                f"The disk with '{path}' is full. Nothing from this command was stored. {_SAFE} "
+                "Free some space and run the command again."
             )
         case "SQLITE_READONLY":
             return (
-                f"'{path}' cannot be written. Nothing of this command was stored. {_SAFE} "
-                "Allow writing to the file and its folder, then open it again."
+                f"'{path}' cannot be written. Nothing from this command was stored. {_SAFE} Allow "
+                "writing to the file and its folder, then open it again."
             )
         case "SQLITE_CANTOPEN":
             return (
-                f"'{path}' cannot be opened. Nothing was changed. "
-                "Check that its folder exists and that you may read and write there."
+                f"'{path}' cannot be opened. Nothing was changed. Check that its folder exists and "
+                "that you can read and write there."
             )
         case "SQLITE_NOTADB":
             return (
-                f"'{path}' is not a database. It was left as it is. "
-                "Choose another file, or restore this one from a backup."
+                f"'{path}' is not a database. It was left unchanged. Choose another file, or "
+                "restore this one from a backup."
             )
         case "SQLITE_CORRUPT":
             return (
-                f"'{path}' is damaged ({error}). Nothing of this command was stored. "
-                "Copy the file away, then restore it from a backup."
+                f"'{path}' is corrupted ({error}). Nothing from this command was stored. Keep a "
+                "copy of the file, then restore it from a backup."
             )
         case "SQLITE_BUSY" | "SQLITE_LOCKED":
             return (
-                f"Another process has been writing to '{path}' for too long. Nothing of this "
-                f"command was stored. {_SAFE} End that process or wait for it, then try again."
+                f"Another process has been writing to '{path}' for too long. Nothing from this "
+                f"command was stored. {_SAFE} Stop that process or wait for it, then try again."
             )
         case "SQLITE_IOERR":
             return (
-                f"The disk under '{path}' failed ({error}). Whether this command was stored is "
-                f"unknown; giving it again is safe. {_SAFE} Check the disk first."
+                f"The disk with '{path}' failed ({error}). It is unknown whether this command was "
+                f"stored; running it again is safe. {_SAFE} Check the disk first."
             )
         case _:
             return (
-                f"'{path}' refused ({error}). Nothing of this command was stored. {_SAFE} "
-                "If it happens again, please report it."
+                f"SQLite reported an error for '{path}' ({error}). Nothing from this command was "
+                f"stored. {_SAFE} If it happens again, please report it."
             )

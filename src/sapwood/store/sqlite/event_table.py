@@ -162,7 +162,7 @@ def _recorded(
         event = decode_event(cipher, data, long_texts, place)
     who = _actor(actor)
     if who is None:
-        event, who = unreadable(kind, data, "it is not known who did it"), SYSTEM
+        event, who = unreadable(kind, data, "its actor is unknown"), SYSTEM
     return Recorded(agent, version, event, at, who, command)
 
 

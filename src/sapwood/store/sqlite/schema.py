@@ -66,7 +66,7 @@ def read_schema_number(path: Path) -> int:
         ) as connection:
             return _schema(connection)
     except sqlite3.Error as error:
-        raise LogError(f"'{path}' cannot be read: {error}. It was left as it is.") from error
+        raise LogError(f"'{path}' cannot be read: {error}. It was left unchanged.") from error
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
@@ -91,12 +91,12 @@ def require_ours(connection: sqlite3.Connection, path: Path) -> None:
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables and application != APPLICATION:
         raise LogError(
-            f"'{path}' is a database of another program. It was left as it is. Choose another file."
+            f"'{path}' is another program's database. It was left unchanged. Choose another file."
         )
     if (schema := _schema(connection)) > NEWEST:
         raise LogError(
-            f"'{path}' was written by a newer Sapwood (schema {schema}, this one knows {NEWEST}). "
-            "It was left as it is. Upgrade Sapwood to open it."
+            f"'{path}' was written by a newer version of Sapwood (schema {schema}; this one "
+            f"supports {NEWEST}). It was left unchanged. Upgrade Sapwood to open it."
         )
 
 

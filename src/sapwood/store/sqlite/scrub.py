@@ -26,9 +26,9 @@ def scrub(path: Path, patience: float = BUSY_SECONDS) -> None:
         while not _is_emptied(connection):
             if time.monotonic() > until:
                 raise LogError(
-                    f"Another process is reading '{path}', so that '{path}-wal' could not be "
-                    "emptied. The data is erased, and the file may still have it. End that "
-                    "process; the next start of Sapwood empties the file."
+                    f"Another process is reading '{path}', so '{path}-wal' could not be emptied. "
+                    "The data is erased, but that file may still contain it. Stop that process; "
+                    "the next start of Sapwood empties the file."
                 )
             time.sleep(_PAUSE_SECONDS)
 

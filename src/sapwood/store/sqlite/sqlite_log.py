@@ -100,7 +100,7 @@ class SqliteLog:
                 return await self._store(space, commit, cipher)
             except KeyChanged:
                 self._ciphers.pop(space, None)
-        raise KeyChanged(f"The key of the space '{space}' changes all the time. Try again.")
+        raise KeyChanged(f"The key of the space '{space}' keeps changing. Try again.")
 
     async def _store(
         self, space: Space, commit: Commit, cipher: SpaceCipher | None

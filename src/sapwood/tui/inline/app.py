@@ -206,5 +206,5 @@ class InlineApp(SapwoodApp):
     def action_mouse(self) -> None:
         """Explains that the terminal keeps the mouse."""
         self.conversation.show_message(
-            "The mouse is the terminal's here: select and scroll with it."
+            "The terminal handles the mouse here: select and scroll with it."
         )

@@ -123,14 +123,16 @@ class InlineScreen(ConversationScreen):
 
     def action_sidebar(self) -> None:
         """Refers to `/agents`; there is no sidebar here."""
-        self.show_message("/agents lists the agents here. The full screen has a sidebar: sapwood")
+        self.show_message(
+            "Type /agents to list the agents. For a sidebar, use the full screen: sapwood"
+        )
 
     def action_read(self) -> None:
         """Does nothing: there is no transcript to focus."""
 
     def _refuse_key(self, does: str) -> None:
         self.show_message(
-            f"The terminal scrolls and searches here. The full screen {does}: sapwood"
+            f"Use the terminal to scroll and search here. The full screen {does}: sapwood"
         )
 
 

@@ -46,7 +46,7 @@ class ContextPage(TextPage):
         if self.size.width < _NARROW:
             rows = beside
         spent = self._breakdown.spent
-        costs = f"{money(spent.cost)} so far" if spent.cost else "no cost known"
+        costs = f"{money(spent.cost)} so far" if spent.cost else "cost unknown"
         share = cache_share(spent)
         cached = f" · {share:.0%} of the input came from the cache" if share is not None else ""
         cap = f"{settings.cap:,}" if settings.cap else "none"
@@ -91,12 +91,12 @@ def _legend(found: Sequence[Category], total: Count, window: int, *, known: bool
         for name, count in found
     ]
     free = Count(max(0, window - total.tokens), total.exact)
-    of = f"of {show(Count(window, exact=True))}" if known else "the model's window is not known"
+    of = f"of {show(Count(window, exact=True))}" if known else "window size unknown"
     return [
         *lines,
         Content(""),
         Content.assemble(
-            ("  in all       ", "bold"),
+            ("  total        ", "bold"),
             (f"{show(total):>7}", "bold"),
             f"{_share(total, window):>8}  {of}",
         ),

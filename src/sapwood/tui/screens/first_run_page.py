@@ -58,7 +58,7 @@ class FirstRunPage(PickerPage):
         if typed and not found:
             found.append(PickerItem(typed, Content.assemble((typed, "bold"), "  as typed")))
         if not typed:
-            words = "another server with the OpenAI API, for example on this machine"
+            words = "another server with an OpenAI-compatible API, for example on this machine"
             found.append(PickerItem(_OTHER, Content.styled(words, "$faint")))
         return found
 
@@ -67,18 +67,18 @@ class FirstRunPage(PickerPage):
         words = [
             ("Everything is kept; you decide what the model sees.\n\n", "bold $primary"),
             ("Every conversation is saved in a file on your machine. ", ""),
-            ("Mark a place and return to it, clear, fork, undo: nothing is lost.\n\n", ""),
+            ("Set marks and return to them, clear, fork, undo: nothing is lost.\n\n", ""),
         ]
         if id == _OTHER:
             words.append(("Sapwood will ask for its address and the name of a model.", "$accent"))
         elif runs_turns(id):
-            words.append((f"{self._title(id)} runs the turns, with your own login. ", "$accent"))
+            words.append((f"{self._title(id)} runs the turns, using your own login. ", "$accent"))
             words.append(("Press enter and write your first message.", "$accent"))
         elif self._account(id) in key_origins():
             words.append((f"The API key is in {key_origins()[self._account(id)]}. ", "$accent"))
             words.append(("Press enter and write your first message.", "$accent"))
         else:
-            words.append((f"Sapwood will ask for an API key of {self._title(id)}. ", "$accent"))
+            words.append((f"Sapwood will ask for an API key for {self._title(id)}. ", "$accent"))
             words.append((f"It is stored in {keys_file()}, readable only by you.", "$accent"))
         return Content.assemble(*words)
 
@@ -105,13 +105,16 @@ class FirstRunPage(PickerPage):
             self._ask(
                 "address",
                 "Address and model, such as http://localhost:11434/v1 llama3.3",
-                "It needs no API key. Ollama, vLLM, LM Studio and llama.cpp have this API.",
+                "No API key needed. Ollama, vLLM, LM Studio and llama.cpp offer this API.",
             )
         elif self._needs_key(id):
             self._ask(
                 "key",
-                f"Paste your API key of {self._title(id)}",
-                f"Sapwood calls {id} with it and stores it in {keys_file()}, readable only by you.",
+                f"Paste your API key for {self._title(id)}",
+                (
+                    f"Sapwood uses it to call {id} and stores it in {keys_file()}, readable only "
+                    "by you."
+                ),
                 secret=True,
             )
         else:
@@ -123,7 +126,7 @@ class FirstRunPage(PickerPage):
             self._doubted = ""
             return problem
         if doubt := model_doubt(model, self._config):
-            return doubt.partition(" To use it")[0] + " Enter once more uses it all the same."
+            return doubt.partition(" To use it")[0] + " Press enter again to use it anyway."
         return ""
 
     def _ask(self, what: str, words: str, about: str, *, secret: bool = False) -> None:

@@ -31,7 +31,7 @@ class KeyPage(ModalPage[str]):
         """Yields the reason, the field, and where the key goes."""
         with self.frame("Another API key?", "enter stores it · esc closes"):
             yield Static(plain(self._why), id="asked", markup=False)
-            yield Input(placeholder=f"Paste your API key of {self._title}", password=True)
+            yield Input(placeholder=f"Paste your API key for {self._title}", password=True)
             yield Static(self._where(), id="where", markup=False)
 
     def on_mount(self) -> None:
@@ -42,7 +42,7 @@ class KeyPage(ModalPage[str]):
         origin = key_origins().get(self._account, "")
         words = f"It is stored in {keys_file()}, readable only by you."
         if origin and origin != str(keys_file()):
-            words += f" At the next start {origin} counts again: change it there too."
+            words += f" {origin} takes precedence again at the next start: change it there too."
         return words
 
     @on(Input.Submitted)

@@ -94,8 +94,11 @@ class PermissionPage(ModalPage[PermissionAnswer]):
 
     def _warning(self) -> Content:
         count = invisible_characters(self._lines)
-        what = "1 place with invisible characters" if count == 1 else f"{count:,} places with them"
-        what = what.replace("them", "invisible characters")
+        what = (
+            "1 place with invisible characters"
+            if count == 1
+            else f"{count:,} places with invisible characters"
+        )
         return Content.styled(f"⚠ {what}, shown as ␛ or \\u202e", "$warning")
 
     def _tell_what_is_left(self) -> None:
@@ -108,9 +111,11 @@ class PermissionPage(ModalPage[PermissionAnswer]):
             self._fit()
         if left:
             lines = counted(left, "more line")
-            line.update(Content.styled(f"▼ {lines}: space or page down, then answer", "$warning"))
+            line.update(
+                Content.styled(f"▼ {lines}: press space or page down, then answer", "$warning")
+            )
         else:
-            line.update(Content.styled("■ shown to its end · page up scrolls back", "$faint"))
+            line.update(Content.styled("■ end · page up scrolls back", "$faint"))
 
     # Answers
 

@@ -24,7 +24,7 @@ class ReplayPage(PickerPage):
 
     HEADING: ClassVar = "What the model saw"
     FOOT: ClassVar = "pgup pgdn scroll the request · esc closes"
-    NOTHING: ClassVar = "No model was called yet."
+    NOTHING: ClassVar = "No model has been called yet."
 
     def __init__(self, service: ConversationService, agent: AgentId, call: str = "") -> None:
         super().__init__()

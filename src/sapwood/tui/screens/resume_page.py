@@ -106,7 +106,7 @@ async def _found_preview(found: FoundSession) -> Content:
         [
             Content.styled(f"{found.source} {found.id}", "bold"),
             Content.styled(f"{session.model or 'no model'} · {found.folder}", "$faint"),
-            Content.styled("Enter imports it. /fork then continues it.", "$accent"),
+            Content.styled("Press enter to import it, then type /fork to continue it.", "$accent"),
             Content(""),
             *_last_prompts(session.turns),
         ]

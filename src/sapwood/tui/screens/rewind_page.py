@@ -24,7 +24,7 @@ class RewindPage(PickerPage):
 
     HEADING: ClassVar = "Rewind"
     FOOT: ClassVar = "enter goes back · nothing is lost: /undo · esc closes"
-    NOTHING: ClassVar = "There is nothing like this to go back to."
+    NOTHING: ClassVar = "Nothing to go back to matches this."
 
     def __init__(
         self, connection: Connection, agent: AgentId, command: str = "", *, marks: bool = True
@@ -61,7 +61,7 @@ class RewindPage(PickerPage):
             Content.styled(_staying(found.shared), "$faint"),
         ]
         if found.front_differs:
-            parts.append(Content.styled("The summary or carried request changes.", "$faint"))
+            parts.append(Content.styled("The summary or carried-over request changes.", "$faint"))
         return Content("\n").join(parts)
 
 

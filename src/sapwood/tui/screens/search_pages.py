@@ -21,7 +21,7 @@ _PREVIEW = 4_000
 class SearchPage(PickerPage):
     """Searches all conversations; returns the picked place as `agent:version`."""
 
-    HEADING: ClassVar = "Search everything"
+    HEADING: ClassVar = "Search all conversations"
     HINT: ClassVar = 'Words, or "a phrase"'
     FOOT: ClassVar = "enter goes there · esc closes"
     NOTHING: ClassVar = "Type words to search for."

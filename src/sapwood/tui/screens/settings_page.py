@@ -42,7 +42,7 @@ class SettingsPage(PickerPage):
             f"\n{setting_help(found.name)}",
             f"\n\n{shown_value(found, self._config) or '(nothing)'}\n",
             (f"{origin}\n\n", "$faint"),
-            "Enter, then type a new value.\n",
+            "Press enter, then type a new value.\n",
             (f"The file is {config_file(os.environ)}\n", "$faint"),
             ("For this agent only, type: /config NAME VALUE", "$faint"),
         )
@@ -57,7 +57,7 @@ class SettingsPage(PickerPage):
             found = next(each for each in list_settings() if each.name == id)
             is_public = found.typed == shown_value(found, self._config)
             line.value = found.typed if is_public else ""
-            line.placeholder = f"New value of {id}"
+            line.placeholder = f"New value for {id}"
 
     def _change(self, name: str, value: str) -> None:
         shown = self.query_one("#shown", Static)

@@ -72,4 +72,4 @@ def _erase_from_store(store: CheckpointStore, ref: str) -> None:
         git.run("repack", "-a", "-d", "--quiet")
         git.run("prune", "--expire=now")
     except GitError as error:
-        raise OSError(f"Checkpoints in {store.folder} could not be deleted: {error}.") from error
+        raise OSError(f"Could not delete the checkpoints in {store.folder}: {error}.") from error

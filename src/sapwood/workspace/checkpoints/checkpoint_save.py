@@ -88,8 +88,8 @@ def _save(store: CheckpointStore, agent: AgentId, limits: CheckpointLimits) -> S
     most = limits.max_untracked
     if sum(found.added.values()) > most and (new := _untracked(store, found)) > most:
         return Unsaved(
-            f"{byte_size(new)} of files are new, which is more than {byte_size(most)}. "
-            "Add files that need no checkpoint to .gitignore."
+            f"There are {byte_size(new)} of new files, which is more than {byte_size(most)}. Add "
+            "files that do not need checkpoints to .gitignore."
         )
     update_index(git, found.added, found.removed)
     tree = _tree(store, git)

@@ -24,16 +24,17 @@ _REFS = "refs/sapwood/checkpoints"
 _REF_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 _MAX_REF_NAME = 60
 _ATTRIBUTES = b"* -text !eol !ident !filter !working-tree-encoding\n"
-_NO_REPOSITORY = "{folder} is in no git repository. To have checkpoints, type git init there."
+_NO_REPOSITORY = "{folder} is not in a git repository. To enable checkpoints, type git init there."
 _IGNORED = (
-    "{folder} is ignored by the git repository around it. To have checkpoints, type git init there."
+    "{folder} is ignored by the git repository around it. To enable checkpoints, type git "
+    "init there."
 )
 _NOT_TRUSTED = (
-    "Git does not trust {folder}, because it belongs to another user. To have checkpoints, type "
+    "Git does not trust {folder}, because it belongs to another user. To enable checkpoints, type "
     "git config --global --add safe.directory {folder}."
 )
 _UNUSABLE = (
-    "{folder} can have no checkpoints: its path contains a line break, or git is older than 2.31. "
+    "{folder} cannot have checkpoints: its path contains a line break, or git is older than 2.31. "
     "Rename it, or install a newer git."
 )
 _NO_CONFIGURATION = {
@@ -157,7 +158,8 @@ def find_store(folder: str) -> CheckpointStore | Unsaved:
     root = os.path.realpath(os.path.expanduser(folder))
     if not os.path.isdir(root):
         return _no_checkpoints(
-            f"The workspace {root} is not on this machine. Revert where its files are."
+            f"The workspace {root} is not on this machine. Run the revert on the machine that "
+            "has its files."
         )
     if "\n" in root:
         return _no_checkpoints(_UNUSABLE.format(folder=root))

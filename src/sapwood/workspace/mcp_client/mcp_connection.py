@@ -287,7 +287,7 @@ async def _import_library() -> None:
         await asyncio.to_thread(importlib.import_module, "mcp")
     except ModuleNotFoundError as error:
         raise McpServerError(
-            "MCP servers need a library that is not installed. Type: pip install 'sapwood[mcp]'"
+            "MCP support is not installed. Type: pip install 'sapwood[mcp]'"
         ) from error
 
 

@@ -53,16 +53,16 @@ PRIVATE_FILES: Mapping[str, str] = {
     ".config/github-copilot/ .copilot/ .local/share/opencode/auth.json .config/goose/secrets.yaml "
     ".config/io.datasette.llm/keys.json .aider.conf.yml .amazonq/cache/ .kiro/auth/ "
     "Code/User/globalStorage/ Cursor/User/globalStorage/",
-    "services for models": ".huggingface/ .cache/huggingface/token "
+    "model providers": ".huggingface/ .cache/huggingface/token "
     ".cache/huggingface/stored_tokens .kaggle/ .config/wandb/ .openai/ .anthropic/ "
     ".config/anthropic/ .config/openai/ "
     ".modal.toml .replicate/",
     "other services": ".sentryclirc .config/stripe/ .twilio-cli/ .config/configstore/ .htpasswd "
     ".rediscli_auth .config/tailscale/ .wireguard/ etc/wireguard/ *.ovpn",
-    "shells, which keep what was typed": ".bash_history .zsh_history .sh_history .history "
+    "shells, which record what was typed": ".bash_history .zsh_history .sh_history .history "
     ".local/share/fish/fish_history .python_history .node_repl_history .psql_history "
     ".mysql_history .rediscli_history .sqlite_history",
-    "applications, which take their passwords from it": ".env .env.* *.env secrets.yml "
+    "applications, which read their passwords from it": ".env .env.* *.env secrets.yml "
     "secrets.yaml secrets.json secrets.toml credentials.json credentials.yml.enc master.key",
     "the system": "etc/shadow etc/gshadow etc/sudoers etc/sudoers.d/ proc/*/environ proc/*/mem "
     "etc/krb5.keytab krb5cc_*",
@@ -79,7 +79,7 @@ _NOT_PRIVATE = (
 PROGRAM_FILES: Mapping[str, str] = {
     "git runs programs that it names": ".git .git/ .gitconfig .gitmodules .config/git/",
     "git runs its files as hooks": ".githooks/ .husky/ .git-hooks/",
-    "it names programs that run at each commit": ".pre-commit-config.yaml .pre-commit-hooks.yaml "
+    "it names programs that run on every commit": ".pre-commit-config.yaml .pre-commit-hooks.yaml "
     "lefthook.* .lefthook.* lefthook-local.* .lefthook-local.* .lefthook/ .overcommit.yml "
     ".lintstagedrc .lintstagedrc.* lint-staged.config.*",
     "Mercurial, Jujutsu or Subversion runs programs that it names": ".hg/ .hgrc .jj/ .svn/",
@@ -89,12 +89,12 @@ PROGRAM_FILES: Mapping[str, str] = {
     ".profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .login "
     ".logout .xprofile .xinitrc .xsession .xsessionrc .xserverrc .inputrc .pam_environment "
     ".bashrc.d/ .zshrc.d/ .oh-my-zsh/ .bash_completion .forward .procmailrc",
-    "its files are run at login or by a timer": "Library/LaunchAgents/ Library/LaunchDaemons/ "
+    "its files run at login or on a timer": "Library/LaunchAgents/ Library/LaunchDaemons/ "
     "etc/cron*/ etc/crontab var/spool/cron/ etc/systemd/ etc/profile etc/profile.d/ etc/init.d/ "
     "etc/rc.local etc/ld.so.preload etc/ld.so.conf.d/ etc/sudoers etc/sudoers.d/ etc/pam.d/",
     "programs read settings from it, and many of them name programs": ".config/ .local/share/",
     "its files are run as commands": ".local/bin/ .cargo/bin/ .npm-global/bin/",
-    "direnv, mise or asdf runs it when its folder is entered": ".envrc .mise.toml mise.toml "
+    "direnv, mise or asdf runs it when someone enters its folder": ".envrc .mise.toml mise.toml "
     ".mise.local.toml mise.local.toml mise.*.toml .mise.*.toml .mise/ mise/config.toml .direnv/ "
     ".tool-versions .autoenv .autoenv.zsh",
     "the editor runs tasks that it names": ".vscode/ .vscode-server/ .idea/ .fleet/ .zed/ .vs/ "
@@ -111,7 +111,7 @@ PROGRAM_FILES: Mapping[str, str] = {
     ".github/chatmodes/ .github/hooks/ .copilot/ .junie/ .augment/ .augment-guidelines .qwen/ "
     "QWEN.md crush.json .crush.json .crush/ CRUSH.md .factory/ .trae/ .warp/ WARP.md .rules "
     ".zencoder/ .tabnine/ .openhands/ .openhands_instructions .ampcode/ .pi/ .grok/ .devin/",
-    "it is reserved for Sapwood": ".sapwood/",
+    "it is reserved for use by Sapwood": ".sapwood/",
     "a CI service runs the programs that it names": ".github/workflows/ .github/actions/ "
     ".gitlab-ci.yml .gitlab/ci/ .circleci/ .travis.yml .drone.yml .woodpecker.yml .woodpecker/ "
     "azure-pipelines.yml .azure-pipelines/ bitbucket-pipelines.yml Jenkinsfile .buildkite/ "
@@ -123,10 +123,10 @@ PROGRAM_FILES: Mapping[str, str] = {
     "gradle-wrapper.jar .sbtopts .jvmopts .composer/ .nuget/",
     "cargo or rustup runs programs that it names": ".cargo/config .cargo/config.toml "
     ".cargo/credentials .cargo/credentials.toml rust-toolchain rust-toolchain.toml",
-    "Python runs it at every start": "sitecustomize.py usercustomize.py *.pth .pythonrc "
+    "Python runs it at every startup": "sitecustomize.py usercustomize.py *.pth .pythonrc "
     ".pythonrc.py .pythonstartup .pdbrc .pdbrc.py .ipython/ .jupyter/",
     "the debugger runs it": ".gdbinit .gdbearlyinit .lldbinit .perldb",
-    "an interpreter runs it at its start": ".irbrc .pryrc .Rprofile .Renviron .ghci .ocamlinit "
+    "an interpreter runs it at startup": ".irbrc .pryrc .Rprofile .Renviron .ghci .ocamlinit "
     ".guile .noderc .sqliterc .psqlrc .juliarc.jl .octaverc .lisprc .sbclrc .iex.exs",
     "the program that reads it runs commands from it": ".tmux.conf .screenrc .wezterm.lua "
     ".lesskey .lessfilter .mailcap .mailrc .muttrc .wgetrc .curlrc .my.cnf .ansible.cfg "

@@ -79,7 +79,7 @@ class PathGuards:
         if self._is_own(path):
             return f"{shown} is protected: it belongs to Sapwood and may hold keys."
         if self._is_link_to_private(path):
-            return f"{shown} is protected: it is a second name of a private file."
+            return f"{shown} is protected: it is another name for a private file."
         return ""
 
     def words_astray(self, folder: Place, line: str) -> tuple[str, ...]:
@@ -160,7 +160,9 @@ class PathGuards:
         top = os.path.relpath(place.real, self._home).split("/")[0]
         if not top.startswith(".") or top == "." or _is_in(place.root, f"{self._home}/{top}"):
             return ""
-        return _sentence(place, "programs read their settings from the hidden files of your home")
+        return _sentence(
+            place, "programs read their settings from hidden files in your home directory"
+        )
 
     def _is_link_to_private(self, path: str) -> bool:
         """Whether the file has another name, which is that of a private file."""
@@ -242,11 +244,11 @@ def _by_repository(place: Place) -> str:
     """Whether the file is, or would become, part of a folder that git takes for a repository."""
     steps = place.steps
     if steps and steps[-1].casefold() == "head":
-        return _sentence(place, "a file of this name makes git take its folder for a repository")
+        return _sentence(place, "a file with this name makes git treat its folder as a repository")
     folder = place.top
     for step in steps:
         if step.casefold() in _IN_REPOSITORY and _has_head(folder):
-            return _sentence(place, "git takes its folder for a repository and runs what it names")
+            return _sentence(place, "git treats its folder as a repository and runs what it names")
         folder = os.path.join(folder, step)
     return ""
 
@@ -266,7 +268,7 @@ def _by_hooks_path(place: Place) -> str:
         return ""
     folders = (os.path.realpath(os.path.join(place.root, os.path.expanduser(n))) for n in named)
     if any(_is_in(place.real, folder) for folder in folders):
-        return _sentence(place, "git runs the files of this folder as hooks")
+        return _sentence(place, "git runs the files in this folder as hooks")
     return ""
 
 

@@ -43,7 +43,7 @@ from sapwood.workspace.permissions.wildcards import (
 )
 
 NOT_COVERED = "No permission rule covers this."
-_UNCLEAR = "What this command line runs is not known in advance"
+_UNCLEAR = "Sapwood cannot tell in advance what this command line runs"
 _ALLOWED = "A person allowed it."
 
 
@@ -238,7 +238,7 @@ def _decide_one(
         if _matches(rule, action):
             if rule.verdict == "ask" and is_granted:
                 return PermissionDecision("allow", _ALLOWED)
-            return PermissionDecision(rule.verdict, f"The rule '{rule}' decides.", remedy)
+            return PermissionDecision(rule.verdict, f"The rule '{rule}' applies.", remedy)
         if rule.verdict != "allow" and _may_match(rule, action):
             named = any(_names_line(each, action) for each in granted if each.verdict == "allow")
             if named or (is_granted and rule.verdict == "ask"):
@@ -281,7 +281,7 @@ def _default_decision(
     if isinstance(action, _Command) and action.text is None:
         return PermissionDecision("ask", f"{_UNCLEAR}.", remedy)
     if isinstance(action, _Command) and action.folder is None:
-        return PermissionDecision("ask", "It is not sure in which folder this runs.", remedy)
+        return PermissionDecision("ask", "Sapwood cannot tell which folder this runs in.", remedy)
     if isinstance(action, _Command) and action.folder != ".":
         return PermissionDecision(
             "ask", f"No permission rule covers this in {action.folder}.", remedy

@@ -29,8 +29,8 @@ from sapwood.workspace.tool_output import ToolBlocked, ToolError
 _ONE_WORD = re.compile(r"[\w.~+/=:@%,^-]+")
 _KEY_LINES = re.compile(r"[+ -]?-----BEGIN [A-Z ]+-----(?:\s[+ -]?[A-Za-z0-9+/= -]+)*\s*")
 _ACTIVE_SECRET = (
-    "The command was not run. It contains a secret with characters that a shell acts on, so it "
-    "cannot be shown for approval. Read the secret from a file or a variable instead."
+    "The command was not run. It contains a secret with special shell characters, so it cannot be "
+    "shown for approval. Read the secret from a file or a variable instead."
 )
 
 
@@ -290,10 +290,10 @@ def _covered(action: ToolAction, rules: PermissionRules) -> str:
             many = "each of these commands" if len(rules) > 1 else "exactly this command"
             return f"{many.capitalize()}, {_where(action)}."
         case FileAction():
-            verb = "Reading" if action.reads else "Any change of"
+            verb = "Reading" if action.reads else "Any change to"
             return f"{verb} exactly this file with {action.tool}."
         case _:
-            return f"Every call of {action.tool}, with any arguments."
+            return f"Every call to {action.tool}, with any arguments."
 
 
 def _folder(action: ToolAction) -> str:
@@ -327,7 +327,9 @@ def _denied(action: ToolAction, decision: PermissionDecision) -> tuple[str, str]
 
 def _nobody_can_be_asked(action: ToolAction, decision: PermissionDecision) -> tuple[str, str]:
     why = "" if decision.why == NOT_COVERED else f" {decision.why}"
-    blocked = f"{action.tool} was blocked: it needs approval and nobody is present.{why}"
+    blocked = (
+        f"{action.tool} was blocked: it needs approval and nobody is there to approve it.{why}"
+    )
     if not decision.remedy:
         return f"{blocked} Find another way, or ask the user.", blocked
     flags = _flags(decision)

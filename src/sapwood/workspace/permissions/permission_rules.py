@@ -27,10 +27,10 @@ from sapwood.workspace.globs import glob_regex
 
 Verdict = Literal["allow", "ask", "deny"]
 MODES: dict[PermissionMode, str] = {
-    "ask": "Changes need an approval, and commands that leave the sandbox; rules can allow them.",
-    "accept-edits": "Files of the workspace may be changed; commands ask to leave the sandbox.",
-    "read-only": "Nothing may be changed and no command may be run, even if a rule allows it.",
-    "all": "Everything is allowed, except for what a rule denies or asks for, and protected files.",
+    "ask": "Changes, and commands that leave the sandbox, need approval unless a rule allows them.",
+    "accept-edits": "Workspace files may be changed; commands need approval to leave the sandbox.",
+    "read-only": "Nothing can be changed and no command can be run, even if a rule allows it.",
+    "all": "Everything is allowed except protected files and whatever a rule denies or asks about.",
 }
 TOOLS = ("read_file", "list_files", "search_files", "write_file", "edit_file", "shell")
 """The tools of the workspace. Tools of MCP servers are called SERVER__TOOL."""
@@ -109,7 +109,7 @@ def _parse(line: str, tools: Sequence[str]) -> PermissionRule:
     if not _is_tool(tool, tools):
         raise RuleError(line, f"There is no tool {tool}. " + _did_you_mean(tool, tools))
     if folder and tool != "shell":
-        raise RuleError(line, "Only rules for shell name a folder. ")
+        raise RuleError(line, "Only rules for shell can name a folder. ")
     return PermissionRule(verdict, tool, pattern, "" if folder in (".", "./") else folder)
 
 

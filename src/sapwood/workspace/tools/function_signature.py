@@ -80,7 +80,8 @@ def read_signature(function: Callable[..., object], name: str = "") -> FunctionS
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise FunctionToolError(
-                f"The tool {called} takes '{parameter}'. A model needs a parameter for each value."
+                f"The tool {called} takes '{parameter}'. A model needs a named parameter for "
+                "each value."
             )
         if parameter.kind is parameter.POSITIONAL_ONLY:
             raise FunctionToolError(

@@ -58,10 +58,10 @@ class Identities:
         if record is None or record.kind != "token":
             raise Problem(
                 401,
-                "Token refused",
-                "This address was used already, or the token is wrong or has expired. Paste a "
-                "token here, which this makes: sapwood token new NAME. Or start the server again "
-                "for a new address.",
+                "Token rejected",
+                "This address was already used, or the token is wrong or has expired. To get a "
+                "token, type sapwood token new NAME and paste the token here, or restart the "
+                "server for a new address.",
             )
         return await self._session(
             record.id, record.name, record.space, record.scopes, record.expires
@@ -85,7 +85,7 @@ class Identities:
             if record is None or record.kind != "session":
                 raise _unknown()
         if wanted and wanted != record.space:
-            raise Problem(403, "Other space", "This token is for another space.")
+            raise Problem(403, "Wrong space", "This token is for another space.")
         return _principal(record)
 
     async def forget(self, request: Request) -> None:

@@ -56,7 +56,7 @@ class IssuerKeys:
         if self.clock() - self._fetched > self._fresh or not self._known(key_id):
             await self._refresh(key_id)
         if self.clock() - self._fetched > self._oldest:
-            raise IssuerAway(f"The issuer {self.issuer} does not answer. Try again later.")
+            raise IssuerAway(f"The issuer {self.issuer} is not responding. Try again later.")
         return self._known(key_id)
 
     async def fetch(self) -> None:
@@ -82,8 +82,8 @@ class IssuerKeys:
         found = _read(self.issuer.rstrip("/") + _DISCOVERY)
         if found.get("issuer") != self.issuer:
             raise IssuerAway(
-                f"{self.issuer} says that it is the issuer {found.get('issuer')!r}. Give the "
-                "address exactly as it says: --oidc-issuer URL"
+                f"{self.issuer} identifies itself as the issuer {found.get('issuer')!r}. Use "
+                "exactly that address: --oidc-issuer URL"
             )
         address = found.get("jwks_uri")
         if not isinstance(address, str):
@@ -110,9 +110,11 @@ def _read(address: str) -> dict[str, object]:
         with opener.open(address, timeout=_SECONDS) as answer:
             value = json.loads(answer.read(_MOST_BYTES))
     except (OSError, HTTPException, ValueError, RecursionError) as error:
-        raise IssuerAway(f"The issuer cannot be read at {address}: {error}.") from error
+        raise IssuerAway(
+            f"The issuer's response at {address} could not be read: {error}."
+        ) from error
     if not isinstance(value, dict):
-        raise IssuerAway(f"The issuer cannot be read at {address}: that is not an object.")
+        raise IssuerAway(f"The issuer's response at {address} is not a JSON object.")
     return cast("dict[str, object]", value)
 
 
@@ -132,6 +134,6 @@ def _require_safe(address: str) -> None:
         local = False
     if parts.scheme != "http" or not local:
         raise SapwoodError(
-            f"The address of the issuer, '{address}', must begin with https://. Without encryption "
-            "it is used only on this machine."
+            f"The issuer address '{address}' must start with https://. Plain HTTP is allowed only "
+            "on this machine."
         )

@@ -67,10 +67,13 @@ class IssuerTokens:
         if space not in spaces:
             raise Problem(
                 403,
-                "No space",
+                "No access to this space",
                 f"No rule lets this token use the space '{space[:60]}'."
                 if space
-                else "No rule lets this token use a space. The settings serve.oidc_rules decide.",
+                else (
+                    "No rule lets this token use any space. Access is controlled by the setting "
+                    "serve.oidc_rules."
+                ),
             )
         subject = hashlib.sha256(f"{claims['iss']}\n{claims['sub']}".encode()).hexdigest()
         return Principal(
@@ -100,12 +103,12 @@ class IssuerTokens:
         try:
             header = jwt.get_unverified_header(token)
             if header.get("alg") not in _ALGORITHMS or "crit" in header:
-                raise _refused("it is not signed as it must be")
+                raise _refused("its signature uses the wrong algorithm")
             if str(header.get("typ", "")).lower() not in _TYPES:
                 raise _refused("it is a token for something else")
             key = await self.keys.find(header.get("kid"))
             if key is None:
-                raise _refused("its key is not one of the issuer's")
+                raise _refused("it was signed with a key that the issuer does not have")
             return jwt.decode(
                 token,
                 key,
@@ -116,7 +119,9 @@ class IssuerTokens:
                 options={"require": ["exp", "iss", "aud", "sub"]},
             )
         except IssuerAway as error:
-            raise Problem(503, "Issuer away", str(error), headers={"Retry-After": "10"}) from error
+            raise Problem(
+                503, "Issuer unavailable", str(error), headers={"Retry-After": "10"}
+            ) from error
         except jwt.PyJWTError as error:
             raise _refused(str(error)) from error
 
@@ -181,7 +186,7 @@ def _matches(value: object, wanted: str, *, is_words: bool) -> bool:
 def _refused(why: str) -> Problem:
     return Problem(
         401,
-        "Token refused",
-        f"The token of the issuer was refused: {why.rstrip('.')}. Get a new one from the issuer.",
+        "Token rejected",
+        f"The issuer's token was rejected: {why.rstrip('.')}. Get a new one from the issuer.",
         headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
     )

@@ -68,8 +68,8 @@ class OpenStreams:
         if self._open.get(principal, 0) >= self._most:
             raise Problem(
                 429,
-                "Too many at once",
-                f"{self._most} {self._what}. End one, then try again.",
+                "Too many concurrent requests",
+                f"{self._most} {self._what}. Close one, then try again.",
                 headers={"Retry-After": "5"},
             )
         self._open[principal] = self._open.get(principal, 0) + 1

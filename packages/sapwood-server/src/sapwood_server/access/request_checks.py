@@ -44,13 +44,15 @@ class AllowedHosts:
         host = request.headers.get("host", "").lower()
         parts = _HOST.fullmatch(host)
         if parts is None:
-            raise Problem(400, "Malformed host", "The header Host is not a name with a port.")
+            raise Problem(
+                400, "Malformed host", "The Host header is not a valid host name and port."
+            )
         if (parts["name"] or parts["address"]) not in self._names and host not in self._names:
             raise Problem(
                 421,
-                "Other host",
-                "This server does not answer to that host name. Use the printed address, or start "
-                "it with --host-name NAME.",
+                "Wrong host",
+                "This server does not accept that host name. Use the printed address, or start "
+                "the server with --host-name NAME.",
             )
 
 
@@ -65,10 +67,12 @@ def check_origin(request: Request, *, by_cookie: bool) -> None:
     navigates = request.headers.get("sec-fetch-mode") == "navigate" and request.method in _SAFE
     foreign = origin is not None and _plain(origin) != _plain(own)
     if foreign or (site in ("cross-site", "same-site") and not navigates):
-        raise Problem(403, "Other origin", "A page of another origin may not use this server.")
+        raise Problem(403, "Wrong origin", "Pages from other origins cannot use this server.")
     if by_cookie and request.method not in _SAFE and origin is None and site != "same-origin":
         raise Problem(
-            403, "Origin missing", "A browser must send its origin. Use a bearer token instead."
+            403,
+            "Origin missing",
+            "Browsers must send an Origin header. Other clients should use a bearer token.",
         )
 
 
@@ -86,7 +90,9 @@ async def read_json(request: Request, *, most: int = MOST_BYTES) -> dict[str, ob
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Problem(
-            415, "Other content type", "Send the body as JSON, with Content-Type: application/json."
+            415,
+            "Unsupported content type",
+            "Send the body as JSON, with Content-Type: application/json.",
         )
     body = bytearray()
     try:
@@ -94,7 +100,9 @@ async def read_json(request: Request, *, most: int = MOST_BYTES) -> dict[str, ob
             async for piece in request.stream():
                 body += piece
                 if len(body) > most:
-                    raise Problem(413, "Body too large", f"A body may have {most:,} bytes at most.")
+                    raise Problem(
+                        413, "Body too large", f"A body can be up to {most:,} bytes long."
+                    )
     except TimeoutError:
         raise Problem(
             408, "Body too slow", f"The body did not arrive within {_BODY_SECONDS:g} seconds."
@@ -104,4 +112,4 @@ async def read_json(request: Request, *, most: int = MOST_BYTES) -> dict[str, ob
     try:
         return msgspec.json.decode(bytes(body) or b"{}", type=dict[str, object])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Problem(400, "Not an object in JSON", f"The body cannot be read: {error}.") from None
+        raise Problem(400, "Not a JSON object", f"The body cannot be read: {error}.") from None

@@ -44,8 +44,8 @@ class HttpSession:
         parts = urlsplit(address)
         if parts.scheme == "http" and parts.hostname not in _LOCAL:
             _log.warning(
-                "The token is sent to %s without encryption. Use https:// unless the network "
-                "between is your own.",
+                "The token is sent to %s without encryption. Use https:// unless you control the "
+                "network in between.",
                 parts.hostname,
             )
         self.address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
@@ -151,7 +151,7 @@ class HttpSession:
 
     def _away(self, error: Exception) -> LogAway:
         why = _reason(error)
-        return LogAway(f"The server at {self.address} does not answer: {why}. Try again later.")
+        return LogAway(f"The server at {self.address} is not responding: {why}. Try again later.")
 
     def _deadline(self) -> float:
         return asyncio.get_running_loop().time() + self.patience
@@ -170,8 +170,8 @@ def _decoded(content: bytes, kind: type[T]) -> T:
         return msgspec.json.decode(content, type=kind)
     except msgspec.MsgspecError as error:
         raise LogError(
-            f"The answer of the server cannot be read: {error}. Use the same version of Sapwood "
-            "on both sides."
+            f"The server's answer could not be read: {error}. Use the same version of Sapwood on "
+            "both sides."
         ) from error
 
 

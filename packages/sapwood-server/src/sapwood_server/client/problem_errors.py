@@ -49,8 +49,8 @@ def error_of(status: int, body: bytes, address: str) -> Exception:
     match status:
         case 401:
             return LogError(
-                f"The server at {address} does not know this token. Give one that it knows: "
-                "SAPWOOD_TOKEN, or sapwood login"
+                f"The server at {address} does not recognize this token. Set a valid one in "
+                "SAPWOOD_TOKEN, or type: sapwood login"
             )
         case 502 | 503 | 504:
             return LogAway(problem.detail)

@@ -270,4 +270,4 @@ class RemoteLog:
 
 
 def _only_there() -> NoReturn:
-    raise LogError("This is done on the machine of the server, not over --server.")
+    raise LogError("This has to be done on the server itself, not with --server.")

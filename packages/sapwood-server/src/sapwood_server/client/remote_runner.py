@@ -56,4 +56,4 @@ class RemoteRunner(AgentRunner):
         self, agent: AgentId, keep: int = 0, anyway: bool = False, why: CommandMeta | None = None
     ) -> Done | Refusal:
         """Raises `SapwoodError`: the command /compact is carried out by the server."""
-        raise SapwoodError("Summaries are written on the machine of the server. Type: /compact")
+        raise SapwoodError("Summaries are written on the server. Type: /compact")

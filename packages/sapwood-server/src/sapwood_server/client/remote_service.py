@@ -56,7 +56,7 @@ class RemoteService(ConversationService):
     ) -> Answer | Refusal:
         """Carries out one command on the server. `agent` is None before there is a conversation."""
         if isinstance(caller, ModelCall):
-            raise SapwoodError("The agents of a server run there. Nothing was changed.")
+            raise SapwoodError("A server's agents run on the server. Nothing was changed.")
         words = ("v1", "agents", agent) if agent else ("v1",)
         body = {
             "args": run.args,
@@ -87,7 +87,7 @@ class RemoteService(ConversationService):
         """
         if not reads_instructions:
             raise SapwoodError(
-                "The server reads the instructions of its workspace. Nothing was sent."
+                "The server reads the instructions in its own workspace. Nothing was sent."
             )
         parts: Sequence[PromptPart] = (Text(prompt),) if isinstance(prompt, str) else prompt
         try:
@@ -142,8 +142,8 @@ class RemoteService(ConversationService):
     ) -> Changed:
         """Raises `SapwoodError`: the files are on the machine of the server."""
         raise SapwoodError(
-            "The files of this conversation are on the machine of the server, which saves them in "
-            "each turn. Nothing was changed."
+            "This conversation's files are on the server, which saves them in each turn. Nothing "
+            "was changed."
         )
 
     async def _part(self, agent: AgentId, part: PromptPart) -> object:

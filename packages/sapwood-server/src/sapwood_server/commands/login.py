@@ -19,15 +19,15 @@ from sapwood.cli.invocation import Invocation
 def command(invocation: Invocation, address: str, remove: bool) -> None:
     """Sign in to a server with a token.
 
-    Asks for the token, or reads it from stdin, tries it, and keeps it in a file that only you can
-    read. On the server, make a token: sapwood token new NAME. Then use the server: sapwood --server
-    URL, or for every command: sapwood config set server URL
+    Prompts for the token, or reads it from stdin, tests it, and stores it in a file only you can
+    read. To create a token, run this on the server: sapwood token new NAME. Then use the server
+    with sapwood --server URL, or for every command: sapwood config set server URL
     """
     from sapwood.config.database_address import is_server
     from sapwood_server.client.login_tokens import forget_login
 
     if not is_server(address):
-        raise click.UsageError("The address of a server starts with https:// or http://.")
+        raise click.UsageError("A server address must start with https:// or http://.")
     if remove:
         known = forget_login(address)
         click.echo("Forgotten." if known else "There is no token for this server.", err=True)
@@ -44,7 +44,9 @@ def _given_token() -> str:
     else:
         token = sys.stdin.readline()
     if not token.strip():
-        raise click.UsageError("No token was given. Make one on the server: sapwood token new NAME")
+        raise click.UsageError(
+            "No token was given. To create one, run this on the server: sapwood token new NAME"
+        )
     return token.strip()
 
 
@@ -56,4 +58,6 @@ async def _sign_in(address: str, token: str) -> None:
     space = connection.space
     await connection.close()
     keep_login(address, token)
-    click.echo(f"Signed in, to the space '{space}'. Type: sapwood --server {address}", err=True)
+    click.echo(
+        f"Signed in to the space '{space}'. To use it, type: sapwood --server {address}", err=True
+    )

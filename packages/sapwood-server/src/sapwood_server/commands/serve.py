@@ -24,23 +24,27 @@ from sapwood.config.config_file import Config
     default=8420,
     show_default=True,
     metavar="N",
-    help="The port; 0 chooses a free one.",
+    help="Port to listen on; 0 picks a free one.",
 )
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen."
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Address to listen on.",
 )
 @click.option(
     "--host-name",
     "host_names",
     multiple=True,
     metavar="NAME",
-    help="A name by which other machines may address the server; repeatable.",
+    help="Host name that other machines may use for this server; repeatable.",
 )
 @click.option(
-    "--oidc-issuer", metavar="URL", help="Take bearer tokens of this OpenID Connect issuer."
+    "--oidc-issuer", metavar="URL", help="Accept bearer tokens from this OpenID Connect issuer."
 )
 @click.option(
-    "--oidc-audience", metavar="NAME", help="For whom tokens of the issuer must be made out."
+    "--oidc-audience", metavar="NAME", help="Audience that the issuer's tokens must have."
 )
 @click.option(
     "--oidc-rule",
@@ -53,23 +57,29 @@ from sapwood.config.config_file import Config
     "--reader-database",
     metavar="ADDRESS",
     envvar="SAPWOOD_READER_DATABASE",
-    help="Read conversations with this login of PostgreSQL, which sees one space at a time.",
+    help="Read conversations with this PostgreSQL login, which sees one space at a time.",
 )
 @click.option(
     "--drain",
     type=Number(0.0),
     default=0.0,
     metavar="SECONDS",
-    help="After a signal, answer so long while /readyz says 503, for a proxy.",
+    help=(
+        "After a stop signal, keep serving this long while /readyz returns 503, so a proxy can "
+        "drain."
+    ),
 )
 @click.option(
     "--folder",
     "folders",
     multiple=True,
     metavar="SPACE=PATH",
-    help="Let agents of a space work in this folder; repeatable. '*=/srv/{space}' is for the rest.",
+    help=(
+        "Let a space's agents work in this folder; repeatable. '*=/srv/{space}' covers all other "
+        "spaces."
+    ),
 )
-@click.option("--no-agents", is_flag=True, help="Run no agents here; workers answer prompts.")
+@click.option("--no-agents", is_flag=True, help="Do not run agents here; leave prompts to workers.")
 @click.pass_obj
 def command(
     invocation: Invocation,
@@ -86,11 +96,12 @@ def command(
 ) -> None:
     """Serve conversations over HTTP and in a browser.
 
-    Prints an address with a token that works once: the browser that opens it stays signed in. For
-    programs and other people, make tokens: sapwood token new NAME
+    Prints an address with a single-use token: the browser that opens it stays signed in. For
+    programs and other people, create tokens: sapwood token new NAME
 
-    On your own machine, conversations of your space work in the current folder. Where others can
-    reach the server, and in all other spaces, they have no files unless --folder gives them some.
+    On your own machine, conversations in your space work in the current folder. If others can reach
+    the server, and in all other spaces, agents have no files unless you give them a folder with
+    --folder.
     """
     from sapwood.config.space_folders import parse_folders, require_separate
 
@@ -126,11 +137,13 @@ async def _serve(
     from sapwood_server.http_server import serve
 
     def print_address(address: str, token: str) -> None:
-        click.echo(f"Serving on {address}. Ctrl-C stops.", err=True)
-        click.echo(f"Open once in your browser: {address}/sign-in#token={token}", err=True)
+        click.echo(f"Serving on {address}. Press Ctrl-C to stop.", err=True)
+        click.echo(
+            f"Open this in your browser (it works once): {address}/sign-in#token={token}", err=True
+        )
 
     def print_drain(seconds: float) -> None:
-        click.echo(f"The server drains for {seconds:g} seconds, then it stops.", err=True)
+        click.echo(f"Draining for {seconds:g} seconds, then stopping.", err=True)
 
     with stop_on_signals() as stop:
         async with invocation.connected(

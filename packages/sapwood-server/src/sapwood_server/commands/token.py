@@ -13,10 +13,11 @@ from sapwood.core.plural import counted
     invoke_without_command=False,
 )
 def command() -> None:
-    """Make, list and revoke tokens for the server.
+    """Create, list and revoke access tokens for the server.
 
-    A token names a person or a program. It is shown once and stored as a hash: in the database on
-    PostgreSQL, where every server knows it, else in a file of this machine.
+    A token identifies a person or a program. It is shown once and stored only as a hash: with
+    PostgreSQL in the database, where every server can check it, otherwise in a file on this
+    machine.
     """
 
 
@@ -27,14 +28,15 @@ def command() -> None:
     "scopes",
     multiple=True,
     type=click.Choice(["read", "write", "approve", "admin"]),
-    help="What it may do; repeatable. Without it: read and write.",
+    help="Scope to grant; repeatable. Default: read and write.",
 )
-@click.option("--days", type=WholeNumber(1), metavar="N", help="After how many days it expires.")
+@click.option("--days", type=WholeNumber(1), metavar="N", help="Number of days until it expires.")
 @click.pass_obj
 def new(invocation: Invocation, name: str, scopes: tuple[str, ...], days: int | None) -> None:
-    """Make a token and print it, once.
+    """Create a token and print it once.
 
-    NAME is the actor of every event that the token causes. The token is for one space.
+    NAME is recorded as the actor of every event made with the token. A token is valid for one
+    space.
     """
     from sapwood.config.server_tokens import SCOPES, TokenRecord, TokenScope
     from sapwood_server.server_tables import stored_tokens
@@ -51,8 +53,8 @@ def new(invocation: Invocation, name: str, scopes: tuple[str, ...], days: int | 
     value, record = invocation.run(create)
     click.echo(value)
     click.echo(
-        f"This token, {record.id}, is shown once. To revoke it, type: "
-        f"sapwood token revoke {record.id}",
+        f"This token ({record.id}) is shown only once. To revoke it, type: sapwood token revoke "
+        f"{record.id}",
         err=True,
     )
 
@@ -60,7 +62,8 @@ def new(invocation: Invocation, name: str, scopes: tuple[str, ...], days: int | 
 @subcommand(examples=["sapwood token ls"])
 @click.pass_obj
 def ls(invocation: Invocation) -> None:
-    """List tokens and browsers that are signed in."""
+    """List tokens and signed-in browsers."""
+
     from sapwood.config.server_tokens import TokenRecord
     from sapwood.display.quantities import clock
     from sapwood.display.text import one_line
@@ -72,7 +75,7 @@ def ls(invocation: Invocation) -> None:
 
     records = invocation.run(read)
     if not records:
-        click.echo("There are no tokens. Type: sapwood token new NAME", err=True)
+        click.echo("There are no tokens. To create one, type: sapwood token new NAME", err=True)
     for each in records:
         expires = f"until {clock(each.expires * 1_000_000)}" if each.expires else "does not expire"
         name = one_line(each.name) or "this machine"
@@ -84,7 +87,8 @@ def ls(invocation: Invocation) -> None:
 @click.argument("name")
 @click.pass_obj
 def revoke(invocation: Invocation, name: str) -> None:
-    """Revoke the tokens with this id or name. They are refused from now on."""
+    """Revoke the tokens with this id or name. They stop working immediately."""
+
     from sapwood.config.server_tokens import TokenRecord
     from sapwood.core.errors import SapwoodError
     from sapwood_server.server_tables import stored_tokens

@@ -31,7 +31,7 @@ def calls_html(
         for each in calls
         if isinstance(each.event, ModelCalled)
     )
-    none = '<p class="pad faint">No model was called yet.</p>'
+    none = '<p class="pad faint">No model has been called yet.</p>'
     return (
         '<div class="page"><header class="row-x"><div class="grow"><h1 class="h1">What the model '
         'saw</h1><p class="faint">Every call is rebuilt from the log and compared with the hash '
@@ -40,7 +40,7 @@ def calls_html(
         '<section class="card"><header><h2>Calls</h2></header>'
         f'<ul class="calls">{rows or none}</ul></section>'
         f'<section class="card">{_request(shown)}</section>'
-        f'<section class="card"><header><h2 class="grow">Difference of two contexts</h2></header>'
+        f'<section class="card"><header><h2 class="grow">Compare two contexts</h2></header>'
         f"{_compare_form(marks)}{comparison_html(compared) if compared else ''}</section></div>"
         "</div>"
     )
@@ -49,7 +49,9 @@ def calls_html(
 def _request(shown: RequestReplayed) -> str:
     found = shown.replayed
     if found is None:
-        return '<header><h2>Request</h2></header><p class="pad faint">Nothing was sent yet.</p>'
+        return (
+            '<header><h2>Request</h2></header><p class="pad faint">Nothing has been sent yet.</p>'
+        )
     if found.matches:
         hashed = "<b>✓ The hash matches: this is what was sent</b>"
     else:
@@ -104,7 +106,7 @@ def comparison_html(found: ContextsCompared) -> str:
     diff = found.diff
     left = "".join(_turn(each, "del", "−") for each in diff.only_left)
     right = "".join(_turn(each, "add", "+") for each in diff.only_right)
-    front = '<li class="chg">~ the summary or the carried request differs</li>'
+    front = '<li class="chg">~ the summary or the carried-over request differs</li>'
     return (
         f'<p class="pad" role="status">{line(found.message)}</p><ul class="differs">'
         f'<li class="same">{counted(diff.shared, "turn")} in both</li>{left}{right}'

@@ -14,8 +14,9 @@ def context_html(found: ContextBreakdown, plan: CutPlan, *, is_open: bool) -> st
     """What fills the window, and what each cut frees and costs."""
     return (
         '<div class="page"><header class="row-x"><div class="grow"><h1 class="h1">What fills the '
-        'window</h1><p class="faint">Move the cut. Nothing is deleted: what leaves stays in the '
-        "log, and <code>/undo</code> brings it back. Nothing happens until you trim.</p></div>"
+        'window</h1><p class="faint">Move the cut. Nothing is deleted: what is removed stays '
+        "in the log, and <code>/undo</code> brings it back. Nothing happens until you trim."
+        "</p></div>"
         '<a class="btn" href="?" data-view="timeline">Back to the timeline</a></header>'
         f'<div class="ctx">{_chart(plan)}{_prices(plan, is_open=is_open)}{_request(found, plan)}'
         f"{_largest(found)}</div></div>"
@@ -35,12 +36,12 @@ def _chart(plan: CutPlan) -> str:
     if count:
         slider = (
             f'<label class="vh" for="cut">Where to cut</label><input id="cut" type="range" min="0" '
-            f'max="{count - 1}" value="0" step="1" aria-valuetext="nothing leaves">'
+            f'max="{count - 1}" value="0" step="1" aria-valuetext="nothing is removed">'
         )
     return (
         '<section class="card chartcard"><header><h2 class="grow">By turn</h2>'
         '<span class="num faint"><span class="sw k-msg"></span> stays '
-        '<span class="sw leaves"></span> would leave</span></header>'
+        '<span class="sw leaves"></span> would be removed</span></header>'
         f'<div class="chart"><ul class="bars" aria-hidden="true">{bars}</ul>{slider}</div>'
         "</section>"
     )
@@ -57,13 +58,13 @@ def _prices(plan: CutPlan, *, is_open: bool) -> str:
     disabled = " disabled" if is_open or not plan.cuts else ""
     return (
         '<section class="card"><header><h2 class="grow">If you cut here</h2>'
-        '<span class="chip warn" id="leaving">nothing leaves</span></header><div class="pad">'
+        '<span class="chip warn" id="leaving">nothing is removed</span></header><div class="pad">'
         '<table class="ba"><thead><tr><th><span class="vh">Figure</span></th>'
         "<th>now</th><th>after</th></tr></thead><tbody>"
         f'<tr><th>Tokens in view</th><td>{size(plan.total)}</td><td id="after-total"></td></tr>'
-        f'<tr><th>Of the cap</th><td>{cap}</td><td id="after-cap"></td></tr>'
-        f'<tr><th>Next call, once</th><td>{now}</td><td id="after-once"></td></tr>'
-        f'<tr><th>Each call after it</th><td>{now}</td><td id="after-later"></td></tr>'
+        f'<tr><th>Share of the cap</th><td>{cap}</td><td id="after-cap"></td></tr>'
+        f'<tr><th>Next call, one-time</th><td>{now}</td><td id="after-once"></td></tr>'
+        f'<tr><th>Each later call</th><td>{now}</td><td id="after-later"></td></tr>'
         f'</tbody></table><p id="advice" class="faint" role="status"></p>{blocked}'
         f'<div class="row-x"><button class="btn cut" id="trim" data-run=""{disabled}>Trim here'
         f'</button><button class="btn" id="compact-here" data-run=""{disabled}>Compact to here'
@@ -100,7 +101,7 @@ def _largest(found: ContextBreakdown) -> str:
         for item in found.largest
     )
     return (
-        '<section class="card"><header><h2>Largest, and what frees them</h2></header>'
+        '<section class="card"><header><h2>Largest items, and how to free them</h2></header>'
         '<table class="tbl"><thead><tr><th>Block</th><th class="num">holds</th><th>to trim it</th>'
         f'<th class="num">frees</th></tr></thead><tbody>{rows}</tbody></table></section>'
     )

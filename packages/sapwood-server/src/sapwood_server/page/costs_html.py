@@ -30,12 +30,12 @@ def costs_html(
         _project(folder, projects[folder], sums[folder], spent, total, now)
         for folder in sorted(sums, key=lambda folder: -sums[folder].cost)
     )
-    none = '<section class="card"><p class="pad faint">No model was called yet.</p></section>'
+    none = '<section class="card"><p class="pad faint">No model has been called yet.</p></section>'
     return (
         '<div class="page"><header class="row-x"><div class="grow"><h1 class="h1">What it cost</h1>'
         '<p class="faint">As the providers reported it, with the prices that are known. Calls of '
         "children and summaries are counted.</p></div></header>"
-        f'<ul class="totals"><li><b>{money(total.cost)}</b>in all</li>'
+        f'<ul class="totals"><li><b>{money(total.cost)}</b>total</li>'
         f"<li><b>{_tokens(total.input)}</b>tokens sent</li><li><b>{_cached(total)}</b>of them from "
         f"the cache</li><li><b>{_tokens(total.output)}</b>tokens written</li></ul>"
         f"{tables or none}</div>"

@@ -1,4 +1,4 @@
-"""A conversation as one HTML file, to read: no script, no request, the rows of the web page.
+"""A conversation as a single HTML file, to read: no script, no request, the rows of the web page.
 
 Its own policy forbids scripts and every address outside the file, whatever the conversation has in
 it. Buttons are left out. Turns that left view are behind a line that opens.
@@ -90,7 +90,7 @@ def _fold(row: Fold, request: str, rows: str, at: int) -> str:
     return (
         f'<article><details class="foldbox"><summary class="div"><span class="tri" '
         f'aria-hidden="true">▸</span>{words}</summary><div class="inside" role="feed" '
-        f'aria-label="Turns that left view">{rows}</div></details>{carried}</article>'
+        f'aria-label="Turns out of view">{rows}</div></details>{carried}</article>'
     )
 
 
@@ -122,7 +122,8 @@ def _document(state: State, rows: str) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{_style()}</style></head><body><main>"
         f'<header class="about"><h1 class="h1">{title}</h1><p class="faint">{facts} · written by '
-        "<code>sapwood export --html</code>. Green beside a row: the model sees it.</p></header>"
+        "<code>sapwood export --html</code>. Green next to a row means that the model sees it."
+        "</p></header>"
         f'<div role="feed" aria-label="Timeline">{rows}</div></main></body></html>'
     )
 

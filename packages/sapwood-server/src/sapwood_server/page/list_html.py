@@ -129,7 +129,7 @@ def _entry(facts: AgentSummary, depth: int, listed: Listed) -> str:
         )
     trimmed = listed.states.get(facts.agent, ConversationState()).trim
     trim = f'<span class="chip cutchip">{trimmed}</span>' if trimmed else ""
-    asks = '<span class="chip warn">asks you</span>' if facts.asking else ""
+    asks = '<span class="chip warn">needs you</span>' if facts.asking else ""
     percent = min(100, round(100 * facts.tokens / _FULL))
     high = " hi" if percent >= 65 else ""
     return (

@@ -92,8 +92,8 @@ def _top(state: State | None, title: str, view: str) -> str:
     if state:
         save = (
             f'<a class="btn sm wide" href="/v1/agents/{attribute(state.agent)}/export.html?'
-            'everything=1" download title="Save the conversation as one HTML file" '
-            'aria-label="Save as one HTML file">⤓</a>'
+            'everything=1" download title="Save the conversation as a single HTML file" '
+            'aria-label="Save as a single HTML file">⤓</a>'
         )
     return (
         '<header class="top"><button class="btn sm drawer" data-drawer="list" '
@@ -107,7 +107,7 @@ def _top(state: State | None, title: str, view: str) -> str:
         '<button class="btn sm" id="theme" aria-label="Switch between dark, light and high '
         'contrast">◐</button>'
         '<button class="btn sm drawer" data-drawer="side" aria-label="Context">▤</button>'
-        '<button class="btn sm wide" id="help" aria-label="Keyboard map">?</button></header>'
+        '<button class="btn sm wide" id="help" aria-label="Keyboard shortcuts">?</button></header>'
     )
 
 
@@ -120,7 +120,7 @@ def _list(inside: str) -> str:
     return (
         '<nav class="list" aria-label="Conversations"><div class="list-head">'
         '<button class="find" id="find"><span aria-hidden="true">⌕</span>'
-        '<span class="grow">Search everything ever said</span><kbd>/</kbd></button>'
+        '<span class="grow">Search all messages</span><kbd>/</kbd></button>'
         f'<div class="filters" role="group" aria-label="Program">{filters}</div></div>'
         f'<div class="pane grow" id="list" tabindex="0" aria-label="All conversations">'
         f"{inside}</div>"
@@ -142,7 +142,7 @@ def _main(parts: PageParts, state: State | None, *, may_write: bool) -> str:
     )
     role = ' role="feed" aria-label="Timeline" aria-busy="false"' if parts.rows else ""
     hidden = "" if may_write else " hidden"
-    read_only = "" if may_write else '<p class="pad warn">This token may only read.</p>'
+    read_only = "" if may_write else '<p class="pad warn">This token is read-only.</p>'
     return (
         f'<main class="main" id="main"><div class="pane feed" id="feed" '
         f'tabindex="0"><div class="space" id="above"></div>'
@@ -172,10 +172,10 @@ def _side(inside: str) -> str:
 
 def _dialogs() -> str:
     return (
-        '<div class="vh" id="live" aria-live="polite"></div>'
-        '<dialog class="ask" id="ask" aria-label="Approval"></dialog>'
-        '<dialog class="ask finder" id="finder" aria-label="Search"><header>'
-        '<input id="words" placeholder="Search everything ever said" aria-label="Words"></header>'
-        '<div class="scroll" id="hits" tabindex="0"></div></dialog>'
-        '<dialog class="ask" id="map" aria-label="Keyboard map"></dialog>'
+        '<div class="vh" id="live" aria-live="polite"></div><dialog class="ask" id="ask" '
+        'aria-label="Approval"></dialog><dialog class="ask finder" id="finder" '
+        'aria-label="Search"><header><input id="words" placeholder="Search all messages" '
+        'aria-label="Words"></header><div class="scroll" id="hits" '
+        'tabindex="0"></div></dialog><dialog class="ask" id="map" aria-label="Keyboard '
+        'map"></dialog>'
     )

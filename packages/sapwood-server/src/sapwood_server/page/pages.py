@@ -188,12 +188,12 @@ def page_endpoints() -> tuple[Endpoint, ...]:
             "/v1/agents/{agent}/export.html",
             "read",
             export_file,
-            "A conversation as one HTML file",
-            query={"everything": "1: also turns that left view"},
+            "A conversation as a single HTML file",
+            query={"everything": "1: also turns that are out of view"},
             answers=html,
         ),
         Endpoint("GET", "/page/list", "read", list_piece, "The list", answers=html),
-        Endpoint("GET", "/page/search", "read", search_piece, "Hits of a search", answers=html),
+        Endpoint("GET", "/page/search", "read", search_piece, "Search results", answers=html),
         Endpoint("GET", f"{piece}/rows", "read", rows_piece, "Rows as HTML"),
         Endpoint("GET", f"{piece}/side", "read", side_piece, "The side", answers=html),
         Endpoint("GET", f"{piece}/context", "read", context_piece, "The context", answers=html),
@@ -210,7 +210,7 @@ async def _agents(call: Exchange) -> list[AgentSummary]:
 async def _listed(
     call: Exchange, agents: list[AgentSummary], current: AgentId | None = None
 ) -> Listed:
-    """The list. Sessions of other programs are shown to who administers this machine."""
+    """The list. List sessions of other programs are shown to who administers this machine."""
     states = await call.space.states.of(agents)
     found = call.space.machine_sessions
     shows = "admin" in call.principal.scopes and call.space.connection.folder is None

@@ -164,9 +164,9 @@ def _mark(name: str, before: int, version: int) -> tuple[str, str]:
     if name:
         acts = (
             f'<button class="btn bare sm" data-run="/rewind {attribute(name)}" '
-            'title="Take the context back to here">rewind</button>'
+            'title="Rewind the context to here">rewind</button>'
             f'<button class="btn bare sm" data-run="/fork {attribute(name)}" '
-            'title="Make a child that sees what came after this mark">fork</button>'
+            'title="Start a child that sees what came after this mark">fork</button>'
         )
     place = f"before #{before}" if before else f"#{version}"
     return "div mark", (
@@ -287,7 +287,7 @@ def _banner(content: LeftBehind, row: Banner, now: int) -> tuple[str, str]:
     if summary.score is not None:
         good = summary.score >= _HIGH_SCORE
         colour = "ok" if good else "warn"
-        insisted = "" if good else '<span class="warn">you insisted</span>'
+        insisted = "" if good else '<span class="warn">accepted anyway</span>'
         score = (
             f'<span class="score {colour}"><span class="meter" aria-hidden="true">'
             f'<i class="w{round(summary.score * 100)}"></i></span>'

@@ -99,7 +99,7 @@ def _runs(streams: OpenStreams) -> Handler:
         try:
             asked = msgspec.convert(body, _Run)
         except msgspec.ValidationError as error:
-            raise _bad(f"The body does not fit: {error}.") from None
+            raise _bad(f"The body is not valid: {error}.") from None
         if "agent" in call.request.path_params:
             agent = await call.agent()
         else:
@@ -206,7 +206,7 @@ def _part(part: _Part) -> PromptPart:
     if part.type == "text":
         return Text(part.text)
     if part.source is None or part.source.type != "data":
-        raise _bad("Send images and files with their data. No address is fetched.")
+        raise _bad("Send the data of images and files. URLs are not fetched.")
     file = File(part.source.mime_type, part.source.value)
     try:
         return File.of(file.content, media_type=file.media_type)
@@ -297,7 +297,13 @@ async def _events(
             if end is not None or calls.waits:
                 yield [*await _state(call, agent, asked), *stream.end(end)]
                 return
-    yield [{"type": "RUN_ERROR", "message": "The server stops. Run again.", "code": "stopped"}]
+    yield [
+        {
+            "type": "RUN_ERROR",
+            "message": "The server is shutting down. Run it again.",
+            "code": "stopped",
+        }
+    ]
 
 
 def _interrupt(posted: PostedQuestion) -> Fields:
@@ -349,12 +355,12 @@ async def _state(call: Exchange, agent: AgentId, asked: _Run) -> list[Fields]:
 def ag_ui_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
     """The routes of AG-UI."""
     body = {
-        "threadId": "the client's name of the conversation",
-        "runId": "repeated with the same id, it acts once",
+        "threadId": "the client's name for the conversation",
+        "runId": "an idempotency id: repeated requests with the same id act once",
         "messages": "all messages; those after the last reply are new",
         "tools": "tools that the client runs",
-        "context": "texts that are pinned",
-        "resume": "answers to tool calls that wait for approval",
+        "context": "texts to pin",
+        "resume": "answers to tool calls waiting for approval",
     }
     handler = _runs(streams)
     return (
@@ -363,7 +369,7 @@ def ag_ui_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "/ag-ui",
             "write",
             handler,
-            "Run the conversation of a thread, as AG-UI clients do",
+            "Run a thread's conversation (AG-UI)",
             body=body,
             most=_MOST_BYTES,
             answers="text/event-stream",
@@ -373,7 +379,7 @@ def ag_ui_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "/ag-ui/{agent}",
             "write",
             handler,
-            "Run a conversation, as AG-UI clients do",
+            "Run a conversation (AG-UI)",
             body=body,
             most=_MOST_BYTES,
             answers="text/event-stream",

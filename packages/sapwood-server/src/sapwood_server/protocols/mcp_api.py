@@ -73,7 +73,7 @@ class ConversationCatalog:
         if self._only is None:
             found += [
                 self._entry("conversations", "List conversations, newest first", _List),
-                self._entry("search", "Search everything ever said", _Search),
+                self._entry("search", "Search all messages", _Search),
             ]
         return found
 
@@ -142,7 +142,7 @@ class ConversationCatalog:
         agent = await self._known(asked.agent)
         live = (await self._call.space.connection.dispatcher.open(agent)).live
         texts = [_turn_text(turn) for turn in list(live.all_turns)[-asked.turns :]]
-        shown = "\n\n".join(texts) or "Nothing was said yet."
+        shown = "\n\n".join(texts) or "There are no messages yet."
         return shown if len(shown) <= _LONGEST else f"[…]\n{shown[-_LONGEST:]}"
 
     async def _run(self, asked: _Slash) -> ToolOutcome:
@@ -186,7 +186,7 @@ async def answer_message(call: Exchange) -> Response:
     try:
         message = parse_message(msgspec.json.encode(body))
     except ProtocolError as error:
-        raise Problem(400, "Not a message", str(error)) from None
+        raise Problem(400, "Not a valid message", str(error)) from None
     if message.id is UNSET:
         return Response(status_code=202, headers=headers)
     answer = await McpResponder(ConversationCatalog(call, only)).answer(message)
@@ -195,8 +195,8 @@ async def answer_message(call: Exchange) -> Response:
 
 def mcp_endpoints() -> tuple[Endpoint, ...]:
     """The routes of MCP."""
-    body = {"jsonrpc": "2.0", "method": "a method of MCP", "params": ""}
-    about = "Answer a message of an MCP client; commands need their own scopes too"
+    body = {"jsonrpc": "2.0", "method": "an MCP method", "params": ""}
+    about = "Handle an MCP client's message; commands need their own scopes too"
     return (
         Endpoint("POST", "/mcp", "read", answer_message, about, body=body),
         Endpoint(

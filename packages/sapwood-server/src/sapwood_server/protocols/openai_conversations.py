@@ -41,7 +41,7 @@ async def create_conversation(call: Exchange) -> Response:
     system = "\n\n".join(given.system) or None
     agent = await start_conversation(call, asked.metadata or {}, system=system)
     if given.results:
-        raise bad_request("items", "Results of functions need the calls before them.")
+        raise bad_request("items", "Function results must follow their calls.")
     await record_turns(call, agent, given.turns)
     connection = call.space.connection
     facts = await connection.log.facts(connection.space, agent)
@@ -97,7 +97,7 @@ async def create_items(call: Exchange) -> Response:
     body = await call.body()
     given = read_input(as_type(body, _NewItems, "body").items)
     if given.results:
-        raise bad_request("items", "Results of functions need the calls before them.")
+        raise bad_request("items", "Function results must follow their calls.")
     before = len((await call.space.connection.dispatcher.open(agent)).live.turns)
     await record_turns(call, agent, given.turns)
     live = (await call.space.connection.dispatcher.open(agent)).live
@@ -199,15 +199,15 @@ def _prompt_part(part: PromptPart) -> Fields:
 def conversation_endpoints() -> tuple[Endpoint, ...]:
     """The routes of conversations."""
     one = "/v1/conversations/{agent}"
-    page = {"after": "the last item of the page before", "limit": "", "order": "asc or desc"}
+    page = {"after": "the last item of the previous page", "limit": "", "order": "asc or desc"}
     return (
         Endpoint(
             "POST",
             "/v1/conversations",
             "write",
             create_conversation,
-            "Start a conversation, as OpenAI clients do",
-            body={"items": "messages that were before", "metadata": "names and texts"},
+            "Start a conversation (OpenAI API)",
+            body={"items": "earlier messages", "metadata": "names and string values"},
             most=_MOST_BYTES,
             errors="openai",
         ),
@@ -217,8 +217,8 @@ def conversation_endpoints() -> tuple[Endpoint, ...]:
             one,
             "write",
             update_conversation,
-            "Change the metadata of a conversation",
-            body={"metadata": "names and texts"},
+            "Change a conversation's metadata",
+            body={"metadata": "names and string values"},
             errors="openai",
         ),
         Endpoint(
@@ -238,7 +238,7 @@ def conversation_endpoints() -> tuple[Endpoint, ...]:
             f"{one}/items",
             "write",
             create_items,
-            "Record turns that were before",
+            "Add earlier turns",
             body={"items": "messages"},
             most=_MOST_BYTES,
             errors="openai",

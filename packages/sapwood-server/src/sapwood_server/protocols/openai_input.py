@@ -133,7 +133,7 @@ def as_type(value: object, kind: type[_T], name: str) -> _T:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise bad_request(name, f"'{name}' does not fit: {error}.") from None
+        raise bad_request(name, f"'{name}' is not valid: {error}.") from None
 
 
 def _effort(value: object) -> Effort:
@@ -179,7 +179,7 @@ def _add(found: ResponseInput, item: _Fields, place: str) -> None:
         case "reasoning":
             pass  # the log has the reasoning of its own replies
         case kind:
-            raise bad_request(place, f"Items of the type '{kind}' are not supported.")
+            raise bad_request(place, f"Items of type '{kind}' are not supported.")
 
 
 def _add_message(found: ResponseInput, item: _Fields, place: str) -> None:
@@ -206,7 +206,7 @@ def _add_message(found: ResponseInput, item: _Fields, place: str) -> None:
 
 def _answered(turn: InputTurn | None, place: str) -> InputTurn:
     if turn is None:
-        raise bad_request(place, "A reply must follow a message of the user.")
+        raise bad_request(place, "A reply must follow a user message.")
     return turn
 
 
@@ -249,7 +249,7 @@ def _part(part: _Fields, place: str) -> PromptPart:
                 part.get("file_data"), name if isinstance(name, str) else "", f"{place}.file_data"
             )
         case kind:
-            raise bad_request(place, f"Parts of the type '{kind}' are not supported.")
+            raise bad_request(place, f"Parts of type '{kind}' are not supported.")
 
 
 def _file(address: object, name: str, place: str) -> File:
@@ -270,7 +270,7 @@ def _tool(fields: _Fields) -> CallerTool:
     if fields.get("type") != "function":
         raise bad_request(
             "tools",
-            f"Tools of the type '{fields.get('type')}' are not supported. Send functions.",
+            f"Tools of type '{fields.get('type')}' are not supported. Use function tools.",
             "unsupported_value",
         )
     schema = fields.get("parameters")

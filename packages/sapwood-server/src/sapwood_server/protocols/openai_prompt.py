@@ -141,7 +141,7 @@ async def _branch(call: Exchange, place: ResponsePlace, given: RequestId) -> Age
     if not at:
         raise bad_request(
             "previous_response_id",
-            "This response is not in the context any more. Use the conversation instead: "
+            "This response is no longer in the context. Use the conversation instead: "
             f"{place.agent}",
         )
     if at[0] == len(turns) - 1:
@@ -219,7 +219,7 @@ async def _send_results(
             raise _no_call(each.call)
     if given_input.turns:
         raise bad_request(
-            "input", "Send the results alone. When the model has answered, send the message."
+            "input", "Send the results on their own. Send the message after the model has answered."
         )
     return ResponsePlace(turn.agent, await send_results(call, turn, results, given))
 
@@ -232,9 +232,7 @@ async def _prompt(
     given: RequestId,
 ) -> ResponsePlace:
     if not turns or turns[-1].is_answered:
-        raise bad_request(
-            "input", "The input must end with a message of the user or results of functions."
-        )
+        raise bad_request("input", "The input must end with a user message or function results.")
     *before, last = turns
     state = (await call.space.connection.dispatcher.open(agent)).state
     await record_turns(call, agent, before, given)

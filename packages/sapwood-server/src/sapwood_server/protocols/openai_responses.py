@@ -199,7 +199,7 @@ async def _whole(call: Exchange, head: ResponseHead, streams: OpenStreams) -> Re
     try:
         await asyncio.wait({making, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if not making.done():
-            raise Problem(499, "Disconnected", "The client has left. The turn goes on.")
+            raise Problem(499, "Disconnected", "The client disconnected. The turn continues.")
         final, end = making.result()
     finally:
         for task in (making, leaving):
@@ -209,8 +209,8 @@ async def _whole(call: Exchange, head: ResponseHead, streams: OpenStreams) -> Re
     if end is None:
         raise Problem(
             503,
-            "Server stops",
-            f"The server stops. The turn goes on: GET /v1/responses/{head.place.id}",
+            "Server shutting down",
+            f"The server is shutting down. The turn continues: GET /v1/responses/{head.place.id}",
             headers=_NOT_AGAIN,
         )
     if end.status in ("failed", "stuck", "killed"):
@@ -280,7 +280,7 @@ async def show_model(call: Exchange) -> Response:
     name, models = call.request.path_params["model"], call.service.services.models
     try:
         if models is None:
-            raise Failure("no_model", "No model can be called here.")
+            raise Failure("no_model", "No model is available here.")
         models.require(name)
     except Failure as failure:
         raise Problem(
@@ -297,14 +297,14 @@ def response_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
     """The routes for responses and models."""
     one = "/v1/responses/{response}"
     body = {
-        "input": "a text, or items: messages, results of functions",
+        "input": "a string, or a list of items: messages and function results",
         "conversation": "the id of an agent; a new one if left out",
-        "previous_response_id": "instead of a conversation: the response to go on from",
-        "model": "the model; that of the conversation if left out",
+        "previous_response_id": "instead of a conversation: the response to continue from",
+        "model": "the model; defaults to the conversation's model",
         "instructions": "the system prompt",
         "tools": "functions that the client runs",
         "stream": "true for server-sent events",
-        "background": "true to return at once",
+        "background": "true to return immediately",
     }
     return (
         Endpoint(
@@ -312,7 +312,7 @@ def response_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "/v1/responses",
             "write",
             _create(streams),
-            "Create a response in a conversation, as OpenAI clients do",
+            "Create a response in a conversation (OpenAI API)",
             body=body,
             most=_MOST_BYTES,
             errors="openai",

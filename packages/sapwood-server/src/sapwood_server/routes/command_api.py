@@ -33,7 +33,7 @@ from sapwood_server.exchange import Endpoint, Exchange, Handler, json_response
 from sapwood_server.problems import Problem, refusal_problem
 from sapwood_server.routes.file_api import named_files, prompt_parts
 
-_FILES = "ids of uploaded files, a list"
+_FILES = "list of ids of uploaded files"
 
 
 async def start_agent(call: Exchange) -> Response:
@@ -186,7 +186,11 @@ async def send_queued(call: Exchange) -> Response:
     for first in (await session.queue())[:1]:
         script = parse(first.text)
         if not isinstance(script, Refusal) and len(script) > 1:
-            raise Problem(409, "A script waits", "A screen sends the script that is next.")
+            raise Problem(
+                409,
+                "A script is waiting",
+                "The next item is a script, which only a terminal UI can send.",
+            )
     sent = [each async for each in (session.turn_ended() if ended else session.send_next())]
     for each in sent:
         if isinstance(each.answer, Refusal):
@@ -203,7 +207,7 @@ def _params(body: dict[str, object]) -> TurnParams | None:
     try:
         return msgspec.convert(body.get("params"), TurnParams | None)
     except msgspec.MsgspecError as error:
-        raise Problem(422, "Unfit parameters", f"'params' cannot be read: {error}.") from None
+        raise Problem(422, "Invalid parameters", f"'params' cannot be read: {error}.") from None
 
 
 def _command(row: SlashCommand, *, alone: bool = False) -> Handler:
@@ -264,7 +268,9 @@ async def answer_permission(call: Exchange) -> Response:
     waiting = await waiting_questions(call.space.connection, agent)
     posted = next((each for each in waiting if each.id == asked), None)
     if posted is None:
-        raise Problem(409, "No question", "This question was answered already, or its turn ended.")
+        raise Problem(
+            409, "No pending question", "This question was already answered, or its turn has ended."
+        )
     allows = await answer_question(
         call, posted, _text(body, "key"), _text(body, "hash"), _text(body, "reason")
     )
@@ -280,7 +286,7 @@ async def answer_question(
     """
     if shown != posted.hash:
         raise Problem(
-            409, "Other question", "The question is not the one that was shown. Read it again."
+            409, "Question changed", "The question has changed since it was shown. Read it again."
         )
     choice = next((each for each in answer_choices(posted.question) if each.key == key), None)
     if choice is None:
@@ -303,7 +309,7 @@ def _text(body: dict[str, object], name: str) -> str:
 def changing_endpoints() -> tuple[Endpoint, ...]:
     """The routes that change something: one for each row of the command table, and a few more."""
     agent = "/v1/agents/{agent}"
-    once = {"id": "repeated with the same id, it acts once"}
+    once = {"id": "an idempotency id: repeated requests with the same id act once"}
     commands = tuple(
         Endpoint(
             "POST",
@@ -344,7 +350,7 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
                 "text": "text and commands, instead of a prompt",
                 "name": "",
                 "folder": "",
-                "has_prompt": "true: a prompt follows, so a model must be callable",
+                "has_prompt": "true: a prompt follows, so a model must be available",
                 **once,
             },
         ),
@@ -357,8 +363,8 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             body={
                 "text": "the prompt",
                 "files": _FILES,
-                "parts": "texts, notes and uploads, instead of both",
-                "params": "parameters of this turn, an object",
+                "parts": "text, notes and uploads, instead of both",
+                "params": "object with parameters for this turn",
                 **once,
             },
         ),
@@ -367,21 +373,21 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             f"{agent}/submissions",
             "write",
             submit,
-            "Carry out what a person typed",
+            "Run what a person typed",
             body={
                 "text": "text and commands",
                 "files": _FILES,
-                "waits": "true: a prompt waits for the end of the open turn",
+                "waits": "true: queue a prompt until the open turn ends",
                 **once,
             },
         ),
-        Endpoint("GET", f"{agent}/queue", "read", list_queue, "List the texts that wait"),
+        Endpoint("GET", f"{agent}/queue", "read", list_queue, "List queued messages"),
         Endpoint(
             "POST",
             f"{agent}/queue",
             "write",
             queue_prompt,
-            "Keep a text until the open turn has ended",
+            "Queue a message until the open turn ends",
             body={"text": "the prompt", **once},
         ),
         Endpoint(
@@ -389,15 +395,15 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             f"{agent}/queue/next",
             "write",
             send_queued,
-            "Send the first text of the queue",
-            body={"ended": "true: because a turn ended"},
+            "Send the first queued message",
+            body={"ended": "true: if sent because a turn ended"},
         ),
         Endpoint(
             "POST",
             f"{agent}/queue/{{entry}}/remove",
             "write",
             unqueue_prompt,
-            "Take a text out of the queue",
+            "Remove a message from the queue",
         ),
         Endpoint("POST", f"{agent}/interrupt", "write", interrupt, "Stop the open turn"),
         Endpoint(
@@ -405,15 +411,15 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             f"{agent}/permissions",
             "read",
             list_permissions,
-            "List tool calls that wait for approval",
+            "List tool calls waiting for approval",
         ),
         Endpoint(
             "POST",
             f"{agent}/permissions/{{question}}",
             "approve",
             answer_permission,
-            "Answer a tool call that waits for approval",
-            body={"key": "the key of an answer", "hash": "of what was shown", "reason": ""},
+            "Answer a tool call that is waiting for approval",
+            body={"key": "the key of an answer", "hash": "hash of what was shown", "reason": ""},
         ),
         *commands,
         *alone,

@@ -23,7 +23,7 @@ _MOST = 500
 
 
 async def list_agents(call: Exchange) -> Response:
-    """Newest first; `after` is the id of the last agent of the page before."""
+    """Newest first; `after` is the id of the last agent of the previous page."""
     connection = call.space.connection
     after = None
     if typed := call.query("after"):
@@ -31,7 +31,7 @@ async def list_agents(call: Exchange) -> Response:
     limit = call.number("limit", _PAGE, least=1, most=_MOST)
     status = call.query("status") or None
     if status not in (None, "running", "archived", "killed"):
-        raise Problem(400, "Unknown status", "'status' is running, archived or killed.")
+        raise Problem(400, "Unknown status", "'status' must be running, archived or killed.")
     found = await connection.log.agents(connection.space, after=after, limit=limit, status=status)
     return json_response({"agents": [facts_value(each) for each in found]})
 
@@ -117,7 +117,7 @@ async def show_call(call: Exchange) -> Response:
     """What the model saw at a call, rebuilt from the log and compared with the stored hash."""
     typed = call.request.path_params["version"]
     if not typed.isdigit() or len(typed) > 15:
-        raise Problem(404, "Unknown call", "A call is given by its version in the log.")
+        raise Problem(404, "Unknown call", "Give the call's version in the log.")
     return json_response(await call.service.replay(await call.agent(), int(typed)))
 
 
@@ -126,7 +126,7 @@ async def show_difference(call: Exchange) -> Response:
     agent = await call.agent()
     left, right = call.query("a"), call.query("b") or None
     if not left:
-        raise Problem(400, "Place missing", "Name a mark or a version: ?a=MARK&b=MARK.")
+        raise Problem(400, "Point missing", "Name a mark or a version: ?a=MARK&b=MARK.")
     return json_response(await call.service.compare(agent, left, right))
 
 
@@ -134,7 +134,7 @@ async def search(call: Exchange) -> Response:
     """Searches everything ever said in the space."""
     query = call.query("q").strip()
     if not query:
-        raise Problem(400, "Words missing", "Say what to find: ?q=WORDS.")
+        raise Problem(400, "Search words missing", "Give search words: ?q=WORDS.")
     limit = call.number("limit", 20, least=1, most=200)
     return json_response(await call.service.search(query[:1000], limit=limit))
 
@@ -188,7 +188,9 @@ def _cursor(typed: str) -> Cursor | None:
         return None
     numbers = _numbers(typed)
     if numbers is None:
-        raise Problem(400, "Not a cursor", "Last-Event-ID must be the id of an event of the space.")
+        raise Problem(
+            400, "Not a cursor", "Last-Event-ID must be the id of an event in this space."
+        )
     return Cursor(*numbers)
 
 
@@ -212,7 +214,7 @@ def _stream(call: Exchange, streams: OpenStreams, pieces: AsyncGenerator[bytes])
 def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
     """The routes that change nothing."""
     agent = "/v1/agents/{agent}"
-    paging = {"first": "the place of the first row", "limit": "how many, at most 500"}
+    paging = {"first": "the position of the first row", "limit": "how many, at most 500"}
     return (
         Endpoint(
             "GET",
@@ -220,11 +222,19 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "read",
             list_agents,
             "List agents, newest first",
-            query={"after": "the last agent of the page before", "limit": "", "status": ""},
+            query={"after": "the last agent of the previous page", "limit": "", "status": ""},
         ),
-        Endpoint("GET", agent, "read", show_agent, "Show an agent and its family"),
-        Endpoint("GET", f"{agent}/context", "read", show_context, "Show what fills the window"),
-        Endpoint("GET", f"{agent}/cuts", "read", show_cuts, "Show what each cut leaves and costs"),
+        Endpoint("GET", agent, "read", show_agent, "Show an agent with its parent and children"),
+        Endpoint(
+            "GET", f"{agent}/context", "read", show_context, "Show what fills the context window"
+        ),
+        Endpoint(
+            "GET",
+            f"{agent}/cuts",
+            "read",
+            show_cuts,
+            "Show what each possible cut would keep and cost",
+        ),
         Endpoint(
             "GET",
             f"{agent}/rows",
@@ -256,7 +266,7 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             f"{agent}/calls/{{version}}",
             "read",
             show_call,
-            "Show what the model saw at a call, checked by its hash",
+            "Show what the model saw in a call, verified by its hash",
         ),
         Endpoint(
             "GET",
@@ -264,7 +274,7 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "read",
             show_difference,
             "Compare two contexts",
-            query={"a": "a mark or a version", "b": "another; now if left out"},
+            query={"a": "a mark or a version", "b": "a second one; default: now"},
         ),
         Endpoint(
             "GET",
@@ -280,7 +290,7 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "read",
             _space_stream(streams),
             "Follow the events of all agents",
-            query={"after": "an id of this stream", "form": "agents: only what lists show"},
+            query={"after": "an id of this stream", "form": "agents: only what lists need"},
             answers="text/event-stream",
         ),
         Endpoint(
@@ -288,7 +298,7 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "/metrics",
             "admin",
             show_numbers,
-            "Read counts and durations of this process",
+            "Read this process's counters and timings",
             answers="text/plain",
         ),
         Endpoint(
@@ -296,7 +306,7 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "/v1/search",
             "read",
             search,
-            "Search everything ever said",
+            "Search all messages",
             query={"q": "words", "limit": ""},
         ),
     )

@@ -80,12 +80,14 @@ def _command(body: dict[str, object]) -> Command:
     kind = _COMMANDS.get(str(body.get("kind", "")))
     if kind is None:
         raise Problem(
-            422, "Unknown command", "Only Sapwood itself gives this command. Nothing was changed."
+            422,
+            "Unknown command",
+            "This command is reserved for Sapwood itself. Nothing was changed.",
         )
     try:
         return msgspec.convert(body.get("command"), kind)
     except msgspec.MsgspecError as error:
-        raise Problem(422, "Unfit command", f"The command cannot be read: {error}.") from None
+        raise Problem(422, "Invalid command", f"The command cannot be read: {error}.") from None
 
 
 def _require_scope(call: Exchange, command: Command) -> None:
@@ -165,15 +167,15 @@ def dispatch_endpoints() -> tuple[Endpoint, ...]:
             "/v1/dispatch",
             "write",
             dispatch,
-            "Carry out a command of the core",
+            "Run a core command",
             body={
-                "kind": "the class of the command",
+                "kind": "the command's class",
                 "command": "its fields, an object",
-                "id": "repeated with the same id, it acts once",
+                "id": "an idempotency id: repeated requests with the same id act once",
                 "holder": "the name of the sender's lease",
-                "call": "the tool call that gave it",
-                "role": "system, for what the sender records of its own turn",
-                "request": "what was asked for, if the command was made from more than that",
+                "call": "the tool call that issued it",
+                "role": "system, for what the sender records about its own turn",
+                "request": "the original request, if the command was derived from more than that",
             },
             most=_MOST_BYTES,
         ),

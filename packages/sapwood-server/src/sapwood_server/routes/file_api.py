@@ -36,7 +36,7 @@ _SANDBOX = "default-src 'none'; sandbox"
 
 def file_endpoints() -> tuple[Endpoint, ...]:
     """The routes of files."""
-    uploads = OpenStreams(_AT_ONCE, "uploads are under way")
+    uploads = OpenStreams(_AT_ONCE, "uploads are in progress")
 
     async def upload(call: Exchange) -> Response:
         """Stores the body as a file. The same content again gives the first answer."""
@@ -62,7 +62,7 @@ def file_endpoints() -> tuple[Endpoint, ...]:
             f"{agent}/files",
             "write",
             upload,
-            f"Upload a file for a prompt: the body is its content, {LARGEST_FILE:,} bytes at most",
+            f"Upload a file for a prompt: the body is its content, up to {LARGEST_FILE:,} bytes",
             query={"name": "the name of the file"},
             takes="application/octet-stream",
         ),
@@ -79,7 +79,7 @@ def file_endpoints() -> tuple[Endpoint, ...]:
             f"{agent}/log/{{version}}/files/{{number}}",
             "read",
             show_file,
-            "Read a file of an event, counted from 0",
+            "Read a file attached to an event, counting from 0",
             answers="application/octet-stream",
         ),
     )
@@ -113,7 +113,7 @@ async def named_files(call: Exchange, agent: AgentId, ids: object) -> tuple[File
             422, "Not a list of ids", "'files' must be a list of ids of uploaded files."
         ) from None
     if len(wanted) > _MOST_IN_PROMPT:
-        raise Problem(422, "Too many files", f"A prompt may have {_MOST_IN_PROMPT} files.")
+        raise Problem(422, "Too many files", f"A prompt can have up to {_MOST_IN_PROMPT} files.")
     return tuple([await _uploaded(call, agent, each) for each in wanted])
 
 
@@ -129,9 +129,9 @@ async def prompt_parts(call: Exchange, agent: AgentId, parts: object) -> tuple[P
     try:
         given = msgspec.convert(parts, list[Text | Note | File | _Upload])
     except msgspec.MsgspecError as error:
-        raise Problem(422, "Unfit parts", f"'parts' cannot be read: {error}.") from None
+        raise Problem(422, "Invalid parts", f"'parts' cannot be read: {error}.") from None
     if sum(not isinstance(part, Text | Note) for part in given) > _MOST_IN_PROMPT:
-        raise Problem(422, "Too many files", f"A prompt may have {_MOST_IN_PROMPT} files.")
+        raise Problem(422, "Too many files", f"A prompt can have up to {_MOST_IN_PROMPT} files.")
     found: list[PromptPart] = []
     for part in given:
         if isinstance(part, _Upload):
@@ -170,9 +170,11 @@ async def _content(request: Request) -> bytes:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in _OF_FORMS:
         raise Problem(
-            415, "Other content type", "Send the file as Content-Type: application/octet-stream."
+            415,
+            "Unsupported content type",
+            "Send the file as Content-Type: application/octet-stream.",
         )
-    too_large = Problem(413, "File too large", f"A file may have {LARGEST_FILE:,} bytes at most.")
+    too_large = Problem(413, "File too large", f"A file can be up to {LARGEST_FILE:,} bytes.")
     said = request.headers.get("content-length", "")
     if said.isascii() and said.isdigit() and int(said[:15]) > LARGEST_FILE:
         raise too_large

@@ -55,7 +55,7 @@ def _log_call(kind: type[LogCall]) -> Handler:
         try:
             asked = msgspec.convert(body, kind)
         except msgspec.MsgspecError as error:
-            raise Problem(422, "Unfit arguments", f"The call cannot be read: {error}.") from None
+            raise Problem(422, "Invalid arguments", f"The call cannot be read: {error}.") from None
         connection = call.space.connection
         return await _answer(connection.log, connection.space, asked)
 

@@ -15,7 +15,10 @@ _PROBLEM = {
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string", "description": "What happened and what to do next."},
-        "refusal": {"type": "string", "description": "The kind of refusal, if it is one."},
+        "refusal": {
+            "type": "string",
+            "description": "The kind of refusal, if the request was refused.",
+        },
     },
 }
 
@@ -30,8 +33,8 @@ def openapi_document(endpoints: Iterable[Endpoint]) -> dict[str, object]:
         "info": {
             "title": "Sapwood",
             "version": version("sapwood"),
-            "description": "Conversations of agents: everything is kept, you decide what the "
-            "model sees. Each slash command of the table is one route.",
+            "description": "Agent conversations: everything is kept, and you decide what the "
+            "model sees. Each slash command is one route.",
         },
         "paths": paths,
         "components": {
@@ -56,7 +59,7 @@ def _operation(endpoint: Endpoint) -> dict[str, object]:
             {
                 "name": "Last-Event-ID",
                 "in": "header",
-                "description": "the last id that was received",
+                "description": "the last id received",
                 "schema": {"type": "string"},
             }
         )
@@ -69,7 +72,7 @@ def _operation(endpoint: Endpoint) -> dict[str, object]:
         "responses": {
             "2XX": {"description": "The answer.", "content": {endpoint.answers: {}}},
             "4XX": {
-                "description": "A refusal: nothing was changed.",
+                "description": "Refused: nothing was changed.",
                 "content": {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
             },
         },

@@ -48,7 +48,7 @@ async def import_session(call: Exchange) -> Response:
 def session_endpoints() -> tuple[Endpoint, ...]:
     """The routes about sessions of other programs."""
     return (
-        Endpoint("GET", "/v1/sessions", "admin", list_sessions, "Sessions of other programs"),
+        Endpoint("GET", "/v1/sessions", "admin", list_sessions, "List sessions of other programs"),
         Endpoint(
             "POST",
             "/v1/sessions/import",

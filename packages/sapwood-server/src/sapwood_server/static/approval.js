@@ -15,7 +15,7 @@ export async function refreshQuestion() {
   shown = html;
   fill(dialog, html);
   if (!dialog.open) dialog.showModal();
-  announce('The model asks for your approval.');
+  announce('The model needs your approval.');
   const scroll = dialog.querySelector('.scroll');
   scroll.addEventListener('scroll', allow);
   allow();

@@ -25,9 +25,9 @@ export async function startContext() {
 function show() {
   const slider = $('cut'), at = Number(slider.value), cut = plan.cuts[at];
   if (!cut) return;
-  const words = at ? `before turn #${cut.turn}, ${at} ${at === 1 ? 'turn leaves' : 'turns leave'}` : 'nothing leaves';
+  const words = at ? `before turn #${cut.turn}, ${at} ${at === 1 ? 'turn removed' : 'turns removed'}` : 'nothing is removed';
   slider.setAttribute('aria-valuetext', words);
-  $('leaving').textContent = at ? `${at} ${at === 1 ? 'turn leaves' : 'turns leave'}` : 'nothing leaves';
+  $('leaving').textContent = at ? `${at} ${at === 1 ? 'turn removed' : 'turns removed'}` : 'nothing is removed';
   document.querySelectorAll('.bars > li').forEach((bar, number) => bar.classList.toggle('leaves', number < at));
   document.querySelectorAll('.core > .t').forEach((part, number) => part.classList.toggle('gone', number < at));
   $('after-total').textContent = tokens(cut.total);
@@ -45,11 +45,11 @@ function show() {
 
 /** Whether a cut saves money, and after how many calls. @param {any} plan @param {any} cut */
 export function advice(plan, cut) {
-  if (plan.now === null) return 'The price of this model is not known.';
+  if (plan.now === null) return 'The price of this model is unknown.';
   const written = Math.max(0, cut.total.tokens - plan.fixed.tokens);
   const extra = cut.once - plan.now, saved = plan.now - cut.later;
-  const broken = `The cache breaks at the cut: ${tokens({ tokens: written, exact: cut.total.exact })} are written anew.`;
-  if (extra <= 0) return `${broken} It saves money at once.`;
+  const broken = `The cut invalidates the cache: ${tokens({ tokens: written, exact: cut.total.exact })} have to be cached again.`;
+  if (extra <= 0) return `${broken} It saves money immediately.`;
   if (saved <= 0) return `${broken} It costs more than it saves.`;
-  return `${broken} It pays back after ${Math.ceil(extra / saved)} calls.`;
+  return `${broken} It pays for itself after ${Math.ceil(extra / saved)} calls.`;
 }

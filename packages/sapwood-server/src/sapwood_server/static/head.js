@@ -19,7 +19,7 @@ const isBlocked = () => !$('interrupt').hidden;
 export async function openHead(turn = 0) {
   if (!bar || !agent) return;
   plan = await getJson(`/v1/agents/${encodeURIComponent(agent)}/cuts`);
-  if (plan.cuts.length < 2) { say('There are not two turns in view: there is nothing to cut.', true); return; }
+  if (plan.cuts.length < 2) { say('There is nothing to cut: fewer than two turns are in view.', true); return; }
   at = Math.max(0, plan.cuts.findIndex((/** @type {any} */ cut) => cut.turn === turn));
   state.following = false;
   bar.hidden = false;
@@ -56,7 +56,7 @@ function draw() {
     if (each === row) leaves = false;
     each.classList.toggle('leaving', leaves && at > 0);
   }
-  const words = at ? `${at} ${at === 1 ? 'turn leaves' : 'turns leave'}` : 'nothing leaves';
+  const words = at ? `${at} ${at === 1 ? 'turn removed' : 'turns removed'}` : 'nothing is removed';
   bar.querySelector('b').textContent = `head before #${cut.turn}`;
   bar.querySelector('.what').textContent = at
     ? `${words} · ${tokens(plan.total)} → ${tokens(cut.total)} · ${money(cut.once)} once, then ${money(cut.later)}`
@@ -87,7 +87,7 @@ if (bar) {
     else if (event.key === 'Home') moveTo(0);
     else if (event.key === 'End') moveTo(plan.cuts.length - 1);
     else if (event.key === 'Enter') commit();
-    else if (event.key === 'Escape') { closeHead(); feed.focus({ preventScroll: true }); announce('The head stays where it was.'); }
+    else if (event.key === 'Escape') { closeHead(); feed.focus({ preventScroll: true }); announce('The head was not moved.'); }
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -120,7 +120,7 @@ if (bar) {
       if (!bar.classList.contains('drags')) return;
       bar.classList.remove('drags');
       grip.focus({ preventScroll: true });
-      announce('Enter trims here. Escape leaves the head where it was.');
+      announce('Press Enter to trim here, or Escape to cancel.');
     });
   }
 }

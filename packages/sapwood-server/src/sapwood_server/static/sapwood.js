@@ -134,7 +134,7 @@ function openMap() {
     list.append(term, about);
   }
   const scroll = document.createElement('div'), head = document.createElement('header'), title = document.createElement('h2');
-  title.textContent = 'Keyboard map'; head.append(title);
+  title.textContent = 'Keyboard shortcuts'; head.append(title);
   scroll.className = 'scroll'; scroll.tabIndex = 0; scroll.append(list);
   $('map').replaceChildren(head, scroll);
   $('map').showModal();

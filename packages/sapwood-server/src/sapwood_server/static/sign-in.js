@@ -5,7 +5,7 @@ async function signIn(body) {
   const answer = await fetch('/sign-in', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
   if (answer.ok) { location.href = '/'; return; }
   const problem = await answer.json().catch(() => ({}));
-  document.querySelector('[role=alert]').textContent = problem.detail || 'The token was refused.';
+  document.querySelector('[role=alert]').textContent = problem.detail || 'The token was rejected.';
 }
 
 form.addEventListener('submit', (event) => {
