@@ -30,8 +30,8 @@ from sapwood.core.log_values import Append, Commit, Receipt, summary_of
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
-from sapwood.runtime.log import Log
-from sapwood.runtime.open_agent import SNAPSHOT_EVERY, snapshot_of
+from sapwood.turns.log import Log
+from sapwood.turns.open_agent import SNAPSHOT_EVERY, snapshot_of
 
 CAP = 100_000
 TURNS_A_COMMIT = 64

@@ -21,7 +21,7 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.engine import DriveLimits
 from sapwood.engine.dbos import DbosEngine
 from sapwood.engine.process_engine import ProcessEngine
-from sapwood.runtime.scheduler import Engine
+from sapwood.turns.scheduler import Engine
 from sapwood_temporal import TemporalEngine
 
 _SPACE = Space("bench")

@@ -22,10 +22,10 @@ from sapwood.core.commands import AddReply, CompleteTurn, StreamReply
 from sapwood.core.content import Text
 from sapwood.core.events import SYSTEM, Actor
 from sapwood.core.view import view
-from sapwood.runtime.clock_and_ids import command_meta
-from sapwood.runtime.dispatch import Done
-from sapwood.runtime.model_access import manifest_of
-from sapwood.runtime.reply_stream import INTERVAL
+from sapwood.turns.clock_and_ids import command_meta
+from sapwood.turns.dispatch import Done
+from sapwood.turns.model_access import manifest_of
+from sapwood.turns.reply_stream import INTERVAL
 
 SECONDS = 10
 PIECES = round(SECONDS / INTERVAL)

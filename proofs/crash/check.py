@@ -8,7 +8,7 @@ from proofs.crash.commands import AGENTS, shares_of, text_of
 from sapwood.app.connection import open_log
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 
 _PAGE = 5_000
 

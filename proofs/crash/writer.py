@@ -15,7 +15,7 @@ from proofs.crash.commands import AGENTS, commit_of
 from sapwood.app.connection import open_log
 from sapwood.core.errors import VersionConflict
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 
 WRITERS = 6
 

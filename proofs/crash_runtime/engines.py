@@ -10,7 +10,7 @@ from msgspec import Struct
 from sapwood.config.config_file import TemporalConfig
 from sapwood.engine.dbos import DbosEngine
 from sapwood.engine.process_engine import ProcessEngine
-from sapwood.runtime.scheduler import Engine
+from sapwood.turns.scheduler import Engine
 from sapwood_temporal import TemporalEngine
 from tools.temporal_server import address_or_throwaway
 

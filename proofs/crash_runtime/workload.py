@@ -10,8 +10,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Settings, Workspace
-from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
-from sapwood.runtime.scheduler import Engine
+from sapwood.turns.clock_and_ids import command_meta, new_agent_id
+from sapwood.turns.scheduler import Engine
 
 _GLANCE = 0.25
 _CAP = 3_000

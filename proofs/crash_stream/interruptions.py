@@ -18,7 +18,7 @@ from proofs.tui_tmux.terminal import Failed, Terminal
 from sapwood.app.connection import connect
 from sapwood.core.commands import InterruptTurn
 from sapwood.core.ids import AgentId
-from sapwood.runtime.clock_and_ids import command_meta
+from sapwood.turns.clock_and_ids import command_meta
 from scripted_model import ModelRequest, Reply, ReplyLike, ScriptedModel
 
 _WORDS = 60

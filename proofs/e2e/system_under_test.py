@@ -24,8 +24,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Workspace
-from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
-from sapwood.runtime.dispatch import Done
+from sapwood.turns.clock_and_ids import command_meta, new_agent_id
+from sapwood.turns.dispatch import Done
 from scripted_model import ModelRequest, ReplyLike, ScriptedModel
 
 LONGEST = 60.0

@@ -12,7 +12,7 @@ from msgspec import Struct
 from sapwood import Agent, RecordedReply, RecordedResult, Sapwood, ToolCall
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId
-from sapwood.runtime.open_agent import open_state, snapshot_of
+from sapwood.turns.open_agent import open_state, snapshot_of
 
 _LONG = 3_000
 _ACTS = (

@@ -14,7 +14,7 @@ import msgspec
 import sapwood
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import Snapshot
-from sapwood.runtime.open_agent import snapshot_of
+from sapwood.turns.open_agent import snapshot_of
 
 _MARKER = re.compile(r"mk[0-9a-f]{24}")
 

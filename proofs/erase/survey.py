@@ -14,7 +14,7 @@ from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary, TailedEvent
 from sapwood.core.state import State
-from sapwood.runtime.open_agent import open_state
+from sapwood.turns.open_agent import open_state
 
 
 class Survey(msgspec.Struct, frozen=True):

@@ -25,7 +25,7 @@ from sapwood.core.events.codec import decode, encode
 from sapwood.core.ids import AgentId
 from sapwood.display.timeline_markdown import conversation_markdown
 from sapwood.display.timeline_text import conversation_lines
-from sapwood.runtime.open_agent import open_agent
+from sapwood.turns.open_agent import open_agent
 
 _EXACT = frozenset(
     {

@@ -20,7 +20,7 @@ from sapwood.api import open as open_database
 from sapwood.core.commands import Command, CommandMeta
 from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import Refusal
-from sapwood.runtime.dispatch import Dispatcher, Done
+from sapwood.turns.dispatch import Dispatcher, Done
 
 _STEPS = 14
 

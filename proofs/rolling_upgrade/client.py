@@ -14,7 +14,7 @@ from sapwood.core.content import Text
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Settings, Workspace
 from sapwood.engine.dbos import DbosEngine
-from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
+from sapwood.turns.clock_and_ids import command_meta, new_agent_id
 
 _GLANCE = 0.1
 

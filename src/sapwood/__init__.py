@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from sapwood.core.turn_params import TurnParams
     from sapwood.core.view import Block, Message, Request, ToolResult
     from sapwood.engine.limits import DriveLimits
-    from sapwood.runtime.replay import Replayed
+    from sapwood.turns.replay import Replayed
     from sapwood.workspace.function_toolbox import tool
     from sapwood.workspace.tool_output import ToolError
     from sapwood.workspace.tools.function_signature import ToolContext
@@ -140,7 +140,7 @@ _HOMES = {
     "sapwood.core.state": "Letter State",
     "sapwood.core.turn_params": "TurnParams",
     "sapwood.core.view": "Block Message Request ToolResult",
-    "sapwood.runtime.replay": "Replayed",
+    "sapwood.turns.replay": "Replayed",
 }
 
 if not TYPE_CHECKING:  # so that a type checker still reports a name that does not exist

@@ -10,8 +10,8 @@ from sapwood import Agent, RefusedError, Request, Sapwood
 from sapwood.core.commands import CompleteTurn
 from sapwood.core.events import TurnCompleted, TurnFailed, TurnLeased
 from sapwood.core.refusals import TurnHeld
-from sapwood.runtime.clock_and_ids import now
 from sapwood.testing import PlannedModel
+from sapwood.turns.clock_and_ids import now
 from tests.api.reading import kinds, said
 
 

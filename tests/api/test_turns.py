@@ -23,7 +23,7 @@ from sapwood import (
 from sapwood.core.commands import SetMark
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import CallsOpen, TurnEnded, TurnIsOpen
-from sapwood.runtime.open_agent import OpenAgent
+from sapwood.turns.open_agent import OpenAgent
 from tests.api.reading import kinds, said
 
 

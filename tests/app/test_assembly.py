@@ -18,8 +18,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import ToolUse
 from sapwood.core.settings import Workspace
 from sapwood.engine import LocalEngine
-from sapwood.runtime.tool_calls import Toolbox
-from sapwood.runtime.trace import SharedTracing, Untraced
+from sapwood.turns.tool_calls import Toolbox
+from sapwood.turns.trace import SharedTracing, Untraced
 
 SERVER = Path(__file__).parents[1] / "workspace" / "mcp_client" / "wood_server.py"
 

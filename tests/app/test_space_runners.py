@@ -10,7 +10,7 @@ from sapwood.app.space_runners import SpacePattern, SpaceRunners
 from sapwood.core.errors import KeyMissing
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import NotServed
-from sapwood.runtime.scheduler import Drive, Engine
+from sapwood.turns.scheduler import Drive, Engine
 
 CLOSED, OPEN, AGENT = Space("closed"), Space("open"), AgentId("ada")
 

@@ -21,8 +21,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import HumanOnly, Refusal, TurnIsOpen, UnknownCommand
 from tests.conversation.spaces import service_of
 from tests.core.speaking import MODEL, conversation, opens
-from tests.runtime.commanding import AGENT, Desk
 from tests.source_files import SAPWOOD, source_files
+from tests.turns.commanding import AGENT, Desk
 from tools.reference import commands_page
 
 FAKE = SlashCommand(
@@ -142,7 +142,7 @@ LABEL = re.compile(r"/[a-z]")
 NAMES_A_ROW = re.compile(r"\b(command|row)\.(name|typed)$")
 
 
-@pytest.mark.parametrize("folder", ["core", "runtime"])
+@pytest.mark.parametrize("folder", ["core", "turns"])
 def test_no_guard_names_a_command_by_hand(folder: str) -> None:
     """Refusals about who and when are given names from the table."""
     named: list[str] = []

@@ -31,7 +31,7 @@ NOT_FOR_FACES = ("sapwood.core.decide", "sapwood.core.evolve", "sapwood.conversa
 
 MADE_FOR_FACES = (
     "sapwood.core.timeline",  # pure: the rows of a conversation
-    "sapwood.runtime.conversion",  # pure: the conversion of arguments
+    "sapwood.turns.conversion",  # pure: the conversion of arguments
     "sapwood.programs.installation",  # a use case: `sapwood install`
 )
 
@@ -42,7 +42,7 @@ PURE_FUNCTIONS = {
     "sapwood.core.plural": {"counted"},  # a number with its noun
     "sapwood.core.token_count": {"show", "show_tokens"},  # `77k` or `~77k`
     "sapwood.core.settings": {"is_guarded"},  # whether a setting needs a right of its own
-    "sapwood.runtime.command_digest": {"request_text"},  # what was asked for, as a text
+    "sapwood.turns.command_digest": {"request_text"},  # what was asked for, as a text
     "sapwood.private_files": {"private_folder"},  # the folder of the log files
     "sapwood.core.refusals": {"nearest"},  # names close to a mistyped one
     "sapwood.core.event_texts": {"event_summary", "event_texts"},
@@ -137,7 +137,7 @@ ALSO_FOR_HOOKS = {
     "sapwood.models": {"window_of"},  # the window of a model, by its name
     # an archive is completed later; one process waits for the end of a session
     "sapwood.private_files": {"release_lock", "replace_file", "try_lock"},
-    "sapwood.runtime.clock_and_ids": {"new_nonce"},  # the fence around quoted text
+    "sapwood.turns.clock_and_ids": {"new_nonce"},  # the fence around quoted text
 }
 
 
@@ -151,7 +151,7 @@ def test_a_hook_reads_transcripts_and_changes_conversations_by_use_cases_alone()
     files = [file for file in source_files() if file.startswith("hooks/")]
     found = {each for file in files for each in imports(file)}
     assert sorted(each for each in found if not may_be_used_by_hooks(each)) == []
-    assert not may_be_used_by_hooks(("hooks/x.py", "sapwood.runtime.dispatch", "Dispatcher"))
+    assert not may_be_used_by_hooks(("hooks/x.py", "sapwood.turns.dispatch", "Dispatcher"))
 
 
 @pytest.mark.parametrize(
@@ -160,9 +160,9 @@ def test_a_hook_reads_transcripts_and_changes_conversations_by_use_cases_alone()
         ("tui/x.py", "sapwood.core.decide", "decide"),
         ("tui/x.py", "sapwood.core.evolve", "evolve"),
         ("tui/x.py", "sapwood.core.view", "view"),
-        ("cli/x.py", "sapwood.runtime.dispatch", "Dispatcher"),
-        ("cli/x.py", "sapwood.runtime.clock_and_ids", "command_meta"),
-        ("api/x.py", "sapwood.runtime.revert", "Reverter"),
+        ("cli/x.py", "sapwood.turns.dispatch", "Dispatcher"),
+        ("cli/x.py", "sapwood.turns.clock_and_ids", "command_meta"),
+        ("api/x.py", "sapwood.turns.revert", "Reverter"),
         ("api/x.py", "sapwood.conversation.handlers.context", "clear"),
         ("api/x.py", "sapwood.store.memory", "MemoryLog"),
     ],

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.cli.calling import Ran, Sapwooder
-from tests.runtime.fake_provider import FakeProgram, Says, Step, Uses
+from tests.turns.fake_provider import FakeProgram, Says, Step, Uses
 
 
 @pytest.fixture

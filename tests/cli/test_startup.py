@@ -15,7 +15,7 @@ from sapwood.api import Sapwood
 from sapwood.core.commands import StartAgent
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Settings
-from sapwood.runtime.clock_and_ids import command_meta
+from sapwood.turns.clock_and_ids import command_meta
 from tests.cli.calling import Database
 
 HELP_NEEDS = frozenset({"click", "sapwood"})

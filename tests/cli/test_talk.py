@@ -28,9 +28,9 @@ from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
 from sapwood.core.refusals import Refusal
 from sapwood.core.view import Request
 from sapwood.engine.local_engine import LocalEngine
-from sapwood.runtime.model_access import ModelAccess
 from sapwood.testing import NoTools, PlannedModel, slash
 from sapwood.testing.planned_model import Plan
+from sapwood.turns.model_access import ModelAccess
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sapwood.store.memory import MemoryLog
-from tests.runtime.commanding import Desk
+from tests.turns.commanding import Desk
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from sapwood.conversation.call import Services
 from sapwood.conversation.service import ConversationService
 from sapwood.core.ids import Space
 from sapwood.core.token_count import Counter
-from sapwood.runtime.dispatch import Dispatcher
-from sapwood.runtime.log import Log
 from sapwood.testing.world import CharacterCounter
-from tests.runtime.commanding import Desk
+from sapwood.turns.dispatch import Dispatcher
+from sapwood.turns.log import Log
+from tests.turns.commanding import Desk
 
 
 class TestSpace:

@@ -10,7 +10,7 @@ from sapwood.core.content import ToolCall
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import ToolOutcome
 from tests.conversation.spaces import service_of
-from tests.runtime.commanding import Desk
+from tests.turns.commanding import Desk
 
 ME, CHILD = AgentId("me22222222"), AgentId("kchild2222")
 STRANGERS = (AgentId("kst2222222"), AgentId("kst3333333"), AgentId("zst4444444"))

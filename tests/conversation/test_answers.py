@@ -45,7 +45,7 @@ from sapwood.core.refusals import (
     TurnIsOpen,
 )
 from tests.conversation.spaces import service_of
-from tests.runtime.commanding import AGENT, Desk
+from tests.turns.commanding import AGENT, Desk
 
 ANSWERS: dict[str, type] = {
     "/mark A": Changed,

@@ -30,9 +30,9 @@ from sapwood.core.commands import (
 from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.core.refusals import BadArguments, BadSetting, Refusal
 from sapwood.core.settings import SettingsChange
-from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.store.memory import MemoryLog
 from sapwood.testing.world import CharacterCounter
+from sapwood.turns.dispatch import Dispatcher, Done
 from tests.conversation.spaces import TestSpace
 
 AGENT, NEW, OTHER = AgentId("agent"), AgentId("new"), AgentId("other")

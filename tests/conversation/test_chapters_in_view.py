@@ -4,7 +4,7 @@ import sapwood
 from sapwood.conversation.surroundings import chapters_in_view
 from sapwood.core.commands import RecordJudgement
 from sapwood.core.events import SYSTEM, JudgedStretch
-from sapwood.runtime.clock_and_ids import command_meta
+from sapwood.turns.clock_and_ids import command_meta
 
 PROMPTS = (
     "Build the login page with OAuth tokens.",

@@ -6,7 +6,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.settings import Settings, Workspace
 from sapwood.store.memory import MemoryLog
 from tests.conversation.spaces import TestSpace
-from tests.runtime.commanding import Desk
+from tests.turns.commanding import Desk
 
 HERE = Workspace(folder="here")
 

@@ -17,7 +17,7 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.slept = 0
         fake = SimpleNamespace(time_ns=lambda: time.time_ns() + self.slept * 10**9)
-        monkeypatch.setattr("sapwood.runtime.clock_and_ids.time", fake)
+        monkeypatch.setattr("sapwood.turns.clock_and_ids.time", fake)
 
 
 async def plans(clock: Clock, model: str, *pauses: int) -> list[CutPlan]:

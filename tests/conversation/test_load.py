@@ -13,10 +13,10 @@ from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.refusals import BadArguments, NoPassage, TooManyLoaded, TurnIsOpen
 from sapwood.core.timeline.timeline import Timeline
 from sapwood.core.view.frames import framed_quotation
-from sapwood.runtime.open_agent import open_agent
 from sapwood.store.memory import MemoryLog
+from sapwood.turns.open_agent import open_agent
 from tests.conversation.spaces import service_of
-from tests.runtime.commanding import AGENT, Desk
+from tests.turns.commanding import AGENT, Desk
 
 CHILD, OTHER = AgentId("child"), AgentId("other")
 

@@ -9,9 +9,9 @@ from sapwood.core.commands import AddReply, CompleteTurn, Fork, Send, StartAgent
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import ToolOutcome
-from sapwood.runtime.tool_calls import Parked
+from sapwood.turns.tool_calls import Parked
 from tests.conversation.spaces import service_of
-from tests.runtime.commanding import Desk
+from tests.turns.commanding import Desk
 
 ME, CHILD = AgentId("me22222222"), AgentId("kchild2222")
 

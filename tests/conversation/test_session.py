@@ -22,7 +22,7 @@ from sapwood.core.events import TurnStarted
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import NoConversation, Refusal, UnknownMark
 from tests.conversation.spaces import service_of
-from tests.runtime.commanding import AGENT, Desk
+from tests.turns.commanding import AGENT, Desk
 
 
 async def kinds(outcomes: AsyncIterator[Outcome]) -> list[type]:

@@ -24,7 +24,7 @@ from sapwood.core.refusals import (
 )
 from sapwood.store.memory import MemoryLog
 from tests.conversation.spaces import service_of
-from tests.runtime.commanding import AGENT, SPACE, Desk
+from tests.turns.commanding import AGENT, SPACE, Desk
 
 
 async def sends(desk: Desk, submission: str, agent: AgentId = AGENT) -> list[Outcome]:

@@ -19,7 +19,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import HumanOnly, UnknownTurn
 from sapwood.store.memory import MemoryLog
 from tests.conversation.spaces import TestSpace, service_of
-from tests.runtime.commanding import AGENT, MODEL, Desk
+from tests.turns.commanding import AGENT, MODEL, Desk
 
 
 @pytest.fixture

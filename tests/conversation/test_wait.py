@@ -10,7 +10,7 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary
 from sapwood.store.memory import MemoryLog
 from tests.conversation.spaces import service_of
-from tests.runtime.commanding import AGENT, Desk
+from tests.turns.commanding import AGENT, Desk
 
 CHILD = AgentId("child")
 

@@ -27,7 +27,7 @@ from sapwood.store.memory import MemoryLog
 from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits
 from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
 from tests.conversation.spaces import TestSpace, service_of
-from tests.runtime.commanding import AGENT, Desk
+from tests.turns.commanding import AGENT, Desk
 
 
 def git(folder: Path, *words: str) -> str:

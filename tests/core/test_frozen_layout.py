@@ -16,7 +16,7 @@ import pytest
 from sapwood.core.events import Event
 from sapwood.core.events.codec import Encoded, decode, encode
 from sapwood.core.state import State
-from sapwood.runtime.open_agent import SCHEMA
+from sapwood.turns.open_agent import SCHEMA
 from tests.core.events.examples import EXAMPLES, NAMES
 
 EVENTS = Path(__file__).parent / "fixtures" / "events_v1.jsonl"
@@ -100,7 +100,7 @@ def test_every_example_is_in_the_fixture(event: Event) -> None:
 def test_a_changed_state_has_a_new_schema() -> None:
     assert STATES.get(SCHEMA) == layout_of_state(), (
         "State has another layout than the snapshots that are stored. Raise SCHEMA in "
-        f"runtime/opening.py and add it here with the hash {layout_of_state()!r}. "
+        f"turns/opening.py and add it here with the hash {layout_of_state()!r}. "
         "Raise it too when evolve gives another state for the same events."
     )
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from sapwood.config.config_file import CheckpointConfig
 from sapwood.core.excerpts import MOST_SHOWN
 from sapwood.core.state import MARKS_KEPT, UNDO_DEPTH
-from sapwood.runtime.driver import Limits
-from sapwood.runtime.open_agent import SNAPSHOT_EVERY
+from sapwood.turns.driver import Limits
+from sapwood.turns.open_agent import SNAPSHOT_EVERY
 from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits
 
 FOLDER = Path(__file__).parents[2] / "docs" / "decisions"

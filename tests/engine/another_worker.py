@@ -21,7 +21,7 @@ from pathlib import Path
 from msgspec import structs
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.runtime.scheduler import Engine
+from sapwood.turns.scheduler import Engine
 from tests.engine.backends import FAST, SharedBackend
 from tests.engine.drive_journal import DriveJournal
 from tests.engine.eventually import eventually

@@ -14,7 +14,7 @@ from sapwood.core.ids import Space
 from sapwood.engine import DriveLimits, LocalEngine
 from sapwood.engine.dbos import DbosEngine, Intervals
 from sapwood.engine.process_engine import ProcessEngine
-from sapwood.runtime.scheduler import Engine
+from sapwood.turns.scheduler import Engine
 from sapwood_temporal import TemporalEngine
 
 FAST = Intervals(poll=0.1, cleanup=1.0, retry_after=(0.01, 0.01))

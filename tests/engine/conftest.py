@@ -11,7 +11,7 @@ import pytest
 
 from sapwood.engine import DriveLimits
 from sapwood.engine.dbos import Intervals
-from sapwood.runtime.scheduler import Engine
+from sapwood.turns.scheduler import Engine
 from tests.engine.another_worker import AnotherWorker
 from tests.engine.backends import (
     FAST,

@@ -4,7 +4,7 @@ import asyncio
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import DriveLimits
-from sapwood.runtime.scheduler import Engine
+from sapwood.turns.scheduler import Engine
 from tests.engine.conftest import OpenEngine
 from tests.engine.drive_recorder import DriveRecorder
 from tests.engine.eventually import eventually

@@ -6,7 +6,7 @@ import pytest
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import DriveLimits, NotServed
-from sapwood.runtime.scheduler import Engine
+from sapwood.turns.scheduler import Engine
 from tests.engine.backends import FAST, DurableBackend, SharedBackend
 from tests.engine.conftest import OpenEngine
 from tests.engine.drive_recorder import DriveRecorder

@@ -26,9 +26,9 @@ from sapwood.core.program_session import ProgramSession
 from sapwood.core.refusals import Refusal
 from sapwood.imports.importer import Importer
 from sapwood.programs.transcripts.transcript_events import imported_agent_id, microseconds
-from sapwood.runtime.clock_and_ids import command_meta
-from sapwood.runtime.open_agent import OpenAgent
-from sapwood.runtime.provider_history import history_of, needs_assume
+from sapwood.turns.clock_and_ids import command_meta
+from sapwood.turns.open_agent import OpenAgent
+from sapwood.turns.provider_history import history_of, needs_assume
 from tests.imports.assumed_sessions import ClaudeSession, CodexSession, ProgramFile
 
 NEVER = float("inf")

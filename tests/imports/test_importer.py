@@ -17,9 +17,9 @@ from sapwood.core.refusals import Imported, Refusal
 from sapwood.imports.importer import Importer
 from sapwood.programs.transcripts.discovery import NotATranscript
 from sapwood.programs.transcripts.session_reader import read_session
-from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
-from sapwood.runtime.open_agent import open_agent
 from sapwood.testing.claude_transcript import ClaudeTranscript
+from sapwood.turns.clock_and_ids import command_meta, new_agent_id
+from sapwood.turns.open_agent import open_agent
 from tests.programs.transcripts.writing import ClaudeFile, CodexFile, GeminiFile
 
 FIXTURES = sorted(Path(__file__).parents[1].glob("programs/transcripts/fixtures/*.jsonl"))

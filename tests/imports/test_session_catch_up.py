@@ -19,10 +19,10 @@ from sapwood.core.ids import AgentId, Passage
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import Settings
 from sapwood.imports.session_catch_up import catch_up
-from sapwood.runtime.provider_history import needs_assume
 from sapwood.store.memory import MemoryLog
 from sapwood.testing.claude_transcript import ClaudeTranscript
-from tests.runtime.commanding import SPACE, Desk
+from sapwood.turns.provider_history import needs_assume
+from tests.turns.commanding import SPACE, Desk
 
 AGENT = AgentId("lead")
 

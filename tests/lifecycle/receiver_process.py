@@ -10,7 +10,7 @@ import sys
 
 import sapwood
 from sapwood import RecordedReply, RecordedResult, ToolCall
-from sapwood.runtime.open_agent import snapshot_of
+from sapwood.turns.open_agent import snapshot_of
 
 
 async def _run(address: str, space: str, name: str) -> None:

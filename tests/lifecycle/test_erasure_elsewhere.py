@@ -12,7 +12,7 @@ from sapwood import Agent, Sapwood
 from sapwood.conversation.open_timeline import OpenTimeline
 from sapwood.core.erasure import ERASED
 from sapwood.core.events import WordsErased
-from sapwood.runtime.open_agent import SCHEMA, snapshot_of
+from sapwood.turns.open_agent import SCHEMA, snapshot_of
 
 SECRET = "the heron nests in the reeds"
 

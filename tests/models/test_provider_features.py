@@ -139,7 +139,7 @@ async def test_pauses_between_turns_choose_how_long_the_cache_lives(
     def time_ns() -> int:
         return time.time_ns() + slept * 10**9
 
-    monkeypatch.setattr("sapwood.runtime.clock_and_ids.time", SimpleNamespace(time_ns=time_ns))
+    monkeypatch.setattr("sapwood.turns.clock_and_ids.time", SimpleNamespace(time_ns=time_ns))
     async with home(server) as at:
         agent = await at.talked(CLAUDE, 2)
         assert [marks(body) for body in at.bodies] == [{"5m"}, {"5m"}]

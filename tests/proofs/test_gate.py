@@ -6,7 +6,7 @@ import pytest
 
 from proofs.gate.proof import prove
 from sapwood.core.refusals import BadValue
-from sapwood.runtime.gate import Gate
+from sapwood.turns.gate import Gate
 
 
 @pytest.fixture(autouse=True)

@@ -19,8 +19,8 @@ from sapwood.core.content import ToolCall
 from sapwood.core.ids import AgentId, Origin, Space
 from sapwood.core.model_calls import Failure, ToolOutcome, ToolUse
 from sapwood.core.settings import Workspace
-from sapwood.runtime.clock_and_ids import command_meta
-from sapwood.runtime.dispatch import Done
+from sapwood.turns.clock_and_ids import command_meta
+from sapwood.turns.dispatch import Done
 from sapwood.workspace.places import locate, open_file, root_of
 from sapwood.workspace.sandbox import sandbox_problem
 from sapwood.workspace.space_folder import SpaceFolder

@@ -4,10 +4,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from sapwood.runtime.log import Log
 from sapwood.store.master_keys import MasterKeys
 from sapwood.store.memory import MemoryLog
 from sapwood.store.sqlite import SqliteLog
+from sapwood.turns.log import Log
 
 TEST_KEY = bytes(range(32))
 """The master key of the encrypted databases of tests."""

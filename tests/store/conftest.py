@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from sapwood.core.ids import Space
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 from tests.store.backends import MemoryBackend, PostgresBackend, SqliteBackend
 from tests.store.contract import Backend, OpenLog
 

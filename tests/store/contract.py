@@ -17,7 +17,7 @@ from sapwood.core.content import Text
 from sapwood.core.events import HUMAN, Event, Recorded, ToolFinished, TurnStarted
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt, VersionConflict
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 
 T = TypeVar("T")
 OpenLog = Callable[[], Awaitable[Log]]

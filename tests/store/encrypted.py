@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sapwood import Agent, Sapwood
 from sapwood.core.content import RecordedReply, RecordedResult, ToolCall
-from sapwood.runtime.open_agent import open_state, snapshot_of
+from sapwood.turns.open_agent import open_state, snapshot_of
 
 PLACES = (
     *("name", "renamed", "owner", "label", "entry", "folder", "system", "pin", "prompt", "reply"),

@@ -7,7 +7,7 @@ import pytest
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary, Append
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 from tests.store.contract import append, commit_of, prompt_event, start
 
 ADA, BOB = AgentId("ada"), AgentId("bob")

@@ -6,7 +6,7 @@ import pytest
 
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import AgentSummary, Append, Commit, LogError, Receipt, VersionConflict
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 from tests.store.contract import (
     OpenLog,
     append,

@@ -2,7 +2,7 @@
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Cursor
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 from tests.store.contract import OpenLog, append, commit_of, on_databases, prompt_event, take
 
 ADA = AgentId("ada")

@@ -29,7 +29,7 @@ from sapwood.core.log_values import Cursor, Receipt, Snapshot, TailedEvent, Vers
 from sapwood.core.view.frames import framed_prompt
 from sapwood.lifecycle.erasable_log import ErasableLog, erasable
 from sapwood.lifecycle.erasure import Eraser, resume_erasures
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 from tests.store.backends import MemoryBackend
 from tests.store.contract import Backend, OpenLog, append, commit_of, grow, start, take
 

@@ -8,7 +8,7 @@ import pytest
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Cursor, TailedEvent
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 from tests.store.another_process import write_elsewhere
 from tests.store.contract import Backend, OpenLog, grow, on_databases, start, take, texts
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 from tests.store.contract import Backend, grow, on_databases, start
 
 ADA = AgentId("ada")

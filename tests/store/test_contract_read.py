@@ -33,7 +33,7 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space, TurnRef
 from sapwood.core.log_values import AgentSummary, Append
 from sapwood.core.settings import Settings, SettingsChange, Workspace
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 from tests.store.contract import (
     Backend,
     append,

@@ -5,7 +5,7 @@ import pytest
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.events import ReplyAdded, ToolFinished, TurnStarted
 from sapwood.core.ids import AgentId, EventRef, Space
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 from tests.store.contract import Backend, OpenLog, append, commit_of, grow, prompt_event, start
 
 ADA, BOB = AgentId("ada"), AgentId("bob")

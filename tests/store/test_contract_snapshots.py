@@ -4,7 +4,7 @@ import pytest
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Snapshot
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 from tests.store.contract import OpenLog, start
 
 ADA, BOB = AgentId("ada"), AgentId("bob")

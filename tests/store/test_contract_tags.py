@@ -8,7 +8,7 @@ import pytest
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary, Order
 from sapwood.core.tags import Entry, Tags
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 from tests.store.contract import append, commit_of, prompt_event
 
 HOUR = 3_600_000_000

@@ -4,7 +4,7 @@ from sapwood.core.events import UnreadableEvent
 from sapwood.core.events.codec import decode
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 from tests.store.contract import append, commit_of, prompt_event, take
 
 ADA, BOB = AgentId("ada"), AgentId("bob")

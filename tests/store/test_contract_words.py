@@ -14,7 +14,7 @@ from sapwood.core.events import ModelCalled, Recorded, ReplyAdded
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import Append, VersionConflict
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 from tests.store.contract import (
     OpenLog,
     append,

@@ -20,8 +20,8 @@ from sapwood.core.events import UnreadableEvent
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.doctor.unreadable_events import check_events
-from sapwood.runtime.log import Log
 from sapwood.store.configured_keys import configured_masters
+from sapwood.turns.log import Log
 from tests.store.encrypted import PLACES, marker, raw_bytes, tell, traces
 
 KEY, OTHER = (base64.b64encode(bytes([n]) * 32).decode() for n in (1, 2))

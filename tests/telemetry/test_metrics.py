@@ -12,11 +12,11 @@ from sapwood.core.content import Text, ToolCall, Usage
 from sapwood.core.model_calls import Answer
 from sapwood.core.view import Request
 from sapwood.engine import LocalEngine
-from sapwood.runtime.trace import Untraced
 from sapwood.telemetry.measured import Measured
 from sapwood.telemetry.metrics import Metrics
 from sapwood.telemetry.metrics_export import export_metrics
 from sapwood.testing import PlannedModel
+from sapwood.turns.trace import Untraced
 from tests.telemetry.traced_runtime import Weather
 
 USAGE = Usage(input=1_000, output=20, cache_read=900, cost=1_500)

@@ -15,7 +15,7 @@ from sapwood.core.content import ToolCall
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import ToolOutcome
 from sapwood.core.state import State
-from sapwood.runtime.trace import Tracing, Untraced
+from sapwood.turns.trace import Tracing, Untraced
 from tests.telemetry.span_collector import open_collector
 
 STATE = State(AgentId("ada"))

@@ -13,10 +13,10 @@ from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import connect
 from sapwood.core.model_calls import ToolOutcome, ToolUse
 from sapwood.engine import LocalEngine
-from sapwood.runtime.model_access import ModelAccess
 from sapwood.telemetry.span_attributes import ModelIdentity
 from sapwood.telemetry.spans import Spans
 from sapwood.testing import NoTools
+from sapwood.turns.model_access import ModelAccess
 
 SECRET = "sk-ant-api03-" + "q" * 40
 _ENDS = ("turn.completed", "turn.failed", "turn.interrupted")

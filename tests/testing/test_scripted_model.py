@@ -2,7 +2,7 @@
 
 from sapwood.core.content import Text
 from sapwood.core.view.frames import framed_request
-from sapwood.runtime.compaction import INSTRUCTION
+from sapwood.turns.compaction import INSTRUCTION
 from scripted_model.conversation import Message
 from scripted_model.conversation import Text as ScriptedText
 from scripted_model.prompt_script import find_position

@@ -6,8 +6,8 @@ import pytest
 
 from sapwood.config.config_file import Config
 from sapwood.tui.screens.first_run_page import FirstRunPage
-from tests.runtime.fake_provider import FakeProgram, Says, Step, Uses
 from tests.tui.stage import on_stage, until
+from tests.turns.fake_provider import FakeProgram, Says, Step, Uses
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from sapwood.core.errors import SapwoodError
 from sapwood.core.events import TurnStarted
 from sapwood.core.ids import Space
 from sapwood.core.log_values import Commit, Receipt
-from sapwood.runtime.scheduler import Drive
+from sapwood.turns.scheduler import Drive
 from tests.tui.stage import Stage, on_stage, until
 
 

@@ -4,7 +4,7 @@ from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import connect
 from sapwood.core.commands import RecordJudgement
 from sapwood.core.events import SYSTEM, JudgedStretch
-from sapwood.runtime.clock_and_ids import command_meta
+from sapwood.turns.clock_and_ids import command_meta
 from tests.tui.stage import on_stage, until
 
 _TALK = (

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
-from sapwood.runtime.tool_calls import Toolbox
+from sapwood.turns.tool_calls import Toolbox
 from sapwood.workspace.combined_toolbox import CombinedToolbox
 from sapwood.workspace.programs import environment_for_tools
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox

@@ -11,7 +11,7 @@ from sapwood.core.content import ToolCall
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import ToolOutcome, ToolUse
 from sapwood.core.settings import Workspace
-from sapwood.runtime.tool_calls import Toolbox
+from sapwood.turns.tool_calls import Toolbox
 from sapwood.workspace.permissions.permission_gate import AskPermission
 from sapwood.workspace.permissions.permission_rules import parse_rules
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox

@@ -13,8 +13,8 @@ from textual.strip import Strip
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
 from sapwood.config.config_file import Config, ContextConfig, ScreenConfig
-from sapwood.runtime.clock_and_ids import now
 from sapwood.tui.app import SapwoodApp
+from sapwood.turns.clock_and_ids import now
 from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
 from sapwood.workspace.permissions.permission_rules import parse_rules
 from scripted_model import ScriptedModel

@@ -3,7 +3,7 @@
 from proofs.e2e.system_under_test import SystemUnderTest
 from sapwood.api.agent import Agent
 from sapwood.core.events import ContextSummarized, ModelCalled
-from sapwood.runtime.dispatch import Done
+from sapwood.turns.dispatch import Done
 from scripted_model import ModelRequest, ReplyLike, call
 
 ASKED = "Write the migration plan into plan.md."

@@ -81,8 +81,8 @@ from sapwood.core.state import Letter, State
 from sapwood.core.tags import Tags
 from sapwood.core.turn_params import TurnParams
 from sapwood.core.view import Request
-from sapwood.runtime.dispatch import Done
-from sapwood.runtime.replay import Replayed
+from sapwood.turns.dispatch import Done
+from sapwood.turns.replay import Replayed
 
 _Value = TypeVar("_Value")
 

@@ -17,7 +17,7 @@ from sapwood.core.ids import AgentId, EventRef, can_be_stored
 from sapwood.core.log_values import AgentSummary, Cursor, Where
 from sapwood.core.refusals import BadValue
 from sapwood.core.tags import Entry, Tags
-from sapwood.runtime.conversion import (
+from sapwood.turns.conversion import (
     Unfit,
     as_flag,
     as_integer,

@@ -34,7 +34,7 @@ from sapwood.core.ids import AgentId, EventRef, can_be_stored
 from sapwood.core.log_values import AgentSummary, Cursor, Order, SearchHit, TailedEvent, Where
 from sapwood.core.refusals import AgentExists, BadSetting
 from sapwood.core.settings import Settings
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 
 # An id can be typed as a word, and in front of a colon and a version.
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")

@@ -18,9 +18,9 @@ from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.refusals import BadSetting
 from sapwood.core.turn_params import TurnParams
 from sapwood.engine import DriveLimits
-from sapwood.runtime.model_access import ModelAccess
-from sapwood.runtime.scheduler import Engine
-from sapwood.runtime.tool_calls import Toolbox
+from sapwood.turns.model_access import ModelAccess
+from sapwood.turns.scheduler import Engine
+from sapwood.turns.tool_calls import Toolbox
 
 
 def runtime(

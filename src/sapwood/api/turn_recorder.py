@@ -46,8 +46,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.lease import Lease
 from sapwood.core.refusals import BadValue, NoTurnOpen, StaleRequest
 from sapwood.core.view import Request
-from sapwood.runtime.dispatch import Done
-from sapwood.runtime.open_agent import OpenAgent
+from sapwood.turns.dispatch import Done
+from sapwood.turns.open_agent import OpenAgent
 
 _log = logging.getLogger("sapwood.pins")
 _turns = logging.getLogger("sapwood.turns")

@@ -22,17 +22,17 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.turn_params import TurnParams
 from sapwood.programs.agent_provider import AgentProvider, ProgramAccess, SessionBusy
 from sapwood.programs.registry import program_executor
-from sapwood.runtime.checkpoints import Checkpoints
-from sapwood.runtime.clock_and_ids import command_meta
-from sapwood.runtime.compaction import Compactor
-from sapwood.runtime.dispatch import Done
-from sapwood.runtime.driver import Driver
-from sapwood.runtime.model_access import ModelAccess
-from sapwood.runtime.program_summary import ProgramSummaries
-from sapwood.runtime.scheduler import Engine, Scheduler
-from sapwood.runtime.summary_extension import ExtensionTasks, SummaryExtension
-from sapwood.runtime.tool_calls import Toolbox
-from sapwood.runtime.trace import Tracing, Untraced
+from sapwood.turns.checkpoints import Checkpoints
+from sapwood.turns.clock_and_ids import command_meta
+from sapwood.turns.compaction import Compactor
+from sapwood.turns.dispatch import Done
+from sapwood.turns.driver import Driver
+from sapwood.turns.model_access import ModelAccess
+from sapwood.turns.program_summary import ProgramSummaries
+from sapwood.turns.scheduler import Engine, Scheduler
+from sapwood.turns.summary_extension import ExtensionTasks, SummaryExtension
+from sapwood.turns.tool_calls import Toolbox
+from sapwood.turns.trace import Tracing, Untraced
 
 __all__ = ["AgentOutput", "AgentRunner", "DriveFailure", "assume_or_warn"]
 

@@ -30,9 +30,9 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.model_calls import Failure
 from sapwood.models import Models
 from sapwood.models.model_routes import resolve
-from sapwood.runtime.scheduler import Engine
-from sapwood.runtime.tool_calls import Toolbox
-from sapwood.runtime.trace import SharedTracing, Tracing, Untraced
+from sapwood.turns.scheduler import Engine
+from sapwood.turns.tool_calls import Toolbox
+from sapwood.turns.trace import SharedTracing, Tracing, Untraced
 
 if TYPE_CHECKING:
     from sapwood.app.program_access import Programs

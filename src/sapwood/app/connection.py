@@ -18,9 +18,9 @@ from sapwood.core.errors import LogError
 from sapwood.core.ids import Space, can_be_stored
 from sapwood.core.log_values import Append, AvailabilityListener
 from sapwood.core.token_count import Counter
-from sapwood.runtime.dispatch import Dispatcher
-from sapwood.runtime.log import Log
 from sapwood.store.store_plugin import ServerLog, StoreOptions, load_store
+from sapwood.turns.dispatch import Dispatcher
+from sapwood.turns.log import Log
 
 if TYPE_CHECKING:
     from sapwood.core.commands import Command

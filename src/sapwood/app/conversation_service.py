@@ -16,8 +16,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Workspace
 from sapwood.engine.wake_requests import engine_file
-from sapwood.runtime.checkpoints import Checkpoints
-from sapwood.runtime.dispatch import Done
+from sapwood.turns.checkpoints import Checkpoints
+from sapwood.turns.dispatch import Done
 from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from sapwood.core.events import HUMAN, SYSTEM, Actor, QuestionAnswered, Question
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import AnswerAwaited
 from sapwood.core.refusals import Refusal
-from sapwood.runtime.clock_and_ids import command_meta, now
+from sapwood.turns.clock_and_ids import command_meta, now
 from sapwood.workspace.permissions.permission_gate import (
     AskPermission,
     Deny,

@@ -15,10 +15,10 @@ from sapwood.config.config_file import Config, load_config
 from sapwood.core.turn_params import TurnParams
 from sapwood.engine import DriveLimits, LocalEngine
 from sapwood.models import Models
-from sapwood.runtime.model_access import ModelAccess
-from sapwood.runtime.scheduler import Engine
-from sapwood.runtime.tool_calls import Toolbox
-from sapwood.runtime.trace import SharedTracing
+from sapwood.turns.model_access import ModelAccess
+from sapwood.turns.scheduler import Engine
+from sapwood.turns.tool_calls import Toolbox
+from sapwood.turns.trace import SharedTracing
 from sapwood.workspace.combined_toolbox import CombinedToolbox
 from sapwood.workspace.function_toolbox import FunctionTool, FunctionToolbox, function_tools
 from sapwood.workspace.permissions.permission_rules import PermissionRules, parse_rules

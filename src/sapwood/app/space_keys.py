@@ -10,10 +10,10 @@ from msgspec import Struct
 from sapwood.core.errors import LogError
 from sapwood.core.ids import Space
 from sapwood.private_files import replace_file
-from sapwood.runtime.log import Log
 from sapwood.store.configured_keys import configured_masters
 from sapwood.store.master_keys import MasterKeys, SpaceKey, parse_keys
 from sapwood.store.space_cipher import KEY_BYTES
+from sapwood.turns.log import Log
 
 _NO_KEY = (
     "No master key is configured. Nothing was changed. Set encryption.key_file to the file that "

@@ -13,7 +13,7 @@ from sapwood.app.connection import Connection
 from sapwood.core.errors import KeyMissing
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import NotServed, keep_awake
-from sapwood.runtime.scheduler import Drive, Engine
+from sapwood.turns.scheduler import Drive, Engine
 
 _log = logging.getLogger(__name__)
 _PAGE = 200

@@ -11,11 +11,11 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
 from sapwood.engine import DriveLimits
 from sapwood.engine.engine_plugin import OWN_ENGINES, load_engine
-from sapwood.runtime.log import Log
-from sapwood.runtime.woken_agents import woken_by
+from sapwood.turns.log import Log
+from sapwood.turns.woken_agents import woken_by
 
 if TYPE_CHECKING:
-    from sapwood.runtime.scheduler import Engine
+    from sapwood.turns.scheduler import Engine
 
 
 _TRIES = 5

@@ -23,7 +23,7 @@ from sapwood.core.state import State
 from sapwood.programs.agent_provider import SessionBusy
 from sapwood.programs.registry import program_title, programs_with, resume_command_for, runs_turns
 from sapwood.programs.transcripts.session_files import FoundSession
-from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
+from sapwood.turns.clock_and_ids import command_meta, new_agent_id
 
 
 class SessionResult(Struct, frozen=True, omit_defaults=True):

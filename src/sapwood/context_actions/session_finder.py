@@ -26,7 +26,7 @@ from sapwood.programs.registry import PROGRAM_NAMES, program, programs_with
 from sapwood.programs.transcripts.discovery import NotATranscript, discover, newest_session
 from sapwood.programs.transcripts.session_files import FoundSession
 from sapwood.programs.transcripts.session_reader import read_session
-from sapwood.runtime.open_agent import find_agent
+from sapwood.turns.open_agent import find_agent
 
 _DATABASE_SECONDS = 5.0
 _MOST_AGENTS = 1_000

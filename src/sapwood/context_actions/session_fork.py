@@ -18,7 +18,7 @@ from sapwood.core.settings import SettingsChange, Workspace
 from sapwood.imports.importer import Importer, OpenLog
 from sapwood.journal import add_to_journal
 from sapwood.programs.transcripts.session_files import FoundSession
-from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
+from sapwood.turns.clock_and_ids import command_meta, new_agent_id
 
 
 class ImportSpace(OpenSpace, OpenLog, Protocol):

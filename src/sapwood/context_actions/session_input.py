@@ -22,9 +22,9 @@ from sapwood.core.state import DeclaredNote, Judgement, State
 from sapwood.core.token_count import ZERO, Count, Counter
 from sapwood.core.turn import Turn, fold_turn
 from sapwood.core.view.build import front_texts
-from sapwood.runtime.dispatch import Dispatcher
-from sapwood.runtime.log import Log
-from sapwood.runtime.open_agent import read_live
+from sapwood.turns.dispatch import Dispatcher
+from sapwood.turns.log import Log
+from sapwood.turns.open_agent import read_live
 
 
 class OpenSpace(Protocol):

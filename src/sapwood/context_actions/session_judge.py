@@ -32,8 +32,8 @@ from sapwood.context_actions.session_finder import Connect
 from sapwood.context_actions.session_notes import SessionNotes, Statements
 from sapwood.core.content import Usage
 from sapwood.core.plural import counted
-from sapwood.runtime.clock_and_ids import new_nonce
 from sapwood.tokens import CachingCounter, FeatureCounter
+from sapwood.turns.clock_and_ids import new_nonce
 
 _MOST_TOKENS = 500_000
 """The tokens of all judgements of one session, also where their price is unknown."""

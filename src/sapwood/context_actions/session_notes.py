@@ -38,7 +38,7 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.state import DeclaredNote, Judgement, State
 from sapwood.imports.importer import Importer
 from sapwood.programs.transcripts.transcript_events import imported_agent_id
-from sapwood.runtime.clock_and_ids import command_meta
+from sapwood.turns.clock_and_ids import command_meta
 
 
 class Statements(Struct, frozen=True):

@@ -21,7 +21,7 @@ from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import SettingsChange, Workspace
-from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
+from sapwood.turns.clock_and_ids import command_meta, new_agent_id
 
 _NOT_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _TOLD = (

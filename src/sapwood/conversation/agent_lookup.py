@@ -7,7 +7,7 @@ from sapwood.core.refusals import AmbiguousAgent, Refusal, UnknownAgent, nearest
 from sapwood.core.state import State
 from sapwood.programs.registry import programs_with
 from sapwood.programs.transcripts.transcript_events import imported_agent_id
-from sapwood.runtime.open_agent import PARENT, find_agent
+from sapwood.turns.open_agent import PARENT, find_agent
 
 _NAMES = 500
 

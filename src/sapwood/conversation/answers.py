@@ -16,7 +16,7 @@ from sapwood.core.log_values import AgentSummary, SearchHit
 from sapwood.core.plural import counted
 from sapwood.core.settings import PermissionMode, Settings, typed_name
 from sapwood.core.state import Letter
-from sapwood.runtime.replay import Replayed
+from sapwood.turns.replay import Replayed
 from sapwood.workspace.permissions.kept_rules import SourcedRule
 
 

@@ -18,12 +18,12 @@ from sapwood.core.refusals import BadArguments, NoConversation, Refusal
 from sapwood.core.settings import Settings, Workspace
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
-from sapwood.runtime.checkpoints import Checkpoints
-from sapwood.runtime.clock_and_ids import command_meta
-from sapwood.runtime.command_digest import request_text
-from sapwood.runtime.dispatch import Dispatcher, Done
-from sapwood.runtime.log import Log
-from sapwood.runtime.open_agent import OpenAgent
+from sapwood.turns.checkpoints import Checkpoints
+from sapwood.turns.clock_and_ids import command_meta
+from sapwood.turns.command_digest import request_text
+from sapwood.turns.dispatch import Dispatcher, Done
+from sapwood.turns.log import Log
+from sapwood.turns.open_agent import OpenAgent
 from sapwood.workspace.permissions.kept_rules import RuleSources
 from sapwood.workspace.space_folder import SpaceFolder
 

@@ -15,7 +15,7 @@ from sapwood.core.log_values import AgentSummary
 from sapwood.core.settings import SettingsChange, typed_name
 from sapwood.core.state import State
 from sapwood.models.model_routes import PROVIDERS
-from sapwood.runtime.checkpoints import chain_of
+from sapwood.turns.checkpoints import chain_of
 
 MODELS = KNOWN_MODELS
 

@@ -12,7 +12,7 @@ from sapwood.conversation.call import OpenSpace
 from sapwood.core.content import Usage
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
-from sapwood.runtime.open_agent import open_state
+from sapwood.turns.open_agent import open_state
 
 Trim = Literal["", "trimmed", "compacted"]
 

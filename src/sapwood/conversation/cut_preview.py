@@ -18,7 +18,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.last_call import LastCall, Lifetime
 from sapwood.core.token_count import ZERO, Count
 from sapwood.models.model_facts import cache_seconds, price_of
-from sapwood.runtime.clock_and_ids import now
+from sapwood.turns.clock_and_ids import now
 
 
 class Cut(Struct, frozen=True):

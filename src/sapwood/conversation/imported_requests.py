@@ -21,8 +21,8 @@ from sapwood.core.view.request import MessagePart, Request, ToolResult
 from sapwood.programs.registry import PROGRAM_NAMES, program
 from sapwood.programs.transcripts.sent_requests import SentRequest, SentRequests
 from sapwood.redaction import mask_secrets
-from sapwood.runtime.open_agent import open_state
-from sapwood.runtime.replay import Replayed
+from sapwood.turns.open_agent import open_state
+from sapwood.turns.replay import Replayed
 
 
 async def imported_calls(space: OpenSpace, agent: AgentId) -> list[Recorded] | None:

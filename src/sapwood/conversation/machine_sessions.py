@@ -17,7 +17,7 @@ from sapwood.programs.transcripts.discovery import discover
 from sapwood.programs.transcripts.session_files import FoundSession
 from sapwood.programs.transcripts.session_reader import tail_session
 from sapwood.programs.transcripts.transcript_events import imported_agent_id
-from sapwood.runtime.program_sessions import session_agent
+from sapwood.turns.program_sessions import session_agent
 
 _SECONDS = 4.0
 _MOST = 200

@@ -19,7 +19,7 @@ from sapwood.core.content import ToolCall
 from sapwood.core.model_calls import ToolOutcome, ToolSpec
 from sapwood.core.refusals import BudgetReached, HumanOnly, Refusal, UnknownCommand, nearest
 from sapwood.core.state import State
-from sapwood.runtime.tool_calls import SLASH, Parked
+from sapwood.turns.tool_calls import SLASH, Parked
 
 __all__ = ["SLASH", "ModelCommandTool", "slash_spec"]
 

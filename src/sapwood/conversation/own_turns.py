@@ -4,8 +4,8 @@ from sapwood.conversation.call import OpenSpace
 from sapwood.core.ids import AgentId
 from sapwood.core.lease import Lease
 from sapwood.core.model_calls import Delta
-from sapwood.runtime.clock_and_ids import new_nonce, now
-from sapwood.runtime.reply_stream import ReplyStream
+from sapwood.turns.clock_and_ids import new_nonce, now
+from sapwood.turns.reply_stream import ReplyStream
 
 
 def new_holder() -> str:

@@ -12,7 +12,7 @@ from sapwood.core.commands import AddPin
 from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import PinnedFileUnreadable, Refusal
 from sapwood.core.state import State
-from sapwood.runtime.clock_and_ids import command_meta
+from sapwood.turns.clock_and_ids import command_meta
 from sapwood.workspace.permissions.permission_rules import PermissionRules, parse_rules
 from sapwood.workspace.pinned_file import PinnedFileError, read_pinned_file
 from sapwood.workspace.places import root_of

@@ -14,7 +14,7 @@ from sapwood.core.history_size import calibrated, size_of
 from sapwood.core.ids import AgentId, TurnRef
 from sapwood.core.token_count import Count
 from sapwood.core.turn import Turn
-from sapwood.runtime.open_agent import OpenAgent, read_live
+from sapwood.turns.open_agent import OpenAgent, read_live
 
 
 class RewindPlace(Struct, frozen=True):

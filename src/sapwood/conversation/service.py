@@ -70,10 +70,10 @@ from sapwood.core.state import State
 from sapwood.core.tags import Tags
 from sapwood.core.turn_params import TurnParams
 from sapwood.programs.registry import program_executor, runs_turns
-from sapwood.runtime.clock_and_ids import command_meta, new_agent_id, new_mail_id
-from sapwood.runtime.command_digest import request_text
-from sapwood.runtime.dispatch import Done
-from sapwood.runtime.program_sessions import session_in
+from sapwood.turns.clock_and_ids import command_meta, new_agent_id, new_mail_id
+from sapwood.turns.command_digest import request_text
+from sapwood.turns.dispatch import Done
+from sapwood.turns.program_sessions import session_in
 
 _log = logging.getLogger("sapwood.commands")
 _CALLS_PAGE = 500

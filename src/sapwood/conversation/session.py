@@ -17,7 +17,7 @@ from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, title_of
 from sapwood.core.refusals import NoConversation, Refusal
 from sapwood.core.state import QueuedPrompt
-from sapwood.runtime.clock_and_ids import command_meta, new_nonce
+from sapwood.turns.clock_and_ids import command_meta, new_nonce
 
 
 class ConversationSession:

@@ -18,7 +18,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.state import State
 from sapwood.core.turn import goes_on
-from sapwood.runtime.open_agent import OpenAgent
+from sapwood.turns.open_agent import OpenAgent
 
 _FAMILY = 60
 _MOST_EVENTS = 20_000

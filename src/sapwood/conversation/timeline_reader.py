@@ -19,8 +19,8 @@ from sapwood.core.timeline.layout import is_dim, lay_out_everything, lay_out_in_
 from sapwood.core.timeline.row_content import LeftBehind, RowContent, content_of
 from sapwood.core.timeline.rows import Banner, TimelineRow
 from sapwood.core.timeline.timeline import Timeline
-from sapwood.runtime.log import Log
-from sapwood.runtime.open_agent import open_state, read_live
+from sapwood.turns.log import Log
+from sapwood.turns.open_agent import open_state, read_live
 
 ReadEvents = Callable[[AgentId, int, int], Awaitable[list[Recorded]]]
 """Reads the events of an agent from one version to another, both included."""

@@ -16,7 +16,7 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.refusals import UnknownTurn
 from sapwood.core.turn import Turn, fold_turn, recorded_turn
-from sapwood.runtime.open_agent import OpenAgent, open_agent, open_state
+from sapwood.turns.open_agent import OpenAgent, open_agent, open_state
 
 _MOST_DIGITS = 18
 _PAGE = 200

@@ -13,7 +13,7 @@ from sapwood.conversation.answers import StillWaiting, Waited
 from sapwood.conversation.call import Call, ModelCall, OpenSpace
 from sapwood.core.events import ToolStarted
 from sapwood.core.ids import AgentId
-from sapwood.runtime.clock_and_ids import now
+from sapwood.turns.clock_and_ids import now
 
 LONGEST = 3600.0
 """Seconds that a wait lasts at most."""

@@ -1,6 +1,6 @@
 """The values that a log takes and returns: commits, receipts, snapshots, summaries, search hits.
 
-The interface of the log is `sapwood.runtime.log.Log`; `sapwood.store` implements it.
+The interface of the log is `sapwood.turns.log.Log`; `sapwood.store` implements it.
 """
 
 from collections.abc import Callable, Sequence

@@ -9,7 +9,7 @@ from sapwood.engine.limits import DriveLimits
 from sapwood.plugins import load_plugin
 
 if TYPE_CHECKING:
-    from sapwood.runtime.scheduler import Engine
+    from sapwood.turns.scheduler import Engine
 
 OWN_ENGINES = frozenset({"auto", "dbos", "local"})
 """The values of the setting `engine` that need no plug-in."""

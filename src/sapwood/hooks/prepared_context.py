@@ -84,8 +84,8 @@ def prepare(
     from sapwood.context_actions.archive_files import archived_topics
     from sapwood.context_actions.session_notes import SessionNotes
     from sapwood.hooks.hook_archives import recent_archives
-    from sapwood.runtime.clock_and_ids import new_nonce
     from sapwood.tokens import CachingCounter, FeatureCounter
+    from sapwood.turns.clock_and_ids import new_nonce
 
     length, focus_changed_at = watched.size, _focus_changed_at()
     session = watched.read(size)

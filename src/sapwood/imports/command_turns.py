@@ -15,7 +15,7 @@ from sapwood.core.events import (
 )
 from sapwood.core.ids import AgentId, Space, TurnRef
 from sapwood.programs.transcripts.transcript_events import TranscriptTurn
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 
 _RECENT = 32
 _PLUGIN = "/sapwood:"

@@ -18,10 +18,10 @@ from sapwood.programs.transcripts.transcript_events import (
     TranscriptRewind,
     TranscriptTurn,
 )
-from sapwood.runtime.command_batch import SentCommand
-from sapwood.runtime.dispatch import Dispatcher
-from sapwood.runtime.log import Log
-from sapwood.runtime.provider_history import history_of, needs_assume
+from sapwood.turns.command_batch import SentCommand
+from sapwood.turns.dispatch import Dispatcher
+from sapwood.turns.log import Log
+from sapwood.turns.provider_history import history_of, needs_assume
 
 _MOST_COMMANDS = 500
 _MOST_CHARACTERS = 2_000_000

@@ -28,8 +28,8 @@ from sapwood.programs.transcripts.transcript_events import (
     imported_agent_id,
     imported_command_id,
 )
-from sapwood.runtime.clock_and_ids import new_nonce
-from sapwood.runtime.provider_history import pins_digest
+from sapwood.turns.clock_and_ids import new_nonce
+from sapwood.turns.provider_history import pins_digest
 
 IMPORTER = Actor("system", "import")
 """The actor of every imported event."""

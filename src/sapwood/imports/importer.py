@@ -26,10 +26,10 @@ from sapwood.programs.transcripts.transcript_events import (
     imported_agent_id,
     unmasked,
 )
-from sapwood.runtime.dispatch import Dispatcher
-from sapwood.runtime.log import Log
-from sapwood.runtime.open_agent import open_state
 from sapwood.tokens.estimators import Chars4Counter
+from sapwood.turns.dispatch import Dispatcher
+from sapwood.turns.log import Log
+from sapwood.turns.open_agent import open_state
 
 IDLE_SECONDS = 3600.0
 """A transcript that has not changed for this long is taken to have ended with its last row."""

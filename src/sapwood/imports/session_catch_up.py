@@ -15,9 +15,9 @@ from sapwood.imports.import_commands import IMPORTER
 from sapwood.programs.transcripts.discovery import NotATranscript
 from sapwood.programs.transcripts.session_reader import read_events, session_files
 from sapwood.programs.transcripts.transcript_events import TranscriptTurn, imported_command_id
-from sapwood.runtime.clock_and_ids import command_meta
-from sapwood.runtime.dispatch import Dispatcher
-from sapwood.runtime.log import Log
+from sapwood.turns.clock_and_ids import command_meta
+from sapwood.turns.dispatch import Dispatcher
+from sapwood.turns.log import Log
 
 _PAGE = 500
 _SAID = b'"user"'

@@ -29,7 +29,7 @@ from sapwood.core.refusals import UnknownAgent
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.lifecycle.erasure import Eraser
 from sapwood.lifecycle.sealed_archive import sealed, unsealed
-from sapwood.runtime.clock_and_ids import new_record_id
+from sapwood.turns.clock_and_ids import new_record_id
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

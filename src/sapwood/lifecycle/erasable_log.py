@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 from sapwood.core.erasure import Erasure, Hold, Senders, UnfinishedErasure
 from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId, Space
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 
 
 class LeaderLock(Protocol):

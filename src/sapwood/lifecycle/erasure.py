@@ -23,7 +23,7 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.refusals import ErasureHeld
 from sapwood.lifecycle.erasable_log import ErasableLog
-from sapwood.runtime.clock_and_ids import new_record_id, now
+from sapwood.turns.clock_and_ids import new_record_id, now
 
 _PAGE = 1_000
 

@@ -5,7 +5,7 @@ from sapwood.core.errors import RefusedError
 from sapwood.core.ids import Space
 from sapwood.core.refusals import UnknownHold
 from sapwood.lifecycle.erasable_log import ErasableLog
-from sapwood.runtime.clock_and_ids import new_record_id, now
+from sapwood.turns.clock_and_ids import new_record_id, now
 
 
 async def add_hold(

@@ -11,7 +11,7 @@ from msgspec import Struct
 from sapwood.core.ids import Space
 from sapwood.core.log_values import AgentSummary
 from sapwood.lifecycle.erasable_log import ErasableLog
-from sapwood.runtime.clock_and_ids import now
+from sapwood.turns.clock_and_ids import now
 
 DAY = 86_400_000_000
 """Microseconds."""

@@ -4,7 +4,7 @@ from typing import Protocol, runtime_checkable
 
 from sapwood.core.errors import LogError
 from sapwood.core.ids import Space
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 
 _GZIP = b"\x1f\x8b"
 

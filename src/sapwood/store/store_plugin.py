@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from sapwood.app.connection import Connection
     from sapwood.conversation.call import Services
     from sapwood.conversation.service import ConversationService
-    from sapwood.runtime.dispatch import Dispatcher
-    from sapwood.runtime.log import Log
+    from sapwood.turns.dispatch import Dispatcher
+    from sapwood.turns.log import Log
 
 
 class StoreOptions(Struct, frozen=True):

@@ -33,8 +33,8 @@ from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
 from sapwood.imports.importer import Importer
-from sapwood.runtime.dispatch import Done
-from sapwood.runtime.open_agent import OpenAgent
+from sapwood.turns.dispatch import Done
+from sapwood.turns.open_agent import OpenAgent
 from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Commit, LogError
-from sapwood.runtime.log import Log
 from sapwood.store.postgres import PostgresLog
+from sapwood.turns.log import Log
 from tests.store.contract import append, commit_of, prompt_event, start, texts
 from tests.store.postgres.proxy import Proxy, proxy_to
 

@@ -8,9 +8,9 @@ import pytest
 
 from sapwood.core.events import AgentArchived, Event, ToolFinished
 from sapwood.core.ids import AgentId, Space
-from sapwood.runtime.log import Log
 from sapwood.store.postgres import PostgresLog, fulltext
 from sapwood.store.postgres.fulltext import parts_of, search_words
+from sapwood.turns.log import Log
 from tests.store.contract import append, commit_of
 
 

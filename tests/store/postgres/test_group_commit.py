@@ -10,8 +10,8 @@ import pytest
 from sapwood.core.events import Actor, Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import AgentSummary, Append, Commit, LogError, Receipt, VersionConflict
-from sapwood.runtime.log import Log
 from sapwood.store.postgres import PostgresLog
+from sapwood.turns.log import Log
 from tests.store.contract import append, commit_of, prompt_event, start, take, texts
 
 Owner: TypeAlias = "asyncpg.Connection[asyncpg.Record]"

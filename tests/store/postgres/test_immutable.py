@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 from tests.store.contract import grow, start
 
 ADA = AgentId("ada")

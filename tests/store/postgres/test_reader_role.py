@@ -10,8 +10,8 @@ from sapwood.core.content import Text
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import LogError, Snapshot
-from sapwood.runtime.log import Log
 from sapwood.store.postgres import PostgresLog, event_table
+from sapwood.turns.log import Log
 from tests.store.contract import grow, start, take
 from tests.store.postgres.roles import granted_roles, login
 

@@ -7,9 +7,9 @@ import pytest
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary, LogError
-from sapwood.runtime.log import Log
 from sapwood.store.master_keys import MasterKeys
 from sapwood.store.postgres import PostgresLog
+from sapwood.turns.log import Log
 from tests.store.backends import TEST_KEY
 from tests.store.contract import grow, start
 from tests.store.postgres.roles import granted_roles, login

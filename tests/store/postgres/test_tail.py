@@ -12,9 +12,9 @@ import pytest
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import TailedEvent
-from sapwood.runtime.log import Log
 from sapwood.store.postgres import PostgresLog
 from sapwood.store.postgres.commit_notifier import CommitNotifier, Topic
+from sapwood.turns.log import Log
 from tests.store.contract import OpenLog, grow, start, take, texts
 from tools.postgres import throwaway
 

@@ -15,8 +15,8 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import LogError, Snapshot
 from sapwood.lifecycle.erasure import Eraser
-from sapwood.runtime.log import Log
 from sapwood.store.postgres import PostgresLog
+from sapwood.turns.log import Log
 from tests.store.contract import (
     append,
     commit_of,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.core.model_calls import ToolOutcome
-from sapwood.runtime.tool_calls import Toolbox
+from sapwood.turns.tool_calls import Toolbox
 from sapwood.workspace.mcp_client.mcp_connection import McpEndpoint
 from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox
 from sapwood.workspace.permissions.permission_rules import parse_rules

@@ -55,7 +55,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta, Failure
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import PermissionMode, SettingsChange
-from sapwood.runtime.dispatch import Done
+from sapwood.turns.dispatch import Done
 from sapwood.workspace.permissions.permission_gate import (
     NobodyAnswers,
     PermissionAnswer,

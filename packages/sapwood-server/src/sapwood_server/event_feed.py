@@ -28,7 +28,7 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import LogAway
 from sapwood.display.json_values import event_value
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 
 _KEPT = 512
 _PAGE = 200

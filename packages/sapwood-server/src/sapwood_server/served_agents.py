@@ -23,7 +23,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
 from sapwood.engine import keep_awake
-from sapwood.runtime.dispatch import Done
+from sapwood.turns.dispatch import Done
 
 _log = logging.getLogger("sapwood.server")
 

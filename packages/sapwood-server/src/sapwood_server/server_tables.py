@@ -8,7 +8,7 @@ from sapwood.app.connection import open_log
 from sapwood.config.config_file import Config
 from sapwood.config.database_address import is_postgres
 from sapwood.config.server_tokens import FileTokens, Tokens
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 
 
 class SharedCounts(Protocol):

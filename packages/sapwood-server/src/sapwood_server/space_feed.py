@@ -15,7 +15,7 @@ from sapwood.core.events import WordsErased
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Cursor, LogAway, TailedEvent
 from sapwood.display.json_values import event_value, facts_value
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 from sapwood_server.event_feed import sse_message
 
 _KEPT = 2_048

@@ -35,8 +35,8 @@ from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, title_of
 from sapwood.core.refusals import FolderNotAllowed, Refusal
 from sapwood.core.settings import SettingsChange, Workspace
-from sapwood.runtime.clock_and_ids import new_agent_id, new_mail_id
-from sapwood.runtime.dispatch import Done
+from sapwood.turns.clock_and_ids import new_agent_id, new_mail_id
+from sapwood.turns.dispatch import Done
 
 _GOAL = re.compile(r"(?:^|\s)--(?:\s|$)")
 _WORKTREE = "--worktree"

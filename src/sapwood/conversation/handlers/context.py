@@ -36,10 +36,10 @@ from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.quoted_turn import quoted_turn
 from sapwood.core.refusals import ModelNeeded, NoCheckpoint, NoPassage, Refusal, UnknownTurn
 from sapwood.core.turn import Turn
-from sapwood.runtime.open_agent import OpenAgent, read_live
+from sapwood.turns.open_agent import OpenAgent, read_live
 
 if TYPE_CHECKING:
-    from sapwood.runtime.revert import Reverter
+    from sapwood.turns.revert import Reverter
 
 
 _NUMBER = re.compile(r"[0-9]+")
@@ -234,7 +234,7 @@ async def revert(call: Call) -> FilesReverted:
 
 def reverter_of(services: Services) -> "Reverter | None":
     """What reverts files and context; None where no files are saved."""
-    from sapwood.runtime.revert import Reverter
+    from sapwood.turns.revert import Reverter
 
     if services.checkpoints is None:
         return None

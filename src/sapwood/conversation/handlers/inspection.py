@@ -30,9 +30,9 @@ from sapwood.core.refusals import (
     UnknownMark,
     nearest,
 )
-from sapwood.runtime.open_agent import OpenAgent, open_agent, read_live
-from sapwood.runtime.replay import last_call
-from sapwood.runtime.replay import replay as replay_call
+from sapwood.turns.open_agent import OpenAgent, open_agent, read_live
+from sapwood.turns.replay import last_call
+from sapwood.turns.replay import replay as replay_call
 
 _PLACE = re.compile(r"(?P<agent>[\w.-]+):(?P<version>[0-9]{1,18})(?::(?P<first>[0-9]{1,18}))?")
 _HITS, _HITS_FOR_MODELS = 10, 8

@@ -10,9 +10,9 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Receipt
 from sapwood.core.refusals import Refusal
 from sapwood.core.token_count import Counter
-from sapwood.runtime.command_batch import SentCommand
-from sapwood.runtime.dispatch import Dispatcher, Done
-from sapwood.runtime.log import Log
+from sapwood.turns.command_batch import SentCommand
+from sapwood.turns.dispatch import Dispatcher, Done
+from sapwood.turns.log import Log
 from sapwood_server.client.http_session import HttpSession
 
 

@@ -24,8 +24,8 @@ from sapwood.core.log_values import (
 )
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import joined_parts
-from sapwood.runtime.dispatch import Dispatcher
 from sapwood.store.store_plugin import StoreOptions
+from sapwood.turns.dispatch import Dispatcher
 from sapwood_server.client.event_values import part_from, recorded_from, tailed_from
 from sapwood_server.client.http_session import HttpSession, path_of
 from sapwood_server.client.log_calls import (

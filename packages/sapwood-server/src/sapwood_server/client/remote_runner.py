@@ -10,7 +10,7 @@ from sapwood.core.commands import CommandMeta
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.refusals import Refusal
-from sapwood.runtime.dispatch import Done
+from sapwood.turns.dispatch import Done
 from sapwood_server.client.http_session import HttpSession, path_of
 
 

@@ -19,7 +19,7 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Settings
 from sapwood.core.tags import Tags
 from sapwood.core.turn_params import TurnParams
-from sapwood.runtime.clock_and_ids import new_nonce
+from sapwood.turns.clock_and_ids import new_nonce
 from sapwood_server.client.http_session import HttpSession, path_of
 
 

@@ -22,8 +22,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.core.turn_params import CallerTool, TurnParams
 from sapwood.display.permission_text import answer_choices, request_sentence
-from sapwood.runtime.command_digest import request_text
-from sapwood.runtime.open_agent import OpenAgent
+from sapwood.turns.command_digest import request_text
+from sapwood.turns.open_agent import OpenAgent
 from sapwood_server.access.rate_limit import OpenStreams
 from sapwood_server.exchange import Endpoint, Exchange, Handler
 from sapwood_server.problems import Problem, refusal_problem

@@ -15,7 +15,7 @@ from sapwood.core.events import ReplyAdded, ToolFinished
 from sapwood.core.ids import CommandId, EventRef
 from sapwood.core.refusals import Refusal
 from sapwood.core.turn import Turn
-from sapwood.runtime.open_agent import OpenAgent
+from sapwood.turns.open_agent import OpenAgent
 from sapwood_server.exchange import Exchange
 
 

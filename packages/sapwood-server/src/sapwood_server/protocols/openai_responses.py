@@ -17,7 +17,7 @@ from sapwood.conversation.configured_models import KNOWN_MODELS
 from sapwood.conversation.turn_lookup import agent_at
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
-from sapwood.runtime.command_digest import request_text
+from sapwood.turns.command_digest import request_text
 from sapwood_server.access.rate_limit import OpenStreams
 from sapwood_server.event_feed import sse_message
 from sapwood_server.exchange import Endpoint, Exchange, Handler, json_response

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from sapwood.core.events import Recorded
 from sapwood.core.ids import Space
 from sapwood.display.json_values import event_value
-from sapwood.runtime.log import Log
+from sapwood.turns.log import Log
 from sapwood_server.client.log_calls import (
     CALLS,
     AncestorsCall,

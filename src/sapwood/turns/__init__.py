@@ -1,0 +1,1 @@
+"""Carries out commands and drives turns. Only this package writes to a log."""

@@ -1,0 +1,399 @@
+"""Compaction: the agent's model writes a summary, which is checked and then replaces old turns.
+
+The request is the present one plus an instruction at the end, so the provider's cache serves the
+rest. If the summary lacks too much of what the check looks for, or is too long, the model writes it
+once more. If it still does, it is refused unless a person insists. A summary that is not shorter
+than the history is not used. If anything fails, nothing is trimmed, and the tokens that were used
+are recorded.
+
+The decisions and questions that rules found go along as a draft, and the model corrects them in a
+JSON block. Without a usable block the rules' list is used, and the answer says so.
+
+With the setting `provider_summary`, a provider that compacts on demand writes the summary and signs
+it. It gets exactly the turns that leave, so thinking in the turns that stay remains valid. The
+summary is checked and repaired like any other. It corrects no decisions and questions, because its
+words must stay as they are.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing, suppress
+
+from msgspec import Struct, structs
+
+from sapwood.analysis.judgement.judged_entries import with_judged
+from sapwood.analysis.judgement.summary_list import (
+    ListedSummary,
+    drafted_entries,
+    list_instruction,
+    read_summary,
+)
+from sapwood.analysis.ledger import Decision, Question, ledger_of, render_ledger
+from sapwood.analysis.probes import check_summary, probes_of
+from sapwood.core.command_table import TABLE
+from sapwood.core.commands import CommandMeta, Compact, DropSummary, RecordJudgement
+from sapwood.core.content import Text, Usage
+from sapwood.core.errors import LogError
+from sapwood.core.events import SYSTEM
+from sapwood.core.history_size import calibrated, history
+from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import Answer, CallHints, Failure, ToolSpec
+from sapwood.core.plural import counted
+from sapwood.core.refusals import (
+    BudgetReached,
+    Imported,
+    Refusal,
+    TurnIsOpen,
+)
+from sapwood.core.state import State
+from sapwood.core.token_count import Counter
+from sapwood.core.turn import Turn
+from sapwood.core.view import Message, Request, view
+from sapwood.turns.clock_and_ids import command_meta, new_nonce
+from sapwood.turns.dispatch import Dispatcher, Done
+from sapwood.turns.model_access import (
+    ModelAccess,
+    hinted_stream,
+    hints_of,
+    manifest_of,
+    provider_access,
+)
+from sapwood.turns.open_agent import OpenAgent
+from sapwood.turns.reply_limits import bounded_reply
+from sapwood.turns.summary_draft import Draft, words_of
+from sapwood.turns.trace import Tracing, Untraced
+
+__all__ = [
+    "CONTENT",
+    "INSTRUCTION",
+    "LENGTH",
+    "Account",
+    "Compactor",
+    "Draft",
+    "listed_ledger",
+]
+
+CONTENT = (
+    "Keep what was asked, what was decided and why, what was done and in which files, what "
+    "was tried and failed, and what is still open. Write names of files, functions and commands "
+    "exactly. Answer with the summary alone, and call no tool."
+)
+INSTRUCTION = (
+    "Summarise this conversation for yourself: after this, the summary is all that you will see "
+    f"of it. {CONTENT}"
+)
+LENGTH = "Use at most {words:,} words."
+_FACTS = "End with these facts from the log, as they are:"
+
+
+class Account(Struct):
+    """The tokens that the calls of one compaction used."""
+
+    usage: Usage = Usage(0)
+
+
+class Compactor:
+    """Compacts agents of one space."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        models: ModelAccess,
+        counter_for: Callable[[str], Counter],
+        tools: Sequence[ToolSpec] = (),
+        tracing: Tracing | None = None,
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._models = models
+        self._counter_for = counter_for
+        self._tools = tools
+        self._tracing = tracing or Untraced()
+
+    async def compact(
+        self,
+        agent: AgentId,
+        keep: int = 0,
+        *,
+        anyway: bool = False,
+        why: CommandMeta | None = None,
+    ) -> Done | Refusal:
+        """Replaces all but the last `keep` turns by a checked summary.
+
+        A summary that lacks too much or is too long is refused, unless a person wants it `anyway`.
+        It is stored under the id of `why`, the meta data of the command that asked for it. Refused
+        while a turn is open. Raises `Failure` if the model gives no summary.
+        """
+        opened = await self._dispatcher.open(agent)
+        if opened.state.origin is not None:
+            return Imported(agent, opened.state.origin.source)
+        if opened.state.open is not None:
+            return TurnIsOpen(TABLE["compact"].typed)
+        return await self._compact(opened, keep, anyway=anyway, why=why)
+
+    async def complete(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
+        """Completes the open turn of a model that asked to compact, with a checked summary.
+
+        The turn stays open if the summary is not used. Raises `Failure` if there is none.
+        """
+        return await self._compact(await self._dispatcher.open(agent), keep)
+
+    async def _compact(
+        self,
+        opened: OpenAgent,
+        keep: int,
+        *,
+        anyway: bool = False,
+        why: CommandMeta | None = None,
+    ) -> Done | Refusal:
+        state, turns = opened.state, opened.live.all_turns
+        leaving = turns[: max(0, len(turns) - max(0, keep))]
+        if not leaving:
+            return Done(f"Nothing to compact: {counted(len(turns), 'turn')} in view.")
+        with self._tracing.compaction(state) as ended:
+            account = Account()
+            counting = asyncio.ensure_future(self._counted(opened, len(leaving)))
+            try:
+                if signer := self._signer(state):
+                    draft = await self._by_provider(opened, leaving, account, signer)
+                else:
+                    draft = await self._summarise(opened, leaving, account)
+                problem = None if anyway else draft.problem(len(leaving))
+                answer = problem or await self._replace_turns(
+                    opened, leaving, keep, draft, account, ended, counting, why
+                )
+            except BaseException as error:  # the tokens used before an interrupt cost money too
+                await self._record_unused(state, account, str(error) or "interrupted")
+                raise
+            finally:
+                counting.cancel()
+            if isinstance(answer, Refusal):
+                await self._record_unused(state, account, answer.sentence)
+            elif not answer.events or answer.repeated:
+                await self._record_unused(state, account, answer.message)
+            return answer
+
+    async def _record_unused(self, state: State, account: Account, reason: str) -> None:
+        """Records the tokens of a summary that is not used. Ignores errors of the log: the first
+        error is raised already.
+        """
+        if account.usage == Usage(0):
+            return
+        command = DropSummary(state.agent, state.settings.model, account.usage, reason)
+        with suppress(LogError):
+            await self._dispatcher.dispatch(command, command_meta(SYSTEM))
+
+    async def _replace_turns(
+        self,
+        opened: OpenAgent,
+        leaving: Sequence[Turn],
+        keep: int,
+        draft: Draft,
+        account: Account,
+        ended: Callable[[Compact], None],
+        counting: Awaitable[int],
+        why: CommandMeta | None,
+    ) -> Done | Refusal:
+        state = opened.state
+        # Any text between a signed summary and turns that stay would invalidate their thinking.
+        listed = "" if draft.signature and keep else listed_ledger(opened, leaving, draft)
+        if not self._saves(opened, draft.text + listed):
+            return Done("The summary is not shorter than the turns. Nothing was changed.")
+        command = Compact(
+            state.agent,
+            draft.text,
+            keep,
+            listed,
+            round(draft.checked.score, 3),
+            state.settings.model,
+            account.usage,
+            state.context.tip,
+            draft.signer,
+            draft.signature,
+            await counting,
+        )
+        ended(command)
+        id, request = (why.id, why.request) if why else (None, "")
+        meta = command_meta(SYSTEM, command=id, request=request)
+        done = await self._dispatcher.dispatch(command, meta)
+        if isinstance(done, Refusal) or not done.events or done.repeated:
+            return done
+        await self._keep_judgement(state, draft)
+        return structs.replace(done, message=f"{done.message}{draft.list_note}")
+
+    async def _counted(self, opened: OpenAgent, leaving: int) -> int:
+        """The tokens of the turns that leave, as the provider counts them; 0 if it does not.
+
+        It counts while the summary is written, so nobody waits for it.
+        """
+        if (provider := provider_access(self._models)) is None:
+            return 0
+        request = view(opened.state, opened.live, summarised=leaving)
+        bare = Request(request.model, request.system, (Message("user", (Text("."),)),))
+        whole, fixed = await asyncio.gather(
+            provider.count(request, self._tools), provider.count(bare, self._tools)
+        )
+        return max(0, whole - fixed + 1) if whole and fixed else 0
+
+    async def _keep_judgement(self, state: State, draft: Draft) -> None:
+        """Stores what the model said of decisions and questions, for everything made from the log.
+
+        The summary is stored already, so an error of the log changes nothing.
+        """
+        if draft.sentences:
+            judged = RecordJudgement(state.agent, state.settings.model, (), draft.sentences)
+            with suppress(LogError):
+                await self._dispatcher.dispatch(judged, command_meta(SYSTEM))
+
+    async def _summarise(
+        self,
+        opened: OpenAgent,
+        leaving: Sequence[Turn],
+        account: Account,
+        instruction: str = INSTRUCTION,
+    ) -> Draft:
+        settings = opened.state.settings
+        ledger = ledger_of(leaving, opened.state.workspace.folder)
+        probes = probes_of(leaving, ledger)
+        if settings.summary_cap:
+            instruction = f"{instruction} {LENGTH.format(words=words_of(settings))}"
+        entries = drafted_entries(ledger)
+        if entries:
+            instruction = f"{instruction}\n\n{list_instruction(entries, new_nonce())}"
+        draft = await self._ask(opened, instruction, probes, account, entries, leaving)
+        if not draft.repair:
+            return draft
+        again = f"{instruction}\n\n{draft.text}\n\n{draft.repair}"
+        repaired = await self._ask(opened, again, probes, account, entries, leaving)
+        best, other = (repaired, draft) if repaired.rank >= draft.rank else (draft, repaired)
+        return structs.replace(best, sentences=best.sentences or other.sentences)
+
+    # The provider
+
+    def _signer(self, state: State) -> str:
+        """The provider that writes the summaries of this agent itself; '' if its model does."""
+        provider = provider_access(self._models) if state.settings.provider_summary else None
+        return provider.summarises(state.settings.model) if provider else ""
+
+    async def _by_provider(
+        self, opened: OpenAgent, leaving: Sequence[Turn], account: Account, signer: str
+    ) -> Draft:
+        settings = opened.state.settings
+        ledger = ledger_of(leaving, opened.state.workspace.folder)
+        instruction = INSTRUCTION
+        if settings.summary_cap:
+            instruction = f"{instruction} {LENGTH.format(words=words_of(settings))}"
+        if len(leaving) < len(opened.live.all_turns):
+            instruction = f"{instruction}\n\n{_FACTS}\n\n{render_ledger(ledger)}"
+        probes = probes_of(leaving, ledger)
+        draft = await self._ask_provider(opened, instruction, probes, account, leaving, signer)
+        if not draft.repair:
+            return draft
+        again = f"{draft.repair}\n\n{instruction}\n\nYour summary was:\n\n{draft.text}"
+        repaired = await self._ask_provider(opened, again, probes, account, leaving, signer)
+        return repaired if repaired.rank >= draft.rank else draft
+
+    async def _ask_provider(
+        self,
+        opened: OpenAgent,
+        instruction: str,
+        probes: Sequence[str],
+        account: Account,
+        leaving: Sequence[Turn],
+        signer: str,
+    ) -> Draft:
+        instruction = await self._dispatcher.mask(instruction)
+        request = view(opened.state, opened.live, summarised=len(leaving))
+        await self._record(opened, request, instruction, len(leaving))
+        hints = structs.replace(hints_of(opened), summarise=instruction)
+        answer = await self._answer(opened.state, request, hints)
+        account.usage += answer.usage or Usage(0)
+        text = "".join(part.text for part in answer.parts if isinstance(part, Text))
+        signature = answer.report.signature
+        if answer.ended != "done" or not signature or not text.strip():
+            raise Failure(
+                "other",
+                "The provider did not write a summary. Nothing was compacted. To have the model "
+                "write it, type: /config provider_summary false",
+            )
+        size = self._tokens(opened, text)
+        return Draft(
+            text,
+            check_summary(text, probes),
+            size,
+            opened.state.settings,
+            signer=signer,
+            signature=signature,
+        )
+
+    # The model
+
+    async def _ask(
+        self,
+        opened: OpenAgent,
+        instruction: str,
+        probes: Sequence[str],
+        account: Account,
+        entries: Sequence[Decision | Question],
+        leaving: Sequence[Turn],
+    ) -> Draft:
+        # Masked before the call, because the stored instruction must be the one that was sent.
+        instruction = await self._dispatcher.mask(instruction)
+        request = view(opened.state, opened.live, instruction=instruction)
+        await self._record(opened, request, instruction)
+        answer = await self._answer(opened.state, request, hints_of(opened))
+        account.usage += answer.usage or Usage(0)
+        if answer.ended != "done":
+            raise Failure("cut", "The model did not finish its summary. Nothing was compacted.")
+        text = "\n\n".join(part.text for part in answer.parts if isinstance(part, Text)).strip()
+        summary = read_summary(text, entries, leaving) if entries else ListedSummary(text)
+        text = summary.text
+        if not text:
+            raise Failure("other", "The model did not write a summary. Nothing was compacted.")
+        return Draft(
+            text,
+            check_summary(text, probes),
+            self._tokens(opened, text),
+            opened.state.settings,
+            len(entries),
+            summary.sentences,
+        )
+
+    async def _record(
+        self, opened: OpenAgent, request: Request, instruction: str, summarised: int = 0
+    ) -> None:
+        counter = self._counter_for(request.model)
+        manifest = manifest_of(
+            opened, request, self._tools, counter, instruction, summarised=summarised
+        )
+        stored = await self._dispatcher.dispatch(manifest, command_meta(SYSTEM))
+        if isinstance(stored, BudgetReached):
+            raise Failure("budget", stored.sentence)
+        if isinstance(stored, Refusal):
+            raise Failure(
+                "other", "The conversation changed in the meantime. Nothing was compacted."
+            )
+
+    async def _answer(self, state: State, request: Request, hints: CallHints) -> Answer:
+        with self._tracing.call(state, request) as ended:
+            stream = hinted_stream(self._models, request, self._tools, hints)
+            async with aclosing(bounded_reply(stream)) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, Answer):
+                        ended(piece)
+                        return piece
+            raise Failure("cut", "The summary ended before it was complete. Nothing was compacted.")
+
+    def _saves(self, opened: OpenAgent, summary: str) -> bool:
+        counter = self._counter_for(opened.state.settings.model)
+        size = history(opened.live, counter, opened.state.ratio())
+        return self._tokens(opened, summary) < size.tokens
+
+    def _tokens(self, opened: OpenAgent, text: str) -> int:
+        counter = self._counter_for(opened.state.settings.model)
+        return calibrated(counter.count(text).tokens, counter, opened.state.ratio()).tokens
+
+
+def listed_ledger(opened: OpenAgent, leaving: Sequence[Turn], draft: Draft) -> str:
+    """The ledger of the turns as text, with decisions and questions as the model corrected them."""
+    ledger = ledger_of(leaving, opened.state.workspace.folder)
+    return render_ledger(with_judged(ledger, draft.sentences or (), len(leaving)))

@@ -1,0 +1,117 @@
+"""The interface to models, and the manifest that is stored before each model call."""
+
+import hashlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from sapwood.core.budget import estimate_of
+from sapwood.core.commands import CallModel
+from sapwood.core.model_calls import Answer, CallHints, Delta, ToolSpec
+from sapwood.core.token_count import Counter
+from sapwood.core.view import Request
+from sapwood.core.view.request import digest
+from sapwood.turns.clock_and_ids import now
+from sapwood.turns.open_agent import OpenAgent
+
+
+class ModelAccess(Protocol):
+    """Sends requests to models. `sapwood.models` provides it."""
+
+    def stream(
+        self,
+        request: Request,
+        tools: Sequence[ToolSpec] = (),
+        *,
+        params: Mapping[str, object] | None = None,
+    ) -> AsyncIterator[Delta | Answer]:
+        """Sends a request. Yields the deltas as they arrive, then the whole answer, once.
+
+        Raises `Failure` if there is no answer.
+        """
+        ...
+
+    def window_of(self, model: str) -> int | None:
+        """The context window of the model in tokens; None if it is unknown."""
+        ...
+
+
+@runtime_checkable
+class ProviderAccess(Protocol):
+    """What model access may have besides: features that some providers offer."""
+
+    def stream(
+        self,
+        request: Request,
+        tools: Sequence[ToolSpec] = (),
+        *,
+        params: Mapping[str, object] | None = None,
+        hints: CallHints,
+    ) -> AsyncIterator[Delta | Answer]:
+        """The same as without hints, which a provider may ignore."""
+        ...
+
+    async def count(self, request: Request, tools: Sequence[ToolSpec] = ()) -> int | None:
+        """The tokens of a request as its provider counts them; None if it does not."""
+        ...
+
+    def summarises(self, model: str) -> str:
+        """The provider that writes summaries with this model itself; '' if it does not."""
+        ...
+
+
+def hinted_stream(
+    models: ModelAccess,
+    request: Request,
+    tools: Sequence[ToolSpec],
+    hints: CallHints,
+    params: Mapping[str, object] | None = None,
+) -> AsyncIterator[Delta | Answer]:
+    """Sends a request, with the hints if the access to models takes any."""
+    if (provider := provider_access(models)) is not None:
+        return provider.stream(request, tools, params=params, hints=hints)
+    return models.stream(request, tools, params=params)
+
+
+def provider_access(models: object) -> ProviderAccess | None:
+    """The access to models as one to features of providers; None if it has none."""
+    return models if isinstance(models, ProviderAccess) else None
+
+
+def hints_of(opened: OpenAgent) -> CallHints:
+    """What a provider may use besides the next request of an agent.
+
+    A fork shares the cache of its parent as long as turns of the parent are in view.
+    """
+    state, live = opened.state, opened.live
+    turn = state.open.first if state.open else state.version + 1
+    last = state.last_call.followed(state.version, now(), turn)
+    owner = next((each.agent for each in live.turns[:1]), state.agent)
+    return CallHints(owner, last.response, last.lifetime)
+
+
+def manifest_of(
+    opened: OpenAgent,
+    request: Request,
+    tools: Sequence[ToolSpec],
+    counter: Counter,
+    instruction: str = "",
+    params: Mapping[str, object] | None = None,
+    summarised: int = 0,
+) -> CallModel:
+    """Returns the command that stores the manifest. The estimate includes instruction and tools."""
+    offered = msgspec.json.encode(tools)
+    size = counter.count(offered.decode()).tokens if tools else 0
+    beside = counter.count(instruction).tokens + size
+    return CallModel(
+        opened.state.agent,
+        request.model,
+        digest(request),
+        estimate=estimate_of(opened.state, opened.live, counter) + beside,
+        params=msgspec.json.encode(params or {}, order="deterministic").decode(),
+        tools=hashlib.sha256(offered).hexdigest(),
+        instruction=instruction,
+        offered=size,
+        summarised=summarised,
+    )

@@ -1,0 +1,175 @@
+"""Stores the words of a reply while they arrive. Screens show only words that are stored.
+
+They are stored beside the log, and go into it when the reply ends. So whatever is killed when, each
+word that a person saw as an answer is kept. The first piece is stored after `FIRST` seconds, and
+the next ones after `INTERVAL` seconds each. A reply that is complete before that needs no piece.
+
+A secret may arrive in several pieces, and a mask finds only whole ones. So a piece ends where a
+secret cannot go on, and it is masked together with the text before it.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Literal
+
+from sapwood.core.commands import StreamReply
+from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall
+from sapwood.core.errors import LogError
+from sapwood.core.events import Actor
+from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import Delta
+from sapwood.core.refusals import Refusal
+from sapwood.core.turn import joined_parts
+from sapwood.turns.clock_and_ids import command_meta
+from sapwood.turns.command_batch import SentCommand
+from sapwood.turns.dispatch import Dispatcher
+
+INTERVAL = 0.2
+"""Seconds between two stored pieces of one reply."""
+
+FIRST = 0.1
+"""Seconds from the first word of a reply to its first piece."""
+
+_WINDOW = 16_384
+"""The most characters before a piece that are masked together with it."""
+
+_WORD = "".join(map(chr, range(0x21, 0x7F)))
+"""The characters of secrets: a text that ends with them may end inside of a secret."""
+
+_LONGEST_WORD = 2_000
+"""The most characters of an unfinished word that are held back."""
+
+
+class MaskedStream:
+    """Masks a text that arrives in pieces."""
+
+    def __init__(self, mask: Callable[[str], str]) -> None:
+        self._mask = mask
+        self._arrived = ""
+        self._shown = ""
+        self._taken = 0
+
+    def add(self, text: str) -> None:
+        """Adds a piece of the text."""
+        self._arrived += text
+
+    def take(self, *, all_of_it: bool = False) -> str:
+        """Returns the masked text that was not returned before, without an unfinished word."""
+        end = len(self._arrived)
+        if not all_of_it:
+            whole = len(self._arrived.rstrip(_WORD))
+            end = whole if end - whole <= _LONGEST_WORD else end
+        if end <= self._taken:
+            return ""
+        masked = self._mask(self._arrived[:end])
+        if masked.startswith(self._shown):
+            piece = masked[len(self._shown) :]
+        else:  # a mask begins before the text that was returned
+            piece = self._mask(self._arrived[self._taken : end])
+            masked = self._shown + piece
+        self._taken, self._shown = end, masked
+        if end > _WINDOW:
+            self._forget(end)
+        return piece
+
+    def _forget(self, end: int) -> None:
+        """Forgets what was returned, unless a mask at its end may still grow."""
+        if self._shown[-1:].isspace():
+            self._arrived, self._shown, self._taken = self._arrived[end:], "", 0
+
+
+class ReplyStream:
+    """Stores the pieces of one reply: that to the model call at version `asked`."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        agent: AgentId,
+        turn: int,
+        asked: int,
+        model: str,
+        *,
+        holder: str = "",
+    ) -> None:
+        """`holder` is the name under which the program has the lease of the turn."""
+        self._dispatcher = dispatcher
+        self._agent, self._turn, self._asked = agent, turn, asked
+        self._actor = Actor("model", model)
+        self._holder = holder
+        self._kind: Literal["text", "thinking"] = "text"
+        self._text = MaskedStream(dispatcher.masked)
+        self._ready: tuple[ReplyPart, ...] = ()
+        self._unsure: SentCommand | None = None
+        self._arrived = asyncio.Event()
+        self._storing = asyncio.Lock()
+        self._over = False
+        self._task = asyncio.ensure_future(self._store_pieces())
+
+    def add(self, delta: Delta) -> None:
+        """Adds a piece of the reply. It is stored soon."""
+        if delta.kind == "call":
+            if delta.name:
+                self._end_part()
+                self._ready = (*self._ready, ToolCall("", delta.name, ""))
+        else:
+            if delta.kind != self._kind:
+                self._end_part()
+                self._kind = delta.kind
+            self._text.add(delta.text)
+        self._arrived.set()
+
+    async def flush(self) -> None:
+        """Stores everything that has arrived, also an unfinished word."""
+        self._end_part()
+        await self._store()
+
+    async def close(self) -> None:
+        """Stops storing, after the piece that is being stored."""
+        self._over = True
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+        async with self._storing:
+            pass
+
+    def _end_part(self) -> None:
+        self._collect(all_of_it=True)
+        self._text = MaskedStream(self._dispatcher.masked)
+
+    def _collect(self, *, all_of_it: bool = False) -> None:
+        if piece := self._text.take(all_of_it=all_of_it):
+            part = Text(piece) if self._kind == "text" else Thinking(piece)
+            self._ready = joined_parts(self._ready, (part,))
+
+    async def _store_pieces(self) -> None:
+        await self._arrived.wait()
+        await asyncio.sleep(FIRST)
+        while not self._over:
+            await self._arrived.wait()
+            self._arrived.clear()
+            started = time.monotonic()
+            self._collect()
+            if self._ready or self._unsure:
+                # A piece is stored wholly or not at all, also if the reply is complete meanwhile.
+                await asyncio.shield(self._store())
+                await asyncio.sleep(max(0.0, started + INTERVAL - time.monotonic()))
+
+    async def _store(self) -> None:
+        """Stores the pieces that are ready. If the log is away, stores them again later."""
+        async with self._storing:
+            while (self._ready or self._unsure) and not self._over:
+                sent = self._unsure
+                if sent is None:
+                    parts, self._ready = self._ready, ()
+                    command = StreamReply(self._agent, parts, self._asked, turn=self._turn)
+                    sent = (command, command_meta(self._actor, holder=self._holder))
+                try:
+                    done = await self._dispatcher.dispatch(*sent)
+                except LogError:
+                    self._unsure = sent  # it may be stored: the same id is not stored twice
+                    self._arrived.set()
+                    return
+                self._unsure = None
+                self._over = self._over or isinstance(done, Refusal)

@@ -1,0 +1,179 @@
+"""Adds the turns that left the window to the summary, in the background. A setting, off by default.
+
+The model gets the present request, which has the summary so far, and at its end the turns that left
+as a quotation. The longer summary is checked as in a compaction. It is stored between two turns if
+the context was not moved since. If anything fails, nothing changes, and the tokens that were used
+are recorded.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from sapwood.core.commands import ExtendSummary
+from sapwood.core.context import undo_step
+from sapwood.core.errors import LogError
+from sapwood.core.events import SYSTEM, ContextTrimmed
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log_values import Append
+from sapwood.core.model_calls import Failure, ToolSpec
+from sapwood.core.quoted_turn import quoted_turn
+from sapwood.core.refusals import Refusal, TurnIsOpen
+from sapwood.core.token_count import Counter
+from sapwood.core.turn import Turn
+from sapwood.core.view.frames import framed_departure
+from sapwood.turns.clock_and_ids import command_meta, new_nonce
+from sapwood.turns.compaction import CONTENT, Account, Compactor, listed_ledger
+from sapwood.turns.dispatch import Dispatcher, Done
+from sapwood.turns.log import Log
+from sapwood.turns.model_access import ModelAccess
+from sapwood.turns.open_agent import OpenAgent, read_live
+from sapwood.turns.summary_draft import Draft
+from sapwood.turns.trace import Tracing
+
+EXTEND = (
+    "The turns that are quoted above have left your view. Write one summary of all that you do not "
+    "see any more: what the summary at the beginning says, if there is one, and what the quoted "
+    f"turns add. {CONTENT}"
+)
+_log = logging.getLogger("sapwood.turns")
+
+
+class SummaryExtension(Compactor):
+    """Writes the longer summary of one agent after the window has moved."""
+
+    def __init__(
+        self,
+        log: Log,
+        space: Space,
+        dispatcher: Dispatcher,
+        models: ModelAccess,
+        counter_for: Callable[[str], Counter],
+        tools: Sequence[ToolSpec] = (),
+        tracing: Tracing | None = None,
+    ) -> None:
+        super().__init__(dispatcher, models, counter_for, tools, tracing)
+        self._log, self._space = log, space
+
+    async def extend(
+        self, agent: AgentId, next_commit: Callable[[], Awaitable[None]]
+    ) -> Done | Refusal | None:
+        """Extends the summary. Returns None if the settings or the context do not ask for it.
+
+        If a turn is open when the summary is ready, waits with `next_commit` until it has ended.
+        Raises `Failure` if the model gives no summary.
+        """
+        opened = await self._dispatcher.open(agent)
+        leaving = await self._left(opened)
+        if not leaving:
+            return None
+        account = Account()
+        try:
+            draft = await self._draft(opened, leaving, account)
+            answer = draft.problem(len(leaving)) or await self._store(
+                opened, leaving, draft, account, next_commit
+            )
+        except BaseException as error:  # the tokens used before the process ends cost money too
+            await self._record_unused(opened.state, account, str(error) or "interrupted")
+            raise
+        if isinstance(answer, Refusal):
+            await self._record_unused(opened.state, account, answer.sentence)
+        return answer
+
+    async def _left(self, opened: OpenAgent) -> Sequence[Turn]:
+        """The turns that the newest move of the window took out of view."""
+        state = opened.state
+        step = state.undo[-1] if state.undo else None
+        if not state.settings.extend_summary or state.origin is not None or opened.turn:
+            return ()
+        if step is None or step.cause != "window":
+            return ()
+        context, _ = undo_step(step, state.context, state.marks)
+        before = await read_live(self._log, self._space, state, context=context)
+        in_view = {turn.ref for turn in opened.live.turns}
+        return [turn for turn in before.turns if turn.ref not in in_view]
+
+    async def _draft(self, opened: OpenAgent, leaving: Sequence[Turn], account: Account) -> Draft:
+        quoted = "\n\n".join(map(quoted_turn, leaving))
+        instruction = f"{framed_departure(quoted, new_nonce())}\n\n{EXTEND}"
+        return await self._summarise(opened, leaving, account, instruction)
+
+    async def _store(
+        self,
+        opened: OpenAgent,
+        leaving: Sequence[Turn],
+        draft: Draft,
+        account: Account,
+        next_commit: Callable[[], Awaitable[None]],
+    ) -> Done | Refusal:
+        state = opened.state
+        command = ExtendSummary(
+            state.agent,
+            draft.text,
+            state.slid,
+            listed_ledger(opened, leaving, draft),
+            round(draft.checked.score, 3),
+            state.settings.model,
+            account.usage,
+        )
+        while True:
+            done = await self._dispatcher.dispatch(command, command_meta(SYSTEM))
+            if not isinstance(done, TurnIsOpen):
+                if not isinstance(done, Refusal):
+                    await self._keep_judgement(state, draft)
+                return done
+            await next_commit()
+
+
+class ExtensionTasks:
+    """Starts `extend` for each agent whose window has moved, and one at a time for each agent."""
+
+    def __init__(
+        self, extend: Callable[[AgentId, Callable[[], Awaitable[None]]], Awaitable[object]]
+    ) -> None:
+        self._extend = extend
+        self._tasks: dict[AgentId, asyncio.Task[None]] = {}
+        self._commits: dict[AgentId, asyncio.Event] = {}
+
+    def committed(self, appends: tuple[Append, ...]) -> None:
+        """Takes note of commits. Another move of the window replaces work on an earlier one."""
+        for append in appends:
+            if commit := self._commits.get(append.agent):
+                commit.set()
+            if any(_moves_window(recorded.event) for recorded in append.events):
+                self._start(append.agent)
+
+    async def close(self) -> None:
+        """Stops all work. Summaries that are not written yet change nothing."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _start(self, agent: AgentId) -> None:
+        if before := self._tasks.get(agent):
+            before.cancel()
+        task = asyncio.ensure_future(self._run(agent))
+        self._tasks[agent] = task
+        task.add_done_callback(lambda _: self._forget(agent, task))
+
+    def _forget(self, agent: AgentId, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(agent) is task:
+            del self._tasks[agent]
+            self._commits.pop(agent, None)
+
+    async def _run(self, agent: AgentId) -> None:
+        commit = self._commits.setdefault(agent, asyncio.Event())
+
+        async def next_commit() -> None:
+            await commit.wait()
+            commit.clear()
+
+        try:
+            await self._extend(agent, next_commit)
+        except (Failure, LogError) as problem:
+            _log.info("the summary of '%s' was not extended: %s", agent, problem)
+
+
+def _moves_window(event: object) -> bool:
+    return isinstance(event, ContextTrimmed) and event.cause == "window" and event.turns > 0

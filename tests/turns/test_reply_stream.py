@@ -1,0 +1,292 @@
+"""Words of a reply that is still arriving: they are stored before they are shown, and kept."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from sapwood.api import Agent, Sapwood
+from sapwood.app.agent_runner import AgentRunner
+from sapwood.app.connection import Connection, connect
+from sapwood.core.content import ReplyPart, Text
+from sapwood.core.errors import LogAway
+from sapwood.core.events import (
+    AgentKilled,
+    Recorded,
+    ReplyAdded,
+    ReplyLost,
+    ReplyStreamed,
+    TurnCompleted,
+    TurnFailed,
+    TurnInterrupted,
+)
+from sapwood.core.ids import Space
+from sapwood.core.log_values import Commit, Receipt
+from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
+from sapwood.core.view import Request
+from sapwood.engine import LocalEngine
+from sapwood.redaction import mask_secrets
+from sapwood.testing import NoTools
+from sapwood.turns.reply_stream import MaskedStream
+
+TOKEN = "ghp_0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
+T = TypeVar("T")
+WORDS = ("Once upon ", "a time, there ", "was a tree. ")
+
+
+class DictatedModel:
+    """A model that says what the test dictates. None ends its answer."""
+
+    def __init__(self) -> None:
+        self.dictated: asyncio.Queue[str | Failure | None] = asyncio.Queue()
+        self.calls = 0
+
+    def say(self, *pieces: str | Failure | None) -> None:
+        for piece in pieces:
+            self.dictated.put_nowait(piece)
+
+    async def stream(
+        self,
+        request: Request,
+        tools: Sequence[ToolSpec] = (),
+        *,
+        params: Mapping[str, object] | None = None,
+    ) -> AsyncGenerator[Delta | Answer]:
+        self.calls += 1
+        said = ""
+        while (piece := await self.dictated.get()) is not None:
+            if isinstance(piece, Failure):
+                raise piece
+            said += piece
+            yield Delta("text", piece)
+        yield Answer((Text(said),), request.model)
+
+    def window_of(self, model: str) -> int | None:
+        return None
+
+
+class Stage(Struct):
+    """A running agent in a file, so that a second process can open it too."""
+
+    path: Path
+    connection: Connection
+    running: AgentRunner
+    agent: Agent
+    model: DictatedModel
+
+    async def shown(self, words: str) -> None:
+        """Waits until a screen shows these words of the reply."""
+        seen = ""
+        async with aclosing(self.running.watch(self.agent.id, 0)) as items:
+            async for item in items:
+                if isinstance(item.what, Delta):
+                    seen += item.what.text
+                    stored = await self.connection.log.words(self.connection.space, self.agent.id)
+                    assert stored is not None
+                    assert text_of(stored.parts).startswith(seen)
+                if seen == words:
+                    return
+
+    async def until(self, kind: type) -> list[Recorded]:
+        """Waits for an event of a kind; returns all events."""
+        async with aclosing(self.running.watch(self.agent.id, 0)) as items:
+            async for item in items:
+                if isinstance(item.what, Recorded) and isinstance(item.what.event, kind):
+                    return await self.agent.events()
+        raise AssertionError
+
+    async def all(self, kind: type[T]) -> list[T]:
+        return [r.event for r in await self.agent.events() if isinstance(r.event, kind)]
+
+
+def text_of(parts: tuple[ReplyPart, ...]) -> str:
+    return "".join(part.text for part in parts if isinstance(part, Text))
+
+
+def files_of(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
+
+
+@asynccontextmanager
+async def stage(folder: Path) -> AsyncGenerator[Stage]:
+    path = folder / "wood.db"
+    connection, model = await connect(path), DictatedModel()
+    running = AgentRunner(connection, LocalEngine(), model, NoTools())
+    await running.start()
+    try:
+        async with asyncio.timeout(30):
+            agent = await Sapwood(connection).start("tale", model="oak")
+            await agent.run_command("Tell me a tale.")
+            yield Stage(path, connection, running, agent, model)
+    finally:
+        await running.close()
+        await connection.close()
+
+
+async def test_a_word_is_stored_before_a_screen_shows_it(tmp_path: Path) -> None:
+    async with stage(tmp_path) as at:
+        at.model.say(*WORDS)
+        await at.shown("".join(WORDS))
+
+
+async def test_an_interrupt_from_another_process_keeps_what_was_shown(tmp_path: Path) -> None:
+    async with stage(tmp_path) as at:
+        at.model.say(*WORDS)
+        await at.shown("".join(WORDS))
+        other = await connect(at.path)
+        await (await Sapwood(other).find("tale")).interrupt("enough")
+        await other.close()
+        events = await at.until(TurnInterrupted)
+        reply = events[-2].event
+        assert isinstance(reply, ReplyAdded)
+        assert (text_of(reply.parts), reply.ended) == ("".join(WORDS), "cut")
+        assert (await at.agent.request()).messages[1].text.startswith("".join(WORDS))
+
+
+async def test_a_kill_from_another_process_keeps_what_was_shown(tmp_path: Path) -> None:
+    async with stage(tmp_path) as at:
+        at.model.say(*WORDS)
+        await at.shown("".join(WORDS))
+        other = await connect(at.path)
+        await (await Sapwood(other).find("tale")).kill()
+        await other.close()
+        await at.until(AgentKilled)
+        [kept] = await at.all(ReplyStreamed)
+        assert text_of(kept.parts) == "".join(WORDS)
+        assert await at.connection.log.words(at.connection.space, at.agent.id) is None
+
+
+async def test_the_log_has_no_pieces_of_a_reply_that_is_complete(tmp_path: Path) -> None:
+    async with stage(tmp_path) as at:
+        at.model.say(*WORDS)
+        await at.shown("".join(WORDS))
+        at.model.say("The end.", None)
+        events = await at.until(TurnCompleted)
+        kinds = [recorded.kind for recorded in events]
+        assert kinds[-3:] == ["model.called", "reply.added", "turn.completed"]
+        assert await at.connection.log.words(at.connection.space, at.agent.id) is None
+
+
+async def test_an_interrupt_in_this_process_keeps_also_an_unfinished_word(tmp_path: Path) -> None:
+    async with stage(tmp_path) as at:
+        at.model.say("Once upon a ti")
+        await at.shown("Once upon a ")
+        await at.running.interrupt(at.agent.id)
+        events = await at.until(TurnInterrupted)
+        assert isinstance(events[-2].event, ReplyAdded)
+        assert text_of(events[-2].event.parts) == "Once upon a ti"
+
+
+async def test_a_connection_that_breaks_keeps_what_was_shown(tmp_path: Path) -> None:
+    async with stage(tmp_path) as at:
+        at.model.say(*WORDS, "The e", Failure("cut", "The connection broke."))
+        events = await at.until(TurnFailed)
+        reply = events[-2].event
+        assert isinstance(reply, ReplyAdded)
+        assert text_of(reply.parts) == "".join(WORDS) + "The e"
+
+
+async def test_a_turn_whose_process_ended_is_asked_again_with_a_word_about_it(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path) as at:
+        at.model.say(*WORDS)
+        await at.shown("".join(WORDS))
+        await at.running.close()  # as when a person leaves, or a process is killed
+        other = await connect(at.path)
+        second = AgentRunner(other, LocalEngine(), at.model, NoTools())
+        await second.start()
+        await second.wake(at.agent.id)
+        at.model.say("Well.", None)
+        try:
+            await at.until(ReplyLost)
+            [lost] = await at.all(ReplyLost)
+            assert text_of(lost.parts) == "".join(WORDS)
+            assert lost.model == "oak"
+            assert lost.tokens > 0
+            await at.until(ReplyAdded)
+            assert at.model.calls == 2
+            assert await at.connection.log.words(at.connection.space, at.agent.id) is None
+        finally:
+            await second.close()
+            await other.close()
+
+
+async def test_a_screen_that_opens_in_the_middle_gets_the_words_so_far(tmp_path: Path) -> None:
+    async with stage(tmp_path) as at:
+        at.model.say(*WORDS)
+        await at.shown("".join(WORDS))
+        version = (await at.agent.state()).version
+        async with aclosing(at.running.watch(at.agent.id, version)) as items:
+            first = await anext(items)
+        assert first.what == Delta("text", "".join(WORDS))
+
+
+async def test_a_program_that_joins_the_deltas_gets_the_whole_answer_once(tmp_path: Path) -> None:
+    async with stage(tmp_path) as at:
+        at.model.say(*WORDS, "The end.", None)
+        joined = ""
+        async with aclosing(at.running.watch(at.agent.id, 0)) as items:
+            async for item in items:
+                if isinstance(item.what, Delta):
+                    joined += item.what.text
+                elif isinstance(item.what, Recorded) and isinstance(item.what.event, ReplyAdded):
+                    break
+        assert joined == "".join(WORDS) + "The end."
+
+
+async def test_a_secret_that_arrives_in_pieces_is_stored_nowhere(tmp_path: Path) -> None:
+    async with stage(tmp_path) as at:
+        at.model.say("Use ", TOKEN[:9], TOKEN[9:20], TOKEN[20:], " for it. ")
+        await at.shown("Use [secret: github-token …V1wX] for it. ")
+        at.model.say(None)
+        await at.until(ReplyAdded)
+        await at.connection.close()
+    stored = b"".join([path.read_bytes() for path in files_of(tmp_path)])
+    assert TOKEN[4:16].encode() not in stored
+    assert TOKEN[20:32].encode() not in stored
+
+
+async def test_an_answer_is_stored_once_the_log_is_back_and_not_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sapwood.turns.driver._WATCH_AGAIN", 0.01)
+    async with stage(tmp_path) as at:
+        at.model.say(*WORDS)
+        await at.shown("".join(WORDS))
+        commit, cut = at.connection.log.commit, asyncio.Event()
+
+        async def commit_and_lose_the_answer(space: Space, what: Commit) -> Receipt | None:
+            await commit(space, what)
+            if cut.is_set():
+                return None
+            cut.set()
+            raise LogAway("The database is not responding.")
+
+        monkeypatch.setattr(at.connection.log, "commit", commit_and_lose_the_answer)
+        at.model.say("The end.", None)
+        await at.until(ReplyAdded)
+        monkeypatch.setattr(at.connection.log, "commit", commit)
+        assert cut.is_set()
+        while (await at.agent.state()).open is not None:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        events = await at.agent.events()
+        assert at.model.calls == 1
+        assert [e.kind for e in events].count("reply.added") == 1
+
+
+@given(st.lists(st.text(alphabet="ab \n-", max_size=6), max_size=12), st.booleans())
+def test_the_pieces_of_a_text_give_the_masked_text(around: list[str], secret: bool) -> None:
+    pieces = [*around, " ", *TOKEN, " ", *around] if secret else around
+    stream, shown = MaskedStream(mask_secrets), ""
+    for piece in pieces:
+        stream.add(piece)
+        shown += stream.take()
+    shown += stream.take(all_of_it=True)
+    assert shown == mask_secrets("".join(pieces))
