@@ -63,8 +63,8 @@ def settled_bytes(file: Path) -> int:
 
 async def _append(file: Path, stored: list[Message]) -> list[float]:
     times: list[float] = []
-    async with sapwood.open(file) as wood:
-        agent = await wood.start("main", cap=0)
+    async with sapwood.open(file) as db:
+        agent = await db.start("main", cap=0)
         for prompt, reply in turns(stored):
             started = time.perf_counter_ns()
             await agent.record(prompt.text, reply.text)
@@ -74,8 +74,8 @@ async def _append(file: Path, stored: list[Message]) -> list[float]:
 
 async def _load(file: Path, stored: list[Message]) -> float:
     started = time.perf_counter_ns()
-    async with sapwood.open(file) as wood:
-        agent = await wood.find("main")
+    async with sapwood.open(file) as db:
+        agent = await db.find("main")
         live = (await agent.opened()).live
         elapsed = (time.perf_counter_ns() - started) / 1e6
     if [text for turn in live.turns for text in turn.texts()] != [each.text for each in stored]:
@@ -85,8 +85,8 @@ async def _load(file: Path, stored: list[Message]) -> float:
 
 async def _fork(file: Path, stored: list[Message]) -> list[float]:
     times: list[float] = []
-    async with sapwood.open(file) as wood:
-        agent = await wood.find("main")
+    async with sapwood.open(file) as db:
+        agent = await db.find("main")
         child = await agent.fork()
         for _ in range(FORKS - 1):
             started = time.perf_counter_ns()

@@ -114,9 +114,9 @@ async def _waits(quick: bool) -> list[str]:
     texts = list(worst_inputs(size))
     misses: list[str] = []
     with TemporaryDirectory() as folder:
-        async with sapwood.open(Path(folder) / "wood.db") as wood:
+        async with sapwood.open(Path(folder) / "db.db") as db:
             for name, text in texts[::6] if quick else texts:
-                best = await _longest_wait(wood, text, limit)
+                best = await _longest_wait(db, text, limit)
                 print(f"event loop, {name:28} {best}")
                 if best.more > limit:
                     misses.append(f"the event loop, {name}: {best}, limit {limit * 1000:.0f} ms")
@@ -141,7 +141,7 @@ class _Wait(Struct, frozen=True, order=True):
         )
 
 
-async def _longest_wait(wood: sapwood.Sapwood, text: str, limit: float) -> _Wait:
+async def _longest_wait(db: sapwood.Sapwood, text: str, limit: float) -> _Wait:
     """Records a turn of such texts; the best of a few rounds."""
     args = json.dumps({"command": text})
     ticker = _Ticker()
@@ -151,7 +151,7 @@ async def _longest_wait(wood: sapwood.Sapwood, text: str, limit: float) -> _Wait
         ticker.longest = 0.0
         await asyncio.sleep(_REST)
         idle, ticker.longest = ticker.longest, 0.0
-        agent = await wood.start("masking")
+        agent = await db.start("masking")
         async with agent.turn(text) as turn:
             await turn.reply(text, calls=[sapwood.ToolCall("1", "shell", args)])
             await turn.result("1", text)

@@ -61,8 +61,8 @@ async def build(address: str, space: str, events: int) -> None:
 async def open_once(address: str, space: str, agent: AgentId) -> float:
     """Milliseconds from a closed database to a finished request."""
     started = time.perf_counter()
-    async with sapwood.open(address, space=space) as wood:
-        request = await (await wood.find(agent)).request()
+    async with sapwood.open(address, space=space) as db:
+        request = await (await db.find(agent)).request()
         elapsed = time.perf_counter() - started
     if len(request.messages) < 100:
         raise RuntimeError("the request is not whole")
@@ -73,9 +73,9 @@ async def measure(address: str, events: int, rounds: int) -> Opening:
     """Opens both alternately."""
     space = f"bench-{time.time_ns()}"
     await build(address, space, events)
-    async with sapwood.open(address, space=space) as wood:
+    async with sapwood.open(address, space=space) as db:
         for name in (SMALL, LARGE):
-            agent = await wood.find(name)
+            agent = await db.find(name)
             budget = await agent.budget()
             version = (await agent.state()).version
             print(f"  {name}: {version:,} events, live history {show(budget.history)} of {CAP:,}")

@@ -23,7 +23,7 @@ ORDINARY = (
     "echo hello | docker run -i alpine cat",
     "redis-cli -h cache.internal -p 6379 ping",
     "curl -b cookies.txt -c cookies.txt https://api.internal/",
-    "ldapsearch -x -b dc=wood -W",
+    "ldapsearch -x -b dc=db -W",
     "git commit -a -m 'Rename the token'",
     "cp -a src/password_reset.py dst/",
     "docker run -p 8080:8080 -w /app node:22",

@@ -174,7 +174,7 @@ async def converse(wire: str, turns: int) -> list[Tally]:
                     if not tallies:
                         tallies = [await new_agent(system, name) for name in ("main", "other")]
                     for tally in tallies:  # the log is the same, the process is another
-                        tally.agent = await system.wood.find(tally.agent.id)
+                        tally.agent = await system.db.find(tally.agent.id)
                     talk = Talk(system, *tallies, turns)
                     await talk.run(turns * part // 2, turns * (part + 1) // 2)
                 rejected = server.rejections

@@ -100,7 +100,7 @@ class OurTurns:
     def __init__(
         self, connection: Connection, system: SystemDatabase, agents: list[AgentId]
     ) -> None:
-        self._wood = Sapwood(connection)
+        self._db = Sapwood(connection)
         self._system = system
         self._agents = agents
         self._ended = {agent: asyncio.Event() for agent in agents}
@@ -110,7 +110,7 @@ class OurTurns:
         """Runs a turn from its prompt to its end."""
         agent = self._agents[number]
         self._ended[agent].clear()
-        await (await self._wood.find(agent)).run_command(_PROMPT)
+        await (await self._db.find(agent)).run_command(_PROMPT)
         await self._ended[agent].wait()
 
     async def settle(self) -> None:
@@ -134,8 +134,8 @@ async def our_turns(
     system = await asyncio.to_thread(open_system_database, address)
     try:
         await running.start()
-        wood = Sapwood(connection)
-        started = [(await wood.start(model="planned")).id for _ in range(agents)]
+        db = Sapwood(connection)
+        started = [(await db.start(model="planned")).id for _ in range(agents)]
         yield OurTurns(connection, system, started)
     finally:
         await running.close()

@@ -45,33 +45,33 @@ async def measure_idle(database: Path, agents: int, seconds: float) -> Idle:
     """Lets a worker drive each agent once, then measures it for some seconds."""
     with ScriptedModel() as model:
         model.script(lambda _: "Done.")
-        async with open(database) as wood:
-            started = await _start(wood, agents)
+        async with open(database) as db:
+            started = await _start(db, agents)
             async with _worker(database, model.openai_url) as worker:
                 empty = _resident_megabytes(worker.pid)
-                await _drive(wood, database, started)
+                await _drive(db, database, started)
                 busy = _cpu_seconds(worker.pid)
                 await asyncio.sleep(seconds)
                 percent = 100 * (_cpu_seconds(worker.pid) - busy) / seconds
                 return Idle(agents, _resident_megabytes(worker.pid), empty, percent)
 
 
-async def _start(wood: Sapwood, agents: int) -> list[Agent]:
+async def _start(db: Sapwood, agents: int) -> list[Agent]:
     started: list[Agent] = []
     for first in range(0, agents, _AT_ONCE):
         some = range(first, min(first + _AT_ONCE, agents))
-        started += await asyncio.gather(*(wood.start(model=_MODEL) for _ in some))
+        started += await asyncio.gather(*(db.start(model=_MODEL) for _ in some))
     for some in _pages(started):
         await asyncio.gather(*(agent.record("Go on.", "Done.") for agent in some))
     await asyncio.gather(*(agent.run_command("Go on.") for agent in started[:TALKING]))
     return started
 
 
-async def _drive(wood: Sapwood, database: Path, agents: Sequence[Agent]) -> None:
+async def _drive(db: Sapwood, database: Path, agents: Sequence[Agent]) -> None:
     engine, system = DbosEngine(database), await asyncio.to_thread(open_system_database, database)
     try:
         for some in _pages(agents):
-            await asyncio.gather(*(engine.wake(wood.connection.space, agent.id) for agent in some))
+            await asyncio.gather(*(engine.wake(db.connection.space, agent.id) for agent in some))
         async with asyncio.timeout(600):
             while await asyncio.to_thread(_wake_requests, system):  # noqa: ASYNC110  # in another process
                 await asyncio.sleep(0.2)

@@ -57,29 +57,29 @@ async def measure(dsn: str, first: int, size: int) -> Figures:
     await copy_agents(dsn, first, size - 1)
     loaded = time.monotonic() - started
     times: dict[str, float] = {}
-    async with sapwood.open(dsn, space=SPACE) as wood:
+    async with sapwood.open(dsn, space=SPACE) as db:
         began = time.perf_counter()
-        hits = await wood.search(f"number{size - 1}")
+        hits = await db.search(f"number{size - 1}")
         times["first search"] = (time.perf_counter() - began) * 1_000
         if [hit.ref.agent for hit in hits[:1]] != [agent_of(size - 1)]:
             raise RuntimeError(f"the newest agent was not found: {hits}")
 
         async def listed(number: int) -> None:
             where = sapwood.Where(owner=owner_of(size // 2 + number * 10))
-            found = await wood.agents(where=where, order="updated")
+            found = await db.agents(where=where, order="updated")
             if len(found) != 10:
                 raise RuntimeError(f"an owner has {len(found)} agents")
 
         async def opened(number: int) -> None:
-            agent = await wood.get(agent_of(size // 3 + number))
+            agent = await db.get(agent_of(size // 3 + number))
             if len((await agent.request()).messages) != 4:
                 raise RuntimeError("the request is not whole")
 
         async def appended(number: int) -> None:
-            await (await wood.get(agent_of(size // 4 + number))).record("Thanks.", "Bye.")
+            await (await db.get(agent_of(size // 4 + number))).record("Thanks.", "Bye.")
 
         async def tailed(number: int) -> None:
-            agent = await wood.get(agent_of(size // 5 + number))
+            agent = await db.get(agent_of(size // 5 + number))
             seen = asyncio.create_task(_next(agent, (await agent.state()).version))
             await asyncio.sleep(0)
             await agent.record("Still there?", "Yes.")

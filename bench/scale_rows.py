@@ -40,11 +40,11 @@ def owner_of(number: int) -> str:
 
 async def _template() -> tuple[list[Recorded], AgentSummary]:
     """The events and the summary of an agent, as the log of a real one has them."""
-    async with sapwood.open(":memory:") as wood:
-        agent = await wood.start("chat", id=agent_of(0), model="gpt-5", owner=owner_of(0))
+    async with sapwood.open(":memory:") as db:
+        agent = await db.start("chat", id=agent_of(0), model="gpt-5", owner=owner_of(0))
         await agent.record("PROMPT", "ANSWER")
         await agent.record("PROMPT", "ANSWER")
-        facts = await wood.connection.log.facts(wood.connection.space, agent.id)
+        facts = await db.connection.log.facts(db.connection.space, agent.id)
         assert facts is not None
         return await agent.events(), facts
 

@@ -70,8 +70,8 @@ async def _overhead(served: ServedProcess, count: int, *, quick: bool) -> bool:
     """Marks by the library and by HTTP in turn, each on an agent of its own."""
     token = served.token()
     direct, empty, by_http = list[float](), list[float](), list[float]()
-    async with sapwood.open(served.database) as wood:
-        agent, other = await wood.start("library"), await wood.start("http")
+    async with sapwood.open(served.database) as db:
+        agent, other = await db.start("library"), await db.start("http")
         reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
         health = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n\r\n".encode()
         for number in range(count):
@@ -117,8 +117,8 @@ async def _answer(reader: asyncio.StreamReader) -> int:
 
 
 def _followers(served: ServedProcess, count: int, seconds: float, *, quick: bool) -> bool:
-    with sapwood.open_sync(served.database) as wood:
-        agents = [wood.start(f"agent {n}").id for n in range(_AGENTS)]
+    with sapwood.open_sync(served.database) as db:
+        agents = [db.start(f"agent {n}").id for n in range(_AGENTS)]
     outcome: multiprocessing.Queue[Outcome] = multiprocessing.Queue()
     ready = multiprocessing.Event()
     tokens = [served.token() for _ in range(1 + count // 50)]
@@ -179,8 +179,8 @@ def _followers(served: ServedProcess, count: int, seconds: float, *, quick: bool
 
 def _write(database: str | Path, agents: list[str], each: int) -> None:
     """Adds events at a steady rate, in turn to each agent."""
-    with sapwood.open_sync(database) as wood:
-        opened = [wood.get(agent) for agent in agents]
+    with sapwood.open_sync(database) as db:
+        opened = [db.get(agent) for agent in agents]
         began = time.monotonic()
         for number in range(each * len(agents)):
             opened[number % len(agents)].mark(f"M{number}")

@@ -51,8 +51,8 @@ def measure_guards(folder: Path, *, quick: bool) -> bool:
 async def _on_postgres(database: str, count: int, reads: int) -> tuple[float, float, float]:
     log = await PostgresLog.open(database)
     cost = await _guard(log.tokens, log.limits, count)
-    async with sapwood.open(log) as wood:
-        agent = AgentId((await wood.start("demo")).id)
+    async with sapwood.open(log) as db:
+        agent = AgentId((await db.start("demo")).id)
     owner: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(database)
     await owner.execute(grants())
     await owner.execute(f"CREATE ROLE {_READER} LOGIN PASSWORD 'x' IN ROLE sapwood_reader")

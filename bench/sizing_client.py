@@ -33,11 +33,11 @@ def words(chance: random.Random, letters: int) -> str:
 async def _ask(address: str, conversations: int, turns: int, at_once: int) -> None:
     chance = random.Random(1)
     free = asyncio.Semaphore(at_once)
-    async with sapwood.open(address) as wood:
+    async with sapwood.open(address) as db:
 
         async def converse(number: int) -> None:
             async with free:
-                agent = await wood.start(f"chat {number}", model=MODEL, owner=f"user-{number}")
+                agent = await db.start(f"chat {number}", model=MODEL, owner=f"user-{number}")
                 for _ in range(turns):
                     await agent.ask(words(chance, _PROMPT))
 

@@ -52,10 +52,9 @@ def main(arguments: list[str]) -> int:
 async def _delays(address: str, folder: Path, prompts: int) -> list[float]:
     with ScriptedModel() as model:
         model.script(lambda _: "Done.")
-        async with open(address) as wood, _worker(address, folder, model.openai_url):
+        async with open(address) as db, _worker(address, folder, model.openai_url):
             agents = [
-                await wood.space(f"wake-{number}").start(model="den:oak")
-                for number in range(_SPACES)
+                await db.space(f"wake-{number}").start(model="den:oak") for number in range(_SPACES)
             ]
             await asyncio.gather(*(agent.ask("Warm up.").send() for agent in agents))
             for agent in agents:

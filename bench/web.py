@@ -99,8 +99,8 @@ def _size() -> bool:
 def _record(database: str | Path, messages: int) -> str:
     began = time.monotonic()
     code = "```python\n" + "print(1)\n" * 4 + "```"
-    with sapwood.open_sync(database) as wood:
-        agent = wood.start(f"{messages:,} messages", model="claude-sonnet-5-5", cap=0)
+    with sapwood.open_sync(database) as db:
+        agent = db.start(f"{messages:,} messages", model="claude-sonnet-5-5", cap=0)
         for number in range(messages // 2):
             more = code if number % 5 == 0 else "More words, to fill a line or two. " * (number % 7)
             agent.record(f"Question {number}?", f"Answer **{number}**.\n\n{more}")

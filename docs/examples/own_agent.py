@@ -24,8 +24,8 @@ async def ask(agent: sapwood.Agent, prompt: str | None = None) -> str:
 
 
 async def main() -> None:
-    async with sapwood.open("own_agent.db") as wood:
-        agent = await wood.start("demo", model="scripted", cap=50_000)
+    async with sapwood.open("own_agent.db") as db:
+        agent = await db.start("demo", model="scripted", cap=50_000)
         print(await ask(agent, "What time is it?"), await agent.mark("NOON"))
         await ask(agent, "Herons nest in tall trees.")
         print("new since NOON:", len((await agent.diff("NOON")).only_right), "turn")
@@ -33,7 +33,7 @@ async def main() -> None:
         print(await agent.undo(), len((await agent.request()).messages), "messages")
         child = await agent.fork("NOON", goal="Where do they nest?")
         print(await ask(child), [m.text.splitlines()[-1] for m in (await child.request()).messages])
-        print((await wood.search("heron nests"))[0].snippet, (await agent.replay()).matches)
+        print((await db.search("heron nests"))[0].snippet, (await agent.replay()).matches)
 
 
 asyncio.run(main())

@@ -16,11 +16,11 @@ from sapwood import Delta, File, RefusedError, Text
 
 async def main(address: str, question: str, files: list[File]) -> None:
     """Asks with files, follows the answer, trims, undoes."""
-    async with sapwood.open(address, token=os.environ.get("SAPWOOD_TOKEN", "")) as wood:
-        for facts in await wood.agents(limit=5):
+    async with sapwood.open(address, token=os.environ.get("SAPWOOD_TOKEN", "")) as db:
+        for facts in await db.agents(limit=5):
             print(f"{facts.agent}  {facts.status:<8} {facts.tokens:>6} tokens  {facts.name}")
         model = os.environ.get("SAPWOOD_MODEL", "claude-sonnet-5-5")
-        agent = await wood.start("from afar", model=model)
+        agent = await db.start("from afar", model=model)
 
         turn = agent.ask([*files, Text(question)], command_id=f"{agent.id}-1")
         async for item in turn:  # goes on where it was if the connection is lost

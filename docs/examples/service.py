@@ -31,15 +31,15 @@ runtime = sapwood.runtime(tools=[order_status], params=params, limits=limits)
 
 @asynccontextmanager
 async def database(app: Starlette) -> AsyncGenerator[None]:
-    async with sapwood.open(os.environ["DATABASE_URL"]) as app.state.wood:
+    async with sapwood.open(os.environ["DATABASE_URL"]) as app.state.db:
         yield
 
 
 async def ask(request: Request) -> Response:
     tenant, user = request.headers["x-tenant"], request.headers["x-user"]  # after your own login
-    wood, said = request.app.state.wood.space(tenant), await request.json()
+    db, said = request.app.state.db.space(tenant), await request.json()
     name, model = f"{user}.{request.path_params['chat']}", os.environ["SERVICE_MODEL"]
-    chat = await wood.start(id=name, resume=True, owner=user, model=model)
+    chat = await db.start(id=name, resume=True, owner=user, model=model)
     key = request.headers.get("idempotency-key")  # of this user: another one may send the same
     turn = chat.ask(said["text"], command_id=f"{name}:{key}" if key else None)
     try:

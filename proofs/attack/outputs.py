@@ -30,8 +30,8 @@ def hostile_fields(victim: Victim) -> None:
 import asyncio, sapwood
 EVIL = {quoted}
 async def main():
-    async with sapwood.open({str(victim.database)!r}) as wood:
-        agent = await wood.start("talk", id="hostile", model="m" + EVIL, pins={{"style": EVIL}})
+    async with sapwood.open({str(victim.database)!r}) as db:
+        agent = await db.start("talk", id="hostile", model="m" + EVIL, pins={{"style": EVIL}})
         for work in (
             lambda: agent.record("ask " + EVIL, "answer " + EVIL),
             lambda: agent.rename("name " + EVIL),

@@ -10,8 +10,8 @@ _PROGRAM = """
 import asyncio, json, sapwood
 
 async def main():
-    async with sapwood.open("ids.db") as wood:
-        ada, bob = await wood.start(id="ada.c"), await wood.start(id="bob.c")
+    async with sapwood.open("ids.db") as db:
+        ada, bob = await db.start(id="ada.c"), await db.start(id="bob.c")
         await ada.{first}
         try:
             answer = repr(await {second})
@@ -63,7 +63,7 @@ def start_for_a_prompt(victim: Victim) -> None:
     _used_twice(
         victim,
         'prompt("I am Ada.", command_id="key-1")',
-        'wood.start(id="eve.c", command_id="key-1")',
+        'db.start(id="eve.c", command_id="key-1")',
     )
 
 

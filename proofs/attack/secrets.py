@@ -62,8 +62,8 @@ def stored_by_library(victim: Victim) -> None:
     program = f"""
 import asyncio, sapwood
 async def main():
-    async with sapwood.open({str(victim.home / "library.db")!r}) as wood:
-        agent = await wood.start("talk")
+    async with sapwood.open({str(victim.home / "library.db")!r}) as db:
+        agent = await db.start("talk")
         async with agent.turn("My key is {_TOKEN}") as turn:
             await turn.call()
             asked = sapwood.ToolCall("1", "echo", '{{"k": "{_TOKEN}"}}')

@@ -191,9 +191,9 @@ async def _cursor(victim: Victim, foreign: int) -> object:
         agent = await theirs.start("talk")
         for number in range(foreign):
             await agent.record(f"ask {number}", "answer")
-    async with sapwood.open(address, space="ours") as wood:
-        await wood.start("talk", id="ourown")
-        async for item in wood.tail():
+    async with sapwood.open(address, space="ours") as db:
+        await db.start("talk", id="ourown")
+        async for item in db.tail():
             return item.cursor
     return None
 

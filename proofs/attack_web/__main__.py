@@ -64,8 +64,8 @@ def _try_all(attacks: Sequence[Callable[[_Against], None]], against: _Against) -
 def _target(served: ServedProcess) -> Target:
     tokens = served.folder / "data/sapwood/server-tokens.json"
     store, secret = TokenStore(tokens), "only-the-other-space-says-this"
-    with sapwood.open_sync(served.database, space="other") as wood:
-        hidden = wood.start(f"heron {secret}")
+    with sapwood.open_sync(served.database, space="other") as db:
+        hidden = db.start(f"heron {secret}")
         hidden.record(f"The heron is blue: {secret}", f"Heron: {secret}")
     return Target(
         served.port,

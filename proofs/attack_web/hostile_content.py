@@ -30,8 +30,8 @@ PAYLOADS = (
 def write_hostile_conversation(database: str | Path) -> str:
     """An agent with every payload in every field that a user, a model or a tool can write."""
     everything = "\n\n".join(PAYLOADS)
-    with sapwood.open_sync(database) as wood:
-        agent = wood.start(
+    with sapwood.open_sync(database) as db:
+        agent = db.start(
             PAYLOADS[1], model='x"><script>hacked=1</script>', folder=f"/{PAYLOADS[2]}", cap=0
         )
         agent.record(everything, everything)

@@ -45,7 +45,7 @@ class SystemUnderTest(Struct):
 
     wire: str
     config: Config
-    wood: Sapwood
+    db: Sapwood
     running: AgentRunner
     server: ScriptedModel
     checks: Checks
@@ -68,7 +68,7 @@ class SystemUnderTest(Struct):
         agent = new_agent_id()
         where = Workspace(folder=str(self.folder))
         await self._done(StartAgent(agent, name, chosen, where))
-        return Agent(self.wood.connection, agent)
+        return Agent(self.db.connection, agent)
 
     async def ask(self, agent: Agent, text: str) -> str:
         """Sends a prompt, waits for the end of the turn, and returns the last text."""
@@ -124,9 +124,7 @@ class SystemUnderTest(Struct):
 
     async def switch(self, agent: Agent, model: str) -> None:
         """Does what `/model` does."""
-        change = await switch_model(
-            self.wood.connection, self.config, KEYS, model, AgentId(agent.id)
-        )
+        change = await switch_model(self.db.connection, self.config, KEYS, model, AgentId(agent.id))
         if isinstance(change, Refusal):
             raise RefusedError(change)
         await self._done(Configure(agent.id, change))
@@ -138,13 +136,13 @@ class SystemUnderTest(Struct):
 
     async def children(self, agent: Agent) -> list[Agent]:
         """The children, oldest first."""
-        facts = await self.wood.agents(parent=agent.id)
-        return [Agent(self.wood.connection, each.agent) for each in reversed(facts)]
+        facts = await self.db.agents(parent=agent.id)
+        return [Agent(self.db.connection, each.agent) for each in reversed(facts)]
 
     async def everyone(self) -> list[Agent]:
         """All agents."""
-        facts = await self.wood.agents(limit=1_000)
-        return [Agent(self.wood.connection, each.agent) for each in facts]
+        facts = await self.db.agents(limit=1_000)
+        return [Agent(self.db.connection, each.agent) for each in facts]
 
     async def hung_up(self, count: int) -> None:
         """Waits until the client has abandoned this many more requests."""
@@ -157,7 +155,7 @@ class SystemUnderTest(Struct):
                 await asyncio.sleep(_GLANCE)
 
     async def _done(self, command: StartAgent | Configure) -> None:
-        answer = await self.wood.connection.dispatcher.dispatch(command, command_meta())
+        answer = await self.db.connection.dispatcher.dispatch(command, command_meta())
         assert isinstance(answer, Done), answer.sentence
 
 

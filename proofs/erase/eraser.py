@@ -37,13 +37,13 @@ def _die_at(log: object, call: int) -> None:
 
 
 async def _erase(address: str, space: str, call: int, agents: list[str]) -> None:
-    async with sapwood.open(address, space=space) as wood:
+    async with sapwood.open(address, space=space) as db:
         if call:
-            _die_at(wood.connection.log, call)
+            _die_at(db.connection.log, call)
         if agents:
-            await wood.erase(agents)
+            await db.erase(agents)
         else:
-            await wood.erase_space()
+            await db.erase_space()
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def marker(random_numbers: random.Random) -> str:
 
 
 async def make_history(
-    wood: Sapwood,
+    db: Sapwood,
     space: str,
     numbers: random.Random,
     shared: Sequence[SharedText],
@@ -53,7 +53,7 @@ async def make_history(
 ) -> list[MadeAgent]:
     """Makes a conversation of one to four agents; it sends mail to agents of `others`."""
     word = marker(numbers)
-    root = await wood.start(
+    root = await db.start(
         f"name {word}",
         system=f"Be {word}.",
         pins={"style": f"pin {word}"},
@@ -62,22 +62,22 @@ async def make_history(
     made = [MadeAgent(space, root.id, word)]
     for _ in range(numbers.randint(2, 6)):
         current = numbers.choice(made)
-        await _act(wood, current, made, numbers, shared, others)
+        await _act(db, current, made, numbers, shared, others)
     for each in made:
         if numbers.random() < 0.5:
-            await _save_snapshot(wood, each.id)
+            await _save_snapshot(db, each.id)
     return made
 
 
 async def _act(
-    wood: Sapwood,
+    db: Sapwood,
     made: MadeAgent,
     family: list[MadeAgent],
     numbers: random.Random,
     shared: Sequence[SharedText],
     others: Sequence[MadeAgent],
 ) -> None:
-    agent = await wood.get(made.id)
+    agent = await db.get(made.id)
     act = numbers.choice(_ACTS)
     word = made.marker
     if act == "turn":
@@ -91,22 +91,22 @@ async def _act(
         await agent.record(text.text, f"reply {word}")
         made.shared.add(text.marker)
     elif act == "fork" and len(family) < 4:
-        await _fork(wood, agent, made, family, numbers)
+        await _fork(db, agent, made, family, numbers)
     elif act == "fork in turn" and len(family) < 4:  # the child copies the prompt, with its mail
         async with agent.turn(f"prompt {word}") as turn:
-            await _fork(wood, agent, made, family, numbers)
+            await _fork(db, agent, made, family, numbers)
             await turn.reply(f"reply {word}")
     elif act == "mail":
-        await _mail(wood, agent, made, numbers, [*family, *others])
+        await _mail(db, agent, made, numbers, [*family, *others])
     elif act == "mark":
         await agent.mark(f"M{word}"[:40])
     elif act == "load" and others:
         source = numbers.choice([each for each in others if each.space == made.space] or [made])
-        await _load(wood, agent, source, numbers)
+        await _load(db, agent, source, numbers)
 
 
 async def _fork(
-    wood: Sapwood,
+    db: Sapwood,
     agent: Agent,
     made: MadeAgent,
     family: list[MadeAgent],
@@ -114,10 +114,10 @@ async def _fork(
 ) -> None:
     known = {each.id for each in family}
     await agent.run_command(f"/fork -- goal {made.marker}")
-    for facts in await wood.agents(parent=agent.id):
+    for facts in await db.agents(parent=agent.id):
         if facts.agent not in known:
             child = MadeAgent(made.space, facts.agent, marker(numbers), agent.id)
-            opened = await wood.get(child.id)
+            opened = await db.get(child.id)
             async with opened.turn() as turn:
                 await turn.reply(f"reply {child.marker}")
             await opened.rename(f"name {child.marker}")
@@ -125,7 +125,7 @@ async def _fork(
 
 
 async def _mail(
-    wood: Sapwood,
+    db: Sapwood,
     agent: Agent,
     made: MadeAgent,
     numbers: random.Random,
@@ -139,7 +139,7 @@ async def _mail(
     try:
         await agent.run_command(f"/send {receiver.id} {text}")
         if numbers.random() < 0.6:
-            await _read_mail(await wood.get(receiver.id), receiver, numbers)
+            await _read_mail(await db.get(receiver.id), receiver, numbers)
     except RefusedError:
         return  # the receiver's mailbox is full
 
@@ -154,8 +154,8 @@ async def _read_mail(agent: Agent, made: MadeAgent, numbers: random.Random) -> N
     await agent.record(f"prompt {made.marker}", call, RecordedResult("1", str(message)), "Read.")
 
 
-async def _load(wood: Sapwood, agent: Agent, source: MadeAgent, numbers: random.Random) -> None:
-    events = await (await wood.get(source.id)).events()
+async def _load(db: Sapwood, agent: Agent, source: MadeAgent, numbers: random.Random) -> None:
+    events = await (await db.get(source.id)).events()
     turns = [each.version for each in events if each.kind in ("turn.started", "turn.recorded")]
     try:
         await agent.run_command(f"/load {source.id}:{numbers.choice(turns or [2])}")
@@ -163,6 +163,6 @@ async def _load(wood: Sapwood, agent: Agent, source: MadeAgent, numbers: random.
         return  # there is no turn at this place
 
 
-async def _save_snapshot(wood: Sapwood, agent: AgentId) -> None:
-    log, space = wood.connection.log, wood.connection.space
+async def _save_snapshot(db: Sapwood, agent: AgentId) -> None:
+    log, space = db.connection.log, db.connection.space
     await log.save_snapshot(space, snapshot_of(await open_state(log, space, agent)))

@@ -156,10 +156,10 @@ async def _archive(
     objects = folder / "objects"
     objects.mkdir()
     archived = 0
-    async with sapwood.open(address) as wood:
+    async with sapwood.open(address) as db:
         for each in chosen:
             if each.parent is None and numbers.random() < 0.2:
-                connection = wood.space(each.space).connection
+                connection = db.space(each.space).connection
                 await archive_agent(connection, each.id, f"file://{objects}", by="system")
                 archived += 1
     return archived
@@ -177,8 +177,8 @@ async def _make(
     histories: int,
 ) -> list[MadeAgent]:
     made: list[MadeAgent] = []
-    async with sapwood.open(address) as wood:
-        spaces = [wood.space(f"space-{n}") for n in range(_SPACES)]
+    async with sapwood.open(address) as db:
+        spaces = [db.space(f"space-{n}") for n in range(_SPACES)]
         for number in range(histories):
             space = spaces[number % _SPACES]
             work = _workspace(folder, number) if number < _WORKSPACES else None
@@ -221,18 +221,18 @@ def _with_descendants(made: Sequence[MadeAgent], chosen: Sequence[MadeAgent]) ->
 
 
 async def _surveys(address: str, agents: Sequence[MadeAgent]) -> dict[AgentId, Survey]:
-    async with sapwood.open(address) as wood:
+    async with sapwood.open(address) as db:
         return {
-            each.id: await survey(wood.space(each.space), each.id, each.marker) for each in agents
+            each.id: await survey(db.space(each.space), each.id, each.marker) for each in agents
         }
 
 
 async def _cursors(address: str) -> dict[str, list[sapwood.TailedEvent]]:
     """All events of each space, with their cursors."""
     found: dict[str, list[sapwood.TailedEvent]] = {}
-    async with sapwood.open(address) as wood:
+    async with sapwood.open(address) as db:
         for number in range(_SPACES):
-            space = wood.space(f"space-{number}")
+            space = db.space(f"space-{number}")
             count = sum(facts.version for facts in await space.agents(limit=1_000_000))
             found[f"space-{number}"] = await tailed(space, count)
     return found
@@ -277,8 +277,8 @@ def _run_eraser(address: str, space: str, kill_at: int, agents: Sequence[str]) -
 
 async def _finish(address: str) -> None:
     """Opens the database, which finishes what was cut off, and writes the raw files again."""
-    async with sapwood.open(address) as wood:
-        log = erasable(wood.connection.log)
+    async with sapwood.open(address) as db:
+        log = erasable(db.connection.log)
         assert not await log.unfinished_erasures()
         await log.scrub(whole=True)
         await log.scrub(whole=True)  # a second checkpoint lets the server remove the older files
@@ -292,15 +292,15 @@ async def _compare(
     words: set[str],
     found: Findings,
 ) -> None:
-    async with sapwood.open(address) as wood:
+    async with sapwood.open(address) as db:
         for each in stay:
-            after = await survey(wood.space(each.space), each.id, each.marker)
+            after = await survey(db.space(each.space), each.id, each.marker)
             found.problems += [
                 f"{each.id}: {problem}" for problem in compare(before[each.id], after, gone, words)
             ]
             found.compared += 1
         for number in range(_SPACES):
-            space = wood.space(f"space-{number}")
+            space = db.space(f"space-{number}")
             for facts in await space.agents(limit=1_000_000):
                 if facts.agent in gone:
                     found.problems.append(f"{facts.agent} is listed")
@@ -313,14 +313,14 @@ async def _compare_tails(
     found: Findings,
 ) -> None:
     """A cursor from before leads to the same events as before, without the erased ones."""
-    async with sapwood.open(address) as wood:
+    async with sapwood.open(address) as db:
         for space, events in before.items():
             left = [each for each in events if each.recorded.agent not in gone]
             middle = events[len(events) // 2].cursor
             later = [each for each in left if each.cursor > middle]
             if not later:
                 continue
-            after = await tailed(wood.space(space), len(later), middle)
+            after = await tailed(db.space(space), len(later), middle)
             if [each.cursor for each in after] != [each.cursor for each in later]:
                 found.problems.append(f"{space}: cursors differ")
             refs = [each.recorded.ref for each in after]

@@ -22,8 +22,8 @@ _MARKER = re.compile(r"mk[0-9a-f]{24}")
 class OpenAgents:
     """Agents in the memory of this process."""
 
-    def __init__(self, wood: sapwood.Sapwood) -> None:
-        self._wood = wood
+    def __init__(self, db: sapwood.Sapwood) -> None:
+        self._db = db
         self._spaces: dict[str, sapwood.Sapwood] = {}
         self._seen: dict[tuple[str, AgentId], Snapshot] = {}
 
@@ -31,33 +31,33 @@ class OpenAgents:
         """Opens agents and returns their markers."""
         shown: set[str] = set()
         for space, agent in agents:
-            wood = self._spaces.setdefault(space, self._wood.space(space))
-            state = (await wood.connection.dispatcher.open(agent)).state
+            db = self._spaces.setdefault(space, self._db.space(space))
+            state = (await db.connection.dispatcher.open(agent)).state
             self._seen[space, agent] = snapshot_of(state)
-            shown |= await _shown(wood, agent)
+            shown |= await _shown(db, agent)
         return shown
 
     async def again(self) -> set[str]:
         """Saves the old states, and returns the markers that are shown now."""
         shown: set[str] = set()
         for (space, agent), snapshot in self._seen.items():
-            wood = self._spaces[space]
-            await wood.connection.log.save_snapshot(wood.connection.space, snapshot)
-            shown |= await _shown(wood, agent)
+            db = self._spaces[space]
+            await db.connection.log.save_snapshot(db.connection.space, snapshot)
+            shown |= await _shown(db, agent)
         return shown
 
 
-async def _shown(wood: sapwood.Sapwood, name: AgentId) -> set[str]:
-    opened = await wood.connection.dispatcher.open(name)
+async def _shown(db: sapwood.Sapwood, name: AgentId) -> set[str]:
+    opened = await db.connection.dispatcher.open(name)
     if not opened.state.version:
         return set()
-    agent = await wood.get(name)
+    agent = await db.get(name)
     return set(_MARKER.findall(f"{opened} {await agent.request()} {await agent.state()}"))
 
 
 async def _serve(address: str) -> None:
-    async with sapwood.open(address) as wood:
-        agents = OpenAgents(wood)
+    async with sapwood.open(address) as db:
+        agents = OpenAgents(db)
         while line := await asyncio.to_thread(sys.stdin.readline):
             if line.strip() == "again":
                 shown = await agents.again()

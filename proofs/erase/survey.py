@@ -27,19 +27,19 @@ class Survey(msgspec.Struct, frozen=True):
     folds: bool
 
 
-async def survey(wood: Sapwood, agent: AgentId, marker: str) -> Survey:
+async def survey(db: Sapwood, agent: AgentId, marker: str) -> Survey:
     """Reads an agent in every way. `folds`: the state from a snapshot is that of the whole log."""
-    opened = await wood.get(agent)
+    opened = await db.get(agent)
     events = await opened.events()
     state = State(agent)
     for recorded in events:
         state = evolve(state, recorded)
-    log, space = wood.connection.log, wood.connection.space
+    log, space = db.connection.log, db.connection.space
     return Survey(
         tuple(events),
         await opened.request(),
         await log.facts(space, agent),
-        len(await wood.search(marker, agents=[agent], limit=1_000)),
+        len(await db.search(marker, agents=[agent], limit=1_000)),
         state == await open_state(log, space, agent),
     )
 
@@ -89,10 +89,10 @@ def _grown(facts: AgentSummary | None, events: int) -> AgentSummary | None:
     return facts and msgspec.structs.replace(facts, version=facts.version + events)
 
 
-async def tailed(wood: Sapwood, count: int, after: Cursor | None = None) -> list[TailedEvent]:
+async def tailed(db: Sapwood, count: int, after: Cursor | None = None) -> list[TailedEvent]:
     """The next `count` events of the space."""
     found: list[TailedEvent] = []
-    tail = cast("AsyncGenerator[TailedEvent]", wood.tail(after))
+    tail = cast("AsyncGenerator[TailedEvent]", db.tail(after))
     async with contextlib.aclosing(tail):
         while len(found) < count:
             found.append(await anext(tail))

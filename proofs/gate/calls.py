@@ -37,8 +37,8 @@ Call = Callable[[], Awaitable[object]]
 class Caller:
     """Makes calls on the agents of one space."""
 
-    def __init__(self, wood: Sapwood, random: Random, folder: str) -> None:
-        self.wood = wood
+    def __init__(self, db: Sapwood, random: Random, folder: str) -> None:
+        self.db = db
         self.agents: list[Agent] = []
         self._random = random
         self._folder = folder
@@ -47,14 +47,14 @@ class Caller:
     async def begin(self) -> None:
         """Starts the first agents."""
         for number in range(3):
-            self.agents.append(await self.wood.start(f"agent {number}", folder=self._folder))
+            self.agents.append(await self.db.start(f"agent {number}", folder=self._folder))
 
     async def call(self) -> str:
         """Makes one call and returns the name of its method. Raises what the call raises."""
         self._made += 1
         if self._made % _RENEWED == 0:  # many end, one way or another
             self.agents.pop(self._random.randrange(len(self.agents)))
-            self.agents.append(await self.wood.start("fresh", folder=self._folder))
+            self.agents.append(await self.db.start("fresh", folder=self._folder))
         name, make = self._random.choice(_CALLS)
         await asyncio.wait_for(make(self), _SECONDS)
         return name
@@ -103,7 +103,7 @@ class Caller:
     # The space
 
     async def start(self) -> None:
-        agent = await self.wood.start(
+        agent = await self.db.start(
             self.text("demo"),
             id=self.any("", f"own-{self._random.randrange(50)}"),
             resume=self.any(False, True),
@@ -125,10 +125,10 @@ class Caller:
         return self._random.choice(("name", "", "\ud800", "\0", 5, None, b"x", 2.5))
 
     async def find(self) -> object:
-        return await self.wood.find(self.text("demo", self.agent().id, self.agent().id[:3]))
+        return await self.db.find(self.text("demo", self.agent().id, self.agent().id[:3]))
 
     async def list(self) -> object:
-        return await self.wood.agents(
+        return await self.db.agents(
             after=self.any(None, AgentSummary(AgentId("x"), 1, created=self.number())),
             limit=self.any(1, 10),
             parent=self.any(None, self.agent().id),
@@ -138,7 +138,7 @@ class Caller:
         )
 
     async def search(self) -> object:
-        return await self.wood.search(
+        return await self.db.search(
             self.text("oslo", '"cold in"'),
             agents=self.any(None, [self.agent().id], self.agent().id, []),
             limit=self.number(),
@@ -146,14 +146,14 @@ class Caller:
         )
 
     async def event(self) -> object:
-        return await self.wood.event(self.any(EventRef(self.any(self.agent().id), self.number())))
+        return await self.db.event(self.any(EventRef(self.any(self.agent().id), self.number())))
 
     async def beside(self) -> object:
-        return await self.wood.space(self.text("tenant-7")).agents(limit=1)
+        return await self.db.space(self.text("tenant-7")).agents(limit=1)
 
     async def tail(self) -> object:
         after = self.any(None, Cursor(), Cursor(self.number(), self.number()))
-        return await _first(self.wood.tail(after))
+        return await _first(self.db.tail(after))
 
     # Turns
 
@@ -286,13 +286,13 @@ async def _seldom(caller: Caller, end: Callable[[Agent], Awaitable[object]]) -> 
     """Sometimes ends an agent, and starts another one in its place."""
     if caller.is_rare() and len(caller.agents) > 2:
         agent = caller.agents.pop()
-        caller.agents.append(await caller.wood.start("replacement"))
+        caller.agents.append(await caller.db.start("replacement"))
         await end(agent)
 
 
 _CALLS: Sequence[tuple[str, Callable[[Caller], Awaitable[object]]]] = (
     ("start", Caller.start),
-    ("get", lambda it: it.wood.get(it.text(it.agent().id, "nobody"))),
+    ("get", lambda it: it.db.get(it.text(it.agent().id, "nobody"))),
     ("find", Caller.find),
     ("agents", Caller.list),
     ("search", Caller.search),

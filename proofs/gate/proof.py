@@ -73,28 +73,28 @@ async def prove(address: str, calls: int, seed: int, lanes: int = 1) -> Findings
     """
     share = -(-calls // lanes)
     numbers = [seed + lane for lane in range(lanes)]
-    async with sapwood.open(address) as wood:
-        found = await asyncio.gather(*(_lane(wood, share, number) for number in numbers))
+    async with sapwood.open(address) as db:
+        found = await asyncio.gather(*(_lane(db, share, number) for number in numbers))
     if address != ":memory:":
-        async with sapwood.open(address) as wood:  # by another process, as it were
+        async with sapwood.open(address) as db:  # by another process, as it were
             for number, findings in zip(numbers, found, strict=True):
                 again = Findings()
-                await _check(wood.space(f"gate-{number}"), again)
+                await _check(db.space(f"gate-{number}"), again)
                 findings.problems += [f"opened again: {problem}" for problem in again.problems]
     return sum(found[1:], found[0])
 
 
-async def _lane(wood: Sapwood, calls: int, seed: int) -> Findings:
+async def _lane(db: Sapwood, calls: int, seed: int) -> Findings:
     findings = Findings()
     with tempfile.TemporaryDirectory() as folder:
-        space = wood.space(f"gate-{seed}")
+        space = db.space(f"gate-{seed}")
         await _play(space, Random(seed), calls, folder, findings)
         await _check(space, findings)
     return findings
 
 
-async def _play(wood: Sapwood, random: Random, calls: int, folder: str, findings: Findings) -> None:
-    caller = Caller(wood, random, folder)
+async def _play(db: Sapwood, random: Random, calls: int, folder: str, findings: Findings) -> None:
+    caller = Caller(db, random, folder)
     await caller.begin()
     for number in range(calls):
         findings.calls += 1
@@ -109,34 +109,34 @@ async def _play(wood: Sapwood, random: Random, calls: int, folder: str, findings
             )
 
 
-async def _check(wood: Sapwood, findings: Findings) -> None:
+async def _check(db: Sapwood, findings: Findings) -> None:
     """Opens every agent, and runs request, search, tail, export and replay."""
-    connection = wood.connection
-    agents = [facts.agent for facts in await wood.agents(limit=100_000)]
+    connection = db.connection
+    agents = [facts.agent for facts in await db.agents(limit=100_000)]
     findings.agents = len(agents)
     for agent in agents:
         try:
-            await _check_agent(wood, agent, findings)
+            await _check_agent(db, agent, findings)
         except Exception as error:  # whatever it is, it is a defect
             trace = "".join(traceback.format_exception(error)[-6:])
             findings.problems.append(f"{agent}: {type(error).__name__}: {error!r:.200}\n{trace}")
     try:
-        tailed = await _tail(wood, findings.events)
+        tailed = await _tail(db, findings.events)
         for each in tailed:
             if isinstance(each.recorded.event, UnreadableEvent):
                 event = each.recorded.event
                 findings.problems.append(f"{each.recorded.ref} cannot be read: {event.reason}")
-        await wood.search("oslo", limit=1_000)
-        await wood.search('"cold in" u6578', limit=1_000)
+        await db.search("oslo", limit=1_000)
+        await db.search('"cold in" u6578', limit=1_000)
         await connection.log.conversations(connection.space, "/nowhere")
     except Exception as error:  # whatever it is, it is a defect
         findings.problems.append(f"the space: {''.join(traceback.format_exception(error)[-6:])}")
 
 
-async def _tail(wood: Sapwood, count: int) -> list[TailedEvent]:
+async def _tail(db: Sapwood, count: int) -> list[TailedEvent]:
     """Every event of the space."""
     found: list[TailedEvent] = []
-    async with aclosing(cast("AsyncGenerator[TailedEvent]", wood.tail())) as events:
+    async with aclosing(cast("AsyncGenerator[TailedEvent]", db.tail())) as events:
         with suppress(TimeoutError):
             while len(found) < count:
                 found.append(await asyncio.wait_for(anext(events), 30))
@@ -145,9 +145,9 @@ async def _tail(wood: Sapwood, count: int) -> list[TailedEvent]:
     return found
 
 
-async def _check_agent(wood: Sapwood, agent: AgentId, findings: Findings) -> None:
-    connection = wood.connection
-    handle = await wood.find(agent)
+async def _check_agent(db: Sapwood, agent: AgentId, findings: Findings) -> None:
+    connection = db.connection
+    handle = await db.find(agent)
     state, request = await handle.state(), await handle.request()
     await handle.budget()
     events = await handle.events()

@@ -69,8 +69,8 @@ class Story:
         checks, (chat, other) = self._checks, self._framework.sessions
         await self._ask(ONE)
         await self._ask(BOTH.replace("TOOL", self._framework.tool))
-        async with sapwood.open(self._database) as wood:
-            prefix, database = self._framework.prefix, Database(wood)
+        async with sapwood.open(self._database) as db:
+            prefix, database = self._framework.prefix, Database(db)
             kept = Conversation(database, prefix + chat)
             agent = await kept.agent()
             checks.expect("two runs are two turns", await _length(agent) == 2)
@@ -80,7 +80,7 @@ class Story:
             checks.expect(
                 "thoughts and parallel calls keep their order", kinds == order.split(), kinds
             )
-            found = await wood.search("Reykjavik degrees")
+            found = await db.search("Reykjavik degrees")
             checks.expect("a tool result is found by search", found)
             await self._restart(chat)
             await self._goes_on(agent, "Three", "after a restart")
@@ -102,7 +102,7 @@ class Story:
             await self._restart(other)
             await self._goes_on(forked, "Nine", "in a fork")
             checks.expect("the fork does not change its parent", await _length(agent) == before)
-            hits = {hit.ref.agent for hit in await wood.search("answer Nine")}
+            hits = {hit.ref.agent for hit in await db.search("answer Nine")}
             checks.expect("the answer of the fork is found by search", hits == {forked.id}, hits)
 
     async def _restart(self, session: str) -> None:

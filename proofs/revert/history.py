@@ -142,12 +142,12 @@ class _History:
             self._findings.other.append(f"{self._where}: the revert did not end")
 
     async def _with_agent(self, act: Callable[[Agent], Any] | None, *, start: bool = False) -> None:
-        async with open_database(self._database) as wood:
+        async with open_database(self._database) as db:
             if start:
-                await wood.start(id="lead", folder=str(self._root))
+                await db.start(id="lead", folder=str(self._root))
             elif act is not None:
                 try:
-                    await act(await wood.find("lead"))
+                    await act(await db.find("lead"))
                 except RefusedError as refused:
                     self._findings.other.append(f"{self._where}: {refused}")
 

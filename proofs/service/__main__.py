@@ -110,25 +110,25 @@ class _Service:
 
     async def run(self) -> int:
         try:
-            async with asyncio.timeout(self._options.minutes * 60), open(self._server.dsn) as wood:
-                return await self._run(wood)
+            async with asyncio.timeout(self._options.minutes * 60), open(self._server.dsn) as db:
+                return await self._run(db)
         finally:
             await self._workers.stop()
 
-    async def _run(self, wood: Sapwood) -> int:
+    async def _run(self, db: Sapwood) -> int:
         options, began = self._options, time.monotonic()
-        tenants = Tenants(wood, self._chance)
+        tenants = Tenants(db, self._chance)
         await self._step("workers", self._workers.start())
         await self._step("conversations", tenants.start(options.tenants, options.conversations))
         killing = asyncio.create_task(self._workers.kill_every(options.kill_every))
-        watching = asyncio.create_task(self._watch(wood))
+        watching = asyncio.create_task(self._watch(db))
         phases = await self._phases(tenants)
         for task in (killing, watching):
             task.cancel()
         await asyncio.wait([killing, watching])
         findings = Findings(sentences=await self._workers.stop())
         await self._step("log", check_log(tenants.all, findings))
-        await self._step("walls", try_other_tenants(wood, tenants.all, self._chance, findings))
+        await self._step("walls", try_other_tenants(db, tenants.all, self._chance, findings))
         for name, answers in (("calm", phases.calm), ("flood", phases.flooded)):
             stages = await stages_of(tenants.quiet, answers)
             print(f"p95, {name}: {stages}")
@@ -174,7 +174,7 @@ class _Service:
         await asyncio.sleep(2.0)
         self._server.start()  # in this thread: Linux stops it when its parent thread ends
 
-    async def _watch(self, wood: Sapwood) -> None:
+    async def _watch(self, db: Sapwood) -> None:
         """Counts the connections of the workers, now and then."""
         import asyncpg
 

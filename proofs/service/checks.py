@@ -75,21 +75,21 @@ def _check_turns(conversation: Conversation, events: list[Recorded], findings: F
 
 
 async def try_other_tenants(
-    wood: Sapwood, conversations: list[Conversation], chance: random.Random, findings: Findings
+    db: Sapwood, conversations: list[Conversation], chance: random.Random, findings: Findings
 ) -> None:
     """Tries to see a conversation of one tenant as another one, in every way there is."""
     given = [each for each in conversations if each.tokens]
     for mine in chance.sample(given, min(50, len(given))):
         others = [each for each in given if each.space != mine.space]
         theirs = chance.choice(others)
-        stranger = wood.space(mine.space)
+        stranger = db.space(mine.space)
         findings.seen += await _seen(stranger, theirs)
         findings.attempts += 6
     for space in sorted({each.space for each in given}):
         here = [each.agent for each in conversations if each.space == space]
         count = sum([len(await agent.events()) for agent in here])
         ids = {agent.id for agent in here}
-        read, strangers = await _read_tail(wood.space(space), count, ids)
+        read, strangers = await _read_tail(db.space(space), count, ids)
         findings.seen += strangers
         findings.lost += count - read
         findings.attempts += 1
@@ -113,12 +113,12 @@ async def _seen(stranger: Sapwood, theirs: Conversation) -> int:
     return seen
 
 
-async def _read_tail(wood: Sapwood, count: int, ids: set[AgentId]) -> tuple[int, int]:
+async def _read_tail(db: Sapwood, count: int, ids: set[AgentId]) -> tuple[int, int]:
     """Reads so many events of a space. Returns how many came, and how many are of others."""
     strangers = read = 0
     with suppress(TimeoutError):
         async with asyncio.timeout(SILENCE):
-            tail = aiter(wood.tail())
+            tail = aiter(db.tail())
             while read < count:
                 tailed = await anext(tail)
                 read += 1

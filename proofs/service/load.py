@@ -35,8 +35,8 @@ class Conversation(Struct, eq=False):
 class Tenants:
     """Quiet tenants, and the one that floods, which is the first."""
 
-    def __init__(self, wood: Sapwood, chance: random.Random) -> None:
-        self._wood = wood
+    def __init__(self, db: Sapwood, chance: random.Random) -> None:
+        self._db = db
         self._chance = chance
         self.quiet: list[Conversation] = []
         self.flood: list[Conversation] = []
@@ -52,10 +52,10 @@ class Tenants:
         for number in range(conversations):
             floods = number % 10 == 0
             tenant = 0 if floods else 1 + number % max(1, tenants - 1)
-            wood = self._wood.space(f"tenant-{tenant:02}")
-            agent = await wood.start(f"chat {number}", model=MODEL, owner=f"user-{number % 7}")
+            db = self._db.space(f"tenant-{tenant:02}")
+            agent = await db.start(f"chat {number}", model=MODEL, owner=f"user-{number % 7}")
             place = self.flood if floods else self.quiet
-            place.append(Conversation(wood.connection.space, agent))
+            place.append(Conversation(db.connection.space, agent))
 
     async def steady(self, turns: int, rate: float) -> list[Answer]:
         """Asks so many times, `rate` times in a second. Returns how long each answer took."""

@@ -2,8 +2,8 @@
 
 >>> import asyncio, sapwood
 >>> async def main() -> None:
-...     async with sapwood.open(":memory:") as wood:
-...         agent = await wood.start("demo")
+...     async with sapwood.open(":memory:") as db:
+...         agent = await db.start("demo")
 ...         await agent.record("Hello!", "Hello to you.")
 ...         print(len((await agent.request()).messages))
 >>> asyncio.run(main())

@@ -2,8 +2,8 @@
 
 >>> import sapwood
 >>> from sapwood.events import ReplyAdded, TurnStarted
->>> with sapwood.open_sync(":memory:") as wood:
-...     agent = wood.start("demo")
+>>> with sapwood.open_sync(":memory:") as db:
+...     agent = db.start("demo")
 ...     with agent.turn("Hello!") as turn:
 ...         turn.reply("Hello to you.")
 ...     for recorded in agent.events():

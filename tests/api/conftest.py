@@ -16,13 +16,13 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-async def wood(address: str) -> AsyncGenerator[Sapwood]:
+async def db(address: str) -> AsyncGenerator[Sapwood]:
     """The test's database, open."""
     async with sapwood.open(address) as opened:
         yield opened
 
 
 @pytest.fixture
-async def agent(wood: Sapwood) -> Agent:
+async def agent(db: Sapwood) -> Agent:
     """An agent that has said nothing yet."""
-    return await wood.start("demo", model="scripted")
+    return await db.start("demo", model="scripted")

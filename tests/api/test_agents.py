@@ -11,8 +11,8 @@ from sapwood.store.memory import MemoryLog
 from tests.api.reading import kinds, said
 
 
-async def test_an_agent_starts_with_what_it_is_given(wood: Sapwood) -> None:
-    agent = await wood.start(
+async def test_an_agent_starts_with_what_it_is_given(db: Sapwood) -> None:
+    agent = await db.start(
         "demo", model="gpt-5", system="Be brief.", cap=9, pins={"rule": "No jargon."}, folder="src"
     )
     state = await agent.state()
@@ -25,70 +25,70 @@ async def test_an_agent_starts_with_what_it_is_given(wood: Sapwood) -> None:
     ]
 
 
-async def test_settings_take_the_place_of_single_options(wood: Sapwood) -> None:
-    agent = await wood.start(model="ignored", settings=Settings(model="gpt-5", window=400_000))
+async def test_settings_take_the_place_of_single_options(db: Sapwood) -> None:
+    agent = await db.start(model="ignored", settings=Settings(model="gpt-5", window=400_000))
     assert (await agent.state()).settings == Settings(model="gpt-5", window=400_000)
 
 
 async def test_an_agent_is_found_by_id_by_the_start_of_it_and_by_name(
-    wood: Sapwood, agent: Agent
+    db: Sapwood, agent: Agent
 ) -> None:
-    found = [await wood.find(typed) for typed in (agent.id, agent.id[:6], "demo")]
+    found = [await db.find(typed) for typed in (agent.id, agent.id[:6], "demo")]
     assert [each.id for each in found] == [agent.id] * 3
 
 
-async def test_an_unknown_agent_is_refused_with_what_to_do(wood: Sapwood) -> None:
+async def test_an_unknown_agent_is_refused_with_what_to_do(db: Sapwood) -> None:
     with pytest.raises(RefusedError, match=r"no agent 'nobody'\. Type /agents for a list\."):
-        await wood.find("nobody")
+        await db.find("nobody")
 
 
-async def test_a_name_that_two_running_agents_have_is_refused(wood: Sapwood) -> None:
-    await wood.start("twin")
-    await wood.start("twin")
+async def test_a_name_that_two_running_agents_have_is_refused(db: Sapwood) -> None:
+    await db.start("twin")
+    await db.start("twin")
     with pytest.raises(RefusedError, match="Type more of the id"):
-        await wood.find("twin")
+        await db.find("twin")
 
 
 async def test_an_agent_goes_on_after_its_database_was_closed(tmp_path: Path) -> None:
     path = tmp_path / "conversations.db"
-    async with sapwood.open(path) as wood:
-        first = await wood.start("demo")
+    async with sapwood.open(path) as db:
+        first = await db.start("demo")
         await first.record("Remember the heron.", "I will.")
         await first.mark("HERON")
-    async with sapwood.open(path) as wood:
-        again = await wood.find("demo")
+    async with sapwood.open(path) as db:
+        again = await db.find("demo")
         await again.record("What was it?", "A heron.")
         assert await said(again) == ["Remember the heron.", "I will.", "What was it?", "A heron."]
         await again.rewind("HERON")
         assert await said(again) == ["Remember the heron.", "I will."]
 
 
-async def test_an_id_of_ones_own_is_started_once_and_resumed_after(wood: Sapwood) -> None:
-    first = await wood.start("first", id="chat-42", resume=True)
+async def test_an_id_of_ones_own_is_started_once_and_resumed_after(db: Sapwood) -> None:
+    first = await db.start("first", id="chat-42", resume=True)
     await first.record("Hello!", "Hello to you.")
-    second = await wood.start("second", id="chat-42", resume=True)
+    second = await db.start("second", id="chat-42", resume=True)
     assert second.id == "chat-42"
     assert (await second.state()).name == "first"
     assert await said(second) == ["Hello!", "Hello to you."]
 
 
-async def test_an_id_is_taken_up_only_when_that_is_asked_for(wood: Sapwood) -> None:
-    await wood.start(id="chat-42")
+async def test_an_id_is_taken_up_only_when_that_is_asked_for(db: Sapwood) -> None:
+    await db.start(id="chat-42")
     with pytest.raises(RefusedError, match="already exists"):
-        await wood.start(id="chat-42")
+        await db.start(id="chat-42")
     with pytest.raises(RefusedError, match="the id of the agent"):
-        await wood.start("demo", resume=True)
+        await db.start("demo", resume=True)
 
 
 @pytest.mark.parametrize("own", ["two words", "a:1", "-x", "é", "x" * 65])
-async def test_an_id_that_could_not_be_typed_is_refused(wood: Sapwood, own: str) -> None:
+async def test_an_id_that_could_not_be_typed_is_refused(db: Sapwood, own: str) -> None:
     with pytest.raises(RefusedError, match="'id' must be up to 64 letters"):
-        await wood.start(id=own)
-    assert await wood.agents() == []
+        await db.start(id=own)
+    assert await db.agents() == []
 
 
 async def test_a_fresh_start_keeps_settings_and_pins_and_takes_the_name(
-    wood: Sapwood, agent: Agent
+    db: Sapwood, agent: Agent
 ) -> None:
     await agent.pin("rule", "No jargon.")
     await agent.record("Hello!", "Hello to you.")
@@ -96,7 +96,7 @@ async def test_a_fresh_start_keeps_settings_and_pins_and_takes_the_name(
     assert await said(fresh) == []
     assert [block.text for block in (await fresh.request()).system] == ["No jargon."]
     assert (await agent.state()).status == "archived"
-    assert (await wood.find("demo")).id == fresh.id
+    assert (await db.find("demo")).id == fresh.id
 
 
 async def test_an_archived_agent_can_be_read_and_forked_but_not_written(agent: Agent) -> None:
@@ -111,21 +111,19 @@ async def test_an_archived_agent_can_be_read_and_forked_but_not_written(agent: A
     assert await said(await agent.fork()) == ["Hello!", "Hello to you."]
 
 
-async def test_a_kill_ends_all_descendants_and_their_open_turns(
-    wood: Sapwood, agent: Agent
-) -> None:
+async def test_a_kill_ends_all_descendants_and_their_open_turns(db: Sapwood, agent: Agent) -> None:
     child = await agent.fork(goal="Look around.")
     grandchild = await child.fork()
     says = await agent.kill()
     assert all(each.id in says.agents for each in (agent, child, grandchild))
-    assert {facts.status for facts in await wood.agents()} == {"killed"}
+    assert {facts.status for facts in await db.agents()} == {"killed"}
     assert (await kinds(child))[-2:] == ["turn.interrupted", "agent.killed"]
 
 
-async def test_agents_are_listed_in_pages_newest_first(wood: Sapwood, agent: Agent) -> None:
-    others = [await wood.start(f"agent {number}") for number in range(3)]
-    first = await wood.agents(limit=2)
-    rest = await wood.agents(limit=2, after=first[-1])
+async def test_agents_are_listed_in_pages_newest_first(db: Sapwood, agent: Agent) -> None:
+    others = [await db.start(f"agent {number}") for number in range(3)]
+    first = await db.agents(limit=2)
+    rest = await db.agents(limit=2, after=first[-1])
     listed = [facts.agent for facts in (*first, *rest)]
     assert sorted(listed) == sorted([agent.id, *(other.id for other in others)])
     assert [facts.created for facts in (*first, *rest)] == sorted(
@@ -133,11 +131,11 @@ async def test_agents_are_listed_in_pages_newest_first(wood: Sapwood, agent: Age
     )
 
 
-async def test_a_list_can_hold_the_children_of_one_agent(wood: Sapwood, agent: Agent) -> None:
+async def test_a_list_can_hold_the_children_of_one_agent(db: Sapwood, agent: Agent) -> None:
     child = await agent.fork(name="scout")
     await agent.archive()
-    assert [facts.agent for facts in await wood.agents(status="archived")] == [agent.id]
-    assert [(facts.agent, facts.name) for facts in await wood.agents(parent=agent.id)] == [
+    assert [facts.agent for facts in await db.agents(status="archived")] == [agent.id]
+    assert [(facts.agent, facts.name) for facts in await db.agents(parent=agent.id)] == [
         (child.id, "scout")
     ]
 
@@ -152,22 +150,22 @@ async def test_spaces_know_nothing_of_each_other(tmp_path: Path) -> None:
         assert await one.search("heron") == []
 
 
-async def test_a_space_beside_another_shares_its_database(wood: Sapwood) -> None:
-    tenant = wood.space("tenant-7")
+async def test_a_space_beside_another_shares_its_database(db: Sapwood) -> None:
+    tenant = db.space("tenant-7")
     agent = await tenant.start(id="chat-42")
     await agent.record("secret heron", "kept")
     await tenant.close()
-    assert await wood.agents() == []
-    assert await wood.search("heron") == []
-    assert len(await wood.space("tenant-7").search("heron")) == 1
+    assert await db.agents() == []
+    assert await db.search("heron") == []
+    assert len(await db.space("tenant-7").search("heron")) == 1
 
 
 async def test_a_log_that_is_open_already_stays_open() -> None:
     log = MemoryLog()
-    async with sapwood.open(log) as wood:
-        await wood.start("demo")
-    async with sapwood.open(log) as wood:
-        assert [facts.name for facts in await wood.agents()] == ["demo"]
+    async with sapwood.open(log) as db:
+        await db.start("demo")
+    async with sapwood.open(log) as db:
+        assert [facts.name for facts in await db.agents()] == ["demo"]
     await log.close()
 
 
@@ -177,7 +175,7 @@ async def test_an_address_of_no_store_is_an_error_that_names_the_ones_there_are(
             pass
 
 
-async def test_a_mapping_of_pins_that_raises_is_refused(wood: Sapwood) -> None:
+async def test_a_mapping_of_pins_that_raises_is_refused(db: Sapwood) -> None:
     class Broken(Mapping[str, str]):
         def __getitem__(self, key: str) -> str:
             raise RuntimeError("getitem")
@@ -189,4 +187,4 @@ async def test_a_mapping_of_pins_that_raises_is_refused(wood: Sapwood) -> None:
             return 1
 
     with pytest.raises(RefusedError, match="pins"):
-        await wood.start("demo", pins=Broken())
+        await db.start("demo", pins=Broken())

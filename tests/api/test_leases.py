@@ -32,11 +32,11 @@ async def test_a_second_process_cannot_take_up_a_turn_that_is_run(tmp_path: Path
 
 
 async def test_after_its_lease_another_process_goes_on_and_the_first_one_cannot(
-    wood: Sapwood, agent: Agent
+    db: Sapwood, agent: Agent
 ) -> None:
     first = agent.turn("Hello?", lease=3000)
     await first.__aenter__()
-    other = await wood.get(agent.id)
+    other = await db.get(agent.id)
     with pytest.raises(RefusedError, match="Another process"):
         async with other.turn():
             pass
@@ -84,8 +84,8 @@ async def test_no_worker_drives_a_turn_that_a_program_runs() -> None:
         return "By a worker."
 
     model = PlannedModel(answer)
-    async with sapwood.open(":memory:") as wood, sapwood.runtime(wood, models=model):
-        agent, other = await wood.start(model="planned"), await wood.start(model="planned")
+    async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=model):
+        agent, other = await db.start(model="planned"), await db.start(model="planned")
         async with agent.turn("Mine.") as turn:
             await other.send(agent, "This wakes the agent.")
             assert (await other.ask("Yours.")).text == "By a worker."
@@ -94,9 +94,9 @@ async def test_no_worker_drives_a_turn_that_a_program_runs() -> None:
         assert await said(agent) == ["Mine.", "By a program."]
 
 
-async def test_everybody_may_interrupt_a_turn(wood: Sapwood, agent: Agent) -> None:
+async def test_everybody_may_interrupt_a_turn(db: Sapwood, agent: Agent) -> None:
     async with agent.turn("Hello?") as turn:
-        await (await wood.get(agent.id)).interrupt("enough")
+        await (await db.get(agent.id)).interrupt("enough")
         with pytest.raises(RefusedError):
             await turn.reply("Late.")
         with pytest.raises(RefusedError):

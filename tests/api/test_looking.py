@@ -14,8 +14,8 @@ async def test_a_request_is_for_the_agents_model_or_another(agent: Agent) -> Non
     assert (await agent.request("gpt-5")).model == "gpt-5"
 
 
-async def test_a_budget_tells_the_blocks_apart_and_how_full_the_window_is(wood: Sapwood) -> None:
-    agent = await wood.start(system="Be brief.", pins={"rule": "No jargon."}, cap=0)
+async def test_a_budget_tells_the_blocks_apart_and_how_full_the_window_is(db: Sapwood) -> None:
+    agent = await db.start(system="Be brief.", pins={"rule": "No jargon."}, cap=0)
     await agent.record("word " * 80, "ok")
     budget = await agent.budget()
     assert min(budget.system.tokens, budget.pins.tokens, budget.history.tokens) > 0
@@ -62,43 +62,41 @@ async def test_following_can_start_from_now(agent: Agent) -> None:
 
 
 async def test_a_tail_tells_of_every_agent_and_goes_on_from_a_cursor(
-    wood: Sapwood, agent: Agent
+    db: Sapwood, agent: Agent
 ) -> None:
-    other = await wood.start("other")
-    tail = wood.tail()
+    other = await db.start("other")
+    tail = db.tail()
     first = await asyncio.wait_for(anext(tail), 60)
     second = await asyncio.wait_for(anext(tail), 60)
     assert [first.recorded.agent, second.recorded.agent] == [agent.id, other.id]
-    again = await asyncio.wait_for(anext(wood.tail(first.cursor)), 60)
+    again = await asyncio.wait_for(anext(db.tail(first.cursor)), 60)
     assert again == second
 
 
-async def test_search_finds_what_left_view_and_leads_back_to_it(
-    wood: Sapwood, agent: Agent
-) -> None:
+async def test_search_finds_what_left_view_and_leads_back_to_it(db: Sapwood, agent: Agent) -> None:
     await agent.record("Where do herons nest?", "In tall trees.")
     await agent.clear()
-    [hit] = await wood.search("heron nests")
-    recorded = await wood.event(hit.ref)
+    [hit] = await db.search("heron nests")
+    recorded = await db.event(hit.ref)
     assert recorded is not None
     assert (hit.ref.agent, recorded.kind) == (agent.id, "turn.recorded")
     assert "herons" in hit.snippet
 
 
-async def test_search_keeps_to_the_agents_it_is_given(wood: Sapwood) -> None:
-    one, two = await wood.start("one"), await wood.start("two")
+async def test_search_keeps_to_the_agents_it_is_given(db: Sapwood) -> None:
+    one, two = await db.start("one"), await db.start("two")
     for agent in (one, two):
         await agent.record("heron", "yes")
-    assert {hit.ref.agent for hit in await wood.search("heron")} == {one.id, two.id}
-    assert {hit.ref.agent for hit in await wood.search("heron", agents=[two.id])} == {two.id}
-    assert {hit.ref.agent for hit in await wood.search("heron", agents=one.id)} == {one.id}
-    assert await wood.search("heron", agents=[]) == []
-    pages = [await wood.search("heron", limit=1, offset=offset) for offset in range(3)]
+    assert {hit.ref.agent for hit in await db.search("heron")} == {one.id, two.id}
+    assert {hit.ref.agent for hit in await db.search("heron", agents=[two.id])} == {two.id}
+    assert {hit.ref.agent for hit in await db.search("heron", agents=one.id)} == {one.id}
+    assert await db.search("heron", agents=[]) == []
+    pages = [await db.search("heron", limit=1, offset=offset) for offset in range(3)]
     assert [len(page) for page in pages] == [1, 1, 0]
 
 
-async def test_a_place_without_an_event_is_empty(wood: Sapwood, agent: Agent) -> None:
-    assert await wood.event(sapwood.EventRef(agent.id, 99)) is None
+async def test_a_place_without_an_event_is_empty(db: Sapwood, agent: Agent) -> None:
+    assert await db.event(sapwood.EventRef(agent.id, 99)) is None
 
 
 async def test_a_replay_shows_what_the_model_saw_whatever_came_since(agent: Agent) -> None:

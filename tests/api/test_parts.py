@@ -55,10 +55,10 @@ async def test_a_prompt_may_be_a_file_alone(agent: Agent) -> None:
 
 async def test_a_file_is_stored_once(tmp_path: Path) -> None:
     big = File.of(GIF * 50, name="pond.gif")
-    async with sapwood.open(tmp_path / "log.db") as wood:
+    async with sapwood.open(tmp_path / "log.db") as db:
         for _ in range(20):
-            await (await wood.start()).record([big], "A pond.")
-        assert [hit.snippet for hit in await wood.search("pond.gif", limit=1)]
+            await (await db.start()).record([big], "A pond.")
+        assert [hit.snippet for hit in await db.search("pond.gif", limit=1)]
     size = sum(file.stat().st_size for file in tmp_path.iterdir())  # noqa: ASYNC240
     assert size < 4 * len(big.data)
 

@@ -14,9 +14,9 @@ from tests.api.reading import kinds, said
 
 @pytest.mark.parametrize("text", ["/kill {other}", "/system Obey.", "//mark A", "/nonsense"])
 async def test_a_prompt_is_plain_text_whatever_it_begins_with(
-    wood: Sapwood, agent: Agent, text: str
+    db: Sapwood, agent: Agent, text: str
 ) -> None:
-    other = await wood.start("other")
+    other = await db.start("other")
     typed = text.format(other=other.id)
     prompted = await agent.prompt(typed)
     assert await said(agent) == [typed]
@@ -50,15 +50,15 @@ async def test_the_actor_of_a_prompt_is_recorded(agent: Agent) -> None:
     assert event.actor == Actor("human", "user-42")
 
 
-async def test_get_finds_nothing_but_the_exact_id(wood: Sapwood) -> None:
-    await wood.start("chat-42", id="chat-421")
+async def test_get_finds_nothing_but_the_exact_id(db: Sapwood) -> None:
+    await db.start("chat-42", id="chat-421")
     for near in ("chat-42", "chat-4211", "CHAT-421", "", "\0", "chat-421 "):
         with pytest.raises(AgentNotFound):
-            await wood.get(near)
-    assert (await wood.get("chat-421")).id == "chat-421"
-    assert (await wood.find("chat-42")).id == "chat-421"
+            await db.get(near)
+    assert (await db.get("chat-421")).id == "chat-421"
+    assert (await db.find("chat-42")).id == "chat-421"
     with pytest.raises(AgentNotFound):
-        await wood.space("other").get("chat-421")
+        await db.space("other").get("chat-421")
 
 
 async def test_a_prompt_wakes_a_worker_at_once(tmp_path: Path) -> None:
@@ -73,12 +73,12 @@ async def test_a_prompt_wakes_a_worker_at_once(tmp_path: Path) -> None:
     worker = DbosEngine(address)
     await worker.launch(drive)
     try:
-        async with sapwood.open(address) as wood:
-            own = await wood.start(id="own-loop")
+        async with sapwood.open(address) as db:
+            own = await db.start(id="own-loop")
             async with own.turn("One.") as turn:
                 await turn.reply("1")
             await own.record("Two.", "2")
-            agent = await wood.space("tenant-7").start(id="chat-42")
+            agent = await db.space("tenant-7").start(id="chat-42")
             await agent.prompt("Three.")
             assert await asyncio.wait_for(driven.get(), 30) == "tenant-7 chat-42"
             child = await own.fork(goal="Look.")
@@ -89,6 +89,6 @@ async def test_a_prompt_wakes_a_worker_at_once(tmp_path: Path) -> None:
 
 
 async def test_a_program_without_workers_gets_no_engine(tmp_path: Path) -> None:
-    async with sapwood.open(tmp_path / "log.db") as wood:
-        await (await wood.start("demo")).prompt("One.")
+    async with sapwood.open(tmp_path / "log.db") as db:
+        await (await db.start("demo")).prompt("One.")
     assert not [name for name in os.listdir(tmp_path) if "engine" in name]

@@ -64,8 +64,8 @@ CHANGES: dict[str, Callable[[Agent, str], Awaitable[object]]] = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-async def test_a_repeated_command_acts_once_and_is_by_its_actor(wood: Sapwood, name: str) -> None:
-    agent = await wood.start("demo")
+async def test_a_repeated_command_acts_once_and_is_by_its_actor(db: Sapwood, name: str) -> None:
+    agent = await db.start("demo")
     await agent.mark("START")
     await agent.record("One?", "1")
     await agent.record("Two?", "2")
@@ -83,11 +83,11 @@ async def test_a_repeated_command_acts_once_and_is_by_its_actor(wood: Sapwood, n
     assert {str(each.actor) for each in after[before:]} == {"human:ada"}
 
 
-async def test_a_repeated_start_starts_one_agent(wood: Sapwood) -> None:
-    one = await wood.start("demo", command_id="key-1", actor=ADA)
-    two = await wood.start("demo", command_id="key-1", actor=ADA)
+async def test_a_repeated_start_starts_one_agent(db: Sapwood) -> None:
+    one = await db.start("demo", command_id="key-1", actor=ADA)
+    two = await db.start("demo", command_id="key-1", actor=ADA)
     assert one.id == two.id
-    assert len(await wood.agents()) == 1
+    assert len(await db.agents()) == 1
     [started] = await one.events()
     assert (started.actor, type(started.event)) == (ADA, AgentStarted)
 
@@ -116,13 +116,13 @@ async def test_a_misspelt_key_is_an_error(agent: Agent) -> None:
         await agent.mark("A", comand_id="x")  # pyright: ignore[reportCallIssue]
 
 
-async def test_a_tail_begins_now(wood: Sapwood, agent: Agent) -> None:
-    start = await wood.now()
+async def test_a_tail_begins_now(db: Sapwood, agent: Agent) -> None:
+    start = await db.now()
     await agent.mark("A")
-    async for tailed in wood.tail(start):
+    async for tailed in db.tail(start):
         assert tailed.recorded.kind == "mark.set"
         break
-    tail = wood.tail("now")
+    tail = db.tail("now")
     await agent.mark("B")
     events: list[Recorded] = []
 
@@ -139,7 +139,7 @@ async def test_a_tail_begins_now(wood: Sapwood, agent: Agent) -> None:
         await asyncio.sleep(0.01)
     assert events[0].version > (await agent.events())[1].version
     with pytest.raises((RefusedError, sapwood.LogError)):
-        wood.tail("then")  # pyright: ignore[reportArgumentType]
+        db.tail("then")  # pyright: ignore[reportArgumentType]
 
 
 async def test_compacting_all_again_changes_nothing(agent: Agent) -> None:

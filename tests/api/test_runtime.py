@@ -47,10 +47,10 @@ class Called:
 async def answer(model: Called, function: object, **options: Any) -> str:
     async with (
         asyncio.timeout(60),
-        sapwood.open(":memory:") as wood,
-        sapwood.runtime(wood, tools=[function], models=model, **options),  # pyright: ignore[reportArgumentType] # some are wrong on purpose
+        sapwood.open(":memory:") as db,
+        sapwood.runtime(db, tools=[function], models=model, **options),  # pyright: ignore[reportArgumentType] # some are wrong on purpose
     ):
-        agent = await wood.start("demo", model="called")
+        agent = await db.start("demo", model="called")
         return (await agent.ask("Go.")).text
 
 
@@ -159,8 +159,8 @@ def test_a_function_that_cannot_be_a_tool_is_refused_when_it_is_given() -> None:
 
 async def test_a_turn_yields_words_and_events_and_has_the_reply_at_its_end() -> None:
     model = PlannedModel(lambda _, heard: f"You said: {heard}")
-    async with sapwood.open(":memory:") as wood, sapwood.runtime(wood, models=model):
-        agent = await wood.start("demo", model="planned")
+    async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=model):
+        agent = await db.start("demo", model="planned")
         turn = agent.ask("/kill is only text here.")
         async with asyncio.timeout(60):
             items = [item async for item in turn]
@@ -174,8 +174,8 @@ async def test_a_turn_yields_words_and_events_and_has_the_reply_at_its_end() -> 
 
 async def test_the_same_command_id_sends_one_prompt() -> None:
     model = PlannedModel(lambda _, heard: f"You said: {heard}")
-    async with sapwood.open(":memory:") as wood, sapwood.runtime(wood, models=model):
-        agent = await wood.start("demo", model="planned")
+    async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=model):
+        agent = await db.start("demo", model="planned")
         async with asyncio.timeout(60):
             first = await agent.ask("Hello!", command_id="r-1")
             again = await agent.ask("Hello!", command_id="r-1")
@@ -192,16 +192,16 @@ async def test_a_failed_turn_raises_and_says_why() -> None:
         def window_of(self, model: str) -> int | None:
             return None
 
-    async with sapwood.open(":memory:") as wood, sapwood.runtime(wood, models=Broken()):
-        agent = await wood.start("demo", model="broken")
+    async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=Broken()):
+        agent = await db.start("demo", model="broken")
         async with asyncio.timeout(60):
             with pytest.raises(sapwood.TurnError, match="There is no key"):
                 await agent.ask("Hello!")
 
 
 async def test_an_open_turn_refuses_a_second_prompt() -> None:
-    async with sapwood.open(":memory:") as wood:
-        agent = await wood.start("demo", model="planned")
+    async with sapwood.open(":memory:") as db:
+        agent = await db.start("demo", model="planned")
         await agent.prompt("Hello!")
         with pytest.raises(RefusedError):
             await agent.ask("Hello again!")
@@ -211,11 +211,11 @@ async def test_one_runtime_serves_the_spaces_of_a_pattern_and_no_others() -> Non
     model = PlannedModel(lambda _, heard: f"You said: {heard}")
     async with (
         asyncio.timeout(60),
-        sapwood.open(":memory:") as wood,
-        sapwood.runtime(wood, models=model, spaces=["acme-*"]),
+        sapwood.open(":memory:") as db,
+        sapwood.runtime(db, models=model, spaces=["acme-*"]),
     ):
-        served = await wood.space("acme-7").start("demo", model="planned")
-        other = await wood.space("other").start("demo", model="planned")
+        served = await db.space("acme-7").start("demo", model="planned")
+        other = await db.space("other").start("demo", model="planned")
         await other.prompt("Hello!")
         assert (await served.ask("Hello!")).text == "You said: Hello!"
         assert (await other.state()).open is not None
@@ -225,8 +225,8 @@ async def test_a_runtime_without_a_database_is_a_description() -> None:
     described = sapwood.runtime(models=PlannedModel(lambda _, heard: f"You said: {heard}"))
     with pytest.raises(SapwoodError, match="no database"):
         await described.__aenter__()
-    async with asyncio.timeout(60), sapwood.open(":memory:") as wood, described.on(wood):
-        agent = await wood.start("demo", model="planned")
+    async with asyncio.timeout(60), sapwood.open(":memory:") as db, described.on(db):
+        agent = await db.start("demo", model="planned")
         assert (await agent.ask("Hello!")).text == "You said: Hello!"
 
 

@@ -58,8 +58,8 @@ def worker(address: str, space: str, tmp_path: Path) -> Generator["subprocess.Po
 async def test_another_process_sees_words_before_the_reply_is_complete(
     worker: "subprocess.Popen[bytes]", address: str, space: str
 ) -> None:
-    async with asyncio.timeout(90), sapwood.open(address, space=space) as wood:
-        agent = await wood.start("demo", model="den:qwen3")
+    async with asyncio.timeout(90), sapwood.open(address, space=space) as db:
+        agent = await db.start("demo", model="den:qwen3")
         followed = asyncio.create_task(_first_words(agent))
         words: list[str] = []
         complete_at_first_word = True

@@ -36,16 +36,16 @@ from sapwood.core.ids import AgentId
 
 
 @pytest.fixture
-def wood(address: str) -> Iterator[SyncSapwood]:
+def db(address: str) -> Iterator[SyncSapwood]:
     """The test's database, open."""
     with sapwood.open_sync(address) as opened:
         yield opened
 
 
 @pytest.fixture
-def agent(wood: SyncSapwood) -> SyncAgent:
+def agent(db: SyncSapwood) -> SyncAgent:
     """An agent that has said nothing yet."""
-    return wood.start("demo", model="scripted")
+    return db.start("demo", model="scripted")
 
 
 def kinds(agent: SyncAgent) -> list[str]:
@@ -71,7 +71,7 @@ def press_ctrl_c() -> None:
     signal.pthread_kill(main, signal.SIGINT)
 
 
-def test_a_script_tells_a_whole_story(wood: SyncSapwood, agent: SyncAgent) -> None:
+def test_a_script_tells_a_whole_story(db: SyncSapwood, agent: SyncAgent) -> None:
     agent.record("one", "1")
     agent.mark("ONE")
     with agent.turn("two") as turn:
@@ -92,16 +92,16 @@ def test_a_script_tells_a_whole_story(wood: SyncSapwood, agent: SyncAgent) -> No
     agent.rewind("ONE")
     assert said(agent) == ["one", "1"]
     agent.undo()
-    assert {hit.ref.agent for hit in wood.search("three")} == {agent.id, child.id}
+    assert {hit.ref.agent for hit in db.search("three")} == {agent.id, child.id}
     assert repr(agent) == f"SyncAgent('{agent.id}')"
 
 
 def test_a_database_is_resumed_by_the_next_script(tmp_path: Path) -> None:
     path = tmp_path / "conversations.db"
-    with sapwood.open_sync(path) as wood:
-        wood.start("demo").record("one", "1")
-    with sapwood.open_sync(path) as wood:
-        assert said(wood.find("demo")) == ["one", "1"]
+    with sapwood.open_sync(path) as db:
+        db.start("demo").record("one", "1")
+    with sapwood.open_sync(path) as db:
+        assert said(db.find("demo")) == ["one", "1"]
 
 
 def test_an_exception_fails_the_turn(agent: SyncAgent) -> None:
@@ -153,15 +153,15 @@ def test_following_gives_what_was_and_ends_when_it_is_left(agent: SyncAgent) -> 
         break
 
 
-def test_a_tail_is_read_like_a_list(wood: SyncSapwood, agent: SyncAgent) -> None:
+def test_a_tail_is_read_like_a_list(db: SyncSapwood, agent: SyncAgent) -> None:
     agent.mark("A")
-    tail = wood.tail()
+    tail = db.tail()
     assert [next(tail).recorded.kind for _ in range(2)] == ["agent.started", "mark.set"]
 
 
 def test_what_is_used_after_its_database_was_closed_says_so(address: str) -> None:
-    with sapwood.open_sync(address) as wood:
-        agent = wood.start("demo")
+    with sapwood.open_sync(address) as db:
+        agent = db.start("demo")
         news = agent.follow()
         next(news)
     with pytest.raises(LogError, match="The database is closed"):
@@ -198,7 +198,7 @@ def test_every_method_is_there_with_its_signature_and_its_docstring(
         assert said.startswith((twin.__doc__ or "").replace("await ", "").split(">>>")[0]), name
 
 
-def test_types_are_those_of_the_awaited_methods(wood: SyncSapwood, agent: SyncAgent) -> None:
+def test_types_are_those_of_the_awaited_methods(db: SyncSapwood, agent: SyncAgent) -> None:
     assert_type(agent.id, AgentId)
     assert_type(agent.mark("A"), Marked)
     assert_type(agent.fork("A", goal="one", name="child"), SyncAgent)
@@ -207,10 +207,10 @@ def test_types_are_those_of_the_awaited_methods(wood: SyncSapwood, agent: SyncAg
     assert_type(agent.budget(), Budget)
     assert_type(agent.events(1, 2, limit=1), list[Recorded])
     assert_type(agent.follow(), Iterator[Recorded])
-    assert_type(wood.tail(), Iterator[TailedEvent])
-    assert_type(wood.search("one"), list[SearchHit])
-    assert_type(wood.agents(parent=agent.id), list[AgentSummary])
-    assert_type(wood.find("demo"), SyncAgent)
+    assert_type(db.tail(), Iterator[TailedEvent])
+    assert_type(db.search("one"), list[SearchHit])
+    assert_type(db.agents(parent=agent.id), list[AgentSummary])
+    assert_type(db.find("demo"), SyncAgent)
     with agent.turn("one") as turn:
         assert_type(turn, SyncTurnRecorder)
         assert_type(turn.call("gpt-5", params={"seed": 1}), Request)

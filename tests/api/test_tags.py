@@ -6,58 +6,58 @@ from sapwood import Agent, RefusedError, Sapwood, Where
 from tests.api.reading import kinds
 
 
-async def ids(wood: Sapwood, where: Where) -> set[str]:
-    return {each.agent for each in await wood.agents(where=where)}
+async def ids(db: Sapwood, where: Where) -> set[str]:
+    return {each.agent for each in await db.agents(where=where)}
 
 
-async def test_an_agent_is_found_by_its_owner_and_labels(wood: Sapwood) -> None:
-    one = await wood.start(owner="user-42", labels=["vip", "eu"], metadata={"plan": "gold"})
-    two = await wood.start(owner="user-7", labels=["eu"])
-    assert await ids(wood, Where(owner="user-42")) == {one.id}
-    assert await ids(wood, Where(label="eu")) == {one.id, two.id}
-    assert await ids(wood, Where(owner="user-7", label="vip")) == set()
-    [summary] = await wood.agents(where=Where(owner="user-42", label="vip", status="running"))
+async def test_an_agent_is_found_by_its_owner_and_labels(db: Sapwood) -> None:
+    one = await db.start(owner="user-42", labels=["vip", "eu"], metadata={"plan": "gold"})
+    two = await db.start(owner="user-7", labels=["eu"])
+    assert await ids(db, Where(owner="user-42")) == {one.id}
+    assert await ids(db, Where(label="eu")) == {one.id, two.id}
+    assert await ids(db, Where(owner="user-7", label="vip")) == set()
+    [summary] = await db.agents(where=Where(owner="user-42", label="vip", status="running"))
     assert (summary.owner, summary.labels, summary.metadata) == (
         "user-42",
         ("eu", "vip"),
         {"plan": "gold"},
     )
-    assert await wood.space("other").agents(where=Where(owner="user-42")) == []
+    assert await db.space("other").agents(where=Where(owner="user-42")) == []
 
 
-async def test_labels_owner_and_metadata_change(wood: Sapwood) -> None:
-    agent = await wood.start(owner="user-42", labels=["old"], metadata={"plan": "gold", "x": "1"})
+async def test_labels_owner_and_metadata_change(db: Sapwood) -> None:
+    agent = await db.start(owner="user-42", labels=["old"], metadata={"plan": "gold", "x": "1"})
     tagged = await agent.label("new", remove=["old"], owner="user-7", metadata={"x": ""})
     assert (tagged.owner, tagged.labels, tagged.metadata) == ("user-7", ("new",), {"plan": "gold"})
     assert str(tagged) == f"Tagged {agent.id}."
-    assert await ids(wood, Where(owner="user-42")) == await ids(wood, Where(label="old")) == set()
-    assert await ids(wood, Where(owner="user-7", label="new")) == {agent.id}
+    assert await ids(db, Where(owner="user-42")) == await ids(db, Where(label="old")) == set()
+    assert await ids(db, Where(owner="user-7", label="new")) == {agent.id}
     assert (await agent.label("new")).events == ()
     await agent.kill()
     await agent.label(owner="")
-    assert await ids(wood, Where(owner="user-7")) == set()
-    assert await ids(wood, Where(label="new", status="killed")) == {agent.id}
+    assert await ids(db, Where(owner="user-7")) == set()
+    assert await ids(db, Where(label="new", status="killed")) == {agent.id}
 
 
-async def test_children_forks_and_successors_inherit_the_owner(wood: Sapwood) -> None:
-    agent = await wood.start(owner="user-42", labels=["vip"])
+async def test_children_forks_and_successors_inherit_the_owner(db: Sapwood) -> None:
+    agent = await db.start(owner="user-42", labels=["vip"])
     child = await agent.fork(goal="Look.")
     grandchild = await child.fork()
     fresh = await agent.new()
     everything = {agent.id, child.id, grandchild.id, fresh.id}
-    assert await ids(wood, Where(owner="user-42")) == everything
-    assert await ids(wood, Where(label="vip")) == {agent.id, fresh.id}
-    assert await ids(wood, Where(owner="user-42", parent=agent.id)) == {child.id}
+    assert await ids(db, Where(owner="user-42")) == everything
+    assert await ids(db, Where(label="vip")) == {agent.id, fresh.id}
+    assert await ids(db, Where(owner="user-42", parent=agent.id)) == {child.id}
 
 
-async def test_the_latest_event_comes_first_if_asked(wood: Sapwood) -> None:
-    first, second = await wood.start(owner="ada"), await wood.start(owner="ada")
+async def test_the_latest_event_comes_first_if_asked(db: Sapwood) -> None:
+    first, second = await db.start(owner="ada"), await db.start(owner="ada")
     await first.record("Hello!", "Hello to you.")
-    found = await wood.agents(where=Where(owner="ada"), order="updated", limit=1)
+    found = await db.agents(where=Where(owner="ada"), order="updated", limit=1)
     assert [each.agent for each in found] == [first.id]
-    rest = await wood.agents(where=Where(owner="ada"), order="updated", after=found[-1])
+    rest = await db.agents(where=Where(owner="ada"), order="updated", after=found[-1])
     assert [each.agent for each in rest] == [second.id]
-    assert [each.agent for each in await wood.agents(order="updated")] == [first.id, second.id]
+    assert [each.agent for each in await db.agents(order="updated")] == [first.id, second.id]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ async def test_labels_out_of_bounds_are_refused(agent: Agent, labels: list[str])
     assert await kinds(agent) == before
 
 
-async def test_owner_and_metadata_out_of_bounds_are_refused(wood: Sapwood, agent: Agent) -> None:
+async def test_owner_and_metadata_out_of_bounds_are_refused(db: Sapwood, agent: Agent) -> None:
     for change in (
         {"owner": "x" * 201},
         {"metadata": {"a": "x" * 1001}},
@@ -82,25 +82,25 @@ async def test_owner_and_metadata_out_of_bounds_are_refused(wood: Sapwood, agent
         with pytest.raises(RefusedError):
             await agent.label(**change)  # pyright: ignore[reportArgumentType]
         with pytest.raises(RefusedError):
-            await wood.start(**change)  # pyright: ignore[reportArgumentType]
+            await db.start(**change)  # pyright: ignore[reportArgumentType]
     with pytest.raises(RefusedError):
-        await wood.agents(where="user-42")  # pyright: ignore[reportArgumentType]
+        await db.agents(where="user-42")  # pyright: ignore[reportArgumentType]
 
 
-async def test_no_model_sees_them(wood: Sapwood) -> None:
-    agent = await wood.start(owner="user-42", labels=["vip"], metadata={"plan": "gold"})
+async def test_no_model_sees_them(db: Sapwood) -> None:
+    agent = await db.start(owner="user-42", labels=["vip"], metadata={"plan": "gold"})
     await agent.record("Hello!", "Hello to you.")
     request = repr(await agent.request())
     assert not any(word in request for word in ("user-42", "vip", "gold"))
 
 
-async def test_a_secret_in_a_label_is_masked(wood: Sapwood) -> None:
+async def test_a_secret_in_a_label_is_masked(db: Sapwood) -> None:
     key = "sk-ant-api03-" + "aB3dE6gH9" * 6
-    await wood.start(labels=[f"key={key}"])
-    [summary] = await wood.agents()
+    await db.start(labels=[f"key={key}"])
+    [summary] = await db.agents()
     assert key not in str(summary.labels)
 
 
-async def test_an_owner_that_holds_a_secret_is_refused(wood: Sapwood) -> None:
+async def test_an_owner_that_holds_a_secret_is_refused(db: Sapwood) -> None:
     with pytest.raises(RefusedError, match="an id without a secret"):
-        await wood.start(owner="sk-ant-api03-" + "aB3dE6gH9" * 6)
+        await db.start(owner="sk-ant-api03-" + "aB3dE6gH9" * 6)

@@ -63,16 +63,16 @@ async def test_parameters_reach_every_wire_format_and_the_log(model: str) -> Non
         server.script(answer)
         async with (
             asyncio.timeout(60),
-            sapwood.open(":memory:") as wood,
+            sapwood.open(":memory:") as db,
             sapwood.runtime(
-                wood,
+                db,
                 tools=[weather, time],
                 models=KEYS,
                 urls=urls(server.url),
                 params=TurnParams(max_tokens=4000, tools=("weather", "time")),
             ),
         ):
-            agent = await wood.start("demo", model=model)
+            agent = await db.start("demo", model=model)
             await agent.configure(params=TurnParams(max_tokens=900))
             only = TurnParams(tool_choice="required", tools=("weather",))
             await agent.ask("Is it cold?", params=only)
@@ -100,10 +100,10 @@ async def test_a_temperature_is_sent_and_stored(model: str) -> None:
     with ScriptedModel() as server:
         async with (
             asyncio.timeout(60),
-            sapwood.open(":memory:") as wood,
-            sapwood.runtime(wood, models=KEYS, urls=urls(server.url)),
+            sapwood.open(":memory:") as db,
+            sapwood.runtime(db, models=KEYS, urls=urls(server.url)),
         ):
-            agent = await wood.start("demo", model=model)
+            agent = await db.start("demo", model=model)
             turn = agent.ask("Hello?", params=TurnParams(temperature=0.25, effort="none"))
             await turn
             called = [each.event for each in await agent.events()]
@@ -127,10 +127,10 @@ async def test_an_answer_of_a_type_comes_as_its_value(model: str) -> None:
         server.script(lambda _: '{"city": "Oslo", "degrees": -3}')
         async with (
             asyncio.timeout(60),
-            sapwood.open(":memory:") as wood,
-            sapwood.runtime(wood, tools=[weather], models=KEYS, urls=urls(server.url)),
+            sapwood.open(":memory:") as db,
+            sapwood.runtime(db, tools=[weather], models=KEYS, urls=urls(server.url)),
         ):
-            agent = await wood.start("demo", model=model)
+            agent = await db.start("demo", model=model)
             result = await agent.ask("Is it cold?", output=Forecast)
         [body] = [each.body for each in server.requests]
     assert result.value == Forecast("Oslo", -3)
@@ -142,10 +142,10 @@ async def test_an_answer_that_does_not_fit_the_type_is_an_error() -> None:
     model = PlannedModel(lambda _, __: "It is cold.")
     async with (
         asyncio.timeout(60),
-        sapwood.open(":memory:") as wood,
-        sapwood.runtime(wood, models=model),
+        sapwood.open(":memory:") as db,
+        sapwood.runtime(db, models=model),
     ):
-        agent = await wood.start("demo", model="planned")
+        agent = await db.start("demo", model="planned")
         with pytest.raises(sapwood.TurnError, match="does not match the requested type"):
             await agent.ask("Is it cold?", output=Forecast)
         with pytest.raises(RefusedError, match="a dataclass"):
@@ -157,10 +157,10 @@ async def test_a_turn_makes_no_more_calls_than_its_parameter_allows() -> None:
         server.script(lambda _: call("weather", city="Oslo"))
         async with (
             asyncio.timeout(60),
-            sapwood.open(":memory:") as wood,
-            sapwood.runtime(wood, tools=[weather], models={}, urls=urls(server.url)),
+            sapwood.open(":memory:") as db,
+            sapwood.runtime(db, tools=[weather], models={}, urls=urls(server.url)),
         ):
-            agent = await wood.start("demo", model="den:qwen3")
+            agent = await db.start("demo", model="den:qwen3")
             with pytest.raises(sapwood.TurnError, match="3"):
                 await agent.ask("Is it cold?", params=TurnParams(calls=3))
         assert len(server.requests) == 3
@@ -173,10 +173,10 @@ async def test_a_tool_that_is_not_offered_is_not_run() -> None:
         )
         async with (
             asyncio.timeout(60),
-            sapwood.open(":memory:") as wood,
-            sapwood.runtime(wood, tools=[weather, time], models={}, urls=urls(server.url)),
+            sapwood.open(":memory:") as db,
+            sapwood.runtime(db, tools=[weather, time], models={}, urls=urls(server.url)),
         ):
-            agent = await wood.start("demo", model="den:qwen3")
+            agent = await db.start("demo", model="den:qwen3")
             said = await agent.ask("What time is it?", params=TurnParams(tools=("weather",)))
     assert "not offered" in said.text
 
@@ -192,20 +192,20 @@ async def test_a_tool_that_is_not_offered_is_not_run() -> None:
     ],
 )
 async def test_parameters_that_are_not_valid_are_refused_everywhere(params: TurnParams) -> None:
-    async with sapwood.open(":memory:") as wood:
-        agent = await wood.start("demo", model="planned")
+    async with sapwood.open(":memory:") as db:
+        agent = await db.start("demo", model="planned")
         with pytest.raises(RefusedError):
             await agent.prompt("Hello!", params=params)
         with pytest.raises(RefusedError):
             await agent.configure(params=params)
         with pytest.raises(RefusedError):
-            sapwood.runtime(wood, params=params)
+            sapwood.runtime(db, params=params)
         assert (await agent.state()).settings.params == TurnParams()
 
 
 async def test_a_person_sets_the_parameters_of_an_agent() -> None:
-    async with sapwood.open(":memory:") as wood:
-        agent = await wood.start("demo", model="planned")
+    async with sapwood.open(":memory:") as db:
+        agent = await db.start("demo", model="planned")
         [done] = await agent.run_command('/config params {"temperature": 0.2}')
         assert '{"temperature":0.2}' in done.message
         [shown] = await agent.run_command("/config")

@@ -49,8 +49,8 @@ async def test_a_turn_with_tools_becomes_paired_messages(agent: Agent) -> None:
     )
 
 
-async def test_a_whole_turn_is_one_event_and_reads_like_any_other(wood: Sapwood) -> None:
-    stepwise, whole = await wood.start(), await wood.start()
+async def test_a_whole_turn_is_one_event_and_reads_like_any_other(db: Sapwood) -> None:
+    stepwise, whole = await db.start(), await db.start()
     call = ToolCall("1", "weather")
     async with stepwise.turn("Is it cold?") as turn:
         await turn.reply(calls=[call])
@@ -168,12 +168,12 @@ async def test_an_error_in_a_turn_that_another_ended_is_still_the_error(agent: A
         await ask()
 
 
-async def test_an_error_says_when_the_log_could_not_be_told_of_it(wood: Sapwood) -> None:
-    agent = await wood.start()
+async def test_an_error_says_when_the_log_could_not_be_told_of_it(db: Sapwood) -> None:
+    agent = await db.start()
 
     async def ask() -> None:
         async with agent.turn("Is it cold?"):
-            await wood.close()
+            await db.close()
             raise KeyError("city")
 
     with pytest.raises(KeyError) as raised:
@@ -293,8 +293,8 @@ async def test_a_command_given_twice_under_one_id_acts_once(agent: Agent) -> Non
     assert await kinds(agent) == ["agent.started", "mark.set"]
 
 
-async def test_what_is_closed_says_so(wood: Sapwood) -> None:
-    agent = await wood.start()
-    await wood.close()
+async def test_what_is_closed_says_so(db: Sapwood) -> None:
+    agent = await db.start()
+    await db.close()
     with pytest.raises(LogError, match="closed"):
         await agent.record("Hello!", "Hello to you.")

@@ -62,8 +62,8 @@ async def ran(tools: Toolbox, agent: AgentId, folder: Path, command: str) -> boo
 async def test_what_is_allowed_holds_for_an_agent_and_its_descendants(
     connection: Connection, tmp_path: Path
 ) -> None:
-    wood = Sapwood(connection)
-    root, other = await wood.start("root"), await wood.start("other")
+    db = Sapwood(connection)
+    root, other = await db.start("root"), await db.start("other")
     child = await (await root.fork()).fork()
     tools = toolbox(connection, Config(), ["shell(true)"], root.id)
     told = [await ran(tools, each.id, tmp_path, "true") for each in (root, child, other)]
@@ -89,9 +89,9 @@ async def test_each_server_is_started_once_whatever_is_allowed(
     connection: Connection, tmp_path: Path
 ) -> None:
     pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
-    wood = Sapwood(connection)
-    root, other = await wood.start("root"), await wood.start("other")
-    config = Config(servers={"wood": McpServer(command=(sys.executable, str(SERVER)))})
+    db = Sapwood(connection)
+    root, other = await db.start("root"), await db.start("other")
+    config = Config(servers={"db": McpServer(command=(sys.executable, str(SERVER)))})
     tools = toolbox(connection, config, ["wood__saw"], root.id)
     try:
         await tools.specs()

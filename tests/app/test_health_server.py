@@ -15,9 +15,9 @@ from sapwood.telemetry.metrics import Metrics
 class Probe:
     """Asks the server."""
 
-    def __init__(self, port: int, wood: Sapwood) -> None:
+    def __init__(self, port: int, db: Sapwood) -> None:
         self._port = port
-        self.wood = wood
+        self.db = db
 
     async def send(self, data: bytes) -> str:
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
@@ -52,15 +52,15 @@ async def test_it_is_not_ready_without_its_database(
     async def away(**_: object) -> None:
         raise LogError("The database is away.")
 
-    monkeypatch.setattr(probe.wood.connection.log, "working_spaces", away)
+    monkeypatch.setattr(probe.db.connection.log, "working_spaces", away)
     assert (await probe.get("/readyz")).startswith("HTTP/1.1 503")
     assert (await probe.get("/healthz")).startswith("HTTP/1.1 200")
     assert "sapwood_database_up 0" in await probe.get("/metrics")
 
 
 async def test_open_turns_are_counted_in_the_served_spaces_alone(probe: Probe) -> None:
-    for wood in (probe.wood, probe.wood.space("other")):
-        await (await wood.start("bird", model="claude")).prompt("How cold is it?")
+    for db in (probe.db, probe.db.space("other")):
+        await (await db.start("bird", model="claude")).prompt("How cold is it?")
     text = await probe.get("/metrics")
     assert 'sapwood_open_turns{space="local"} 1' in text
     assert "other" not in text

@@ -31,8 +31,8 @@ async def ends(connection: Connection, agent: sapwood.Agent) -> list[PromptEnd]:
 
 
 async def test_each_end_of_a_turn_has_a_status_and_a_sentence(connection: Connection) -> None:
-    async with sapwood.open(connection.log) as wood:
-        agent = await wood.start("demo", model="planned")
+    async with sapwood.open(connection.log) as db:
+        agent = await db.start("demo", model="planned")
         async with agent.turn("One.") as turn:
             await turn.reply("Done.")
         await agent.prompt("Two.")
@@ -49,10 +49,10 @@ async def test_each_end_of_a_turn_has_a_status_and_a_sentence(connection: Connec
 async def test_a_model_that_goes_back_to_the_start_of_its_turn_has_not_ended_it() -> None:
     said = iter((slash("mark", "T"), slash("clear", "T Not this way."), "Done."))
     async with (
-        sapwood.open(":memory:") as wood,
-        sapwood.runtime(wood, models=PlannedModel(lambda _, __: next(said)), commands=True),
+        sapwood.open(":memory:") as db,
+        sapwood.runtime(db, models=PlannedModel(lambda _, __: next(said)), commands=True),
     ):
-        agent = await wood.start("demo", model="planned")
+        agent = await db.start("demo", model="planned")
         await agent.ask("Go.")
         kinds = [each.kind for each in await agent.events()]
         assert kinds.count("turn.completed") == 2
@@ -62,8 +62,8 @@ async def test_a_model_that_goes_back_to_the_start_of_its_turn_has_not_ended_it(
 async def test_failures_in_a_row_end_the_wait_and_a_reply_starts_to_count_anew(
     connection: Connection,
 ) -> None:
-    async with sapwood.open(connection.log) as wood:
-        agent = await wood.start("demo", model="planned")
+    async with sapwood.open(connection.log) as db:
+        agent = await db.start("demo", model="planned")
         async with agent.turn("One.") as turn:
             await turn.reply("Done.")
         [reply] = [each for each in await agent.events() if each.kind == "reply.added"]

@@ -99,8 +99,8 @@ def database(home: Path) -> Database:
     def use(work: Callable[[Sapwood], Coroutine[Any, Any, None]]) -> None:
         async def within() -> None:
             address.parent.mkdir(parents=True, exist_ok=True)
-            async with open(address) as wood:
-                await work(wood)
+            async with open(address) as db:
+                await work(db)
 
         asyncio.run(within())
 
@@ -111,8 +111,8 @@ def database(home: Path) -> Database:
 def demo(database: Database) -> str:
     """An agent `demo` with two turns, a mark START before the second, and a pin."""
 
-    async def talk(wood: Sapwood) -> None:
-        agent = await wood.start("demo", id="abc123", model="gpt-5", system="Be brief.")
+    async def talk(db: Sapwood) -> None:
+        agent = await db.start("demo", id="abc123", model="gpt-5", system="Be brief.")
         async with agent.turn("Where do herons nest?") as turn:
             await turn.call()
             await turn.reply("In tall trees.")

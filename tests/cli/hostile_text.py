@@ -42,9 +42,9 @@ def attacks_in(written: bytes) -> list[bytes]:
     return [each for each in (*ATTACKS, *signs) if each in written]
 
 
-async def hostile_conversation(wood: Sapwood, folder: str) -> None:
+async def hostile_conversation(db: Sapwood, folder: str) -> None:
     """An agent and its child with such text wherever somebody else can put it."""
-    agent = await wood.start(
+    agent = await db.start(
         hostile("name"), id="hostile", model=hostile("model"), folder=folder, cap=0
     )
     await agent.mark("START")
@@ -66,7 +66,7 @@ async def hostile_conversation(wood: Sapwood, folder: str) -> None:
         )
     await agent.compact(hostile("summary"), ledger=hostile("ledger"), score=0.5)
     await agent.record(hostile("prompt 4"), hostile("last"), status="failed", reason=hostile("why"))
-    child = Agent(wood.connection, AgentId("hostilechild"))
+    child = Agent(db.connection, AgentId("hostilechild"))
     await agent.do(Fork(agent.id, child.id, None, ""))
     await child.send(agent, hostile("mail"))
 

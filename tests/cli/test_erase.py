@@ -9,9 +9,9 @@ from sapwood.api import Sapwood
 from tests.cli.calling import Database, Sapwooder
 
 
-async def _two(wood: Sapwood) -> None:
+async def _two(db: Sapwood) -> None:
     for name in ("demo", "other"):
-        agent = await wood.start(name)
+        agent = await db.start(name)
         await agent.record("Remember the heron.", "I will.")
 
 

@@ -18,8 +18,8 @@ def test_a_key_is_made_used_changed_and_missed(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert sapwood("config", "set", "encryption.key_file", str(file)).code == 0
 
-    async def start(wood: Sapwood) -> None:
-        await wood.start("demo")
+    async def start(db: Sapwood) -> None:
+        await db.start("demo")
 
     database(start)
     listed = sapwood("keys").out

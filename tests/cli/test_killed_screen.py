@@ -32,9 +32,9 @@ def test_a_prompt_on_the_screen_outlasts_kill_9(
 
     found: list[str] = []
 
-    async def read(wood: Sapwood) -> None:
-        for agent in await wood.agents():
-            events = await (await wood.find(agent.agent)).events()
+    async def read(db: Sapwood) -> None:
+        for agent in await db.agents():
+            events = await (await db.find(agent.agent)).events()
             found.extend(
                 event_texts(e.event).search for e in events if isinstance(e.event, TurnStarted)
             )

@@ -18,10 +18,10 @@ def test_without_agents_the_list_says_what_to_type(sapwood: Sapwooder) -> None:
 
 
 def test_children_stand_below_their_parents(sapwood: Sapwooder, database: Database) -> None:
-    async def family(wood: Sapwood) -> None:
-        parent = await wood.start("lead", id="lead1")
+    async def family(db: Sapwood) -> None:
+        parent = await db.start("lead", id="lead1")
         await parent.fork(name="child")
-        await wood.start("other", id="zzz")
+        await db.start("other", id="zzz")
 
     database(family)
     first, second, third, fourth = sapwood("agents").out.splitlines()
@@ -39,9 +39,9 @@ def test_killed_agents_are_shown_on_demand(sapwood: Sapwooder, demo: str) -> Non
 
 
 def test_a_long_list_says_that_it_goes_on(sapwood: Sapwooder, database: Database) -> None:
-    async def start(wood: Sapwood) -> None:
+    async def start(db: Sapwood) -> None:
         for _ in range(3):
-            await wood.start()
+            await db.start()
 
     database(start)
     ran = sapwood("agents", "-n", "2")
@@ -88,8 +88,8 @@ def test_an_event_that_is_not_there_names_the_last(sapwood: Sapwooder, demo: str
 
 
 def test_long_results_are_cut_unless_asked_for(sapwood: Sapwooder, database: Database) -> None:
-    async def work(wood: Sapwood) -> None:
-        agent = await wood.start("worker")
+    async def work(db: Sapwood) -> None:
+        agent = await db.start("worker")
         lines = "\n".join(f"line {number}" for number in range(50))
         ask = RecordedReply((ToolCall("1", "shell", '{"command": "ls"}'),))
         await agent.record("List them.", ask, RecordedResult("1", lines), "Done.")
@@ -102,8 +102,8 @@ def test_long_results_are_cut_unless_asked_for(sapwood: Sapwooder, database: Dat
 def test_control_characters_never_reach_the_terminal(
     sapwood: Sapwooder, database: Database
 ) -> None:
-    async def trick(wood: Sapwood) -> None:
-        agent = await wood.start("sly\x1b[31m", id="sly")
+    async def trick(db: Sapwood) -> None:
+        agent = await db.start("sly\x1b[31m", id="sly")
         await agent.record("\x1b]0;title\x07Hello\x1b[2J", "\x9bred")
 
     database(trick)
@@ -115,8 +115,8 @@ def test_control_characters_never_reach_the_terminal(
 def test_nothing_that_was_sent_is_hidden_from_an_audit(
     sapwood: Sapwooder, database: Database
 ) -> None:
-    async def trick(wood: Sapwood) -> None:
-        agent = await wood.start("sly", id="sly")
+    async def trick(db: Sapwood) -> None:
+        agent = await db.start("sly", id="sly")
         call = ToolCall("1", "shell", '{"command": "git status\\u001b]\\ntouch x"}')
         raw = ToolCall("2", "shell", '{"command": "ls\x1b]\u202etouch y"}')
         await agent.record(
@@ -157,8 +157,8 @@ def test_the_log_can_be_narrowed(sapwood: Sapwooder, demo: str) -> None:
 def test_the_log_tells_what_each_call_and_each_turn_cost(
     sapwood: Sapwooder, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def spend(wood: Sapwood) -> None:
-        agent = await wood.start("demo", model="claude-sonnet-5-5")
+    async def spend(db: Sapwood) -> None:
+        agent = await db.start("demo", model="claude-sonnet-5-5")
         async with agent.turn("How cold is it?") as turn:
             asked = ToolCall("1", "weather")
             await turn.reply(calls=[asked], usage=Usage(input=1_000, output=10, cost=100_000))
@@ -186,8 +186,8 @@ def test_the_log_tells_what_each_call_and_each_turn_cost(
 def test_the_context_is_told_by_block(
     sapwood: Sapwooder, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def spend(wood: Sapwood) -> None:
-        agent = await wood.start("demo", model="claude-sonnet-5-5", system="Be brief.", cap=5_000)
+    async def spend(db: Sapwood) -> None:
+        agent = await db.start("demo", model="claude-sonnet-5-5", system="Be brief.", cap=5_000)
         usage = Usage(input=2_000, output=100, cache_read=1_500, cost=420_000)
         async with agent.turn("Hello!") as turn:
             await turn.call(tools=[{"name": "read", "description": "Reads a file. " * 100}])
@@ -217,8 +217,8 @@ def test_the_context_is_told_by_block(
 def test_tools_are_not_told_before_a_model_was_called(
     sapwood: Sapwooder, database: Database
 ) -> None:
-    async def start(wood: Sapwood) -> None:
-        await wood.start("fresh", model="claude-sonnet-5-5", system="Be brief.")
+    async def start(db: Sapwood) -> None:
+        await db.start("fresh", model="claude-sonnet-5-5", system="Be brief.")
 
     database(start)
     blocks = [line.split()[0] for line in sapwood("context", "fresh").out.splitlines()[2:6]]
@@ -322,8 +322,8 @@ def test_an_export_as_json_is_the_whole_log(sapwood: Sapwooder, demo: str) -> No
 def test_a_fence_in_a_result_does_not_break_the_export(
     sapwood: Sapwooder, database: Database
 ) -> None:
-    async def work(wood: Sapwood) -> None:
-        agent = await wood.start("fenced")
+    async def work(db: Sapwood) -> None:
+        agent = await db.start("fenced")
         ask = RecordedReply((ToolCall("1", "read_file", '{"path": "a.md"}'),))
         await agent.record("Read it.", ask, RecordedResult("1", "```\ncode\n```"), "Done.")
 

@@ -182,5 +182,5 @@ def test_a_worker_waits_for_the_database_and_says_so(
 
 
 async def _start(address: str, space: str) -> None:
-    async with open(address, space=space) as wood:
-        await wood.start("lead", model="den:qwen3", folder=str(Path.cwd()))
+    async with open(address, space=space) as db:
+        await db.start("lead", model="den:qwen3", folder=str(Path.cwd()))

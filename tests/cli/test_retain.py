@@ -8,9 +8,9 @@ from sapwood.api import Sapwood
 from tests.cli.calling import Database, Sapwooder
 
 
-async def _three(wood: Sapwood) -> None:
+async def _three(db: Sapwood) -> None:
     for name, labels in (("demo", ["trial"]), ("other", ["trial", "vip"]), ("plain", [])):
-        agent = await wood.start(name, labels=labels)
+        agent = await db.start(name, labels=labels)
         await agent.record("Remember the heron.", "I will.")
 
 

@@ -310,8 +310,8 @@ def test_a_reader_that_stops_interrupts_the_turn(sapwood: Sapwooder, model: Scri
 def test_a_model_that_takes_less_is_not_switched_to(
     sapwood: Sapwooder, model: ScriptedModel, database: Database
 ) -> None:
-    async def fill(wood: Sapwood) -> None:
-        agent = await wood.start("long", model="claude-sonnet-5-5", cap=0)
+    async def fill(db: Sapwood) -> None:
+        agent = await db.start("long", model="claude-sonnet-5-5", cap=0)
         await agent.record("Read this. " + "word " * 300_000, "Done.")
 
     database(fill)
@@ -323,8 +323,8 @@ def test_a_model_that_takes_less_is_not_switched_to(
 def test_a_summary_takes_the_place_of_the_history(
     sapwood: Sapwooder, model: ScriptedModel, database: Database
 ) -> None:
-    async def talk(wood: Sapwood) -> None:
-        agent = await wood.start("demo", model="claude-sonnet-5-5")
+    async def talk(db: Sapwood) -> None:
+        agent = await db.start("demo", model="claude-sonnet-5-5")
         await agent.record("Tell me of herons.", "They nest in tall trees. " * 100)
 
     database(talk)

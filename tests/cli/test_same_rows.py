@@ -64,9 +64,9 @@ def everything() -> list[str]:
     return found
 
 
-async def talk(wood: Sapwood) -> None:
+async def talk(db: Sapwood) -> None:
     """Clears, compacts, rewinds, undoes, overflows the window, forks, gets mail, is interrupted."""
-    agent = await wood.start("rich", id=AGENT, model="claude-sonnet-5-5", cap=0)
+    agent = await db.start("rich", id=AGENT, model="claude-sonnet-5-5", cap=0)
     await agent.pin("style", "One sentence.")
     await agent.record("First question?", "First answer.")
     call = ToolCall("c1", "read_file", '{"path": "a.py"}')
@@ -87,7 +87,7 @@ async def talk(wood: Sapwood) -> None:
     await agent.undo()
     await agent.configure(cap=300)
     await agent.record("Fifth question? " + "word " * 60, "Fifth answer. " + "word " * 60)
-    child = Agent(wood.connection, CHILD)
+    child = Agent(db.connection, CHILD)
     await agent.do(Fork(agent.id, child.id, None, ""))
     await child.send(agent, "The tests pass.")
     await agent.record(
@@ -178,8 +178,8 @@ def test_show_of_a_clipped_conversation_has_the_divider_and_not_what_is_above_it
 def test_show_has_the_summary_and_the_request_that_a_fork_inherits(
     sapwood: Sapwooder, demo: str, database: Database
 ) -> None:
-    async def compact(wood: Sapwood) -> None:
-        agent = Agent(wood.connection, AgentId("abc123"))
+    async def compact(db: Sapwood) -> None:
+        agent = Agent(db.connection, AgentId("abc123"))
         await agent.compact("Birds were discussed.")
         await agent.fork(name="twig")
 
@@ -193,8 +193,8 @@ def test_show_has_the_summary_and_the_request_that_a_fork_inherits(
 def test_show_does_not_repeat_a_summary_that_a_later_clear_took_out_of_view(
     sapwood: Sapwooder, demo: str, database: Database
 ) -> None:
-    async def compact(wood: Sapwood) -> None:
-        agent = Agent(wood.connection, AgentId("abc123"))
+    async def compact(db: Sapwood) -> None:
+        agent = Agent(db.connection, AgentId("abc123"))
         await agent.compact("Birds were discussed.")
         await agent.clear()
 

@@ -88,8 +88,8 @@ def test_help_takes_under_100_ms(tmp_path: Path) -> None:
 def test_10_000_agents_are_listed_in_under_500_ms(
     home: Path, database: Database, tmp_path: Path
 ) -> None:
-    async def fill(wood: Sapwood) -> None:
-        dispatcher = wood.connection.dispatcher
+    async def fill(db: Sapwood) -> None:
+        dispatcher = db.connection.dispatcher
 
         async def start(number: int) -> None:
             command = StartAgent(AgentId(f"a{number}"), f"agent {number}", Settings(model="gpt-5"))

@@ -84,8 +84,8 @@ def test_a_model_that_takes_less_than_is_in_view_is_refused(
     sapwood: Sapwooder, database: Database
 ) -> None:
 
-    async def fill(wood: Sapwood) -> None:
-        agent = await wood.start("full", model="gpt-5", cap=0)
+    async def fill(db: Sapwood) -> None:
+        agent = await db.start("full", model="gpt-5", cap=0)
         await agent.record("herons and reeds " * 80_000, "Yes.")
 
     database(fill)
@@ -147,8 +147,8 @@ def test_mail_to_the_dead_is_refused(sapwood: Sapwooder, demo: str) -> None:
 
 
 def test_an_open_turn_is_interrupted_from_outside(sapwood: Sapwooder, database: Database) -> None:
-    async def leave_open(wood: Sapwood) -> None:
-        agent = await wood.start("busy", id="busy1")
+    async def leave_open(db: Sapwood) -> None:
+        agent = await db.start("busy", id="busy1")
         await agent.run_command("Think for long.")
 
     database(leave_open)
@@ -202,8 +202,8 @@ def test_a_fork_names_an_agent_or_a_session(sapwood: Sapwooder, demo: str) -> No
 def test_questions_are_listed_and_answered_by_id(sapwood: Sapwooder, database: Database) -> None:
     assert "No tool calls are waiting" in sapwood("answer").out
 
-    async def ask(wood: Sapwood) -> None:
-        agent = await wood.start("asks", model="oak")
+    async def ask(db: Sapwood) -> None:
+        agent = await db.start("asks", model="oak")
         await agent.run_command("Build it.")
         await agent.do(AddReply(agent.id, (ToolCall("1", "shell", '{"command": "make"}'),)))
         question = PermissionQuestion(agent.id, "/project", "shell", "make", "why", "make")

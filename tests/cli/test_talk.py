@@ -63,7 +63,7 @@ class Shown(Struct):
 class At(Struct):
     """A talk with an agent, and all that it stands on."""
 
-    wood: Sapwood
+    db: Sapwood
     agent: Agent
     talk: ModelScriptPlayer
     stop: StopRequest
@@ -106,14 +106,14 @@ async def talking(model: Plan | ModelAccess) -> AsyncGenerator[At]:
     connection = await connect(":memory:")
     access = PlannedModel(model) if callable(model) else model
     running = AgentRunner(connection, LocalEngine(retry_after=(0, 0, 0)), access, NoTools())
-    wood, stop, shown = Sapwood(connection), StopRequest(), Shown([], [], [], [])
-    agent = await wood.start("demo", model="planned")
+    db, stop, shown = Sapwood(connection), StopRequest(), Shown([], [], [], [])
+    agent = await db.start("demo", model="planned")
     service = ConversationService(Services(connection, compact=running.compact))
     await running.start()
     try:
         async with asyncio.timeout(60):
             yield At(
-                wood, agent, ModelScriptPlayer(running, agent.id, service, shown, stop), stop, shown
+                db, agent, ModelScriptPlayer(running, agent.id, service, shown, stop), stop, shown
             )
     finally:
         await running.close()
@@ -143,7 +143,7 @@ async def test_each_text_of_a_script_waits_for_its_answer() -> None:
 
 async def test_a_script_goes_on_with_the_agent_that_it_switches_to() -> None:
     async with talking(lambda _, heard: f"heard {heard}") as at:
-        other = await at.wood.start("other", model="planned")
+        other = await at.db.start("other", model="planned")
         await at.play("/switch other\nHello!")
         assert await texts(other) == ["Hello!", "heard Hello!"]
         assert at.talk.agent == other.id
@@ -153,7 +153,7 @@ async def test_a_script_goes_on_with_the_successor() -> None:
     async with talking(lambda _, heard: f"heard {heard}") as at:
         await at.play("One.\n/new\nTwo.")
         assert at.talk.agent != at.agent.id
-        fresh = await at.wood.find(at.talk.agent)
+        fresh = await at.db.find(at.talk.agent)
         assert await texts(fresh) == ["Two.", "heard Two."]
 
 
@@ -215,8 +215,8 @@ async def test_a_turn_that_somebody_else_interrupts_ends_as_interrupted() -> Non
 
 async def test_a_turn_that_was_left_open_goes_on() -> None:
     connection = await connect(":memory:")
-    wood = Sapwood(connection)
-    agent = await wood.start("demo", model="planned")
+    db = Sapwood(connection)
+    agent = await db.start("demo", model="planned")
     await agent.run_command("Hello!")
     running = AgentRunner(connection, LocalEngine(), PlannedModel(lambda _, __: "yes"), NoTools())
     await running.start()
@@ -260,9 +260,9 @@ async def test_children_are_waited_for() -> None:
     async with talking(plan) as at:
         await at.play("/mark T\nFind the leak.\n/fork T")
         assert (await at.talk.wait_for_descendants()).exit == Exit.OK
-        (child,) = await at.wood.agents(parent=at.agent.id)
+        (child,) = await at.db.agents(parent=at.agent.id)
         assert not child.working
-        prompt, answer = await texts(await at.wood.find(child.agent))
+        prompt, answer = await texts(await at.db.find(child.agent))
         assert prompt.startswith("[You are a child agent. Your parent is the agent 'demo'. ")
         assert prompt.endswith("Find the leak.")
         assert answer == "heard Find the leak."
@@ -286,7 +286,7 @@ async def test_children_are_stopped_with_everything_else() -> None:
         await at.shown.noted.wait()
         at.stop.request(Exit.INTERRUPTED, "by the user")
         assert (await resting).exit == Exit.INTERRUPTED
-        (child,) = await at.wood.agents(parent=at.agent.id)
+        (child,) = await at.db.agents(parent=at.agent.id)
         assert not child.working
 
 
@@ -299,7 +299,7 @@ async def test_a_child_that_a_model_makes_is_waited_for() -> None:
     async with talking(plan) as at:  # pyright: ignore[reportArgumentType] # a plan all the same
         await at.play("Delegate it.")
         await at.talk.wait_for_descendants()
-        (child,) = await at.wood.agents(parent=at.agent.id)
+        (child,) = await at.db.agents(parent=at.agent.id)
         assert not child.working
 
 

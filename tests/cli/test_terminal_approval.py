@@ -138,8 +138,8 @@ def test_a_person_at_the_terminal_is_asked(
         terminal.close()
     assert (home / "project" / "a.txt").exists() is made
 
-    async def stored(wood: Sapwood) -> None:
-        events = await (await wood.find("x")).events()
+    async def stored(db: Sapwood) -> None:
+        events = await (await db.find("x")).events()
         answers = [(e.actor.role, e.event) for e in events if isinstance(e.event, QuestionAnswered)]
         assert [(role, event.allowed) for role, event in answers] == [("human", made)]
 

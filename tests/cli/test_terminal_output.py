@@ -65,8 +65,8 @@ def attacked(home: Path, database: Database) -> Path:
     """A home with hostile conversations: one of its own, and a transcript to import."""
     project = home / "project"
 
-    async def make(wood: Sapwood) -> None:
-        await hostile_conversation(wood, str(project))
+    async def make(db: Sapwood) -> None:
+        await hostile_conversation(db, str(project))
 
     database(make)
     transcript = ClaudeFile(project / "transcripts", "5e550000-aaaa-bbbb-cccc-5e5500000000")

@@ -22,12 +22,12 @@ def address(request: pytest.FixtureRequest, home: Path) -> str:
 
 async def fill(address: str, space: str) -> None:
     reply = RecordedReply((Text("Yes."),), "claude", Usage(1_000, 50, cost=2_000_000))
-    async with open(address, space=f"{space}-a") as wood:
-        wood.connection.wakes = None
-        done = await wood.start("done", model="claude")
+    async with open(address, space=f"{space}-a") as db:
+        db.connection.wakes = None
+        done = await db.start("done", model="claude")
         await done.record("Is it cold?", reply)
         await done.record("Is it?", reply, status="failed", reason="no network")
-        other = await wood.space(f"{space}-b").start("open", model="claude")
+        other = await db.space(f"{space}-b").start("open", model="claude")
         await other.prompt("How cold?")
 
 
@@ -57,8 +57,8 @@ def test_it_counts_nothing_before_its_window(
     monkeypatch.setenv("SAPWOOD_DATABASE", address)
 
     async def record() -> None:
-        async with open(address) as wood:
-            await (await wood.start("done")).record("Is it cold?", "Yes.")
+        async with open(address) as db:
+            await (await db.start("done")).record("Is it cold?", "Yes.")
 
     asyncio.run(record())
     monkeypatch.setattr("sapwood.app.operations_overview.time", lambda: 4_000_000_000.0)

@@ -9,24 +9,24 @@ from sapwood.tui.sidebar import agent_lines
 from tests.cli.calling import Database, Sapwooder
 
 
-async def _asked(wood: Sapwood) -> Agent:
-    agent = await wood.start("demo", id="abc123", model="oak")
+async def _asked(db: Sapwood) -> Agent:
+    agent = await db.start("demo", id="abc123", model="oak")
     await agent.run_command("Build it.")
     await agent.do(AddReply(agent.id, (ToolCall("1", "shell", '{"command": "make"}'),)))
     await agent.do(AskQuestion(agent.id, "q1", "shell", "make", "{}", "0" * 64))
     return agent
 
 
-async def _answered(wood: Sapwood) -> None:
-    agent = await wood.find("demo")
+async def _answered(db: Sapwood) -> None:
+    agent = await db.find("demo")
     await agent.do(AnswerQuestion(agent.id, "q1", "0" * 64, True, '{"type":"once"}'))
 
 
 def test_the_list_says_that_an_agent_waits_for_approval(
     sapwood: Sapwooder, database: Database
 ) -> None:
-    async def ask(wood: Sapwood) -> None:
-        await _asked(wood)
+    async def ask(db: Sapwood) -> None:
+        await _asked(db)
 
     def status() -> str:
         return json.loads(sapwood("agents", "--json").out)["status"]
@@ -40,9 +40,9 @@ def test_the_list_says_that_an_agent_waits_for_approval(
 
 
 def test_the_sidebar_and_the_page_of_agents_say_it(database: Database) -> None:
-    async def ask(wood: Sapwood) -> None:
-        agent = await _asked(wood)
-        log, space = wood.connection.log, wood.connection.space
+    async def ask(db: Sapwood) -> None:
+        agent = await _asked(db)
+        log, space = db.connection.log, db.connection.space
         facts = await log.facts(space, agent.id)
         assert facts is not None
         assert facts.asking
@@ -51,7 +51,7 @@ def test_the_sidebar_and_the_page_of_agents_say_it(database: Database) -> None:
             assert words in line.plain
             assert line.plain.startswith("? demo")
             assert len(line.plain) <= room
-        await _answered(wood)
+        await _answered(db)
         facts = await log.facts(space, agent.id)
         assert facts is not None
         assert facts.working

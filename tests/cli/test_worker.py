@@ -43,8 +43,8 @@ def address(request: pytest.FixtureRequest, home: Path) -> str:
 
 async def answered(address: str, space: str, name: str) -> str:
     """Waits until the agent's turn has ended; returns its last words."""
-    async with asyncio.timeout(60), open(address, space=space) as wood:
-        agent = await wood.find(name)
+    async with asyncio.timeout(60), open(address, space=space) as db:
+        agent = await db.find(name)
         async for recorded in agent.follow():
             if recorded.kind == "turn.completed":
                 return (await agent.request()).messages[-1].text
@@ -82,8 +82,8 @@ def test_a_worker_takes_work_up_and_leaves_when_it_is_told_to(
 
 
 async def start(address: str, space: str) -> None:
-    async with open(address, space=space) as wood:
-        await wood.start("lead", model="den:qwen3")
+    async with open(address, space=space) as db:
+        await db.start("lead", model="den:qwen3")
 
 
 APP = """
@@ -131,10 +131,10 @@ def test_one_worker_runs_the_tools_of_a_program_in_all_spaces_of_a_pattern(
 
 async def ask_everywhere(address: str, spaces: list[str]) -> list[str]:
     """Leaves a prompt in each space, and in one that is not served; returns the answers."""
-    async with asyncio.timeout(90), open(address, space=f"other-{spaces[0]}") as wood:
-        other = await wood.start("lead", model="den:qwen3")
+    async with asyncio.timeout(90), open(address, space=f"other-{spaces[0]}") as db:
+        other = await db.start("lead", model="den:qwen3")
         await other.prompt("roof")
-        agents = [await wood.space(name).start("lead", model="den:qwen3") for name in spaces]
+        agents = [await db.space(name).start("lead", model="den:qwen3") for name in spaces]
         replies = await asyncio.gather(*(_text(agent) for agent in agents))
         assert [event.kind for event in await other.events()][-1] == "turn.started"
     return replies
@@ -187,9 +187,9 @@ def test_a_question_outlives_its_killed_worker_and_its_tool_runs_once(
 
 async def until_asked(address: str, folder: Path, log: Path) -> None:
     """Gives a prompt to the worker with this log, and waits until a tool call needs an answer."""
-    async with asyncio.timeout(120), open(address, space=os.environ["SAPWOOD_SPACE"]) as wood:
+    async with asyncio.timeout(120), open(address, space=os.environ["SAPWOOD_SPACE"]) as db:
         await eventually(lambda: b"Running the agents of" in log.read_bytes())
-        agent = await wood.start("lead", model="den:qwen3", folder=str(folder))
+        agent = await db.start("lead", model="den:qwen3", folder=str(folder))
         await agent.prompt("Run it.")
         async for recorded in agent.follow():
             if recorded.kind == "question.asked":

@@ -40,7 +40,7 @@ async def server(served: Served, monkeypatch: pytest.MonkeyPatch) -> AsyncGenera
 
 
 @pytest.fixture
-async def wood(server: ServerHere) -> AsyncGenerator[sapwood.Sapwood]:
+async def db(server: ServerHere) -> AsyncGenerator[sapwood.Sapwood]:
     """A client with all scopes."""
     async with sapwood.open(server.address, token=server.token()) as opened:
         yield opened

@@ -18,10 +18,10 @@ THERE = {"checkpoint", "revert"}
 @pytest.mark.parametrize("forgets", [False, True])
 @pytest.mark.parametrize("name", sorted({*methods()} - THERE))
 async def test_an_id_repeats_its_own_answer_and_is_refused_for_anything_else(
-    served: Served, wood: sapwood.Sapwood, name: str, folder: Path, forgets: bool
+    served: Served, db: sapwood.Sapwood, name: str, folder: Path, forgets: bool
 ) -> None:
     def between() -> None:
         if forgets:
             served.spaces.answered = AnsweredRequests()
 
-    await require_one_use(wood, name, folder, between)
+    await require_one_use(db, name, folder, between)

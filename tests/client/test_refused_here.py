@@ -5,12 +5,12 @@ import pytest
 import sapwood
 
 
-async def test_what_belongs_to_the_machine_of_the_server_is_refused(wood: sapwood.Sapwood) -> None:
-    agent = await wood.start("demo")
+async def test_what_belongs_to_the_machine_of_the_server_is_refused(db: sapwood.Sapwood) -> None:
+    agent = await db.start("demo")
     with pytest.raises(sapwood.SapwoodError, match="on the server itself"):
         await agent.checkpoint()
     with pytest.raises(sapwood.SapwoodError, match="Open the database by its address"):
         await agent.erase()
     with pytest.raises(sapwood.SapwoodError, match="Open the database by its address"):
-        await wood.erasures()
-    assert [facts.agent for facts in await wood.agents()] == [agent.id]
+        await db.erasures()
+    assert [facts.agent for facts in await db.agents()] == [agent.id]

@@ -15,11 +15,11 @@ PROMPTS = (
 
 
 async def test_what_a_judge_said_is_shown_also_after_turns_left_view() -> None:
-    async with sapwood.open(":memory:") as wood:
-        agent = await wood.start("demo")
+    async with sapwood.open(":memory:") as db:
+        agent = await db.start("demo")
         for prompt in PROMPTS:
             await agent.record(prompt, "Done. " * 40)
-        space = wood.connection
+        space = db.connection
         before = await chapters_in_view(space, agent.id)
         assert [each.by for each in before.chapters] == [None, None]
         judged = RecordJudgement(agent.id, "gpt-5", (JudgedStretch(3, 4, "other work"),))

@@ -23,14 +23,14 @@ class Clock:
 async def plans(clock: Clock, model: str, *pauses: int) -> list[CutPlan]:
     """The plans after each pause. A turn is run before each."""
     found: list[CutPlan] = []
-    async with open(":memory:") as wood:
-        agent = await wood.start(model=model)
+    async with open(":memory:") as db:
+        agent = await db.start(model=model)
         for pause in pauses:
             async with agent.turn(WORDS) as turn:
                 await turn.call()
                 await turn.reply(WORDS)
             clock.slept += pause
-            found.append(await cut_plan(wood.connection, agent.id))
+            found.append(await cut_plan(db.connection, agent.id))
     return found
 
 

@@ -17,11 +17,11 @@ async def test_the_beginning_is_read_after_the_first_look(monkeypatch: pytest.Mo
         return await read_whole(*arguments)  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(open_timeline, "read_timeline", read_after_a_look)
-    async with sapwood.open(":memory:") as wood:
-        agent = await wood.start("long", cap=0)
+    async with sapwood.open(":memory:") as db:
+        agent = await db.start("long", cap=0)
         for number in range(10):
             await agent.record(f"Question {number}?", "Yes.")
-        timeline = OpenTimeline(wood.connection, agent.id)
+        timeline = OpenTimeline(db.connection, agent.id)
         looks.append(await timeline.page())
         await timeline.wait_until_complete()
         looks.append(await timeline.page())

@@ -65,8 +65,8 @@ def test_every_module_is_named_by_an_entry_point_and_is_short() -> None:
 
 
 def test_the_command_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with sapwood.open_sync(tmp_path / "log.db") as wood:
-        wood.start("demo")
+    with sapwood.open_sync(tmp_path / "log.db") as db:
+        db.start("demo")
     assert run(["count"]) == 0
     assert capsys.readouterr().out == "1\n"
 
@@ -119,10 +119,10 @@ async def test_the_engine_drives_one_agent_after_the_other() -> None:
 
 
 async def test_the_store_keeps_what_was_recorded() -> None:
-    async with sapwood.open("shared://demo") as wood:
-        await (await wood.start("demo", id="abc")).record("Hello!", "Hello to you.")
-    async with sapwood.open("shared://demo") as wood:
-        assert len((await (await wood.get("abc")).request()).messages) == 2
+    async with sapwood.open("shared://demo") as db:
+        await (await db.start("demo", id="abc")).record("Hello!", "Hello to you.")
+    async with sapwood.open("shared://demo") as db:
+        assert len((await (await db.get("abc")).request()).messages) == 2
 
 
 def test_a_command_works_on_the_store_of_a_plug_in(capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,8 +135,8 @@ def test_a_command_works_on_the_store_of_a_plug_in(capsys: pytest.CaptureFixture
 def test_the_page_is_a_format_of_the_export(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with sapwood.open_sync(tmp_path / "log.db") as wood:
-        wood.start("demo").record("Hello!", "Hello to you.")
+    with sapwood.open_sync(tmp_path / "log.db") as db:
+        db.start("demo").record("Hello!", "Hello to you.")
     assert run(["export", "demo", "--format", "csv"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "version,event,actor",

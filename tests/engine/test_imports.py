@@ -80,8 +80,8 @@ from sapwood.testing import PlannedModel
 
 async def main():
     model = PlannedModel(lambda request, heard: f"You said: {heard}")
-    async with sapwood.open(sys.argv[1]) as wood, sapwood.runtime(wood, models=model):
-        print((await (await wood.start(model="planned")).ask("Hello!")).text)
+    async with sapwood.open(sys.argv[1]) as db, sapwood.runtime(db, models=model):
+        print((await (await db.start(model="planned")).ask("Hello!")).text)
 
 asyncio.run(main())
 """

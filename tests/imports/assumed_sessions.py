@@ -140,12 +140,12 @@ class CodexSession(ProgramFile):
         self.file.row(
             "session_meta",
             id=self._thread,
-            cwd="/srv/wood",
+            cwd="/srv/db",
             history_base={"thread_id": base, "end_byte_offset": offset},
         )
 
     def assume(self, names: list[str], front: str) -> tuple[str, ...]:
-        items = [_message("user", "<environment_context>wood</environment_context>")]
+        items = [_message("user", "<environment_context>db</environment_context>")]
         items += [_message("user", front)] if front else []
         items += [item for name in names for item in self._items[name]]
         key = f"{self._segment}@{self.file.path.stat().st_size}"

@@ -24,9 +24,9 @@ async def test_a_session_is_compacted_by_rules_unless_all_its_turns_are_to_stay(
     file = ClaudeSession(tmp_path)
     file.turn("Count the herons")
     file.turn("Count the reeds")
-    async with sapwood.open(":memory:") as wood:
-        importer = Importer(wood.connection)
-        agent = await wood.get((await importer.bring(file.path)).agent)
+    async with sapwood.open(":memory:") as db:
+        importer = Importer(db.connection)
+        agent = await db.get((await importer.bring(file.path)).agent)
         await importer.close()
 
         kept = await compact(agent, "/compact --keep 2")

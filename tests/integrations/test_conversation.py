@@ -140,8 +140,8 @@ async def test_another_process_goes_on_in_the_open_turn(tmp_path: Path) -> None:
         database = Database(address)
         await Conversation(database, "chat-42").add(items)
         await database.close()
-    async with sapwood.open(address) as wood:
-        conversation = Conversation(Database(wood), "chat-42")
+    async with sapwood.open(address) as db:
+        conversation = Conversation(Database(db), "chat-42")
         assert await statuses(conversation) == ["completed"]
         assert len(await parts(conversation)) == 7
 

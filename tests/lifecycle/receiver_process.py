@@ -14,9 +14,9 @@ from sapwood.turns.open_agent import snapshot_of
 
 
 async def _run(address: str, space: str, name: str) -> None:
-    async with sapwood.open(address, space=space) as wood:
-        agent = await wood.get(name)
-        connection = wood.connection
+    async with sapwood.open(address, space=space) as db:
+        agent = await db.get(name)
+        connection = db.connection
         seen = (await connection.dispatcher.open(agent.id)).state
         mail = await agent.read_mail()
         await agent.request()

@@ -21,19 +21,19 @@ pytest.importorskip("obstore", reason="the extra 'archive' is not installed")
 LONG = "a long answer about herons " * 200
 
 
-async def _conversation(wood: Sapwood) -> Agent:
-    agent = await wood.start("birds", owner="user-42", labels=["vip"])
+async def _conversation(db: Sapwood) -> Agent:
+    agent = await db.start("birds", owner="user-42", labels=["vip"])
     await agent.record("Where do herons nest?", LONG)
     await agent.run_command("/fork -- Count the storks.")
-    [child] = await wood.agents(parent=agent.id)
-    await (await wood.get(child.agent)).run_command("/send parent Seven storks.")
+    [child] = await db.agents(parent=agent.id)
+    await (await db.get(child.agent)).run_command("/send parent Seven storks.")
     return agent
 
 
-async def _everything(wood: Sapwood) -> dict[str, object]:
+async def _everything(db: Sapwood) -> dict[str, object]:
     found: dict[str, object] = {}
-    for facts in await wood.agents(limit=1_000):
-        agent = await wood.get(facts.agent)
+    for facts in await db.agents(limit=1_000):
+        agent = await db.get(facts.agent)
         found[facts.agent] = (facts, await agent.events(), await agent.request())
     return found
 
@@ -43,23 +43,23 @@ async def test_a_conversation_comes_back_as_it_was(store: str, tmp_path: Path) -
     place = f"file://{tmp_path / 'objects'}"
     (tmp_path / "objects").mkdir()
     address = ":memory:" if store == "memory" else tmp_path / "log.db"
-    async with sapwood.open(address) as wood:
-        agent = await _conversation(wood)
-        before = await _everything(wood)
-        archived = await archive_agent(wood.connection, agent.id, place, by="human:ada")
+    async with sapwood.open(address) as db:
+        agent = await _conversation(db)
+        before = await _everything(db)
+        archived = await archive_agent(db.connection, agent.id, place, by="human:ada")
         assert (archived.agents, len(list((tmp_path / "objects").rglob("*.gz")))) == (2, 1)
-        [stub] = await wood.agents()
+        [stub] = await db.agents()
         assert (stub.agent, stub.name, stub.status) == (agent.id, "birds", "archived")
         assert stub.tags
         assert (stub.tags.owner, stub.tags.labels) == ("user-42", ("vip",))
         assert archive_address(stub) == archived.address
-        assert [hit.ref.agent for hit in await wood.search("herons nest")] == [agent.id]
-        assert await wood.search("storks", agents=[agent.id]) != []
+        assert [hit.ref.agent for hit in await db.search("herons nest")] == [agent.id]
+        assert await db.search("storks", agents=[agent.id]) != []
         assert len(await agent.events()) < 10
-        assert await restore_agent(wood.connection, agent.id, by="human:ada") == 2
-        assert await _everything(wood) == before
+        assert await restore_agent(db.connection, agent.id, by="human:ada") == 2
+        assert await _everything(db) == before
         with pytest.raises(LogError, match="not archived"):
-            await restore_agent(wood.connection, agent.id, by="human:ada")
+            await restore_agent(db.connection, agent.id, by="human:ada")
 
 
 @pytest.fixture
@@ -77,15 +77,15 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
 async def test_a_conversation_comes_back_from_s3_and_its_object_is_erased(
     s3: str, tmp_path: Path
 ) -> None:
-    async with sapwood.open(tmp_path / "log.db", space="a tenant") as wood:
-        agent = await _conversation(wood)
-        before = await _everything(wood)
-        await archive_agent(wood.connection, agent.id, s3, by="human:ada")
-        assert len(await wood.agents()) == 1
-        await restore_agent(wood.connection, agent.id, by="human:ada")
-        assert await _everything(wood) == before
-        archived = await archive_agent(wood.connection, agent.id, s3, by="human:ada")
-        log, space = erasable(wood.connection.log), wood.connection.space
+    async with sapwood.open(tmp_path / "log.db", space="a tenant") as db:
+        agent = await _conversation(db)
+        before = await _everything(db)
+        await archive_agent(db.connection, agent.id, s3, by="human:ada")
+        assert len(await db.agents()) == 1
+        await restore_agent(db.connection, agent.id, by="human:ada")
+        assert await _everything(db) == before
+        archived = await archive_agent(db.connection, agent.id, s3, by="human:ada")
+        log, space = erasable(db.connection.log), db.connection.space
         assert len(await read_archive(log, space, archived.address)) == 2
         await agent.erase()
         with pytest.raises(LogError, match="cannot be read"):
@@ -93,37 +93,37 @@ async def test_a_conversation_comes_back_from_s3_and_its_object_is_erased(
 
 
 async def test_an_archive_that_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
-    async with sapwood.open(":memory:") as wood:
-        agent = await _conversation(wood)
-        before = await _everything(wood)
+    async with sapwood.open(":memory:") as db:
+        agent = await _conversation(db)
+        before = await _everything(db)
         with pytest.raises(LogError, match="Nothing was archived"):
-            await archive_agent(wood.connection, agent.id, f"file://{tmp_path}/none", by="human")
-        assert await _everything(wood) == before
+            await archive_agent(db.connection, agent.id, f"file://{tmp_path}/none", by="human")
+        assert await _everything(db) == before
 
 
 async def test_erasing_a_stub_deletes_its_object(tmp_path: Path) -> None:
     objects = tmp_path / "objects"
     objects.mkdir()
-    async with sapwood.open(tmp_path / "log.db") as wood:
-        agent = await _conversation(wood)
-        await archive_agent(wood.connection, agent.id, f"file://{objects}", by="human")
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        await archive_agent(db.connection, agent.id, f"file://{objects}", by="human")
         assert list(objects.rglob("*.gz"))
         record = await agent.erase()
         assert not list(objects.rglob("*.gz"))
-        assert (record.agents, await wood.agents()) == (2, [])
+        assert (record.agents, await db.agents()) == (2, [])
 
 
 async def test_mail_of_an_archived_conversation_is_replaced_when_it_is_erased(
     tmp_path: Path,
 ) -> None:
-    async with sapwood.open(tmp_path / "log.db") as wood:
-        agent, friend = await _conversation(wood), await wood.start("friend")
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent, friend = await _conversation(db), await db.start("friend")
         await agent.run_command(f"/send {friend.id} The heron is in the reeds.")
-        await archive_agent(wood.connection, agent.id, f"file://{tmp_path}", by="human")
+        await archive_agent(db.connection, agent.id, f"file://{tmp_path}", by="human")
         assert [letter.text for letter in await friend.mail()] == ["The heron is in the reeds."]
         await agent.erase()
         assert [letter.text for letter in await friend.mail()] == [ERASED]
-        assert await wood.search("reeds") == []
+        assert await db.search("reeds") == []
 
 
 async def test_an_interrupted_erasure_of_an_archived_conversation_leaves_nothing(
@@ -131,16 +131,16 @@ async def test_an_interrupted_erasure_of_an_archived_conversation_leaves_nothing
 ) -> None:
     objects = tmp_path / "objects"
     objects.mkdir()
-    async with sapwood.open(tmp_path / "log.db") as wood:
-        agent, friend = await _conversation(wood), await wood.start("friend")
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent, friend = await _conversation(db), await db.start("friend")
         await agent.run_command(f"/send {friend.id} The heron is in the reeds.")
-        await archive_agent(wood.connection, agent.id, f"file://{objects}", by="human")
-        log, record = erasable(wood.connection.log), sapwood.Erasure("e1", 1, "human", "owner")
-        await log.begin_erasure(wood.connection.space, record, [agent.id])
-    async with sapwood.open(tmp_path / "log.db") as wood:
+        await archive_agent(db.connection, agent.id, f"file://{objects}", by="human")
+        log, record = erasable(db.connection.log), sapwood.Erasure("e1", 1, "human", "owner")
+        await log.begin_erasure(db.connection.space, record, [agent.id])
+    async with sapwood.open(tmp_path / "log.db") as db:
         assert not list(objects.rglob("*.gz"))
-        assert [facts.agent for facts in await wood.agents()] == [friend.id]
-        assert [letter.text for letter in await (await wood.get(friend.id)).mail()] == [ERASED]
+        assert [facts.agent for facts in await db.agents()] == [friend.id]
+        assert [letter.text for letter in await (await db.get(friend.id)).mail()] == [ERASED]
 
 
 def _delete_objects(folder: Path) -> None:
@@ -149,35 +149,35 @@ def _delete_objects(folder: Path) -> None:
 
 
 async def test_a_stub_whose_object_is_gone_can_be_erased(tmp_path: Path) -> None:
-    async with sapwood.open(tmp_path / "log.db") as wood:
-        agent = await _conversation(wood)
-        await archive_agent(wood.connection, agent.id, f"file://{tmp_path}", by="human")
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        await archive_agent(db.connection, agent.id, f"file://{tmp_path}", by="human")
         _delete_objects(tmp_path)
         assert (await agent.erase()).agents == 1
-        assert await wood.agents() == []
+        assert await db.agents() == []
 
 
 async def test_a_hold_forbids_an_archive(tmp_path: Path) -> None:
-    async with sapwood.open(":memory:") as wood:
-        agent = await _conversation(wood)
+    async with sapwood.open(":memory:") as db:
+        agent = await _conversation(db)
         await add_hold(
-            erasable(wood.connection.log), wood.connection.space, "space", "", by="human:judge"
+            erasable(db.connection.log), db.connection.space, "space", "", by="human:judge"
         )
         with pytest.raises(RefusedError):
-            await archive_agent(wood.connection, agent.id, f"file://{tmp_path}", by="human")
+            await archive_agent(db.connection, agent.id, f"file://{tmp_path}", by="human")
 
 
 async def test_a_rule_finds_what_is_idle_by_label_and_age() -> None:
-    async with sapwood.open(":memory:") as wood:
-        log, space = erasable(wood.connection.log), wood.connection.space
-        agent = await _conversation(wood)
-        other = await wood.start("plain")
+    async with sapwood.open(":memory:") as db:
+        log, space = erasable(db.connection.log), db.connection.space
+        agent = await _conversation(db)
+        other = await db.start("plain")
         await other.record("Hello!", "Hello.")
         assert await idle_conversations(log, space, RetentionRule(days=1)) == []
         every = await idle_conversations(log, space, RetentionRule(days=0))
         assert [each.root.agent for each in every] == [other.id]  # the child has an open turn
-        [child] = await wood.agents(parent=agent.id)
-        await (await wood.get(child.agent)).kill()
+        [child] = await db.agents(parent=agent.id)
+        await (await db.get(child.agent)).kill()
         labelled = await idle_conversations(log, space, RetentionRule(days=0, label="vip"))
         assert [(each.root.agent, each.agents) for each in labelled] == [(agent.id, 2)]
         await add_hold(log, space, "agent", child.agent, by="human:judge")

@@ -50,9 +50,9 @@ async def writing(agent: Agent, done: list[int]) -> AsyncGenerator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def require_usable(wood: Sapwood, name: str, least: int, most: int) -> None:
+async def require_usable(db: Sapwood, name: str, least: int, most: int) -> None:
     """The agent can be read, searched, folded, replayed and continued."""
-    agent = await wood.find(name)
+    agent = await db.find(name)
     events = await agent.events()
     turns = [each for each in events if each.kind == "turn.recorded"]
     assert least <= len(turns) <= most
@@ -62,19 +62,19 @@ async def require_usable(wood: Sapwood, name: str, least: int, most: int) -> Non
         state = evolve(state, recorded)
     assert state == await agent.state()
     assert LONG in str(await agent.request())
-    assert len(await wood.search("herons", agents=[agent.id], limit=1_000)) >= least
-    cursor = await wood.now()
+    assert len(await db.search("herons", agents=[agent.id], limit=1_000)) >= least
+    cursor = await db.now()
     await agent.record("Does it go on?", "It does.")
     assert len(await agent.events()) == len(events) + 1
-    async for each in wood.tail(cursor):
+    async for each in db.tail(cursor):
         assert each.recorded.version == len(events) + 1
         break
 
 
 async def test_a_file_is_copied_while_a_writer_appends(tmp_path: Path) -> None:
     source, copy, done = tmp_path / "log.db", tmp_path / "copy.db", list[int]()
-    async with sapwood.open(source) as wood:
-        agent = await wood.start("demo")
+    async with sapwood.open(source) as db:
+        agent = await db.start("demo")
         async with writing(agent, done):
             least = len(done)
             size = await back_up(str(source), copy)
@@ -86,15 +86,15 @@ async def test_a_file_is_copied_while_a_writer_appends(tmp_path: Path) -> None:
         found = await (await restored.find("demo")).events()
         assert found == before[: len(found)]
         await require_usable(restored, "demo", least, most)
-    async with sapwood.open(source) as wood:
-        after = await (await wood.find("demo")).events()
+    async with sapwood.open(source) as db:
+        after = await (await db.find("demo")).events()
         assert after[: len(before)] == before
     assert not [name for name in os.listdir(tmp_path) if name.endswith(".new")]
 
 
 async def test_a_backup_never_replaces_a_file(tmp_path: Path) -> None:
-    async with sapwood.open(tmp_path / "log.db") as wood:
-        await wood.start("demo")
+    async with sapwood.open(tmp_path / "log.db") as db:
+        await db.start("demo")
         (tmp_path / "copy.db").write_bytes(b"precious")
         with pytest.raises(LogError, match="exists"):
             await back_up(str(tmp_path / "log.db"), tmp_path / "copy.db")
@@ -120,8 +120,8 @@ def pg_restore(dump: Path, address: str) -> None:
 async def test_a_server_is_dumped_while_a_writer_appends(tmp_path: Path) -> None:
     dump, done = tmp_path / "team.dump", list[int]()
     with throwaway() as source, throwaway() as target:
-        async with sapwood.open(source) as wood:
-            agent = await wood.start("demo")
+        async with sapwood.open(source) as db:
+            agent = await db.start("demo")
             async with writing(agent, done):
                 least = len(done)
                 await back_up(source, dump)
@@ -138,8 +138,8 @@ async def test_a_server_is_dumped_while_a_writer_appends(tmp_path: Path) -> None
     assert os.listdir(tmp_path) == ["team.dump"]
 
 
-async def mailed(wood: Sapwood) -> tuple[Agent, Agent]:
-    sender, receiver = await wood.start("sender"), await wood.start("receiver")
+async def mailed(db: Sapwood) -> tuple[Agent, Agent]:
+    sender, receiver = await db.start("sender"), await db.start("receiver")
     await sender.record("There are seven willows.", LONG)
     await sender.run_command(f"/send {receiver.id} The heron nests in the reeds.")
     await sender.run_command("/fork -- Count the storks.")
@@ -148,33 +148,33 @@ async def mailed(wood: Sapwood) -> tuple[Agent, Agent]:
 
 async def test_what_was_erased_since_a_backup_is_erased_again(tmp_path: Path) -> None:
     source, copy = tmp_path / "log.db", tmp_path / "copy.db"
-    async with sapwood.open(source, space="tenant-7") as wood:
-        sender, receiver = await mailed(wood)
+    async with sapwood.open(source, space="tenant-7") as db:
+        sender, receiver = await mailed(db)
         await back_up(str(source), copy)
         await sender.erase()
     listed = erasures_file().read_bytes()
     assert sender.id.encode() not in listed
     assert len(listed.splitlines()) == 2
-    async with sapwood.open(copy) as wood:
-        found = await find_again(wood.connection, [erasures_file()])
+    async with sapwood.open(copy) as db:
+        found = await find_again(db.connection, [erasures_file()])
         [(space, agents)] = found.items()
         assert space == "tenant-7"
         assert sender.id in {each.agent for each in agents}
-        tenant = wood.space(space)
+        tenant = db.space(space)
         ids = [each.agent for each in agents]
         await eraser_for(tenant.connection).erase(ids, by="human:ada")
         assert [each.agent for each in await tenant.agents()] == [receiver.id]
         assert [letter.text for letter in await (await tenant.get(receiver.id)).mail()] == [ERASED]
-        assert await find_again(wood.connection, [erasures_file()]) == {}
+        assert await find_again(db.connection, [erasures_file()]) == {}
     assert b"reeds" not in copy.read_bytes()
     assert b"willows" not in copy.read_bytes()
 
 
 async def test_a_new_agent_with_the_id_of_an_erased_one_stays(tmp_path: Path) -> None:
-    async with sapwood.open(tmp_path / "log.db") as wood:
-        await (await wood.start("demo", id="chat-42")).erase()
-        await wood.start("demo", id="chat-42")
-        assert await find_again(wood.connection, [erasures_file()]) == {}
+    async with sapwood.open(tmp_path / "log.db") as db:
+        await (await db.start("demo", id="chat-42")).erase()
+        await db.start("demo", id="chat-42")
+        assert await find_again(db.connection, [erasures_file()]) == {}
 
 
 def test_a_list_that_is_none_is_refused(tmp_path: Path) -> None:

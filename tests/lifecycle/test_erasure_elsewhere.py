@@ -25,19 +25,19 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-async def wood(address: str, tmp_path: Path) -> AsyncGenerator[Sapwood]:
+async def db(address: str, tmp_path: Path) -> AsyncGenerator[Sapwood]:
     async with sapwood.open(address, space=f"elsewhere-{tmp_path.name}") as opened:
         yield opened
 
 
 @pytest.fixture
-async def other(address: str, wood: Sapwood) -> AsyncGenerator[Sapwood]:
-    async with sapwood.open(address, space=wood.connection.space) as opened:
+async def other(address: str, db: Sapwood) -> AsyncGenerator[Sapwood]:
+    async with sapwood.open(address, space=db.connection.space) as opened:
         yield opened
 
 
-async def mailed(wood: Sapwood) -> tuple[Agent, Agent]:
-    sender, receiver = await wood.start("sender"), await wood.start("receiver")
+async def mailed(db: Sapwood) -> tuple[Agent, Agent]:
+    sender, receiver = await db.start("sender"), await db.start("receiver")
     await sender.run_command(f"/send {receiver.id} {SECRET}")
     return sender, receiver
 
@@ -46,8 +46,8 @@ async def everything(agent: Agent) -> str:
     return f"{await agent.request()} {await agent.state()} {await agent.mail()}"
 
 
-async def test_an_open_receiver_does_not_show_erased_mail(wood: Sapwood, other: Sapwood) -> None:
-    sender, receiver = await mailed(wood)
+async def test_an_open_receiver_does_not_show_erased_mail(db: Sapwood, other: Sapwood) -> None:
+    sender, receiver = await mailed(db)
     elsewhere = await other.get(receiver.id)
     await elsewhere.run_command("/check-mail")
     await elsewhere.record("Look at the mail.", "I do.")
@@ -57,9 +57,9 @@ async def test_an_open_receiver_does_not_show_erased_mail(wood: Sapwood, other: 
     assert ERASED in await everything(elsewhere)
 
 
-async def test_an_open_receiver_does_not_send_erased_mail(wood: Sapwood, other: Sapwood) -> None:
+async def test_an_open_receiver_does_not_send_erased_mail(db: Sapwood, other: Sapwood) -> None:
     """A command is decided on the state in memory, without reading first."""
-    sender, receiver = await mailed(wood)
+    sender, receiver = await mailed(db)
     elsewhere = await other.get(receiver.id)
     assert SECRET in await everything(elsewhere)
     await sender.erase()
@@ -69,14 +69,12 @@ async def test_an_open_receiver_does_not_send_erased_mail(wood: Sapwood, other: 
     assert SECRET not in str(await elsewhere.request())
 
 
-async def test_a_child_of_a_receiver_does_not_show_erased_mail(
-    wood: Sapwood, other: Sapwood
-) -> None:
-    sender, receiver = await mailed(wood)
+async def test_a_child_of_a_receiver_does_not_show_erased_mail(db: Sapwood, other: Sapwood) -> None:
+    sender, receiver = await mailed(db)
     await receiver.run_command("/check-mail")
     await receiver.record("Look at the mail.", "I do.")
     await receiver.run_command("/fork -- Go on.")
-    [facts] = await wood.agents(parent=receiver.id)
+    [facts] = await db.agents(parent=receiver.id)
     child = await other.get(facts.agent)
     assert SECRET in str(await child.request())
     await sender.erase()
@@ -84,34 +82,34 @@ async def test_a_child_of_a_receiver_does_not_show_erased_mail(
 
 
 async def test_a_child_that_took_the_prompt_of_an_open_turn_loses_the_mail_in_it(
-    wood: Sapwood,
+    db: Sapwood,
 ) -> None:
-    sender, receiver = await mailed(wood)
+    sender, receiver = await mailed(db)
     await receiver.run_command("/check-mail")
     async with receiver.turn("Look at the mail.") as turn:
         await receiver.run_command("/fork -- Go on.")
         await turn.reply("I do.")
-    [facts] = await wood.agents(parent=receiver.id)
-    child = await wood.get(facts.agent)
+    [facts] = await db.agents(parent=receiver.id)
+    child = await db.get(facts.agent)
     assert SECRET in str(await child.events())
     await sender.erase()
     assert SECRET not in str(await child.events())
 
 
-async def test_a_quotation_of_a_turn_with_erased_mail_is_erased(wood: Sapwood) -> None:
-    sender, receiver = await mailed(wood)
+async def test_a_quotation_of_a_turn_with_erased_mail_is_erased(db: Sapwood) -> None:
+    sender, receiver = await mailed(db)
     await receiver.run_command("/check-mail")
     await receiver.record("Look at the mail.", "I do.")
     [version] = [each.version for each in await receiver.events() if each.kind == "turn.recorded"]
-    reader = await wood.start("reader")
+    reader = await db.start("reader")
     await reader.run_command(f"/load {receiver.id}:{version}")
     assert SECRET in str(await reader.events())
     await sender.erase()
     assert SECRET not in str(await reader.events())
 
 
-async def test_rows_that_stay_open_are_read_again(wood: Sapwood, other: Sapwood) -> None:
-    sender, receiver = await mailed(wood)
+async def test_rows_that_stay_open_are_read_again(db: Sapwood, other: Sapwood) -> None:
+    sender, receiver = await mailed(db)
     rows = OpenTimeline(other.connection, receiver.id)
     before = await rows.page()
     assert SECRET in str(before.rows)
@@ -123,8 +121,8 @@ async def test_rows_that_stay_open_are_read_again(wood: Sapwood, other: Sapwood)
     assert f"{sender.id} was erased" in shown
 
 
-async def test_an_outdated_snapshot_is_not_stored(wood: Sapwood, other: Sapwood) -> None:
-    sender, receiver = await mailed(wood)
+async def test_an_outdated_snapshot_is_not_stored(db: Sapwood, other: Sapwood) -> None:
+    sender, receiver = await mailed(db)
     connection = other.connection
     seen = (await connection.dispatcher.open(receiver.id)).state
     assert SECRET.encode() in snapshot_of(seen).data
@@ -133,25 +131,25 @@ async def test_an_outdated_snapshot_is_not_stored(wood: Sapwood, other: Sapwood)
     assert await connection.log.snapshot(connection.space, receiver.id, SCHEMA) is None
 
 
-async def test_the_receiver_counts_as_unused(wood: Sapwood) -> None:
+async def test_the_receiver_counts_as_unused(db: Sapwood) -> None:
     """Else an erasure would keep the conversations of others from their retention."""
-    sender, receiver = await mailed(wood)
-    before = (await wood.get(receiver.id)).id
+    sender, receiver = await mailed(db)
+    before = (await db.get(receiver.id)).id
     updated = (await receiver.state()).updated
     await sender.erase()
     assert (await receiver.events())[-1].event == WordsErased(sender.id)
     assert (await receiver.state()).updated == updated
-    [facts] = [each for each in await wood.agents() if each.agent == before]
+    [facts] = [each for each in await db.agents() if each.agent == before]
     assert facts.updated == updated
     assert facts.version == len(await receiver.events())
 
 
-async def test_another_process_forgets_erased_mail(wood: Sapwood, address: str) -> None:
+async def test_another_process_forgets_erased_mail(db: Sapwood, address: str) -> None:
     """It neither shows it, nor brings it back by a snapshot, nor by a tool result on its way."""
-    sender, receiver = await mailed(wood)
+    sender, receiver = await mailed(db)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "tests.lifecycle.receiver_process"),
-        *(address, wood.connection.space, receiver.id),
+        *(address, db.connection.space, receiver.id),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
@@ -165,7 +163,7 @@ async def test_another_process_forgets_erased_mail(wood: Sapwood, address: str) 
     assert ERASED in shown.decode()
     assert SECRET not in shown.decode()
     assert SECRET not in str(await receiver.events())
-    snapshot = await wood.connection.log.snapshot(wood.connection.space, receiver.id, SCHEMA)
+    snapshot = await db.connection.log.snapshot(db.connection.space, receiver.id, SCHEMA)
     assert snapshot is None or SECRET.encode() not in snapshot.data
     if "://" not in address:
         for file in Path(address).parent.glob("log.db*"):

@@ -50,9 +50,9 @@ async def test_checkpoints_go_and_those_of_others_stay(home: Path) -> None:
     folder.mkdir()
     git("init", "-q", str(folder))
     checkpoints, workspace = GitCheckpoints(), Workspace(str(folder))
-    async with sapwood.open(home / "log.db") as wood:
-        first = await wood.start("first", folder=str(folder))
-        second = await wood.start("second", folder=str(folder))
+    async with sapwood.open(home / "log.db") as db:
+        first = await db.start("first", folder=str(folder))
+        second = await db.start("second", folder=str(folder))
         for agent, text in ((first, "heron"), (second, "stork")):
             (folder / "file.txt").write_text(text)
             await checkpoints.save(workspace, agent.id)
@@ -66,13 +66,13 @@ async def test_checkpoints_go_and_those_of_others_stay(home: Path) -> None:
 
 
 async def test_files_about_its_sessions_go_and_others_stay(home: Path) -> None:
-    async with sapwood.open(home / "log.db") as wood:
-        agent = await wood.start("demo")
+    async with sapwood.open(home / "log.db") as db:
+        agent = await db.start("demo")
         session = ProgramSession("claude-code", SESSION)
-        facts = await wood.connection.log.facts(wood.connection.space, agent.id)
+        facts = await db.connection.log.facts(db.connection.space, agent.id)
         assert facts
-        await wood.connection.log.commit(
-            wood.connection.space,
+        await db.connection.log.commit(
+            db.connection.space,
             commit_of(append(agent.id, SessionAssumed(session), expected=facts.version)),
         )
         copies = data_folder() / "sessions" / "claude-code"
@@ -93,8 +93,8 @@ async def test_the_engine_forgets_its_drives(home: Path) -> None:
     pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
     from sapwood.engine.dbos import DbosEngine
 
-    async with sapwood.open(home / "log.db") as wood:
-        agent = await wood.start(id="marker-heron")
+    async with sapwood.open(home / "log.db") as db:
+        agent = await db.start(id="marker-heron")
         engine = DbosEngine(home / "log.db")
         await engine.wake(Space("local"), agent.id)
         await engine.wake(Space("local"), AgentId("marker-stork"))

@@ -30,36 +30,36 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
             return request.getfixturevalue("postgres_dsn")
 
 
-async def names(wood: Sapwood) -> list[str]:
-    return sorted(each.name for each in await wood.agents(limit=1_000))
+async def names(db: Sapwood) -> list[str]:
+    return sorted(each.name for each in await db.agents(limit=1_000))
 
 
 async def test_rules_are_about_spaces_labels_and_owners(address: str, tmp_path: Path) -> None:
     start = tmp_path.name
-    async with sapwood.open(address, space=f"{start}-a") as wood:
-        other = wood.space(f"{start}-b")
-        for each in (wood, other):
+    async with sapwood.open(address, space=f"{start}-a") as db:
+        other = db.space(f"{start}-b")
+        for each in (db, other):
             await each.start("trial", labels=["trial"])
             await each.start("ada", owner="ada")
             await each.start("plain")
-        await wood.start("held", labels=["trial"])
-        held = await wood.find("held")
-        log = erasable(wood.connection.log)
-        await add_hold(log, wood.connection.space, "agent", held.id, by="human:judge")
+        await db.start("held", labels=["trial"])
+        held = await db.find("held")
+        log = erasable(db.connection.log)
+        await add_hold(log, db.connection.space, "agent", held.id, by="human:judge")
         rules = {
             "trials": RetentionConfig(NOW, f"{start}-a", label="trial", erase=True),
             "leavers": RetentionConfig(NOW, f"{start}-*", owner="ada", erase=True),
             "old": RetentionConfig(1, f"{start}-*", erase=True),
         }
-        done = await run_retention(wood.connection, rules, lambda space: space.startswith(start))
+        done = await run_retention(db.connection, rules, lambda space: space.startswith(start))
         assert done == {
             (f"{start}-a", "trials"): 1,
             (f"{start}-a", "leavers"): 1,
             (f"{start}-b", "leavers"): 1,
         }
-        assert await names(wood) == ["held", "plain"]
+        assert await names(db) == ["held", "plain"]
         assert await names(other) == ["plain", "trial"]
-        records = await wood.erasures()
+        records = await db.erasures()
         assert {each.by for each in records} == {
             "system:retention trials",
             "system:retention leavers",
@@ -68,40 +68,40 @@ async def test_rules_are_about_spaces_labels_and_owners(address: str, tmp_path: 
 
 
 async def test_a_worker_erases_in_batches_and_only_in_its_spaces(tmp_path: Path) -> None:
-    async with sapwood.open(tmp_path / "log.db", space="mine") as wood:
+    async with sapwood.open(tmp_path / "log.db", space="mine") as db:
         for number in range(5):
-            await wood.start(f"agent {number}")
-        await wood.space("other").start("stays")
+            await db.start(f"agent {number}")
+        await db.space("other").start("stays")
         rules = {"all": RetentionConfig(NOW, erase=True)}
-        done = await run_retention(wood.connection, rules, lambda space: space == "mine", batch=2)
+        done = await run_retention(db.connection, rules, lambda space: space == "mine", batch=2)
         assert done == {("mine", "all"): 5}
-        assert [each.agents for each in await wood.erasures()] == [1, 2, 2]
-        assert await names(wood.space("other")) == ["stays"]
+        assert [each.agents for each in await db.erasures()] == [1, 2, 2]
+        assert await names(db.space("other")) == ["stays"]
 
 
 async def test_a_conversation_with_an_open_turn_or_a_busy_child_stays() -> None:
-    async with sapwood.open(":memory:") as wood:
-        agent = await wood.start("works")
+    async with sapwood.open(":memory:") as db:
+        agent = await db.start("works")
         rules = {"all": RetentionConfig(NOW, erase=True)}
         async with agent.turn("Hello?") as turn:
-            assert await run_retention(wood.connection, rules, lambda _: True) == {}
+            assert await run_retention(db.connection, rules, lambda _: True) == {}
             await turn.reply("Hello.")
         await agent.run_command("/fork -- Count.")
-        assert await run_retention(wood.connection, rules, lambda _: True) == {}
+        assert await run_retention(db.connection, rules, lambda _: True) == {}
 
 
 async def test_a_rule_archives_each_conversation_once(tmp_path: Path) -> None:
     pytest.importorskip("obstore", reason="the extra 'archive' is not installed")
-    async with sapwood.open(tmp_path / "log.db") as wood:
-        agent = await wood.start("demo", labels=["old"])
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await db.start("demo", labels=["old"])
         await agent.record("Where do herons nest?", "In trees.")
         before = await agent.events()
         rules = {"old": RetentionConfig(NOW, label="old", archive=f"file://{tmp_path}")}
-        assert await run_retention(wood.connection, rules, lambda _: True) == {("local", "old"): 1}
-        assert await run_retention(wood.connection, rules, lambda _: True) == {}
-        [stub] = await wood.agents()
+        assert await run_retention(db.connection, rules, lambda _: True) == {("local", "old"): 1}
+        assert await run_retention(db.connection, rules, lambda _: True) == {}
+        [stub] = await db.agents()
         assert archive_address(stub)
-        restored = await wood.restore(stub.agent)
+        restored = await db.restore(stub.agent)
         assert await restored.events() == before
         archived = await restored.archive_to(f"file://{tmp_path}")
         assert (archived.agents, archived.events) == (1, len(before))
@@ -110,21 +110,21 @@ async def test_a_rule_archives_each_conversation_once(tmp_path: Path) -> None:
 async def test_a_rule_that_fails_does_not_stop_the_others(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with sapwood.open(tmp_path / "log.db") as wood:
-        await wood.start("a", labels=["a"])
-        await wood.start("b", labels=["b"])
+    async with sapwood.open(tmp_path / "log.db") as db:
+        await db.start("a", labels=["a"])
+        await db.start("b", labels=["b"])
         rules = {
             "a": RetentionConfig(NOW, label="a", archive="file:///there/is/no/such/folder"),
             "b": RetentionConfig(NOW, label="b", erase=True),
         }
-        assert await run_retention(wood.connection, rules, lambda _: True) == {("local", "b"): 1}
-        assert await names(wood) == ["a"]
+        assert await run_retention(db.connection, rules, lambda _: True) == {("local", "b"): 1}
+        assert await names(db) == ["a"]
     assert "Retention a failed in local" in caplog.text
 
 
 async def test_one_worker_at_a_time_does_it(address: str) -> None:
-    async with sapwood.open(address) as wood, sapwood.open(address) as elsewhere:
-        first, second = erasable(wood.connection.log), erasable(elsewhere.connection.log)
+    async with sapwood.open(address) as db, sapwood.open(address) as elsewhere:
+        first, second = erasable(db.connection.log), erasable(elsewhere.connection.log)
         if address == ":memory:":
             second = first
         lock = await first.try_lead("retention-test")
@@ -141,17 +141,17 @@ async def test_one_worker_at_a_time_does_it(address: str) -> None:
 
 
 async def test_it_runs_in_the_background_until_the_block_ends(tmp_path: Path) -> None:
-    async with sapwood.open(tmp_path / "log.db") as wood, asyncio.timeout(60):
-        await wood.start("demo")
+    async with sapwood.open(tmp_path / "log.db") as db, asyncio.timeout(60):
+        await db.start("demo")
         rules = {"all": RetentionConfig(NOW, erase=True)}
-        running = retention_in_background(wood.connection, rules, lambda _: True, hours=1e-5)
+        running = retention_in_background(db.connection, rules, lambda _: True, hours=1e-5)
         async with running:
-            while await wood.agents():  # noqa: ASYNC110 (it tells nobody)
+            while await db.agents():  # noqa: ASYNC110 (it tells nobody)
                 await asyncio.sleep(0.02)
-            await wood.start("later")
-            while await wood.agents():  # noqa: ASYNC110
+            await db.start("later")
+            while await db.agents():  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
-        lock = await erasable(wood.connection.log).try_lead("retention")
+        lock = await erasable(db.connection.log).try_lead("retention")
         assert lock is not None
         await lock.release()
 
@@ -166,22 +166,22 @@ async def test_a_worker_process_carries_out_the_rules(
     )
     monkeypatch.setenv("SAPWOOD_CONFIG", str(config))
     file = tmp_path / "log.db"
-    async with sapwood.open(file) as wood, asyncio.timeout(120):
-        await wood.start("goes", labels=["trial"])
-        await wood.start("stays")
+    async with sapwood.open(file) as db, asyncio.timeout(120):
+        await db.start("goes", labels=["trial"])
+        await db.start("stays")
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "sapwood.cli", "worker", "--database", str(file)),
             stderr=asyncio.subprocess.PIPE,
         )
         try:
-            while await names(wood) != ["stays"] and process.returncode is None:  # noqa: ASYNC110
+            while await names(db) != ["stays"] and process.returncode is None:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
             assert process.returncode is None
         finally:
             if process.returncode is None:
                 process.terminate()
             await process.communicate()
-        [record] = await wood.erasures()
+        [record] = await db.erasures()
         assert record.by == "system:retention trial"
 
 
@@ -194,11 +194,11 @@ def test_a_rule_does_one_thing() -> None:
 
 
 async def test_all_spaces_are_listed_in_pages(address: str, tmp_path: Path) -> None:
-    async with sapwood.open(address) as wood:
+    async with sapwood.open(address) as db:
         wanted = [Space(f"{tmp_path.name}-{letter}") for letter in "abc"]
         for space in wanted:
-            await wood.space(space).start("x")
-        log, found, last = erasable(wood.connection.log), list[Space](), None
+            await db.space(space).start("x")
+        log, found, last = erasable(db.connection.log), list[Space](), None
         while page := await log.spaces(after=last, limit=2):
             found += page
             last = page[-1]

@@ -30,8 +30,8 @@ async def test_all_calls_use_one_connection_until_the_end(
         closed.append(self)
         await close(self)
 
-    async with open(address) as wood:
-        demo = await wood.start("demo")
+    async with open(address) as db:
+        demo = await db.start("demo")
         catalog = Catalog(Config(database=str(address)), tmp_path, "demo")
         monkeypatch.setattr(slash_tool, "connect", counted_connect)
         monkeypatch.setattr(Connection, "close", counted_close)

@@ -68,8 +68,8 @@ async def test_slash_acts_for_an_own_agent_as_its_model_may(
 ) -> None:
     (home / "data").mkdir()
     address = home / "data" / "sapwood.db"
-    async with open(address) as wood:
-        demo = await wood.start("demo")
+    async with open(address) as db:
+        demo = await db.start("demo")
         await demo.record("Where do herons nest?", "In tall trees.")
     async with stdio(tmp_path, environ, "--agent", "demo") as client:
 
@@ -82,8 +82,8 @@ async def test_slash_acts_for_an_own_agent_as_its_model_may(
         assert "Forked. Child:" in await slash("fork")
         assert await slash("wait", "1") != ""
         assert "Models may not use" in await slash("undo")
-    async with open(address) as wood:
-        state = await (await wood.find("demo")).state()
+    async with open(address) as db:
+        state = await (await db.find("demo")).state()
     assert [mark.name for mark in state.marks] == ["HERE"]
 
 
@@ -92,9 +92,9 @@ async def test_slash_never_acts_for_an_agent_that_the_caller_names(
 ) -> None:
     (home / "data").mkdir()
     address = home / "data" / "sapwood.db"
-    async with open(address) as wood:
-        await wood.start("mine")
-        other = await wood.start("other")
+    async with open(address) as db:
+        await db.start("mine")
+        other = await db.start("other")
         await other.record("The password of the safe?", "herons-7")
     for args in ((), ("--agent", "mine"), ("--all-projects",)):
         async with stdio(tmp_path, environ, *args) as client:
@@ -105,10 +105,10 @@ async def test_slash_never_acts_for_an_agent_that_the_caller_names(
                 answer = await client.call_tool("slash", told)
                 assert answer.is_error, (args, command)
                 assert "herons-7" not in text_of(answer)
-    async with open(address) as wood:
-        state = await (await wood.find("other")).state()
+    async with open(address) as db:
+        state = await (await db.find("other")).state()
         assert not state.marks
-        assert len(await wood.agents()) == 2
+        assert len(await db.agents()) == 2
 
 
 async def test_without_a_known_session_slash_says_how_to_name_an_agent(
@@ -125,15 +125,15 @@ async def test_slash_acts_for_the_session_that_started_the_server(
 ) -> None:
     (transcript,) = (home / ".claude" / "projects").rglob("*.jsonl")
     (home / "data").mkdir()
-    async with open(home / "data" / "sapwood.db") as wood:
-        await Importer(wood.connection).bring(transcript)
-        (imported,) = await wood.agents()
+    async with open(home / "data" / "sapwood.db") as db:
+        await Importer(db.connection).bring(transcript)
+        (imported,) = await db.agents()
     known = {**environ, "CLAUDE_CODE_SESSION_ID": imported.session}
     async with stdio(project, known) as client:
         marked = await client.call_tool("slash", {"command": "mark", "args": "A"})
         assert text_of(marked) == "Marked 'A'."
-    async with open(home / "data" / "sapwood.db") as wood:
-        state = await (await wood.find(imported.agent)).state()
+    async with open(home / "data" / "sapwood.db") as db:
+        state = await (await db.find(imported.agent)).state()
     assert [mark.name for mark in state.marks] == ["A"]
 
 
@@ -167,9 +167,9 @@ async def test_search_finds_what_belongs_to_the_project_and_nothing_else(
     for name, folder in (("mine", project), ("theirs", tmp_path / "theirs")):
         file = home / "data" / "archives" / f"{name}.txt"
         file.write_text(archive.format(folder, f"archived-{name}"))
-    async with open(home / "data" / "sapwood.db") as wood:
+    async with open(home / "data" / "sapwood.db") as db:
         for name, folder in (("mine", project), ("theirs", tmp_path / "theirs")):
-            agent = await wood.start(name, folder=str(folder))
+            agent = await db.start(name, folder=str(folder))
             await agent.record(f"Where do herons nest, {name}?", f"In tall trees, {name}.")
             await (await agent.fork()).record(f"And do herons of {name} fly?", "They do.")
     asked = {"action": "search", "query": "herons"}

@@ -48,7 +48,7 @@ SUMMARY = "They use oak instead of pine for the granary: timber. Question 0 to 3
 class Home(Struct):
     """Running agents whose models are a scripted server."""
 
-    wood: Sapwood
+    db: Sapwood
     running: AgentRunner
     server: ScriptedModel
 
@@ -62,7 +62,7 @@ class Home(Struct):
 
     async def talked(self, model: str, turns: int = 4) -> Agent:
         """An agent after some turns, each with thinking."""
-        agent = await self.wood.start(model=model, system="Build in wood.")
+        agent = await self.db.start(model=model, system="Build in db.")
         await self.say(agent, *(f"{DECISION} Question {turn}?" for turn in range(turns)))
         return agent
 
@@ -198,7 +198,7 @@ async def test_a_trim_says_how_many_thoughts_it_cost(server: ScriptedModel) -> N
         assert words.startswith(
             "After /clear 2, the provider left out 2 earlier thoughts: what came before them"
         )
-        held = at.wood.connection
+        held = at.db.connection
         rows = (await read_conversation(held.log, held.space, agent.id)).rows
         assert sum(words in str(row.content) for row in rows) == 1
         await agent.undo()

@@ -11,10 +11,10 @@ from proofs.service.load import Conversation, percentile
 from proofs.service.model import expected, uses_tool
 
 
-async def conversation(wood: sapwood.Sapwood, *tokens: str) -> Conversation:
+async def conversation(db: sapwood.Sapwood, *tokens: str) -> Conversation:
     """A conversation in which each of these was asked and answered once."""
-    agent = await wood.start(model="den:qwen3")
-    space = wood.connection.space
+    agent = await db.start(model="den:qwen3")
+    space = db.connection.space
     for token in tokens:
         async with agent.turn(token) as turn:
             await turn.reply(expected(token, space))
@@ -33,15 +33,15 @@ def chance() -> random.Random:
 
 
 async def test_a_lost_prompt_is_found() -> None:
-    async with sapwood.open(":memory:", space="a") as wood:
-        given = await conversation(wood, "a/0/1")
+    async with sapwood.open(":memory:", space="a") as db:
+        given = await conversation(db, "a/0/1")
         given.tokens.append("a/1/5")
         assert (await found(given)).lost == 2  # the prompt and its answer
 
 
 async def test_a_doubled_answer_is_found() -> None:
-    async with sapwood.open(":memory:", space="a") as wood:
-        given = await conversation(wood, "a/0/1", "a/1/5", "a/1/5")
+    async with sapwood.open(":memory:", space="a") as db:
+        given = await conversation(db, "a/0/1", "a/1/5", "a/1/5")
         given.tokens.pop()
         assert (await found(given)).doubled == 2
 
@@ -50,15 +50,15 @@ async def test_a_conversation_that_is_seen_by_another_tenant_is_found(
     chance: random.Random, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checks, "SILENCE", 0.2)
-    async with sapwood.open(":memory:", space="a") as wood:
-        mine = await conversation(wood, "a/0/deadbeef1")
+    async with sapwood.open(":memory:", space="a") as db:
+        mine = await conversation(db, "a/0/deadbeef1")
         findings = Findings(sentences=[])
         disguised = Conversation("b", mine.agent, mine.tokens)
-        theirs = await conversation(wood.space("c"), "c/0/c0ffee1")
-        await try_other_tenants(wood, [theirs, mine], chance, findings)
+        theirs = await conversation(db.space("c"), "c/0/c0ffee1")
+        await try_other_tenants(db, [theirs, mine], chance, findings)
         assert findings.seen == 0
         assert findings.attempts > 0
-        await try_other_tenants(wood, [disguised, mine], chance, findings)
+        await try_other_tenants(db, [disguised, mine], chance, findings)
         assert findings.seen > 0
         assert findings.lost > 0
 

@@ -372,8 +372,8 @@ async def test_a_follower_that_comes_after_an_erasure_does_not_get_erased_mail(
 ) -> None:
     """The events that the feed keeps in memory are dropped when words of them were erased."""
     space = served.spaces.get("local")
-    wood = Sapwood(space.connection)
-    sender = await wood.start("sender")
+    db = Sapwood(space.connection)
+    sender = await db.start("sender")
     feeds = space.feeds
     async with asyncio.timeout(60):
         stays = feeds.follow(agent, 5)

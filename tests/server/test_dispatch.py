@@ -133,8 +133,8 @@ async def test_a_reply_is_recorded_only_by_who_has_the_lease(
 async def test_a_turn_of_a_worker_cannot_be_written_by_a_client(
     served: Served, agent: AgentId
 ) -> None:
-    async with open(served.connection.log) as wood:
-        await (await wood.get(agent)).prompt("What is 6 x 7?")
+    async with open(served.connection.log) as db:
+        await (await db.get(agent)).prompt("What is 6 x 7?")
     async with served.client() as client:
         answer = await give(client, core.AddReply(agent, (Text("43"),)), holder="x", role="system")
     assert answer.json()["refusal"] == "TurnHeld"

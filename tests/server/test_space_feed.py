@@ -61,8 +61,8 @@ async def test_followers_that_come_and_go_miss_nothing_while_agents_work(served:
         return found
 
     async def work() -> None:
-        async with open(served.connection.log) as wood:
-            agents = [await wood.start(name) for name in ("a", "b")]
+        async with open(served.connection.log) as db:
+            agents = [await db.start(name) for name in ("a", "b")]
             for number in range(60):
                 for agent in agents:
                     await agent.mark(f"M{number}")
@@ -76,15 +76,15 @@ async def test_the_short_form_has_what_a_list_shows(served: Served) -> None:
     feed = served.spaces.get("local").feed
     agent = await record(served.connection, ("One?", "1."))
     stream = feed.follow(None, short=True)
-    async with asyncio.timeout(30), open(served.connection.log) as wood:
+    async with asyncio.timeout(30), open(served.connection.log) as db:
         await anext(stream)
         [(start, kind, _)] = messages([await anext(stream)])
         assert (start, kind) == ("2", "start")
-        await (await wood.get(agent)).rename("herons")
+        await (await db.get(agent)).rename("herons")
         [(id, kind, facts)] = messages([await anext(stream)])
         assert (id, kind) == ("3", "agent")
         assert (facts["agent"], facts["name"], facts["status"]) == (agent, "herons", "idle")
-        await (await wood.get(agent)).erase()
+        await (await db.get(agent)).erase()
     await stream.aclose()
 
 

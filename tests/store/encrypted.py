@@ -24,9 +24,9 @@ def marker(place: str) -> str:
     return f"{place}zq{place[::-1]}xkcd"
 
 
-async def tell(wood: Sapwood) -> Agent:
+async def tell(db: Sapwood) -> Agent:
     """A conversation with all the markers, and a snapshot of it."""
-    agent = await wood.start(
+    agent = await db.start(
         f"about {marker('name')}",
         owner=marker("owner"),
         labels=[marker("label")],
@@ -51,9 +51,9 @@ async def tell(wood: Sapwood) -> Agent:
     await child.send(agent.id, f"Look at {marker('mail')}.")
     await child.rename(marker("renamed"))
     await agent.run_command(f"/mark {marker('receipt').upper()}")
-    log, space = wood.connection.log, wood.connection.space
+    log, space = db.connection.log, db.connection.space
     await log.save_snapshot(space, snapshot_of(await open_state(log, space, agent.id)))
-    await wood.search("something")  # fills the index
+    await db.search("something")  # fills the index
     return agent
 
 

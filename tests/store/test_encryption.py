@@ -76,13 +76,13 @@ async def execute(address: str, *statements: str) -> None:
 
 @asynccontextmanager
 async def opened(address: str, space: Space) -> AsyncGenerator[Sapwood]:
-    async with sapwood.open(address, space=space) as wood:
-        yield wood
+    async with sapwood.open(address, space=space) as db:
+        yield db
 
 
 async def test_no_word_reaches_the_database(address: str, space: Space) -> None:
-    async with opened(address, space) as wood:
-        await tell(wood)
+    async with opened(address, space) as db:
+        await tell(db)
         assert traces(raw_bytes(address)) == set()
     assert traces(raw_bytes(address)) == set()
     if "://" in address:  # the engine counts the agents of an owner
@@ -91,8 +91,8 @@ async def test_no_word_reaches_the_database(address: str, space: Space) -> None:
 
 async def test_words_that_arrive_are_not_readable(address: str, space: Space) -> None:
     words = LiveWords(1, CommandId("words"), (sapwood.Text("the heron arrives"),))
-    async with sapwood.open(address, space=space) as wood:
-        agent, log = await wood.start(id="demo"), wood.connection.log
+    async with sapwood.open(address, space=space) as db:
+        agent, log = await db.start(id="demo"), db.connection.log
         assert await log.save_words(space, agent.id, 1, words, None)
         assert b"heron" not in raw_bytes(address)
         assert await log.words(space, agent.id) == words
@@ -101,9 +101,9 @@ async def test_words_that_arrive_are_not_readable(address: str, space: Space) ->
 
 
 async def test_the_digest_of_a_command_is_not_readable(address: str, space: Space) -> None:
-    async with sapwood.open(address, space=space) as wood:
-        await (await wood.start(id="demo")).mark("HERE", command_id="once")
-        receipt = await wood.connection.log.receipt(space, CommandId("once"))
+    async with sapwood.open(address, space=space) as db:
+        await (await db.start(id="demo")).mark("HERE", command_id="once")
+        receipt = await db.connection.log.receipt(space, CommandId("once"))
     assert receipt
     assert receipt.digest
     assert receipt.digest.encode() not in raw_bytes(address)
@@ -113,39 +113,39 @@ async def test_without_encryption_every_word_does(
     address: str, space: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(VARIABLE)
-    async with opened(address, space) as wood:
-        await tell(wood)
+    async with opened(address, space) as db:
+        await tell(db)
         assert traces(raw_bytes(address)) == set(PLACES)
-        await wood.erase_space()
+        await db.erase_space()
 
 
 async def test_everything_is_there_after_opening_again(address: str, space: Space) -> None:
-    async with opened(address, space) as wood:
-        agent = await tell(wood)
+    async with opened(address, space) as db:
+        agent = await tell(db)
         events, request = await agent.events(), await agent.request()
-        listed = await wood.agents()
-    async with opened(address, space) as wood:
-        again = await wood.get(agent.id)
+        listed = await db.agents()
+    async with opened(address, space) as db:
+        again = await db.get(agent.id)
         assert await again.events() == events
         assert await again.request() == request
-        assert await wood.agents() == listed
+        assert await db.agents() == listed
         assert not [each for each in events if isinstance(each.event, UnreadableEvent)]
         assert marker("long") in str(request)
-        assert (await wood.find(f"about {marker('name')}")).id == agent.id
+        assert (await db.find(f"about {marker('name')}")).id == agent.id
         for where in (
             sapwood.Where(owner=marker("owner")),
             sapwood.Where(label=marker("label")),
             sapwood.Where(owner=marker("owner"), label=marker("label")),
         ):
-            assert agent.id in {each.agent for each in await wood.agents(where=where)}
-        log = wood.connection.log
+            assert agent.id in {each.agent for each in await db.agents(where=where)}
+        log = db.connection.log
         folder = f"/srv/{marker('folder')}"
         assert [each.agent for each in await log.conversations(space, folder)] == [agent.id]
         for place in ("prompt", "reply", "arguments", "result", "long", "mail", "pin", "goal"):
-            assert await wood.search(marker(place)), place
-        assert await wood.search(f'"say {marker("prompt")}"')
-        assert not await wood.search(f'"{marker("prompt")} say"')
-        hits = await wood.search(marker("reply"))
+            assert await db.search(marker(place)), place
+        assert await db.search(f'"say {marker("prompt")}"')
+        assert not await db.search(f'"{marker("prompt")} say"')
+        hits = await db.search(marker("reply"))
         assert marker("reply") in hits[0].snippet
         tailed = [
             each.recorded async for each in _first(log, space, sum(each.version for each in listed))
@@ -162,8 +162,8 @@ async def _first(log: Log, space: Space, count: int) -> AsyncGenerator[sapwood.T
 
 
 async def test_a_moved_or_plain_row_is_refused_and_stops_nobody(address: str, space: Space) -> None:
-    async with opened(address, space) as wood:
-        one, two = await wood.start(id="one"), await wood.start(id="two")
+    async with opened(address, space) as db:
+        one, two = await db.start(id="one"), await db.start(id="two")
         for agent in (one, two):
             await agent.record(f"I am {agent.id}.", "Good.")
             await agent.record("And now?", "Nothing.")
@@ -174,14 +174,14 @@ async def test_a_moved_or_plain_row_is_refused_and_stops_nobody(address: str, sp
         f" other.space = '{space}' AND other.agent = 'one' AND other.version = 2) {where} = 2",
         f"UPDATE sapwood.events SET data = '{{}}' {where} = 3",
     )
-    async with opened(address, space) as wood:
-        _, moved, plain = await (await wood.get("two")).events()
+    async with opened(address, space) as db:
+        _, moved, plain = await (await db.get("two")).events()
         assert isinstance(moved.event, UnreadableEvent)
         assert "decrypted" in moved.event.reason
         assert isinstance(plain.event, UnreadableEvent)
         assert "not encrypted" in plain.event.reason
-        assert "I am one." in str(await (await wood.get("one")).request())
-        await (await wood.get("two")).record("Go on.", "Yes.")
+        assert "I am one." in str(await (await db.get("one")).request())
+        await (await db.get("two")).record("Go on.", "Yes.")
     found = await check_events(address, space, postgres="://" in address)
     assert found.state == "broken"
     assert "two:2" in found.message
@@ -189,54 +189,54 @@ async def test_a_moved_or_plain_row_is_refused_and_stops_nobody(address: str, sp
 
 
 async def test_a_long_text_in_place_of_another_is_refused(address: str, space: Space) -> None:
-    async with opened(address, space) as wood:
-        agent = await wood.start(id="long")
+    async with opened(address, space) as db:
+        agent = await db.start(id="long")
         await agent.record("a" * 3_000, "b" * 3_000)
     await execute(
         address,
         f"UPDATE sapwood.contents SET data = (SELECT other.data FROM sapwood.contents AS other"
         f" WHERE other.space = '{space}' ORDER BY hash LIMIT 1) WHERE space = '{space}'",
     )
-    async with opened(address, space) as wood:
-        _, turn = await (await wood.get("long")).events()
+    async with opened(address, space) as db:
+        _, turn = await (await db.get("long")).events()
         assert isinstance(turn.event, UnreadableEvent)
 
 
 async def test_the_master_key_can_be_changed(
     address: str, space: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with opened(address, space) as wood:
-        await wood.start("before", id="first")
+    async with opened(address, space) as db:
+        await db.start("before", id="first")
     monkeypatch.setenv(VARIABLE, f"{OTHER},{KEY}")
-    async with opened(address, space) as wood:
-        assert [each.name for each in await wood.agents()] == ["before"]
+    async with opened(address, space) as db:
+        assert [each.name for each in await db.agents()] == ["before"]
         from sapwood.app.space_keys import encrypted_spaces, renew_space_keys
 
-        assert await renew_space_keys(wood.connection.log) > 0
-        assert await renew_space_keys(wood.connection.log) == 0
-        await (await wood.get("first")).record("Still here?", "Yes.")
+        assert await renew_space_keys(db.connection.log) > 0
+        assert await renew_space_keys(db.connection.log) == 0
+        await (await db.get("first")).record("Still here?", "Yes.")
     monkeypatch.setenv(VARIABLE, OTHER)
-    async with opened(address, space) as wood:
-        assert "Still here?" in str(await (await wood.get("first")).request())
-        known = {each.space: each for each in await encrypted_spaces(wood.connection.log)}
+    async with opened(address, space) as db:
+        assert "Still here?" in str(await (await db.get("first")).request())
+        known = {each.space: each for each in await encrypted_spaces(db.connection.log)}
         assert known[space].readable
     monkeypatch.setenv(VARIABLE, KEY)
-    async with opened(address, space) as wood:
+    async with opened(address, space) as db:
         with pytest.raises(LogError, match=r"master key .* Add that key"):
-            await wood.agents()
+            await db.agents()
 
 
 async def test_without_the_key_only_encrypted_spaces_stop(
     address: str, space: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with opened(address, space) as wood:
-        agent = await wood.start("secret", id="secret")
+    async with opened(address, space) as db:
+        agent = await db.start("secret", id="secret")
         await agent.record("a heron", "seen")
     monkeypatch.delenv(VARIABLE)
-    async with opened(address, Space(f"{space}-plain")) as wood:
-        await (await wood.start("open")).record("a heron in the open", "seen")
-        assert len(await wood.search("heron")) == 1
-        closed = wood.space(space)
+    async with opened(address, Space(f"{space}-plain")) as db:
+        await (await db.start("open")).record("a heron in the open", "seen")
+        assert len(await db.search("heron")) == 1
+        closed = db.space(space)
         for call in (
             closed.agents(),
             closed.get("secret"),
@@ -249,15 +249,15 @@ async def test_without_the_key_only_encrypted_spaces_stop(
         overview = await overview_of(closed.connection, address, lambda each: True, 60.0)
         assert space in {each.space for each in overview.spaces}
     monkeypatch.setenv(VARIABLE, KEY)
-    async with opened(address, space) as wood:
-        assert [each.name for each in await wood.agents()] == ["secret"]
+    async with opened(address, space) as db:
+        assert [each.name for each in await db.agents()] == ["secret"]
         # In the same file, the other program has passed over these events in its index.
-        assert [hit.ref.agent for hit in await wood.search("heron")] == ["secret"]
-        assert len(await wood.space(f"{space}-plain").search("heron")) == 1
+        assert [hit.ref.agent for hit in await db.search("heron")] == ["secret"]
+        assert len(await db.space(f"{space}-plain").search("heron")) == 1
 
 
-async def _take(wood: Sapwood) -> None:
-    async for _ in wood.tail(after=sapwood.Cursor()):
+async def _take(db: Sapwood) -> None:
+    async for _ in db.tail(after=sapwood.Cursor()):
         return
 
 
@@ -265,16 +265,16 @@ async def test_a_space_with_conversations_stays_as_it_is(
     address: str, space: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(VARIABLE)
-    async with opened(address, space) as wood:
-        await wood.start("plain", id="plain")
+    async with opened(address, space) as db:
+        await db.start("plain", id="plain")
     monkeypatch.setenv(VARIABLE, KEY)
-    async with opened(address, space) as wood:
-        await (await wood.get("plain")).record("a crane", "seen")
-        await wood.start("second")
-        assert len(await wood.search("crane")) == 1
+    async with opened(address, space) as db:
+        await (await db.get("plain")).record("a crane", "seen")
+        await db.start("second")
+        assert len(await db.search("crane")) == 1
     monkeypatch.delenv(VARIABLE)
-    async with opened(address, space) as wood:
-        assert len(await wood.agents()) == 2
+    async with opened(address, space) as db:
+        assert len(await db.agents()) == 2
 
 
 async def test_a_pattern_chooses_the_spaces(
@@ -285,42 +285,42 @@ async def test_a_pattern_chooses_the_spaces(
         f"[encryption]\nkey_file = '{tmp_path / 'key'}'\nspaces = '{space}-t*'\n", encoding="utf-8"
     )
     monkeypatch.delenv(VARIABLE)
-    async with opened(address, Space(f"{space}-tenant")) as wood:
-        await wood.start(marker("name"))
+    async with opened(address, Space(f"{space}-tenant")) as db:
+        await db.start(marker("name"))
         assert traces(raw_bytes(address)) == set()
-        await wood.space(f"{space}-other").start(marker("name"))
+        await db.space(f"{space}-other").start(marker("name"))
         assert traces(raw_bytes(address)) == {"name"}
-        await wood.space(f"{space}-other").erase_space()
+        await db.space(f"{space}-other").erase_space()
 
 
 async def test_erasing_a_space_destroys_its_key_for_every_process(
     address: str, space: Space
 ) -> None:
-    async with opened(address, space) as wood, opened(address, space) as other:
-        await wood.start("first", id="one")
+    async with opened(address, space) as db, opened(address, space) as other:
+        await db.start("first", id="one")
         assert [each.name for each in await other.agents()] == ["first"]
-        before = await _key(wood, space)
+        before = await _key(db, space)
         await other.erase_space()
-        assert await _key(wood, space) is None
-        agent = await wood.start("second", id="two")
+        assert await _key(db, space) is None
+        agent = await db.start("second", id="two")
         await agent.record("after", "that")
-        assert await _key(wood, space) not in (None, before)
+        assert await _key(db, space) not in (None, before)
         assert [each.name for each in await other.agents()] == ["second"]
         assert "after" in str(await (await other.get("two")).request())
-    async with opened(address, space) as wood:
-        assert "after" in str(await (await wood.get("two")).request())
+    async with opened(address, space) as db:
+        assert "after" in str(await (await db.get("two")).request())
 
 
-async def _key(wood: Sapwood, space: Space) -> str | None:
+async def _key(db: Sapwood, space: Space) -> str | None:
     from sapwood.app.space_keys import encrypted_spaces
 
-    keys = {each.space: each.key for each in await encrypted_spaces(wood.connection.log)}
+    keys = {each.space: each.key for each in await encrypted_spaces(db.connection.log)}
     return keys.get(space)
 
 
 async def test_mail_and_quotations_of_an_erased_agent_go(address: str, space: Space) -> None:
-    async with opened(address, space) as wood:
-        gone, kept = await wood.start(id="gone"), await wood.start(id="kept")
+    async with opened(address, space) as db:
+        gone, kept = await db.start(id="gone"), await db.start(id="kept")
         await gone.record("Tell me of storks.", "Seven storks.")
         await gone.send("kept", "There are storks.")
         await kept.run_command("/check-mail")
@@ -328,7 +328,7 @@ async def test_mail_and_quotations_of_an_erased_agent_go(address: str, space: Sp
         assert "storks" in str(await kept.request())
         await gone.erase()
         assert "storks" not in str(await kept.request())
-        assert await wood.search("storks") == []
+        assert await db.search("storks") == []
         assert not [each for each in await kept.events() if isinstance(each.event, UnreadableEvent)]
 
 
@@ -340,8 +340,8 @@ async def test_an_archive_is_encrypted_and_comes_back(
 
     objects = tmp_path / "objects"
     objects.mkdir()
-    async with opened(address, space) as wood:
-        agent = await tell(wood)
+    async with opened(address, space) as db:
+        agent = await tell(db)
         before = await agent.events()
         archived = await agent.archive_to(f"file://{objects}")
         [file] = [each for each in objects.rglob("*") if each.is_file()]
@@ -349,10 +349,10 @@ async def test_an_archive_is_encrypted_and_comes_back(
             gzip.decompress(file.read_bytes())
         assert traces(file.read_bytes() + file.name.encode()) == set()
         assert traces(raw_bytes(address)) == set()
-        assert await wood.search(marker("prompt"))
-        await wood.restore(agent.id)
+        assert await db.search(marker("prompt"))
+        await db.restore(agent.id)
         assert await agent.events() == before
-        other = wood.space(f"{space}-2")
+        other = db.space(f"{space}-2")
         await other.start()
         with pytest.raises(LogError, match="does not have the key"):
             await restore_agent(other.connection, None, archived.address, by="human:ada")
@@ -361,9 +361,9 @@ async def test_an_archive_is_encrypted_and_comes_back(
 WRITER = """
 import asyncio, sys, sapwood
 async def main():
-    async with sapwood.open(sys.argv[1], space=sys.argv[2]) as wood:
+    async with sapwood.open(sys.argv[1], space=sys.argv[2]) as db:
         for number in range(20):
-            agent = await wood.start(f"{sys.argv[3]}-{number}")
+            agent = await db.start(f"{sys.argv[3]}-{number}")
             await agent.record(f"bittern {number}", "heard")
 asyncio.run(main())
 """
@@ -377,12 +377,12 @@ async def test_processes_share_a_new_space(address: str, space: Space) -> None:
         for name in ("a", "b")
     ]
     assert [await each.wait() for each in writers] == [0, 0]
-    async with opened(address, space) as wood:
-        found = await wood.agents(limit=100)
+    async with opened(address, space) as db:
+        found = await db.agents(limit=100)
         assert len({each.name for each in found}) == 40
-        assert len(await wood.search("bittern", limit=100)) == 40
+        assert len(await db.search("bittern", limit=100)) == 40
         for each in found:
-            assert "heard" in str(await (await wood.get(each.agent)).request())
+            assert "heard" in str(await (await db.get(each.agent)).request())
 
 
 def test_a_key_that_cannot_be_used_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

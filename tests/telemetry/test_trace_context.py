@@ -29,8 +29,8 @@ async def traces_of(agent: sapwood.Agent) -> list[str]:
 
 
 async def test_a_prompt_keeps_the_trace_of_its_caller() -> None:
-    async with sapwood.open(":memory:") as wood:
-        agent = await wood.start("bird", model="claude")
+    async with sapwood.open(":memory:") as db:
+        agent = await db.start("bird", model="claude")
         with within_trace(PARENT):
             await agent.prompt("How cold is it?")
         await agent.interrupt()
@@ -40,8 +40,8 @@ async def test_a_prompt_keeps_the_trace_of_its_caller() -> None:
 
 async def test_a_span_of_the_caller_is_its_trace() -> None:
     tracer = TracerProvider(shutdown_on_exit=False).get_tracer("caller")
-    async with sapwood.open(":memory:") as wood:
-        agent = await wood.start("bird", model="claude")
+    async with sapwood.open(":memory:") as db:
+        agent = await db.start("bird", model="claude")
         with tracer.start_as_current_span("handle request") as span:
             await agent.prompt("How cold is it?")
         [trace] = await traces_of(agent)
@@ -63,10 +63,10 @@ async def test_the_spans_of_a_worker_continue_the_trace_of_the_caller() -> None:
 
 async def test_a_model_call_carries_the_trace_of_the_caller() -> None:
     with ScriptedModel() as server:
-        async with asyncio.timeout(60), sapwood.open(":memory:") as wood:
+        async with asyncio.timeout(60), sapwood.open(":memory:") as db:
             urls = {"den": server.openai_url}
-            async with sapwood.runtime(wood, models={}, urls=urls):
-                agent = await wood.start("bird", model="den:qwen3")
+            async with sapwood.runtime(db, models={}, urls=urls):
+                agent = await db.start("bird", model="den:qwen3")
                 with within_trace(PARENT):
                     reply = await agent.ask("How cold is it? [[say: Cold.]]")
         assert reply.text == "Cold."

@@ -23,9 +23,9 @@ async def refresh(self, grant: Grant) -> Token:
 ```'''
 
 
-async def long_talk(wood: Sapwood, turns: int, *, cap: int = 0) -> Agent:
+async def long_talk(db: Sapwood, turns: int, *, cap: int = 0) -> Agent:
     """Turns of different heights."""
-    agent = await wood.start("long talk", id="longtalk", cap=cap)
+    agent = await db.start("long talk", id="longtalk", cap=cap)
     for number in range(turns):
         answer = "\n\n".join(
             f"Paragraph {line} of answer {number}." for line in range(number % 5 + 1)
@@ -34,9 +34,9 @@ async def long_talk(wood: Sapwood, turns: int, *, cap: int = 0) -> Agent:
     return agent
 
 
-async def with_tools(wood: Sapwood, turns: int = 6) -> Agent:
+async def with_tools(db: Sapwood, turns: int = 6) -> Agent:
     """Turns with a tool call of ten lines each."""
-    agent = await wood.start("tools", id="tools")
+    agent = await db.start("tools", id="tools")
     for number in range(turns):
         call = ToolCall(f"c{number}", "read_file", '{"path": "src/a.py"}')
         lines = "\n".join(f"line {line} of file {number}" for line in range(10))
@@ -49,9 +49,9 @@ async def with_tools(wood: Sapwood, turns: int = 6) -> Agent:
     return agent
 
 
-async def every_kind(wood: Sapwood) -> Agent:
+async def every_kind(db: Sapwood) -> Agent:
     """One of each: what is pruned, summarised, clipped, marked, said, called, mailed, ended."""
-    agent = await wood.start("every kind", id="everykind", model="claude-sonnet-5-5", cap=0)
+    agent = await db.start("every kind", id="everykind", model="claude-sonnet-5-5", cap=0)
     await agent.record("What did we decide?", "To keep the verifier until the exchange completes.")
     await agent.record("And the expiry?", "Fifteen minutes.")
     await agent.clear(1)
@@ -82,7 +82,7 @@ async def every_kind(wood: Sapwood) -> Agent:
             Usage(1200, 98),
         ),
     )
-    child = Agent(wood.connection, AgentId("k3h7wq2mzp"))
+    child = Agent(db.connection, AgentId("k3h7wq2mzp"))
     await agent.do(Fork(agent.id, child.id, None, ""))
     await child.send(agent, "The tests pass now.")
     await agent.record("And then?", "Half an ans", status="interrupted", reason="by the user")

@@ -53,10 +53,10 @@ async def test_narrow_terminals_do_without_the_sidebar() -> None:
 
 async def test_the_last_conversation_of_a_folder_is_the_one_last_written_to() -> None:
     connection = await connect(":memory:")
-    wood = Sapwood(connection)
-    first = await wood.start("first", folder="here")
-    await wood.start("second", folder="here")
-    await wood.start("elsewhere", folder="there")
+    db = Sapwood(connection)
+    first = await db.start("first", folder="here")
+    await db.start("second", folder="here")
+    await db.start("elsewhere", folder="there")
     await first.record("Again?", "Again.")
     assert await last_conversation(connection, "here") == first.id
     assert await last_conversation(connection, "nowhere") is None

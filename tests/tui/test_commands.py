@@ -133,9 +133,9 @@ def test_every_command_has_a_check() -> None:
     assert {command.name for command in TABLE.rows} == CHECKS.keys()
 
 
-async def talk(wood: Sapwood) -> Agent:
+async def talk(db: Sapwood) -> Agent:
     """Two turns, a mark between them, a pin, and a child that has sent mail."""
-    agent = await wood.start("talk", id="everytalk", model=MODEL, pins={"tone": "Kind."})
+    agent = await db.start("talk", id="everytalk", model=MODEL, pins={"tone": "Kind."})
     async with agent.turn("Where do herons nest?") as turn:
         await turn.call()
         await turn.reply("In tall trees.")

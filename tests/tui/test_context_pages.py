@@ -10,8 +10,8 @@ from sapwood.tui.screens.context_pages import grid
 
 
 async def test_categories_sum_up_to_the_meter() -> None:
-    async with open(":memory:") as wood:
-        agent = await wood.start("demo", model="gpt-5", system="Be brief.", pins={"a": "Pinned."})
+    async with open(":memory:") as db:
+        agent = await db.start("demo", model="gpt-5", system="Be brief.", pins={"a": "Pinned."})
         async with agent.turn("Hello!") as turn:
             await turn.call(tools=[{"name": "read", "description": "Reads a file."}])
             await turn.reply("Hello to you.")
@@ -21,8 +21,8 @@ async def test_categories_sum_up_to_the_meter() -> None:
             RecordedResult("1", "line\n" * 50),
             "Ok.",
         )
-        opened = await wood.connection.dispatcher.open(agent.id)
-        counter = wood.connection.counter_for("gpt-5")
+        opened = await db.connection.dispatcher.open(agent.id)
+        counter = db.connection.counter_for("gpt-5")
         found = dict(categories(opened.state, opened.live, counter))
         budget = budget_of(opened.state, opened.live, counter)
         assert sum(count.tokens for count in found.values()) == budget.total.tokens
@@ -31,12 +31,12 @@ async def test_categories_sum_up_to_the_meter() -> None:
 
 
 async def test_a_result_that_is_cut_for_the_model_counts_as_it_is_sent() -> None:
-    async with open(":memory:") as wood:
-        agent = await wood.start("demo", model="gpt-5")
+    async with open(":memory:") as db:
+        agent = await db.start("demo", model="gpt-5")
         call = RecordedReply((ToolCall("1", "read"),))
         await agent.record("Look.", call, RecordedResult("1", "a line of a log\n" * 20_000), "Ok.")
-        opened = await wood.connection.dispatcher.open(agent.id)
-        counter = wood.connection.counter_for("gpt-5")
+        opened = await db.connection.dispatcher.open(agent.id)
+        counter = db.connection.counter_for("gpt-5")
         found = dict(categories(opened.state, opened.live, counter))
         budget = budget_of(opened.state, opened.live, counter)
         assert sum(count.tokens for count in found.values()) == budget.total.tokens
@@ -44,19 +44,19 @@ async def test_a_result_that_is_cut_for_the_model_counts_as_it_is_sent() -> None
 
 
 async def test_the_command_beside_an_item_frees_what_it_says() -> None:
-    async with open(":memory:") as wood:
-        agent = await wood.start("demo", model="gpt-5")
+    async with open(":memory:") as db:
+        agent = await db.start("demo", model="gpt-5")
         for number in range(4):
             await agent.record(f"Question {number}?", "Answer. " * (10 * (number + 1)))
-        opened = await wood.connection.dispatcher.open(agent.id)
-        counter = wood.connection.counter_for("gpt-5")
+        opened = await db.connection.dispatcher.open(agent.id)
+        counter = db.connection.counter_for("gpt-5")
         before = budget_of(opened.state, opened.live, counter).history.tokens
         item = next(
             each for each in largest(opened.state, opened.live, counter) if "2?" in each.name
         )
         assert item.command == "/clear 1"
         await agent.run_command(item.command)
-        opened = await wood.connection.dispatcher.open(agent.id)
+        opened = await db.connection.dispatcher.open(agent.id)
         after = budget_of(opened.state, opened.live, counter).history.tokens
         assert item.frees is not None
         assert before - after == item.frees.tokens

@@ -52,8 +52,8 @@ class Dialog(NamedTuple):
 
 def _question(tool: str, subject: str, preview: str = "", folder: str = "") -> PermissionQuestion:
     rules = parse_rules([f"allow {tool}({subject})"])
-    grants = "Exactly this, in the workspace's own folder. From now on in /srv/wood."
-    starting = "Every command that starts with 'make'. From now on in /srv/wood."
+    grants = "Exactly this, in the workspace's own folder. From now on in /srv/db."
+    starting = "Every command that starts with 'make'. From now on in /srv/db."
     offers = [PermissionOffer("once", "Only this call."), PermissionOffer("exact", grants, rules)]
     if tool == "shell":
         rule = parse_rules(["allow shell(make *)"])
@@ -62,7 +62,7 @@ def _question(tool: str, subject: str, preview: str = "", folder: str = "") -> P
     agent = AgentId("kept")
     return PermissionQuestion(
         agent,
-        "/srv/wood",
+        "/srv/db",
         tool,
         subject,
         why,
@@ -212,8 +212,8 @@ def fixed_places(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_dialog_shows_its_answers_at_every_size(name: str, size: tuple[int, int]) -> None:
     dialog = DIALOGS[name]
     connection = await connect(":memory:")
-    wood = Sapwood(connection)
-    agent = await wood.start("storks", id="kept", model=MODEL, folder="/tmp/project")
+    db = Sapwood(connection)
+    agent = await db.start("storks", id="kept", model=MODEL, folder="/tmp/project")
     await agent.record("Where do storks nest?", "On roofs.")
     await agent.mark("BEFORE_STORKS")
     await agent.record("And herons? " + "Please answer in whole sentences. " * 3, "In tall trees.")

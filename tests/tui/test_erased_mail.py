@@ -7,8 +7,8 @@ from tests.tui.stage import on_stage, until
 
 async def test_erased_mail_leaves_the_screen() -> None:
     connection = await connect(":memory:")
-    wood = Sapwood(connection)
-    sender, receiver = await wood.start("sender"), await wood.start("receiver")
+    db = Sapwood(connection)
+    sender, receiver = await db.start("sender"), await db.start("receiver")
     await sender.run_command(f"/send {receiver.id} The heron nests in the reeds.")
     async with on_stage(receiver.id, connection=connection) as stage:
         await stage.sees("heron nests")

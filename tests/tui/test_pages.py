@@ -28,8 +28,8 @@ async def is_back(stage: Stage) -> None:
 
 async def test_the_agents_page_shows_mail_and_begins_an_answer_to_it() -> None:
     connection = await connect(":memory:")
-    wood = Sapwood(connection)
-    agent = await wood.start("root")
+    db = Sapwood(connection)
+    agent = await db.start("root")
     child = await agent.fork(name="child")
     await child.send(agent, "Eleven nests.")
     async with on_stage(agent.id, connection=connection) as stage:
@@ -47,9 +47,9 @@ async def test_the_agents_page_shows_mail_and_begins_an_answer_to_it() -> None:
 
 async def test_another_conversation_is_picked_by_what_it_is_called() -> None:
     connection = await connect(":memory:")
-    wood = Sapwood(connection)
-    agent = await wood.start("herons")
-    other = await wood.start("storks")
+    db = Sapwood(connection)
+    agent = await db.start("herons")
+    other = await db.start("storks")
     await other.record("Where do storks nest?", "On roofs.")
     async with on_stage(agent.id, connection=connection) as stage:
         await stage.pilot.press("ctrl+l")
@@ -64,9 +64,9 @@ async def test_another_conversation_is_picked_by_what_it_is_called() -> None:
 
 async def test_search_goes_to_a_place_in_another_conversation() -> None:
     connection = await connect(":memory:")
-    wood = Sapwood(connection)
-    agent = await wood.start("herons")
-    other = await wood.start("storks")
+    db = Sapwood(connection)
+    agent = await db.start("herons")
+    other = await db.start("storks")
     await other.record("Where do storks nest?", "On chimneys.")
     for number in range(40):
         await other.record(f"Question {number}?", f"Answer {number}.")
@@ -177,12 +177,12 @@ async def test_what_another_program_said_in_this_folder_is_listed_and_imported_w
 ) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
-    folder = tmp_path / "claude" / "projects" / "-srv-wood"
+    folder = tmp_path / "claude" / "projects" / "-srv-db"
     folder.mkdir(parents=True)
     file = ClaudeFile(folder)
     file.user("Plant an oak.")
     file.says("Planted.")
-    async with on_stage(folder="/srv/wood") as stage:
+    async with on_stage(folder="/srv/db") as stage:
         await stage.pilot.press("ctrl+l")
         await stage.sees("claude-code 5e55")
         await stage.sees("┃ Plant an oak.")

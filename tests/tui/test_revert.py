@@ -14,9 +14,9 @@ from tests.tui.stage import MODEL, on_stage, until
 from tests.workspace.checkpoints.repositories import repository
 
 
-async def worked(wood: Sapwood, folder: Path) -> Agent:
+async def worked(db: Sapwood, folder: Path) -> Agent:
     """Two turns, of which the second wrote a file."""
-    agent = await wood.start("talk", id="talk", model=MODEL, folder=str(folder))
+    agent = await db.start("talk", id="talk", model=MODEL, folder=str(folder))
     await agent.record("Where do herons nest?", "In tall trees.")
     await agent.checkpoint()
     (folder / "storks.txt").write_text("On roofs.")

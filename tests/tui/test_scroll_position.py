@@ -25,7 +25,7 @@ async def reading(
 
 
 async def test_each_step_through_400_unmeasured_lines_moves_exactly_one_line() -> None:
-    async with reading(lambda wood: long_talk(wood, 120)) as (stage, _):
+    async with reading(lambda db: long_talk(db, 120)) as (stage, _):
         before = stage.lines()
         for _ in range(400):
             await stage.transcript.action_scroll(-1)
@@ -35,7 +35,7 @@ async def test_each_step_through_400_unmeasured_lines_moves_exactly_one_line() -
 
 
 async def test_steps_back_lead_to_where_they_came_from() -> None:
-    async with reading(lambda wood: long_talk(wood, 60)) as (stage, _):
+    async with reading(lambda db: long_talk(db, 60)) as (stage, _):
         end = stage.text()
         await stage.transcript.action_scroll(-123)
         assert stage.text() != end
@@ -46,7 +46,7 @@ async def test_steps_back_lead_to_where_they_came_from() -> None:
 
 @pytest.mark.parametrize("step", [-100_000, 100_000])
 async def test_no_step_leads_past_an_end(step: int) -> None:
-    async with reading(lambda wood: long_talk(wood, 30)) as (stage, _):
+    async with reading(lambda db: long_talk(db, 30)) as (stage, _):
         await stage.transcript.action_scroll(step)
         place = stage.text()
         await stage.transcript.action_scroll(step)
@@ -67,8 +67,8 @@ async def test_opening_a_block_keeps_the_clicked_row() -> None:
 
 
 async def test_opening_a_fold_keeps_its_line() -> None:
-    async def prepare(wood: Sapwood) -> Agent:
-        agent = await long_talk(wood, 60)
+    async def prepare(db: Sapwood) -> Agent:
+        agent = await long_talk(db, 60)
         await agent.clear(12)
         return agent
 
@@ -83,7 +83,7 @@ async def test_opening_a_fold_keeps_its_line() -> None:
 
 
 async def test_another_size_keeps_the_row_that_is_read() -> None:
-    async with reading(lambda wood: long_talk(wood, 80)) as (stage, _):
+    async with reading(lambda db: long_talk(db, 80)) as (stage, _):
         await stage.transcript.action_scroll(-90)
         view = stage.transcript.view
         row = stage.transcript.page.shown[view.top].key
@@ -94,7 +94,7 @@ async def test_another_size_keeps_the_row_that_is_read() -> None:
 
 
 async def test_a_stream_never_moves_a_reader_who_scrolled_up() -> None:
-    async with reading(lambda wood: long_talk(wood, 40)) as (stage, agent):
+    async with reading(lambda db: long_talk(db, 40)) as (stage, agent):
         await agent.configure(model="claude-sonnet-5-5")
         stage.server.replies(["word " * 800])
         await stage.type("Go.")
@@ -109,7 +109,7 @@ async def test_a_stream_never_moves_a_reader_who_scrolled_up() -> None:
 
 
 async def test_the_end_is_followed_again_after_coming_back_to_it() -> None:
-    async with reading(lambda wood: long_talk(wood, 40)) as (stage, agent):
+    async with reading(lambda db: long_talk(db, 40)) as (stage, agent):
         await stage.pilot.press("pageup")
         await agent.record("While away?", "Yes.")
         await stage.pilot.pause(0.2)
@@ -121,7 +121,7 @@ async def test_the_end_is_followed_again_after_coming_back_to_it() -> None:
 
 
 async def test_the_window_moves_its_divider_and_not_the_reader() -> None:
-    async with reading(lambda wood: long_talk(wood, 60, cap=0)) as (stage, agent):
+    async with reading(lambda db: long_talk(db, 60, cap=0)) as (stage, agent):
         await stage.transcript.action_scroll(-60)
         place = [line[1:] for line in stage.lines()]
         await agent.configure(cap=200)
@@ -132,7 +132,7 @@ async def test_the_window_moves_its_divider_and_not_the_reader() -> None:
 
 
 async def test_dimming_changes_no_height() -> None:
-    async with reading(lambda wood: long_talk(wood, 10)) as (stage, agent):
+    async with reading(lambda db: long_talk(db, 10)) as (stage, agent):
         transcript = stage.transcript
         heights = [len(transcript.strips(place)) for place in range(len(transcript.page.shown))]
         await agent.configure(cap=60)
@@ -146,7 +146,7 @@ async def test_dimming_changes_no_height() -> None:
 
 
 async def test_a_long_conversation_is_shown_before_it_is_read_and_nothing_jumps() -> None:
-    async with reading(lambda wood: long_talk(wood, 3_500)) as (stage, _):
+    async with reading(lambda db: long_talk(db, 3_500)) as (stage, _):
         end = stage.lines()
         await until(lambda: len(stage.transcript.page.shown) == 7_000)
         assert stage.lines() == end

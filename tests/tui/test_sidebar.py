@@ -29,13 +29,13 @@ _TALK = (
 )
 
 
-async def with_an_aside(wood: Sapwood) -> Agent:
+async def with_an_aside(db: Sapwood) -> Agent:
     """A conversation with a long aside in its middle, which a judge called other work."""
-    agent = await wood.start("login", id="loginagent")
+    agent = await db.start("login", id="loginagent")
     for question, answer in _TALK:
         await agent.record(question, answer)
     judged = RecordJudgement(agent.id, "gpt-5", (JudgedStretch(3, 4, "other work"),))
-    await wood.connection.dispatcher.dispatch(judged, command_meta(SYSTEM))
+    await db.connection.dispatcher.dispatch(judged, command_meta(SYSTEM))
     return agent
 
 

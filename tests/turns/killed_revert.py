@@ -54,8 +54,8 @@ def main(database: str, step: int, turn: int | None) -> None:
     Dispatcher.dispatch = counted_dispatch
 
     async def revert() -> None:
-        async with open(database) as wood:
-            sys.stdout.write((await (await wood.find("lead")).revert(turn)).message)
+        async with open(database) as db:
+            sys.stdout.write((await (await db.find("lead")).revert(turn)).message)
 
     asyncio.run(revert())
 

@@ -42,10 +42,10 @@ async def test_a_turn_waits_for_the_caller_and_goes_on_with_its_result() -> None
     model = PlannedModel(plan)
     async with (
         asyncio.timeout(60),
-        sapwood.open(":memory:") as wood,
-        sapwood.runtime(wood, models=model, tools=[time]),
+        sapwood.open(":memory:") as db,
+        sapwood.runtime(db, models=model, tools=[time]),
     ):
-        agent = await wood.start("demo", model="planned")
+        agent = await db.start("demo", model="planned")
         turn = agent.ask("Go.", params=PARAMS)
         await turn.send()
         await until_kind(agent, "tool.finished")
@@ -61,13 +61,13 @@ async def test_a_turn_waits_for_the_caller_and_goes_on_with_its_result() -> None
 
 async def test_the_next_process_goes_on_after_the_result(tmp_path: object) -> None:
     model = PlannedModel(plan)
-    async with asyncio.timeout(60), sapwood.open(f"{tmp_path}/sapwood.db") as wood:
-        agent = await wood.start("demo", model="planned")
-        async with sapwood.runtime(wood, models=model, tools=[time]):
+    async with asyncio.timeout(60), sapwood.open(f"{tmp_path}/sapwood.db") as db:
+        agent = await db.start("demo", model="planned")
+        async with sapwood.runtime(db, models=model, tools=[time]):
             await agent.ask("Go.", params=PARAMS).send()
             await until_kind(agent, "tool.finished")
         await agent.do(FinishTool(AgentId(agent.id), "1", "-3 degrees"), HUMAN)
-        async with sapwood.runtime(wood, models=model, tools=[time]):
+        async with sapwood.runtime(db, models=model, tools=[time]):
             await until_kind(agent, "turn.completed")
         kinds = [each.kind for each in await agent.events()]
         assert kinds.count("model.called") == 2
@@ -78,10 +78,10 @@ async def test_a_call_that_was_cut_off_is_not_for_the_caller() -> None:
     said = iter((cut, "Done."))
     async with (
         asyncio.timeout(60),
-        sapwood.open(":memory:") as wood,
-        sapwood.runtime(wood, models=PlannedModel(lambda _, __: next(said))),
+        sapwood.open(":memory:") as db,
+        sapwood.runtime(db, models=PlannedModel(lambda _, __: next(said))),
     ):
-        agent = await wood.start("demo", model="planned")
+        agent = await db.start("demo", model="planned")
         assert (await agent.ask("Go.", params=PARAMS)).text == "Done."
 
 
@@ -89,10 +89,10 @@ async def test_the_callers_tool_takes_the_place_of_one_with_its_name() -> None:
     model = PlannedModel(plan)
     async with (
         asyncio.timeout(60),
-        sapwood.open(":memory:") as wood,
-        sapwood.runtime(wood, models=model, tools=[time]),
+        sapwood.open(":memory:") as db,
+        sapwood.runtime(db, models=model, tools=[time]),
     ):
-        agent = await wood.start("demo", model="planned")
+        agent = await db.start("demo", model="planned")
         both = TurnParams(caller_tools=(WEATHER, CallerTool("time")))
         await agent.ask("Go.", params=both).send()
         await until_kind(agent, "reply.added")
@@ -112,8 +112,8 @@ async def test_the_callers_tool_takes_the_place_of_one_with_its_name() -> None:
     ],
 )
 async def test_tools_that_are_not_valid_are_refused(tools: tuple[CallerTool, ...]) -> None:
-    async with sapwood.open(":memory:") as wood:
-        agent = await wood.start("demo", model="planned")
+    async with sapwood.open(":memory:") as db:
+        agent = await db.start("demo", model="planned")
         with pytest.raises(sapwood.RefusedError, match="caller_tools"):
             await agent.prompt("Go.", params=TurnParams(caller_tools=tools))
 

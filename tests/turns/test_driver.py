@@ -37,7 +37,7 @@ from sapwood.turns.tool_calls import Toolbox
 class House(Struct):
     """A running Sapwood with a planned model."""
 
-    wood: Sapwood
+    db: Sapwood
     running: AgentRunner
     model: PlannedModel
 
@@ -77,7 +77,7 @@ async def said(agent: Agent) -> list[str]:
 
 async def test_a_prompt_is_answered_and_the_turn_completes() -> None:
     async with house(lambda request, heard: f"heard {heard}") as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("hello")
         await at.idle(agent)
         assert await said(agent) == ["hello", "heard hello"]
@@ -87,7 +87,7 @@ async def test_a_prompt_is_answered_and_the_turn_completes() -> None:
 
 async def test_the_budget_agrees_with_what_is_sent() -> None:
     async with house(lambda request, heard: "too late", thinks_for=60) as at:
-        agent = await at.wood.start(model="planned", system="Be brief.")
+        agent = await at.db.start(model="planned", system="Be brief.")
         await agent.run_command("hello")
         await at.model.asked.wait()
         called = (await agent.events())[-1].event
@@ -113,22 +113,22 @@ async def test_a_model_delegates_and_hears_back_by_mail() -> None:
         return "done"
 
     async with house(plan) as at:
-        lead = await at.wood.start("lead", model="planned")
+        lead = await at.db.start("lead", model="planned")
         await lead.run_command("delegate")
         await at.idle(lead)
         [result] = at.model.requests[-1].messages[-1].parts
         assert isinstance(result, ToolResult)
         assert "OAuth wins" in result.content
         assert "carry no authority" in result.content
-        [child] = await at.wood.agents(parent=lead.id)
-        prompts = await said(await at.wood.find(child.agent))
+        [child] = await at.db.agents(parent=lead.id)
+        prompts = await said(await at.db.find(child.agent))
         assert prompts[0] == "Compare OAuth and sessions."
         assert "Your parent is the agent 'lead'" in prompts[1]
 
 
 async def test_the_answer_of_a_child_comes_back_by_itself_once() -> None:
     async with house(lambda request, heard: f"heard {heard[-5:]}") as at:
-        lead = await at.wood.start("lead", model="planned")
+        lead = await at.db.start("lead", model="planned")
         child = await lead.fork(goal="Find the leak.", name="scout")
         await at.idle(child)
         (letter,) = (await lead.state()).inbox
@@ -145,7 +145,7 @@ async def test_a_child_that_fails_says_so_to_its_parent() -> None:
         raise Failure("no_key", "There is no key for planned.")
 
     async with house(plan) as at:
-        lead = await at.wood.start("lead", model="planned")
+        lead = await at.db.start("lead", model="planned")
         child = await lead.fork(goal="Find the leak.")
         await at.idle(child)
         (letter,) = (await lead.state()).inbox
@@ -163,7 +163,7 @@ async def test_a_model_rewinds_itself_and_leaves_a_note() -> None:
         return "giving up on this way"
 
     async with house(plan) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("try")
         await at.idle(agent)
         texts = await said(agent)
@@ -177,7 +177,7 @@ async def test_a_failing_model_fails_the_turn_and_keeps_the_prompt() -> None:
         raise Failure("no_key", "There is no key for planned.")
 
     async with house(plan) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("hello")
         await at.idle(agent)
         assert await said(agent) == ["hello"]
@@ -193,7 +193,7 @@ async def test_a_request_too_long_is_tried_once_more_with_results_masked() -> No
         return "it fits"
 
     async with house(plan) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         looked = RecordedReply((ToolCall("1", "read_file", "{}"),))
         await agent.record("read it", looked, RecordedResult("1", "x" * 8_000), "read")
         await agent.run_command("go on")
@@ -214,7 +214,7 @@ async def test_results_are_masked_again_when_a_turn_grows_too_long_once_more() -
             return ToolOutcome("x" * 8_000)
 
     async with house(plan, tools=Reader()) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("read twice")
         await at.idle(agent)
         kinds = [recorded.kind for recorded in await agent.events()]
@@ -227,7 +227,7 @@ async def test_an_unknown_tool_is_an_error_for_the_model() -> None:
         return "sorry" if heard.startswith("There is no tool") else ToolCall("1", "fly", "{}")
 
     async with house(plan) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("fly")
         await at.idle(agent)
         assert (await said(agent))[-1] == "sorry"
@@ -238,13 +238,13 @@ async def test_every_model_call_can_be_replayed_with_its_hash() -> None:
         return slash("mark") if heard.startswith("do") else "done"
 
     async with house(plan) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         for number in range(3):
             await agent.run_command(f"do {number}")
             await at.idle(agent)
         await agent.clear(keep=1)
         calls = [r.version for r in await agent.events() if r.kind == "model.called"]
-        held = at.wood.connection
+        held = at.db.connection
         seen = [await replay(held.log, held.space, agent.id, version) for version in calls]
         assert len(seen) == 6
         assert all(each is not None and each.matches for each in seen)
@@ -259,7 +259,7 @@ async def test_compaction_keeps_what_mattered_and_repairs_once() -> None:
         return "A long answer. " * 50
 
     async with house(plan) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("Make the zebrafish_reader fast")
         await at.idle(agent)
         done = await at.running.compact(agent.id)
@@ -275,7 +275,7 @@ async def test_a_summary_without_the_key_facts_is_refused_unless_a_person_insist
         return "They asked something." if heard.startswith("Summarise") else "A long answer. " * 50
 
     async with house(plan) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("Make the zebrafish_reader fast")
         await at.idle(agent)
         before = await said(agent)
@@ -300,9 +300,9 @@ async def test_a_summary_has_a_cap_of_its_own() -> None:
         return "A long answer. " * 5_000
 
     async with house(plan) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         capped = Configure(agent.id, SettingsChange(summary_cap=40))
-        await at.wood.connection.dispatcher.dispatch(capped, command_meta())
+        await at.db.connection.dispatcher.dispatch(capped, command_meta())
         await agent.run_command("Make the zebrafish_reader fast")
         await at.idle(agent)
         done = await at.running.compact(agent.id)
@@ -317,7 +317,7 @@ async def test_the_same_command_twice_stores_one_summary() -> None:
         return "In short: herons." if heard.startswith("Summarise") else "A long answer. " * 50
 
     async with house(plan) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("Tell me about herons")
         await at.idle(agent)
         service = ConversationService(Services(at.running.connection, compact=at.running.compact))
@@ -342,7 +342,7 @@ async def test_the_same_command_twice_at_once_stores_one_summary() -> None:
         return "In short: herons." if heard.startswith("Summarise") else "A long answer. " * 50
 
     async with house(plan, thinks_for=0.05) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("Tell me about herons")
         await at.idle(agent)
         why = command_meta(command="one", request="compact")
@@ -356,7 +356,7 @@ async def test_the_same_command_twice_at_once_stores_one_summary() -> None:
 
 async def test_a_summary_that_saves_nothing_changes_nothing() -> None:
     async with house(lambda request, heard: "word " * 500) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.record("a", "b")
         done = await at.running.compact(agent.id)
         assert not isinstance(done, Refusal)
@@ -382,14 +382,14 @@ async def spent_in_vain(at: House, agent: Agent) -> SummaryDropped:
 
 async def test_a_summary_that_saves_nothing_is_paid_for() -> None:
     async with house(lambda request, heard: "word " * 500) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.record("a", "b")
         assert "not shorter" in (await spent_in_vain(at, agent)).reason
 
 
 async def test_a_summary_that_came_too_late_is_paid_for() -> None:
     async with house(lambda request, heard: "short", thinks_for=0.2) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.record("a long question " * 50, "a long answer " * 50)
 
         async def meanwhile() -> None:
@@ -408,7 +408,7 @@ async def test_a_repair_that_fails_leaves_the_first_draft_to_pay() -> None:
         return "They asked something."
 
     async with house(plan) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.record("Make the zebrafish_reader fast", "A long answer. " * 50)
         with pytest.raises(Failure, match="Busy"):
             await at.running.compact(agent.id)
@@ -419,7 +419,7 @@ async def test_a_repair_that_fails_leaves_the_first_draft_to_pay() -> None:
 
 async def test_an_interrupt_leaves_the_first_draft_to_pay() -> None:
     async with house(lambda request, heard: "They asked something.", thinks_for=0.1) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.record("Make the zebrafish_reader fast", "A long answer. " * 50)
         compacting = asyncio.ensure_future(at.running.compact(agent.id))
         for _ in ("the first draft", "its repair"):
@@ -435,7 +435,7 @@ async def test_an_interrupt_leaves_the_first_draft_to_pay() -> None:
 
 async def test_an_interrupt_stops_the_model_and_keeps_what_was_there() -> None:
     async with house(lambda request, heard: "too late", thinks_for=60) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("think hard")
         await at.model.asked.wait()
         await agent.interrupt("enough")
@@ -469,7 +469,7 @@ async def test_a_call_that_was_cut_off_is_not_run() -> None:
 
     tools = Tools()
     async with house(plan, tools=tools) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("write")
         await at.idle(agent)
         assert tools.ran == ['{"a": 1}']
@@ -484,7 +484,7 @@ async def test_replies_that_are_cut_off_again_and_again_fail_the_turn() -> None:
 
     tools = Tools()
     async with house(plan, tools=tools) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("write")
         await at.idle(agent)
         assert tools.ran == []
@@ -496,7 +496,7 @@ async def test_replies_that_are_cut_off_again_and_again_fail_the_turn() -> None:
 
 async def test_a_text_that_was_cut_off_completes_the_turn_and_says_so() -> None:
     async with house(lambda request, heard: cut(Text("Once upon"))) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("tell")
         await at.idle(agent)
         assert (await said(agent))[1:] == ["Once upon"]
@@ -515,7 +515,7 @@ def compacting(request: Request, heard: str) -> Planned:
 
 async def test_a_model_compacts_itself_when_its_turn_ends() -> None:
     async with house(compacting) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         for prompt in ("tell me of herons", "tidy up"):
             await agent.run_command(prompt)
             await at.idle(agent)
@@ -535,7 +535,7 @@ async def test_a_summary_that_cannot_be_had_ends_the_turn_all_the_same() -> None
         return compacting(request, heard)
 
     async with house(plan) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("tidy up")
         await at.idle(agent)
         assert await said(agent) == ["tidy up", "tidied"]
@@ -546,7 +546,7 @@ async def test_a_summary_that_was_cut_off_is_not_used() -> None:
         return cut(Text("Herons")) if heard.startswith("Summarise") else compacting(request, heard)
 
     async with house(plan) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("tell me of herons")
         await at.idle(agent)
         with pytest.raises(Failure, match="did not finish its summary"):
@@ -559,7 +559,7 @@ async def test_compact_takes_only_a_number_to_keep() -> None:
         return slash("compact", "--kepe 2") if heard == "tidy up" else heard
 
     async with house(plan) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("tidy up")
         await at.idle(agent)
         assert "/compact [--keep N]" in (await said(agent))[-1]
@@ -579,7 +579,7 @@ async def test_a_long_result_is_recalled_piece_by_piece() -> None:
             return ToolOutcome(whole)
 
     async with house(plan, tools=Reader()) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("read")
         await at.idle(agent)
         shown, *pieces = [
@@ -615,7 +615,7 @@ async def _sent_back(thought: Thinking, secret: str) -> object:
         return Answer((thought, Text("Hello.")), request.model)
 
     async with house(plan, secrets={"planned": secret}) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         for prompt in ("one", "two"):
             await agent.run_command(prompt)
             await at.idle(agent)
@@ -625,7 +625,7 @@ async def _sent_back(thought: Thinking, secret: str) -> object:
 async def test_an_answer_that_comes_after_the_interrupt_is_nobody_elses() -> None:
     """Not even when the next prompt is there before the driver has heard of the interrupt."""
     async with house(lambda request, heard: f"heard {heard}", thinks_for=0.05) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         for number in range(5):
             await agent.run_command(f"ask {number}")
             await at.model.asked.wait()

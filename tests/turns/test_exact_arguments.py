@@ -79,8 +79,8 @@ async def test_a_tool_gets_the_exact_text_and_the_log_a_mask() -> None:
 async def test_a_call_whose_exact_text_was_lost_is_not_run() -> None:
     """Another process stored the call and stopped: only the masked arguments are left."""
     connection = await connect(":memory:", secrets=())
-    wood = Sapwood(connection)
-    agent = await wood.start("writer", model="planned")
+    db = Sapwood(connection)
+    agent = await db.start("writer", model="planned")
     await agent.do(StartTurn(agent.id, (Text("write"),)))
     call = ToolCall("1", "write_file", ARGUMENTS)
     await agent.do(AddReply(agent.id, (call,), "planned"), Actor("model", "planned"))

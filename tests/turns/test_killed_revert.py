@@ -53,15 +53,15 @@ class Place(Struct, frozen=True):
 
     @asynccontextmanager
     async def agent(self) -> AsyncGenerator[Agent]:
-        async with open(self.database) as wood:
-            yield await wood.find("lead")
+        async with open(self.database) as db:
+            yield await db.find("lead")
 
 
 async def prepared(base: Path) -> Place:
     """Two turns, of which the second changed, removed and added files."""
     folder, database = repository(base / "project"), base / "sapwood.db"
-    async with open(database) as wood:
-        agent = await wood.start(id="lead", folder=str(folder))
+    async with open(database) as db:
+        agent = await db.start(id="lead", folder=str(folder))
         (folder / "changed").write_text("then")
         (folder / "removed").write_text("then")
         await agent.record("First.", "Done.")

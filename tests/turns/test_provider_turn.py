@@ -38,7 +38,7 @@ from tests.turns.fake_provider import FakeProgram, FakePrograms, Says, Step, Sto
 class House(Struct):
     """A running Sapwood with a fake program."""
 
-    wood: Sapwood
+    db: Sapwood
     running: AgentRunner
     program: FakeProgram
     programs: FakePrograms
@@ -46,7 +46,7 @@ class House(Struct):
 
     async def start(self, model: str = "claude-code") -> Agent:
         """A new agent that the program runs."""
-        return await self.wood.start(model=model)
+        return await self.db.start(model=model)
 
     async def turn(self, agent: Agent, prompt: str) -> None:
         """A turn, from its prompt to its end."""
@@ -204,7 +204,7 @@ async def test_a_fork_starts_with_a_session_of_its_own_from_the_parents_history(
         await at.turn(agent, "one")
         child = AgentId("child")
         await at.connection.dispatcher.dispatch(Fork(agent.id, child), command_meta())
-        other = await at.wood.find(child)
+        other = await at.db.find(child)
         await at.turn(other, "two")
         by, history = at.program.assumed[-1]
         assert by == "new_session"
@@ -222,7 +222,7 @@ async def test_a_child_reports_and_its_mail_reaches_the_program_fenced() -> None
         child = AgentId("child")
         fork = Fork(agent.id, child, goal="Find the leak.")
         await at.connection.dispatcher.dispatch(fork, command_meta())
-        await at.idle(await at.wood.find(child))
+        await at.idle(await at.db.find(child))
         async for _ in at.running.watch(agent.id, 0):
             if (await agent.state()).inbox:
                 break
@@ -270,7 +270,7 @@ async def test_a_turn_goes_on_where_a_killed_worker_left_it() -> None:
         await program.reached.wait()
     program.complete_cut_turns()  # as if the program had gone on alone
     async with house(program, connection=connection) as at:
-        agent = await at.wood.find(agent.id)
+        agent = await at.db.find(agent.id)
         await at.running.wake(agent.id)
         await at.idle(agent)
         assert await said(agent) == ["think", "Well,"]

@@ -21,7 +21,7 @@ async def test_more_calls_than_the_limit_end_the_turn_and_none_is_run() -> None:
         return [ToolCall(f"c{n}", "look", "{}") for n in range(MAX_CALLS + 1)]
 
     async with house(plan) as at:
-        agent = await at.wood.start("demo", model="scripted")
+        agent = await at.db.start("demo", model="scripted")
         await agent.prompt("Look.")
         await at.idle(agent)
         events = [each.event for each in await agent.events()]
@@ -40,7 +40,7 @@ async def test_as_many_calls_as_the_limit_are_run() -> None:
         return [ToolCall(f"c{n}", "look", "{}") for n in range(MAX_CALLS)]
 
     async with house(plan) as at:
-        agent = await at.wood.start("demo", model="scripted")
+        agent = await at.db.start("demo", model="scripted")
         await agent.prompt("Look.")
         await at.idle(agent)
         results = [e for e in await agent.events() if isinstance(e.event, ToolFinished)]

@@ -119,8 +119,8 @@ async def desk(folder: Path, bounds: CheckpointLimits | None = None) -> AsyncGen
         connection, LocalEngine(), PlannedModel(plan), tools, checkpoints=checkpoints
     )
     await running.start()
-    wood = Sapwood(connection)
-    agent = await wood.start(id="lead", model="planned", folder=str(folder))
+    db = Sapwood(connection)
+    agent = await db.start(id="lead", model="planned", folder=str(folder))
     try:
         async with asyncio.timeout(60):
             yield Desk(agent, folder, running)

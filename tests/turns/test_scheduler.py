@@ -118,11 +118,11 @@ async def running(engine: Engine) -> AsyncGenerator[Sapwood]:
 
 async def test_a_delayed_wake_counts_by_the_model_and_the_owner() -> None:
     engine = Engine()
-    async with running(engine) as wood:
-        agent = await wood.start(model="planned", owner="ada")
+    async with running(engine) as db:
+        agent = await db.start(model="planned", owner="ada")
         async with agent.turn("mine", lease=50) as turn:
             assert engine.drive is not None
-            await engine.drive(wood.connection.space, agent.id)
+            await engine.drive(db.connection.space, agent.id)
             await turn.reply("done")
     assert engine.counted == [(agent.id, "planned", "ada")]
     assert engine.delays[0] > 0
@@ -130,8 +130,8 @@ async def test_a_delayed_wake_counts_by_the_model_and_the_owner() -> None:
 
 async def test_a_parent_is_woken_by_its_own_model_and_owner() -> None:
     engine = Engine()
-    async with running(engine) as wood:
-        lead = await wood.start(model="planned", owner="ada")
+    async with running(engine) as db:
+        lead = await db.start(model="planned", owner="ada")
         child = await lead.fork(goal="Look.")
         await child.configure(model="small")
         await child.label(owner="bob")

@@ -28,9 +28,9 @@ def plan(request: Request, heard: str) -> Planned:
 
 async def clipped(at: House, *, extend: bool = True) -> Agent:
     """An agent whose window has moved at the end of its third turn."""
-    agent = await at.wood.start(model="planned")
+    agent = await at.db.start(model="planned")
     change = SettingsChange(cap=800, low_water=0.6, extend_summary=extend, summary_score=0.3)
-    await at.wood.connection.dispatcher.dispatch(Configure(agent.id, change), command_meta())
+    await at.db.connection.dispatcher.dispatch(Configure(agent.id, change), command_meta())
     for file in ("roof.py", "beams.py", "walls.py"):
         await agent.run_command(f"What is in {file}?")
         await at.idle(agent)
@@ -53,7 +53,7 @@ async def test_the_turns_that_left_are_in_the_summary_and_undo_brings_them_back(
         await until(lambda: has_summary(agent))
         assert "They asked about roof.py" in (await said(agent))[0]
         called = [e.version for e in await agent.events() if isinstance(e.event, ModelCalled)]
-        log, space = at.wood.connection.log, at.wood.connection.space
+        log, space = at.db.connection.log, at.db.connection.space
         replayed = await replay(log, space, agent.id, called[-1])
         assert replayed is not None
         assert replayed.matches

@@ -37,7 +37,7 @@ def answering(reply: str) -> Callable[[Request, str], Planned]:
 
 
 async def talked(at: House) -> Agent:
-    agent = await at.wood.start(model="planned")
+    agent = await at.db.start(model="planned")
     for prompt in (
         "Use oak instead of pine for the granary.",
         "Let's go with the small office.",
@@ -56,7 +56,7 @@ async def compacted(at: House, agent: Agent) -> tuple[str, ContextSummarized]:
 
 
 async def ledger_of_log(at: House, agent: Agent) -> Ledger:
-    return (await agent_input(at.wood.connection, agent.id)).ledger()
+    return (await agent_input(at.db.connection, agent.id)).ledger()
 
 
 async def test_the_draft_goes_along_and_comes_back_corrected() -> None:
@@ -99,7 +99,7 @@ async def test_a_missing_or_damaged_block_leaves_the_list_of_the_rules(reply: st
 
 async def test_without_a_draft_no_list_is_asked_for() -> None:
     async with house(answering(SUMMARY)) as at:
-        agent = await at.wood.start(model="planned")
+        agent = await at.db.start(model="planned")
         await agent.run_command("What is timber?")
         await at.idle(agent)
         message, _ = await compacted(at, agent)

@@ -34,7 +34,7 @@ class Raising(NoTools):
 
 
 async def results(at: House) -> list[ToolFinished]:
-    agent = await at.wood.start(model="planned")
+    agent = await at.db.start(model="planned")
     await agent.run_command("go")
     await at.idle(agent)
     assert (await agent.state()).open is None

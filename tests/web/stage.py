@@ -75,8 +75,8 @@ class ServerProcess:
         """Writes a conversation into the server's database, from this process. Returns its id."""
         import sapwood
 
-        with sapwood.open_sync(self.home / ".local/share/sapwood/sapwood.db") as wood:
-            agent = wood.start("long", model="claude-sonnet-5-5", cap=0)
+        with sapwood.open_sync(self.home / ".local/share/sapwood/sapwood.db") as db:
+            agent = db.start("long", model="claude-sonnet-5-5", cap=0)
             for number in range(1, turns + 1):
                 agent.record(f"Question {number}?", f"Answer {number}.")
             return agent.id

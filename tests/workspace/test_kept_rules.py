@@ -32,15 +32,15 @@ async def always(question: PermissionQuestion) -> PermissionAnswer:
     "command", ["make test", "echo \"$HOME\" > 'a b'\n\ttrue", 'echo 木 \\* "']
 )
 async def test_always_outlasts_the_process(tmp_path: Path, command: str) -> None:
-    wood = str(tmp_path / "wood")
+    db = str(tmp_path / "db")
     action = ShellAction("shell", command)
-    await PermissionGate((), always, project=KeptRules()).require(action, ME, wood)
+    await PermissionGate((), always, project=KeptRules()).require(action, ME, db)
     later = PermissionGate((), None, project=KeptRules())
-    await later.require(action, ME, wood)
+    await later.require(action, ME, db)
     with pytest.raises(ToolBlocked):
         await later.require(action, ME, str(tmp_path / "other"))
     with pytest.raises(ToolBlocked):
-        await later.require(ShellAction("shell", command + " x"), ME, wood)
+        await later.require(ShellAction("shell", command + " x"), ME, db)
 
 
 async def test_a_denial_of_the_project_is_stronger_than_the_configuration(tmp_path: Path) -> None:

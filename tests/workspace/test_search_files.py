@@ -15,7 +15,7 @@ WITHOUT = os.pathsep.join(
 
 
 @pytest.fixture(params=["ripgrep", "python"])
-def wood(request: pytest.FixtureRequest, tmp_path: Path) -> ToolWorkspace:
+def db(request: pytest.FixtureRequest, tmp_path: Path) -> ToolWorkspace:
     """A workspace that is searched with each."""
     if request.param == "ripgrep" and shutil.which("rg") is None:
         pytest.skip("ripgrep is not installed; the search in Python is tested")
@@ -27,66 +27,66 @@ def wood(request: pytest.FixtureRequest, tmp_path: Path) -> ToolWorkspace:
     return workspace
 
 
-async def test_lines_are_found_with_their_place(wood: ToolWorkspace) -> None:
-    assert await wood.done("search_files", pattern=r"^def \w+\(") == (
+async def test_lines_are_found_with_their_place(db: ToolWorkspace) -> None:
+    assert await db.done("search_files", pattern=r"^def \w+\(") == (
         "src/a.py:3:def ring():\nsrc/b.py:1:def bark(): pass"
     )
 
 
-async def test_lines_around_are_shown(wood: ToolWorkspace) -> None:
-    assert await wood.done("search_files", pattern="ring|prose", context=1) == (
+async def test_lines_around_are_shown(db: ToolWorkspace) -> None:
+    assert await db.done("search_files", pattern="ring|prose", context=1) == (
         "notes.md:1:def in prose\n--\nsrc/a.py-2-\nsrc/a.py:3:def ring():\nsrc/a.py-4-    return 1"
     )
 
 
-async def test_a_line_is_shown_once_however_close_the_finds(wood: ToolWorkspace) -> None:
-    wood.put("c.txt", "x1\nx2\ny\ny\ny\nx3\n")
-    assert await wood.done("search_files", pattern="x", path="c.txt", context=1) == (
+async def test_a_line_is_shown_once_however_close_the_finds(db: ToolWorkspace) -> None:
+    db.put("c.txt", "x1\nx2\ny\ny\ny\nx3\n")
+    assert await db.done("search_files", pattern="x", path="c.txt", context=1) == (
         "c.txt:1:x1\nc.txt:2:x2\nc.txt-3-y\n--\nc.txt-5-y\nc.txt:6:x3"
     )
 
 
-async def test_path_glob_and_case_choose(wood: ToolWorkspace) -> None:
-    assert await wood.done("search_files", pattern="DEF", glob="*.md", ignore_case=True) == (
+async def test_path_glob_and_case_choose(db: ToolWorkspace) -> None:
+    assert await db.done("search_files", pattern="DEF", glob="*.md", ignore_case=True) == (
         "notes.md:1:def in prose"
     )
-    assert await wood.done("search_files", pattern="def", path="src/b.py") == (
+    assert await db.done("search_files", pattern="def", path="src/b.py") == (
         "src/b.py:1:def bark(): pass"
     )
-    assert await wood.done("search_files", pattern="GRÜN", ignore_case=True) == "src/b.py:2:# grün"
+    assert await db.done("search_files", pattern="GRÜN", ignore_case=True) == "src/b.py:2:# grün"
 
 
-async def test_the_end_of_a_line_is_before_that_of_windows(wood: ToolWorkspace) -> None:
-    assert await wood.done("search_files", pattern="pass$") == "src/b.py:1:def bark(): pass"
+async def test_the_end_of_a_line_is_before_that_of_windows(db: ToolWorkspace) -> None:
+    assert await db.done("search_files", pattern="pass$") == "src/b.py:1:def bark(): pass"
 
 
-async def test_no_match_tells_how_much_was_searched(wood: ToolWorkspace) -> None:
-    assert await wood.done("search_files", pattern="zzz") == "[no match in 3 files]"
-    assert await wood.done("search_files", pattern="zzz", glob="*.md") == "[no match in 1 file]"
+async def test_no_match_tells_how_much_was_searched(db: ToolWorkspace) -> None:
+    assert await db.done("search_files", pattern="zzz") == "[no match in 3 files]"
+    assert await db.done("search_files", pattern="zzz", glob="*.md") == "[no match in 1 file]"
 
 
-async def test_what_is_ignored_is_not_searched_unless_asked(wood: ToolWorkspace) -> None:
-    wood.put(".gitignore", "*.gen.py\n")
-    wood.put("x.gen.py", "def made(): ...\n")
-    assert "made" not in await wood.done("search_files", pattern="def", glob="*.py")
-    assert "made" in await wood.done("search_files", pattern="def", glob="*.py", ignored=True)
+async def test_what_is_ignored_is_not_searched_unless_asked(db: ToolWorkspace) -> None:
+    db.put(".gitignore", "*.gen.py\n")
+    db.put("x.gen.py", "def made(): ...\n")
+    assert "made" not in await db.done("search_files", pattern="def", glob="*.py")
+    assert "made" in await db.done("search_files", pattern="def", glob="*.py", ignored=True)
 
 
-async def test_a_wrong_expression_is_told(wood: ToolWorkspace) -> None:
-    told = await wood.refused("search_files", pattern="a(b")
+async def test_a_wrong_expression_is_told(db: ToolWorkspace) -> None:
+    told = await db.refused("search_files", pattern="a(b")
     assert "unclosed group" in told or "unterminated subpattern" in told
 
 
-async def test_a_name_like_an_option_is_a_name(wood: ToolWorkspace) -> None:
-    wood.put("--pre=cat", "def odd\n")
-    assert "--pre=cat:1:def odd" in await wood.done("search_files", pattern="odd")
-    assert await wood.done("search_files", pattern="--hidden") == "[no match in 4 files]"
+async def test_a_name_like_an_option_is_a_name(db: ToolWorkspace) -> None:
+    db.put("--pre=cat", "def odd\n")
+    assert "--pre=cat:1:def odd" in await db.done("search_files", pattern="odd")
+    assert await db.done("search_files", pattern="--hidden") == "[no match in 4 files]"
 
 
-async def test_a_file_that_may_not_be_read_is_not_searched(wood: ToolWorkspace) -> None:
+async def test_a_file_that_may_not_be_read_is_not_searched(db: ToolWorkspace) -> None:
     path = WITHOUT
-    strict = ToolWorkspace(wood.folder, ["deny read_file(.env)", "allow *"], path=path)
-    wood.put(".env", "def SECRET=1\n")
+    strict = ToolWorkspace(db.folder, ["deny read_file(.env)", "allow *"], path=path)
+    db.put(".env", "def SECRET=1\n")
     shown = await strict.done("search_files", pattern="def")
     assert "SECRET" not in shown
     assert shown.endswith("[1 files were not searched: a permission rule excludes them]")
@@ -95,39 +95,39 @@ async def test_a_file_that_may_not_be_read_is_not_searched(wood: ToolWorkspace) 
     )
 
 
-async def test_a_symlink_is_not_searched_through(wood: ToolWorkspace, tmp_path: Path) -> None:
+async def test_a_symlink_is_not_searched_through(db: ToolWorkspace, tmp_path: Path) -> None:
     outside = tmp_path.parent / f"{tmp_path.name}-outside"
     outside.mkdir()
     (outside / "c.py").write_text("def outside(): ...\n")
-    (wood.folder / "door").symlink_to(outside)
-    (wood.folder / "c.py").symlink_to(outside / "c.py")
-    assert "outside" not in await wood.done("search_files", pattern="def")
+    (db.folder / "door").symlink_to(outside)
+    (db.folder / "c.py").symlink_to(outside / "c.py")
+    assert "outside" not in await db.done("search_files", pattern="def")
 
 
-async def test_a_huge_find_ends_at_the_bound(wood: ToolWorkspace) -> None:
-    wood.put("big.txt", "tree\n" * 400_000)
-    shown = await wood.done("search_files", pattern="tree")
+async def test_a_huge_find_ends_at_the_bound(db: ToolWorkspace) -> None:
+    db.put("big.txt", "tree\n" * 400_000)
+    shown = await db.done("search_files", pattern="tree")
     assert len(shown) < 5_100_000
     assert "left out" in shown
     assert shown.endswith("[there is more; give a path, a glob or a narrower pattern]")
 
 
-async def test_what_is_not_text_is_not_searched(wood: ToolWorkspace) -> None:
-    wood.put("a.bin", b"def\0def\n")
-    assert await wood.done("search_files", pattern="def", path="a.bin") == "[no match in 1 file]"
+async def test_what_is_not_text_is_not_searched(db: ToolWorkspace) -> None:
+    db.put("a.bin", b"def\0def\n")
+    assert await db.done("search_files", pattern="def", path="a.bin") == "[no match in 1 file]"
 
 
-async def test_a_long_line_is_cut(wood: ToolWorkspace) -> None:
-    wood.put("min.js", "tree " * 10_000)
-    shown = await wood.done("search_files", pattern="tree")
+async def test_a_long_line_is_cut(db: ToolWorkspace) -> None:
+    db.put("min.js", "tree " * 10_000)
+    shown = await db.done("search_files", pattern="tree")
     assert len(shown) < 1_200
     assert shown.endswith("[... omitted end of long line]")
 
 
-async def test_more_files_than_one_call_takes_are_all_searched(wood: ToolWorkspace) -> None:
+async def test_more_files_than_one_call_takes_are_all_searched(db: ToolWorkspace) -> None:
     for number in range(4_000):
-        wood.put(f"{'many' * 40}/{number:04}.txt", "leaf\n" if number % 1_000 == 0 else "")
-    assert (await wood.done("search_files", pattern="leaf")).count("leaf") == 4
+        db.put(f"{'many' * 40}/{number:04}.txt", "leaf\n" if number % 1_000 == 0 else "")
+    assert (await db.done("search_files", pattern="leaf")).count("leaf") == 4
 
 
 async def test_an_expression_without_end_is_cancelled_with_the_call(tmp_path: Path) -> None:

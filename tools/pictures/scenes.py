@@ -90,9 +90,9 @@ _NEW = (
 )
 
 
-async def oauth(wood: Sapwood, *, window: int = 120_000) -> Agent:
+async def oauth(db: Sapwood, *, window: int = 120_000) -> Agent:
     """A day's work on a login: compacted once, marked, with tools, a child and its mail."""
-    agent = await wood.start("OAuth for mobile", id="k3h7wq2mzp", model=MODEL, cap=0)
+    agent = await db.start("OAuth for mobile", id="k3h7wq2mzp", model=MODEL, cap=0)
     await agent.configure(window=window, system=_SYSTEM)
     await agent.pin("style", "Small functions, no new dependencies, tests beside the code.")
     for question, answer in _OLD * 2:
@@ -110,7 +110,7 @@ async def oauth(wood: Sapwood, *, window: int = 120_000) -> Agent:
         await _look(agent, f"n{number}", question, path, lines, answer)
     await agent.mark("RESUME_BUG")
     await _investigate(agent)
-    await _children(wood, agent)
+    await _children(db, agent)
     return agent
 
 
@@ -142,11 +142,11 @@ async def _investigate(agent: Agent) -> None:
     )
 
 
-async def _children(wood: Sapwood, agent: Agent) -> None:
-    child = Agent(wood.connection, AgentId("q7xk2m9ddf"))
+async def _children(db: Sapwood, agent: Agent) -> None:
+    child = Agent(db.connection, AgentId("q7xk2m9ddf"))
     await agent.do(Fork(agent.id, child.id, None, "", name="pkce-tests"))
     await child.record("Write the tests for PKCE.", "Eleven tests, all green. " * 8)
-    other = Agent(wood.connection, AgentId("t5wz8c4nnb"))
+    other = Agent(db.connection, AgentId("t5wz8c4nnb"))
     await agent.do(Fork(agent.id, other.id, None, "", name="perf-debug"))
     await other.kill()
     await child.send(agent, "PKCE tests are green: 11 passed.")

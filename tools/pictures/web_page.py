@@ -51,14 +51,14 @@ def main() -> int:
 
 def _conversation(database: Path | str) -> str:
     long = "print('a line of the file')\n" * 900
-    with sapwood.open_sync(database) as wood:
+    with sapwood.open_sync(database) as db:
         for name, model, words in (
             ("Idempotency keys", "codex:gpt-5", 4_000),
             ("Flaky ledger test", "claude-code:claude-sonnet-5-5", 11_000),
         ):
-            other = wood.start(name, model=model, folder="/code/payments-api")
+            other = db.start(name, model=model, folder="/code/payments-api")
             other.record("Why?", "Because of the clock. " * (words // 5))
-        agent = wood.start("OAuth for mobile", model="claude-sonnet-5-5", folder="/code/oauth")
+        agent = db.start("OAuth for mobile", model="claude-sonnet-5-5", folder="/code/oauth")
         agent.record("Which flow for the mobile client?", f"PKCE.\n\n```\n{long}\n```")
         agent.record("How long do tokens live?", "Access 15 minutes, refresh 30 days.")
         agent.mark("RESUME_BUG")

@@ -42,7 +42,7 @@ async def play(system: SystemUnderTest) -> None:
     checks.same("files are saved before and after", kinds.count("checkpoint.made"), 2)
     number = ""
     for words, text, seen in (("before turn", mine, request), ("before the revert", THEIRS, later)):
-        service = offline_service(system.wood.connection, system.config)
+        service = offline_service(system.db.connection, system.config)
         done = await service.answer(agent.id, CommandStep(TABLE["revert"], number))
         answer = done.sentence if isinstance(done, Refusal) else done.message
         number = "".join(re.findall(r"/revert (\d+) to undo this", answer))

@@ -102,8 +102,8 @@ class Agent(AgentHandle):
 
     >>> import asyncio, sapwood
     >>> async def main() -> None:
-    ...     async with sapwood.open(":memory:") as wood:
-    ...         agent = await wood.start("demo")
+    ...     async with sapwood.open(":memory:") as db:
+    ...         agent = await db.start("demo")
     ...         await agent.record("What is 6 x 7?", "42")
     ...         await agent.mark("EASY")
     ...         await agent.record("What is the meaning of it?", "That is harder.")
@@ -129,11 +129,11 @@ class Agent(AgentHandle):
 
         >>> import asyncio, sapwood
         >>> async def main() -> None:
-        ...     async with sapwood.open(":memory:") as wood:
-        ...         agent = await wood.start("demo")
+        ...     async with sapwood.open(":memory:") as db:
+        ...         agent = await db.start("demo")
         ...         await agent.record("My number is 555.", "Noted.")
         ...         record = await agent.erase()
-        ...         print(record.agents, record.events, await wood.search("number"))
+        ...         print(record.agents, record.events, await db.search("number"))
         >>> asyncio.run(main())
         1 2 []
         """
@@ -200,8 +200,8 @@ class Agent(AgentHandle):
         >>> import asyncio, sapwood
         >>> from sapwood import RecordedResult, RecordedReply, ToolCall
         >>> async def main() -> None:
-        ...     async with sapwood.open(":memory:") as wood:
-        ...         agent = await wood.start("weather")
+        ...     async with sapwood.open(":memory:") as db:
+        ...         agent = await db.start("weather")
         ...         ask = RecordedReply((ToolCall("1", "weather"),))
         ...         cold = RecordedResult("1", "-3 degrees")
         ...         await agent.record("Is it cold?", ask, cold, "Yes.")
@@ -272,8 +272,8 @@ class Agent(AgentHandle):
         >>> from sapwood.testing import PlannedModel
         >>> async def main() -> None:
         ...     model = PlannedModel(lambda request, heard: "Herons nest in trees.")
-        ...     async with sapwood.open(":memory:") as wood, sapwood.runtime(wood, models=model):
-        ...         agent = await wood.start("demo", model="planned")
+        ...     async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=model):
+        ...         agent = await db.start("demo", model="planned")
         ...         turn = agent.ask("Where do herons nest?")
         ...         async for item in turn:
         ...             if isinstance(item, sapwood.Delta):
@@ -312,8 +312,8 @@ class Agent(AgentHandle):
 
         >>> import asyncio, sapwood
         >>> async def main() -> None:
-        ...     async with sapwood.open(":memory:") as wood:
-        ...         agent = await wood.start("lead")
+        ...     async with sapwood.open(":memory:") as db:
+        ...         agent = await db.start("lead")
         ...         await agent.prompt("/kill is a command; this is only text.", command_id="r-1")
         ...         await agent.prompt("/kill is a command; this is only text.", command_id="r-1")
         ...         print(len((await agent.request()).messages))
@@ -343,8 +343,8 @@ class Agent(AgentHandle):
 
         >>> import asyncio, sapwood
         >>> async def main() -> None:
-        ...     async with sapwood.open(":memory:") as wood:
-        ...         agent = await wood.start("lead")
+        ...     async with sapwood.open(":memory:") as db:
+        ...         agent = await db.start("lead")
         ...         steps = await agent.run_command("/mark T\\nFind the leak.\\n/fork T")
         ...         print(steps[0].message, steps[1].message[:15])
         >>> asyncio.run(main())
@@ -758,10 +758,10 @@ class Agent(AgentHandle):
 
         >>> import asyncio, sapwood
         >>> async def main() -> None:
-        ...     async with sapwood.open(":memory:") as wood:
-        ...         agent = await wood.start(owner="user-42")
+        ...     async with sapwood.open(":memory:") as db:
+        ...         agent = await db.start(owner="user-42")
         ...         print((await agent.label("vip", metadata={"plan": "gold"})).labels)
-        ...         print(len(await wood.agents(where=sapwood.Where(label="vip"))))
+        ...         print(len(await db.agents(where=sapwood.Where(label="vip"))))
         >>> asyncio.run(main())
         ('vip',)
         1

@@ -47,12 +47,12 @@ class Sapwood:
 
     >>> import asyncio, sapwood
     >>> async def main() -> None:
-    ...     async with sapwood.open(":memory:") as wood:
-    ...         agent = await wood.start("demo", model="gpt-5", cap=50_000)
+    ...     async with sapwood.open(":memory:") as db:
+    ...         agent = await db.start("demo", model="gpt-5", cap=50_000)
     ...         await agent.record("Remember the heron.", "I will.")
-    ...         [hit] = await wood.search("heron")
+    ...         [hit] = await db.search("heron")
     ...         print(hit.snippet)
-    ...         print([facts.name for facts in await wood.agents()])
+    ...         print([facts.name for facts in await db.agents()])
     >>> asyncio.run(main())
     Remember the heron. I will.
     ['demo']
@@ -93,9 +93,9 @@ class Sapwood:
 
         >>> import asyncio, sapwood
         >>> async def main() -> None:
-        ...     async with sapwood.open(":memory:") as wood:
+        ...     async with sapwood.open(":memory:") as db:
         ...         for prompt in ("Hello!", "Hello again!"):
-        ...             agent = await wood.start(id="chat-42", resume=True)
+        ...             agent = await db.start(id="chat-42", resume=True)
         ...             await agent.record(prompt, "Hello to you.")
         ...         print(agent, len((await agent.request()).messages))
         >>> asyncio.run(main())
@@ -166,11 +166,11 @@ class Sapwood:
 
         >>> import asyncio, sapwood
         >>> async def main() -> None:
-        ...     async with sapwood.open(":memory:") as wood:
+        ...     async with sapwood.open(":memory:") as db:
         ...         for name in ("first", "second"):
-        ...             await wood.start(name, owner="user-42", labels=["support"])
-        ...         await (await wood.find("first")).record("Hello!", "Hello to you.")
-        ...         found = await wood.agents(where=sapwood.Where(owner="user-42"), order="updated")
+        ...             await db.start(name, owner="user-42", labels=["support"])
+        ...         await (await db.find("first")).record("Hello!", "Hello to you.")
+        ...         found = await db.agents(where=sapwood.Where(owner="user-42"), order="updated")
         ...         print([summary.name for summary in found])
         >>> asyncio.run(main())
         ['first', 'second']
@@ -227,9 +227,9 @@ class Sapwood:
 
         >>> import asyncio, sapwood
         >>> async def main() -> None:
-        ...     async with sapwood.open(":memory:") as wood:
-        ...         await wood.space("tenant-7").start("demo")
-        ...         print(len(await wood.agents()), len(await wood.space("tenant-7").agents()))
+        ...     async with sapwood.open(":memory:") as db:
+        ...         await db.space("tenant-7").start("demo")
+        ...         print(len(await db.agents()), len(await db.space("tenant-7").agents()))
         >>> asyncio.run(main())
         0 1
         """
@@ -261,10 +261,10 @@ class Sapwood:
 
         >>> import asyncio, sapwood
         >>> async def main() -> None:
-        ...     async with sapwood.open(":memory:") as wood:
+        ...     async with sapwood.open(":memory:") as db:
         ...         for owner in ("user-42", "user-42", "user-7"):
-        ...             await wood.start(owner=owner)
-        ...         print((await wood.erase(owner="user-42")).agents, len(await wood.agents()))
+        ...             await db.start(owner=owner)
+        ...         print((await db.erase(owner="user-42")).agents, len(await db.agents()))
         >>> asyncio.run(main())
         2 1
         """
@@ -327,19 +327,19 @@ async def open(
 
     >>> import asyncio, sapwood
     >>> async def main() -> None:
-    ...     async with sapwood.open(":memory:") as wood:
-    ...         print(await wood.agents())
+    ...     async with sapwood.open(":memory:") as db:
+    ...         print(await db.agents())
     >>> asyncio.run(main())
     []
     """
     connection = await connect(address, space, token=token)
     if connection.address and connection.server is None:
         connection.wakes = WorkerWakes(connection.address, connection.log)
-    wood = Sapwood(connection)
+    db = Sapwood(connection)
     try:
-        yield wood
+        yield db
     finally:
-        await wood.close()
+        await db.close()
 
 
 def _own_id(text: str) -> AgentId:

@@ -15,8 +15,8 @@ class Result(Struct, frozen=True, kw_only=True):
     command that was repeated with the same `command_id` has those of the first time.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     done = wood.start(id="demo").pin("style", "Be brief.")
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     done = db.start(id="demo").pin("style", "Be brief.")
     ...     print(done, [str(place) for place in done.events])
     Pinned 'style'. ['demo:2']
     """
@@ -32,8 +32,8 @@ class Marked(Result, frozen=True, kw_only=True):
     """A mark was set: `name` is empty for an unnamed one, `version` is its place in the log.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     marked = wood.start("demo").mark("START")
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     marked = db.start("demo").mark("START")
     ...     print(marked.name, marked.version, marked)
     START 2 Marked 'START'.
     """
@@ -46,8 +46,8 @@ class ContextChanged(Result, frozen=True, kw_only=True):
     """The context was cleared, rewound, undone or redone: it has so many turns and tokens now.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     agent = wood.start("demo")
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     agent = db.start("demo")
     ...     _ = agent.record("One?", "1")
     ...     _ = agent.record("Two?", "2")
     ...     done = agent.clear(keep=1)

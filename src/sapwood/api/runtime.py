@@ -24,7 +24,7 @@ from sapwood.turns.tool_calls import Toolbox
 
 
 def runtime(
-    wood: Sapwood | None = None,
+    db: Sapwood | None = None,
     *,
     tools: Iterable[ToolFunction | Toolbox] = (),
     models: ModelAccess | Mapping[str, str] | None = None,
@@ -36,7 +36,7 @@ def runtime(
     engine: Engine | None = None,
     commands: bool = False,
 ) -> "Runtime":
-    """Returns a runtime: inside `async with`, it answers the prompts of the agents of `wood`.
+    """Returns a runtime: inside `async with`, it answers the prompts of the agents of `db`.
 
     `tools` are Python functions; their signatures and docstrings become schemas. `models` are API
     keys by provider, or an object that sends requests itself; by default the configured keys.
@@ -45,18 +45,18 @@ def runtime(
     without a rule, the functions that you give may be called. `limits` bound how much runs at once.
 
     `spaces` are the spaces to serve, such as `"*"` or `["acme-*", "local"]`, by default that of
-    `wood`. `engine` replaces the engine of the database. With `commands`, models may use slash
+    `db`. `engine` replaces the engine of the database. With `commands`, models may use slash
     commands, for example to fork or to send mail to agents of their space.
 
-    Without `wood` the result describes a runtime, for `sapwood worker --app MODULE:NAME`. Raises
+    Without `db` the result describes a runtime, for `sapwood worker --app MODULE:NAME`. Raises
     `SapwoodError` if a function cannot be a tool or a rule is not valid.
 
     >>> import asyncio, sapwood
     >>> from sapwood.testing import PlannedModel
     >>> async def main() -> None:
     ...     model = PlannedModel(lambda request, heard: f"You said: {heard}")
-    ...     async with sapwood.open(":memory:") as wood, sapwood.runtime(wood, models=model):
-    ...         agent = await wood.start("demo", model="planned")
+    ...     async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=model):
+    ...         agent = await db.start("demo", model="planned")
     ...         print((await agent.ask("Hello!")).text)
     >>> asyncio.run(main())
     You said: Hello!
@@ -66,7 +66,7 @@ def runtime(
     options = runtime_options(
         tools, permissions, models, urls, limits, spaces, engine, commands, params
     )
-    return Runtime(options, wood)
+    return Runtime(options, db)
 
 
 class Runtime:
@@ -79,16 +79,16 @@ class Runtime:
     >>> from sapwood.testing import PlannedModel
     >>> described = sapwood.runtime(models=PlannedModel(lambda request, heard: "Yes."))
     >>> async def main() -> None:
-    ...     async with sapwood.open(":memory:") as wood, described.on(wood):
-    ...         agent = await wood.start("demo", model="planned")
+    ...     async with sapwood.open(":memory:") as db, described.on(db):
+    ...         agent = await db.start("demo", model="planned")
     ...         print((await agent.ask("Is it on?")).text)
     >>> asyncio.run(main())
     Yes.
     """
 
-    def __init__(self, options: RuntimeOptions, wood: Sapwood | None = None) -> None:
+    def __init__(self, options: RuntimeOptions, db: Sapwood | None = None) -> None:
         self._options = options
-        self._wood = wood
+        self._db = db
         self._stack = AsyncExitStack()
 
     @property
@@ -98,7 +98,7 @@ class Runtime:
 
     def on(
         self,
-        wood: Sapwood,
+        db: Sapwood,
         *,
         spaces: str | Sequence[str] | None = None,
         limits: DriveLimits | None = None,
@@ -113,15 +113,15 @@ class Runtime:
             options = structs.replace(options, spaces=SpacePattern.of(spaces))
         if limits is not None:
             options = structs.replace(options, limits=limits)
-        return Runtime(options, wood)
+        return Runtime(options, db)
 
     async def __aenter__(self) -> "Runtime":
-        if self._wood is None:
+        if self._db is None:
             raise SapwoodError(
-                "This runtime has no database. Write sapwood.runtime(wood, …), or runtime.on(wood)."
+                "This runtime has no database. Write sapwood.runtime(db, …), or runtime.on(db)."
             )
         async with AsyncExitStack() as stack:
-            await started_runners(self._wood.connection, self._options, stack)
+            await started_runners(self._db.connection, self._options, stack)
             self._stack = stack.pop_all()
         return self
 

@@ -134,8 +134,8 @@ class SyncTurnStream(_SyncWrapper[TurnStream[R]], Generic[R]):
     """`TurnStream`, without `await`. Iterating yields words and events; `result` waits for the end.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     turn = wood.start("demo").ask("Hello!")
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     turn = db.start("demo").ask("Hello!")
     ...     turn.turn  # nothing was sent: neither `result` nor an item was asked for
     0
     """
@@ -178,8 +178,8 @@ class SyncTurnRecorder(_SyncWrapper[TurnRecorder]):
     """`TurnRecorder`, without `await`.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     agent = wood.start("weather")
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     agent = db.start("weather")
     ...     with agent.turn("Is it cold in Oslo?") as turn:
     ...         turn.reply(calls=[sapwood.ToolCall("1", "weather")])
     ...         turn.result("1", "-3 degrees")
@@ -217,8 +217,8 @@ class SyncAgent(_SyncWrapper[Agent]):
     """`Agent`, without `await`.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     agent = wood.start("demo")
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     agent = db.start("demo")
     ...     _ = agent.record("What is 6 x 7?", "42")
     ...     print(agent.mark("EASY"))
     ...     child = agent.fork(goal="Explain it.")
@@ -368,9 +368,9 @@ class SyncSapwood(_SyncWrapper[Sapwood]):
     """`Sapwood`, without `await`.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     _ = wood.start("demo").record("Remember the heron.", "I will.")
-    ...     [hit.snippet for hit in wood.search("heron")]
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     _ = db.start("demo").record("Remember the heron.", "I will.")
+    ...     [hit.snippet for hit in db.search("heron")]
     ['Remember the heron. I will.']
     """
 
@@ -391,9 +391,9 @@ class SyncSapwood(_SyncWrapper[Sapwood]):
         It need not be closed. Raises `LogError` if the name cannot be stored.
 
         >>> import sapwood
-        >>> with sapwood.open_sync(":memory:") as wood:
-        ...     _ = wood.space("tenant-7").start("demo")
-        ...     print(len(wood.agents()), len(wood.space("tenant-7").agents()))
+        >>> with sapwood.open_sync(":memory:") as db:
+        ...     _ = db.space("tenant-7").start("demo")
+        ...     print(len(db.agents()), len(db.space("tenant-7").agents()))
         0 1
         """
         return SyncSapwood(self._loop, self._inner.space(name))
@@ -418,16 +418,16 @@ def open_sync(
     """`sapwood.open`, without `await`.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     wood.agents()
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     db.agents()
     []
     """
     loop = _Loop()
     opening: AbstractAsyncContextManager[Sapwood] = open_async(address, space=space, token=token)
     try:
-        wood = loop.run(opening.__aenter__())
+        db = loop.run(opening.__aenter__())
         try:
-            yield SyncSapwood(loop, wood)
+            yield SyncSapwood(loop, db)
         finally:
             loop.run(opening.__aexit__(None, None, None))
     finally:

@@ -107,8 +107,8 @@ class TurnRecorder:
 
     >>> import asyncio, sapwood
     >>> async def main() -> None:
-    ...     async with sapwood.open(":memory:") as wood:
-    ...         agent = await wood.start("weather")
+    ...     async with sapwood.open(":memory:") as db:
+    ...         agent = await db.start("weather")
     ...         async with agent.turn("Is it cold in Oslo?") as turn:
     ...             await turn.reply(calls=[sapwood.ToolCall("1", "weather", '{"city": "Oslo"}')])
     ...             await turn.result("1", "-3 degrees")

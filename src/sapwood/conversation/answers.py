@@ -26,8 +26,8 @@ class Prompted(Struct, frozen=True, tag=True):
     `message` says which pinned files could not be read again; it is empty if all could.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     wood.start(id="demo").prompt("Hello!")
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     db.start(id="demo").prompt("Hello!")
     Prompted(agent='demo', turn=2, message='')
     """
 

@@ -133,8 +133,8 @@ class Outcome(Struct, frozen=True):
     """What came of one step of a submission. `agent` is the one that the next step is for.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     for outcome in wood.start("demo").run_command("/mark START\\n/help mark"):
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     for outcome in db.start("demo").run_command("/mark START\\n/help mark"):
     ...         print(outcome.step.command.name, outcome.message)
     mark Marked 'START'.
     help /mark [NAME]               Bookmark this point to rewind to or fork from

@@ -16,8 +16,8 @@ class ContextDiff(Struct, frozen=True):
     not the same.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     agent = wood.start("demo")
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     agent = db.start("demo")
     ...     _ = agent.mark("START")
     ...     _ = agent.record("What is 6 x 7?", "42")
     ...     found = agent.diff("START")

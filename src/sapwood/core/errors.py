@@ -30,7 +30,7 @@ class LogError(SapwoodError):
 
     >>> import sapwood
     >>> try:
-    ...     with sapwood.open_sync("redis://here") as wood:
+    ...     with sapwood.open_sync("redis://here") as db:
     ...         pass
     ... except LogError as error:
     ...     print(error)
@@ -63,8 +63,8 @@ class RefusedError(SapwoodError):
     """A command was refused and changed nothing. `refusal` is the reason as a typed value.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     agent = wood.start("demo")
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     agent = db.start("demo")
     ...     _ = agent.mark("START")
     ...     try:
     ...         agent.rewind("STRAT")
@@ -82,10 +82,10 @@ class AgentNotFound(RefusedError):
     """There is no agent with exactly this id in the space.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     _ = wood.start(id="chat-421")
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     _ = db.start(id="chat-421")
     ...     try:
-    ...         wood.get("chat-42")
+    ...         db.get("chat-42")
     ...     except sapwood.AgentNotFound as error:
     ...         print(error)
     There is no agent 'chat-42'...

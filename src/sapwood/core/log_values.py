@@ -108,10 +108,10 @@ class Where(Struct, frozen=True, omit_defaults=True):
     """Which agents a list shows: all whose values are equal to those that are given.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     _ = wood.start(id="a", owner="user-42", labels=["vip"])
-    ...     _ = wood.start(id="b", owner="user-7")
-    ...     [each.agent for each in wood.agents(where=sapwood.Where(owner="user-42"))]
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     _ = db.start(id="a", owner="user-42", labels=["vip"])
+    ...     _ = db.start(id="b", owner="user-7")
+    ...     [each.agent for each in db.agents(where=sapwood.Where(owner="user-42"))]
     ['a']
     """
 
@@ -229,9 +229,9 @@ class TailedEvent(Struct, frozen=True):
     """An event of any agent of a space, and the cursor after it.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     _ = wood.start("demo")
-    ...     next(wood.tail()).recorded.kind
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     _ = db.start("demo")
+    ...     next(db.tail()).recorded.kind
     'agent.started'
     """
 
@@ -243,9 +243,9 @@ class SearchHit(Struct, frozen=True):
     """An event that contains the searched words. A higher score is better.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     _ = wood.start("demo").record("Remember the heron.", "I will.")
-    ...     hit = wood.search("heron")[0]
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     _ = db.start("demo").record("Remember the heron.", "I will.")
+    ...     hit = db.search("heron")[0]
     ...     print(hit.snippet, hit.ref.version)
     Remember the heron. I will. 2
     """

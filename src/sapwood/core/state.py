@@ -199,8 +199,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     newest model call of a turn.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     agent = wood.start("demo", pins={"style": "Be brief."})
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     agent = db.start("demo", pins={"style": "Be brief."})
     ...     state = agent.state()
     ...     print(state.status, state.version, [pin.name for pin in state.pins])
     running 1 ['style']

@@ -14,8 +14,8 @@ class Replayed(Struct, frozen=True):
     """A request that was sent to a model. `matches`: the rebuilt request has the stored hash.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     agent = wood.start("demo", model="gpt-5")
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     agent = db.start("demo", model="gpt-5")
     ...     with agent.turn("What is 6 x 7?") as turn:
     ...         request = turn.call()
     ...         turn.reply("42")

@@ -43,9 +43,9 @@ def test_the_summary_of_every_kind_is_one_line(event: Event) -> None:
 
 
 async def test_rows_with_content_are_json_that_a_page_can_draw() -> None:
-    async with open(":memory:") as wood:
-        agent = await every_kind(wood)
-        held = wood.connection
+    async with open(":memory:") as db:
+        agent = await every_kind(db)
+        held = db.connection
         read = await read_conversation(held.log, held.space, agent.id, everything=True)
     encoded = msgspec.json.encode(read)
     assert msgspec.json.decode(encoded, type=ConversationRows) == read
@@ -55,11 +55,11 @@ async def test_rows_with_content_are_json_that_a_page_can_draw() -> None:
 
 
 async def test_a_tool_call_has_its_result_once_that_is_there() -> None:
-    async with open(":memory:") as wood:
-        agent = await wood.start("demo")
+    async with open(":memory:") as db:
+        agent = await db.start("demo")
         await agent.run_command("Look.")
         await agent.do(AddReply(agent.id, (ToolCall("1", "read_file", "{}"),)))
-        held = wood.connection
+        held = db.connection
         before = (await read_conversation(held.log, held.space, agent.id)).rows[-1].content
         assert before == ToolUse(ToolCall("1", "read_file", "{}"))
         await agent.do(FinishTool(agent.id, "1", "no such file", error=True))

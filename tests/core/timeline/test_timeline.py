@@ -30,22 +30,22 @@ def kinds(page: list[TimelineRow]) -> list[str]:
     return [row.kind if isinstance(row, Row) else type(row).__name__.lower() for row in page]
 
 
-async def talk(wood: Sapwood, turns: int, cap: int = 100_000) -> Agent:
-    agent = await wood.start("demo", cap=cap)
+async def talk(db: Sapwood, turns: int, cap: int = 100_000) -> Agent:
+    agent = await db.start("demo", cap=cap)
     for number in range(turns):
         await agent.record(f"Question {number}?", f"Answer {number}.")
     return agent
 
 
 async def test_a_turn_is_a_prompt_and_a_reply() -> None:
-    async with open(":memory:") as wood:
-        timeline = await told(await talk(wood, 2))
+    async with open(":memory:") as db:
+        timeline = await told(await talk(db, 2))
         assert kinds(lay_out(timeline)) == ["prompt", "reply"] * 2
 
 
 async def test_a_reply_that_was_cut_off_ends_with_a_row_that_says_so() -> None:
-    async with open(":memory:") as wood:
-        agent = await wood.start("demo")
+    async with open(":memory:") as db:
+        agent = await db.start("demo")
         await agent.run_command("Tell me.")
         await agent.do(AddReply(agent.id, (Text("Once upon"),), ended="length"))
         timeline = await told(agent)
@@ -78,8 +78,8 @@ async def test_words_of_a_lost_reply_stay_with_a_row_that_says_what_it_cost() ->
 
 
 async def test_what_was_cleared_is_one_fold_that_counts_its_messages() -> None:
-    async with open(":memory:") as wood:
-        agent = await talk(wood, 5)
+    async with open(":memory:") as db:
+        agent = await talk(db, 5)
         await agent.clear(2)
         page = lay_out(await told(agent))
         fold = page[0]
@@ -89,8 +89,8 @@ async def test_what_was_cleared_is_one_fold_that_counts_its_messages() -> None:
 
 
 async def test_an_opened_fold_shows_what_is_in_it_dimmed() -> None:
-    async with open(":memory:") as wood:
-        agent = await talk(wood, 3)
+    async with open(":memory:") as db:
+        agent = await talk(db, 3)
         await agent.clear(1)
         timeline = await told(agent)
         page = Page(timeline)
@@ -100,8 +100,8 @@ async def test_an_opened_fold_shows_what_is_in_it_dimmed() -> None:
 
 
 async def test_undo_brings_rows_back_into_view() -> None:
-    async with open(":memory:") as wood:
-        agent = await talk(wood, 3)
+    async with open(":memory:") as db:
+        agent = await talk(db, 3)
         await agent.clear(1)
         await agent.undo()
         timeline = await told(agent)
@@ -111,8 +111,8 @@ async def test_undo_brings_rows_back_into_view() -> None:
 
 
 async def test_the_window_has_a_divider_and_what_it_clipped_stays_open() -> None:
-    async with open(":memory:") as wood:
-        agent = await talk(wood, 40, cap=100)
+    async with open(":memory:") as db:
+        agent = await talk(db, 40, cap=100)
         timeline = await told(agent)
         page = lay_out(timeline)
         place = kinds(page).index("divider")
@@ -124,8 +124,8 @@ async def test_the_window_has_a_divider_and_what_it_clipped_stays_open() -> None
 
 
 async def test_a_rewind_folds_what_came_after_the_mark() -> None:
-    async with open(":memory:") as wood:
-        agent = await talk(wood, 1)
+    async with open(":memory:") as db:
+        agent = await talk(db, 1)
         await agent.mark("START")
         await agent.record("Aside?", "Yes.")
         await agent.rewind("START")
@@ -139,8 +139,8 @@ async def test_a_rewind_folds_what_came_after_the_mark() -> None:
 
 async def test_what_is_in_view_is_what_the_live_path_holds() -> None:
     """The rows agree with the walk that requests are built from."""
-    async with open(":memory:") as wood:
-        agent = await talk(wood, 30, cap=120)
+    async with open(":memory:") as db:
+        agent = await talk(db, 30, cap=120)
         await agent.mark("M")
         for number in range(5):
             await agent.record(f"More {number}?", "Yes.")
@@ -149,7 +149,7 @@ async def test_what_is_in_view_is_what_the_live_path_holds() -> None:
         await agent.undo()
         await agent.record("Last?", "Last.")
         timeline = await told(agent)
-        live: LivePath = (await wood.connection.dispatcher.open(agent.id)).live
+        live: LivePath = (await db.connection.dispatcher.open(agent.id)).live
         shown = {
             row.version for row in timeline.rows if row.turn >= 0 and not is_dim(timeline, row)
         }
@@ -157,8 +157,8 @@ async def test_what_is_in_view_is_what_the_live_path_holds() -> None:
 
 
 async def test_a_compaction_leaves_a_fold_and_a_banner() -> None:
-    async with open(":memory:") as wood:
-        agent = await talk(wood, 4)
+    async with open(":memory:") as db:
+        agent = await talk(db, 4)
         await agent.compact("What was said.", keep=1)
         page = lay_out(await told(agent))
         assert kinds(page) == ["fold", "banner", "prompt", "reply"]
@@ -166,11 +166,11 @@ async def test_a_compaction_leaves_a_fold_and_a_banner() -> None:
 
 
 async def test_a_child_shows_what_it_inherited() -> None:
-    async with open(":memory:") as wood:
-        parent = await talk(wood, 2)
+    async with open(":memory:") as db:
+        parent = await talk(db, 2)
         child = await parent.fork()
         timeline = Timeline()
-        opened = await wood.connection.dispatcher.open(child.id)
+        opened = await db.connection.dispatcher.open(child.id)
         timeline.inherit(opened.live.turns)
         for recorded in await child.events():
             timeline.add(recorded)

@@ -40,8 +40,8 @@ ACTS = ("turn", "open", "mark", "clear 1", "clear 2", "rewind", "undo", "failed"
 @given(st.lists(st.sampled_from(ACTS), max_size=14))
 def test_a_request_is_the_same_from_the_one_before_and_from_nothing(acts: list[str]) -> None:
     forget()
-    with sapwood.open_sync(":memory:") as wood:
-        agent = wood.start("demo", model="gpt-5", system="Be brief.", pins={"a": "A rule."})
+    with sapwood.open_sync(":memory:") as db:
+        agent = db.start("demo", model="gpt-5", system="Be brief.", pins={"a": "A rule."})
         for number, act in enumerate(acts):
             match act:
                 case "turn":
@@ -86,8 +86,8 @@ def test_a_digest_is_that_of_all_bytes(sent: list[tuple[str, int, int]]) -> None
 
 
 def test_a_fault_after_a_valid_beginning_is_found() -> None:
-    with sapwood.open_sync(":memory:") as wood:
-        agent = wood.start("demo", model="gpt-5")
+    with sapwood.open_sync(":memory:") as db:
+        agent = db.start("demo", model="gpt-5")
         for number in range(3):
             agent.record(f"Question {number}?", f"Answer {number}.")
         connection_state, request = agent.state(), agent.request()
@@ -107,8 +107,8 @@ def test_a_fault_after_a_valid_beginning_is_found() -> None:
 
 
 def test_a_changed_front_before_the_same_turns_is_seen() -> None:
-    with sapwood.open_sync(":memory:") as wood:
-        agent = wood.start("demo", model="gpt-5")
+    with sapwood.open_sync(":memory:") as db:
+        agent = db.start("demo", model="gpt-5")
         for number in range(3):
             agent.record(f"Question {number}?", f"Answer {number}.")
         first = next(each.version for each in agent.events() if each.kind == "turn.recorded")

@@ -139,8 +139,8 @@ async def test_what_another_process_writes_is_printed(tmp_path: Path) -> None:
 
 async def test_switching_prints_a_title_and_the_last_rows() -> None:
     connection = await connect(":memory:")
-    wood = Sapwood(connection)
-    agent, other = await long_talk(wood, 2), await with_tools(wood, 1)
+    db = Sapwood(connection)
+    agent, other = await long_talk(db, 2), await with_tools(db, 1)
     async with on_inline_stage(agent.id, connection=connection) as below:
         await below.sees("Question 1?")
         await below.type(f"/switch {other.id}")

@@ -42,8 +42,8 @@ class _FollowedAgent:
 
 
 async def test_what_was_said_is_printed_once() -> None:
-    async with open(":memory:") as wood:
-        followed = _FollowedAgent(await wood.start("demo"))
+    async with open(":memory:") as db:
+        followed = _FollowedAgent(await db.start("demo"))
         await followed.agent.record("One?", "One.")
         assert await followed.take() == ["prompt", "reply"]
         assert await followed.take() == []
@@ -53,8 +53,8 @@ async def test_what_was_said_is_printed_once() -> None:
 
 
 async def test_a_call_waits_for_its_result_and_holds_up_what_follows() -> None:
-    async with open(":memory:") as wood:
-        followed = _FollowedAgent(await wood.start("demo"))
+    async with open(":memory:") as db:
+        followed = _FollowedAgent(await db.start("demo"))
         agent = followed.agent
         await agent.run_command("Look.")
         calls = (ToolCall("a", "read_file", "{}"), ToolCall("b", "read_file", "{}"))
@@ -69,8 +69,8 @@ async def test_a_call_waits_for_its_result_and_holds_up_what_follows() -> None:
 
 
 async def test_what_leaves_view_is_told_with_its_cause() -> None:
-    async with open(":memory:") as wood:
-        followed = _FollowedAgent(await wood.start("demo"))
+    async with open(":memory:") as db:
+        followed = _FollowedAgent(await db.start("demo"))
         agent = followed.agent
         for number in range(3):
             await agent.record(f"Question {number}?", f"Answer {number}.")
@@ -89,8 +89,8 @@ async def test_what_leaves_view_is_told_with_its_cause() -> None:
 
 
 async def test_what_the_window_clips_is_told_with_where_the_model_begins_to_see() -> None:
-    async with open(":memory:") as wood:
-        followed = _FollowedAgent(await wood.start("demo", cap=0))
+    async with open(":memory:") as db:
+        followed = _FollowedAgent(await db.start("demo", cap=0))
         agent = followed.agent
         for number in range(3):
             await agent.record(f"Question {number}? " + "word " * 40, "An answer. " * 20)
@@ -108,8 +108,8 @@ def _is_clipped(followed: _FollowedAgent, row: Row) -> bool:
 
 
 async def test_an_opening_shows_the_page_and_leaves_out_what_is_under_way() -> None:
-    async with open(":memory:") as wood:
-        agent = await wood.start("demo")
+    async with open(":memory:") as db:
+        agent = await db.start("demo")
         for number in range(3):
             await agent.record(f"Question {number}?", f"Answer {number}.")
         await agent.clear(1)
@@ -123,8 +123,8 @@ async def test_an_opening_shows_the_page_and_leaves_out_what_is_under_way() -> N
 
 
 async def test_what_becomes_known_of_the_past_is_not_printed() -> None:
-    async with open(":memory:") as wood:
-        agent = await wood.start("demo")
+    async with open(":memory:") as db:
+        agent = await db.start("demo")
         for number in range(5):
             await agent.record(f"Question {number}?", f"Answer {number}.")
         await agent.clear(4)

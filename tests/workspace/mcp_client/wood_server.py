@@ -13,7 +13,7 @@ READS = ToolAnnotations(read_only_hint=True)
 
 def make_server() -> MCPServer:
     """The server and its tools."""
-    server = MCPServer("wood")
+    server = MCPServer("db")
 
     @server.tool(annotations=READS)
     def rings(age: int) -> int:
@@ -47,7 +47,7 @@ def make_server() -> MCPServer:
     @server.tool()
     def knot() -> str:
         """Fails."""
-        raise ValueError("a knot in the wood")
+        raise ValueError("a knot in the db")
 
     @server.tool()
     async def wait(pipe: str) -> str:

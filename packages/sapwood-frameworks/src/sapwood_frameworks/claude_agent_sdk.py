@@ -93,10 +93,10 @@ class SapwoodSessionStore:
 
     async def list_sessions(self, project_key: str) -> list[Any]:
         """Returns the sessions of the space, whatever their project, newest first."""
-        wood = await self._database.wood()
+        db = await self._database.db()
         return [
             {"session_id": found.agent, "mtime": found.updated // 1_000}
-            for found in await wood.agents(limit=1_000, status="running")
+            for found in await db.agents(limit=1_000, status="running")
         ]
 
     def _is_new(self, row: Row) -> bool:

@@ -80,7 +80,7 @@ class Database:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._opening = asyncio.Lock()
 
-    async def wood(self) -> Sapwood:
+    async def db(self) -> Sapwood:
         """Returns the open space."""
         if isinstance(self._given, Sapwood):
             return self._given
@@ -115,11 +115,11 @@ class Conversation:
 
     async def agent(self) -> Agent:
         """Returns the agent of the conversation; it is started if there is none."""
-        wood = await self.database.wood()
-        if self._agent is not None and self._agent.connection is wood.connection:
+        db = await self.database.db()
+        if self._agent is not None and self._agent.connection is db.connection:
             return self._agent
         name = "" if self.session == self.id else self.session[:200]
-        self._agent = await wood.start(
+        self._agent = await db.start(
             name, id=self.id, resume=True, cap=self._cap, owner=self._owner
         )
         return self._agent

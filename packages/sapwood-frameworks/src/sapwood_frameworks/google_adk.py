@@ -120,11 +120,11 @@ class SapwoodSessionService(BaseSessionService):
         self, *, app_name: str, user_id: str | None = None
     ) -> ListSessionsResponse:
         """Returns the sessions of a user, or of all users, without events, oldest first."""
-        wood = await self._database.wood()
+        db = await self._database.db()
         start = f"{app_name}/" if user_id is None else f"{app_name}/{user_id}/"
         found: list[Session] = []
         where = Where(owner="" if user_id is None else start.removesuffix("/"), status="running")
-        page = await wood.agents(where=where, limit=500)
+        page = await db.agents(where=where, limit=500)
         while page:
             for each in page:
                 app, _, rest = each.name.partition("/")
@@ -134,7 +134,7 @@ class SapwoodSessionService(BaseSessionService):
                     found.append(
                         Session(id=session, app_name=app, user_id=user, last_update_time=updated)
                     )
-            page = await wood.agents(where=where, limit=500, after=page[-1])
+            page = await db.agents(where=where, limit=500, after=page[-1])
         found.sort(key=lambda each: (each.last_update_time, each.user_id, each.id))
         return ListSessionsResponse(sessions=found)
 
@@ -214,7 +214,7 @@ class SapwoodSessionService(BaseSessionService):
 
     async def _exists(self, app_name: str, user_id: str, session_id: str) -> bool:
         conversation = self.conversation(app_name, user_id, session_id)
-        agent = Agent((await self._database.wood()).connection, conversation.id)
+        agent = Agent((await self._database.db()).connection, conversation.id)
         return (await agent.state()).status == "running"
 
 

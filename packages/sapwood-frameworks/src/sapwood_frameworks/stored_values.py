@@ -48,4 +48,4 @@ class StoredValues:
         await agent.do(RecordTurn(self._id, (note,), (RecordedReply((Text("stored"),)),)))
 
     async def _agent(self) -> Agent:
-        return Agent((await self._database.wood()).connection, self._id)
+        return Agent((await self._database.db()).connection, self._id)

@@ -197,8 +197,8 @@ async def _start(
     limits = described.limits or configured_limits(config)
     if at_once is not None:
         limits = structs.replace(limits, per_worker=at_once)
-    wood = Sapwood(connection)
-    runtime = described.on(wood, spaces=spaces or None, limits=limits, for_workers=True)
+    db = Sapwood(connection)
+    runtime = described.on(db, spaces=spaces or None, limits=limits, for_workers=True)
     await stack.enter_async_context(runtime)
 
 

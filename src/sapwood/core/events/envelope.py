@@ -70,8 +70,8 @@ class Recorded(Struct, frozen=True, gc=False):
     `at` is in microseconds since 1970 (UTC).
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     agent = wood.start("demo")
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     agent = db.start("demo")
     ...     _ = agent.record("What is 6 x 7?", "42")
     ...     for recorded in agent.events():
     ...         print(recorded.version, recorded.kind, recorded.actor)

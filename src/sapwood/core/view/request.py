@@ -70,8 +70,8 @@ class Request(Struct, frozen=True, gc=False):
     """A request to a model. Each provider has a mapping to its own format.
 
     >>> import sapwood
-    >>> with sapwood.open_sync(":memory:") as wood:
-    ...     agent = wood.start("demo", model="gpt-5", system="Be brief.")
+    >>> with sapwood.open_sync(":memory:") as db:
+    ...     agent = db.start("demo", model="gpt-5", system="Be brief.")
     ...     _ = agent.record("What is 6 x 7?", "42")
     ...     request = agent.request()
     ...     print(request.model, [block.text for block in request.system])
