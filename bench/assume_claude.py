@@ -16,12 +16,12 @@ from sapwood.programs.claude_code.installed_program import project_folder
 LIVE_MS = 2_000.0
 AT_REST_CPU_MS = 150.0
 TURNS = 6
-MOST_LIVE = 5
+MAX_LIVE = 5
 
 
 def claude_figures(samples: int, megabytes: int) -> list[Figure]:
     """Measures live clears and rewinds, and changes of a large session at rest."""
-    clears, rewinds = asyncio.run(_live(min(samples, MOST_LIVE)))
+    clears, rewinds = asyncio.run(_live(min(samples, MAX_LIVE)))
     first, again, opened = asyncio.run(_at_rest(samples, megabytes))
     name = f"Claude Code, at rest: clear 2 of {megabytes} MB"
     return [

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 KEPT = Path(__file__).with_name("kept.json")
-MOST_WORSE = 0.15
+MAX_WORSE = 0.15
 """By how much a figure may be worse than the kept one. Two runs of one version differ by less."""
 
 
@@ -52,7 +52,7 @@ def worse(figures: Mapping[str, Figure], kept: Mapping[str, float]) -> Iterator[
     for name, it in sorted(figures.items()):
         if name not in kept:
             yield f"{name}: {it.value:g} is not kept yet; run it with --keep"
-        elif it.worse_by(kept[name]) > MOST_WORSE:
+        elif it.worse_by(kept[name]) > MAX_WORSE:
             yield f"{name}: {it.value:g} is {it.worse_by(kept[name]):.0%} worse than {kept[name]:g}"
 
 

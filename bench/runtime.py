@@ -59,8 +59,8 @@ from tools.temporal_server import throwaway
 AGENTS, ENGINE_AGENTS, QUICK_AGENTS = (1, 50, 500), (1, 50), (20,)
 STEPS = 3
 LEAST_RATIO = 0.5
-MOST_MEGABYTES = 200
-MOST_DELAY = 2.0
+MAX_MEGABYTES = 200
+MAX_DELAY = 2.0
 """Seconds from wake to drive, the median of each engine."""
 IDLE, QUICK_IDLE = (10_000, 10.0), (300, 1.0)
 _PROMPT, _RESULT = "Look.", "Seen."
@@ -244,10 +244,10 @@ def main(argv: list[str]) -> int:
     ):
         folder = Path(name)
         delays = report_engines(folder, server, quick=options.quick)
-        slowest = f"from wake to drive {max(delays):.2f} s at most (limit {MOST_DELAY:.0f})"
+        slowest = f"from wake to drive {max(delays):.2f} s at most (limit {MAX_DELAY:.0f})"
         if options.engines:
             print(f"runtime: {slowest}")
-            return int(max(delays) > MOST_DELAY)
+            return int(max(delays) > MAX_DELAY)
         ratios = report("SQLite", str(folder / "a.db"), str(folder / "b.db"), options.quick)
         ratios += report("PostgreSQL", ours, bare, options.quick)
         idle = asyncio.run(
@@ -257,12 +257,12 @@ def main(argv: list[str]) -> int:
     print(
         f"runtime: at worst {min(ratios):.2f} of bare DBOS (at least {least:.2f}),"
         f" {idle.agents:,} idle agents cost a worker {idle.megabytes:.0f} MB"
-        f" (at most {MOST_MEGABYTES}), {slowest}"
+        f" (at most {MAX_MEGABYTES}), {slowest}"
     )
     figure("runtime: worst share of bare DBOS", min(ratios), "more")
     figure("runtime: MB of idle agents", idle.megabytes)
-    missed = min(ratios) < least or idle.megabytes > MOST_MEGABYTES
-    return int(missed or max(delays) > MOST_DELAY)
+    missed = min(ratios) < least or idle.megabytes > MAX_MEGABYTES
+    return int(missed or max(delays) > MAX_DELAY)
 
 
 if __name__ == "__main__":

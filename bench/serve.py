@@ -24,8 +24,8 @@ from bench import QUICK_CLOCK_SLACK
 from bench.serve_guards import measure_guards
 from bench.served import ServedProcess
 
-_MOST_OVERHEAD = 3.0
-_MOST_LAG = 0.5
+_MAX_OVERHEAD = 3.0
+_MAX_LAG = 0.5
 _RATE = 200
 _AGENTS = 20
 
@@ -88,7 +88,7 @@ async def _overhead(served: ServedProcess, count: int, *, quick: bool) -> bool:
                 assert status == 200, status
         writer.close()
     library, http = statistics.median(direct) * 1e3, statistics.median(by_http) * 1e3
-    most = _MOST_OVERHEAD * (QUICK_CLOCK_SLACK if quick else 1)
+    most = _MAX_OVERHEAD * (QUICK_CLOCK_SLACK if quick else 1)
     print(f"an empty request: {statistics.median(empty) * 1e3:.2f} ms at the median")
     print(f"a mark by the library: {library:.2f} ms at the median; by HTTP: {http:.2f} ms")
     print(f"HTTP adds {http - library:.2f} ms; limit {most:g} ms")
@@ -142,7 +142,7 @@ def _followers(served: ServedProcess, count: int, seconds: float, *, quick: bool
     writing.join(240)
     lags, pieces, lacking, doubled, followers_used = outcome.get(timeout=240)
     following.join(30)
-    most = _MOST_LAG * (QUICK_CLOCK_SLACK if quick else 1)
+    most = _MAX_LAG * (QUICK_CLOCK_SLACK if quick else 1)
     steady = sorted(lag for written, lag in lags if written < stopped - 1.0)
     p50, p99 = steady[len(steady) // 2], steady[int(len(steady) * 0.99)]
     late = [written + lag for written, lag in lags if written > stopped and lag > most]

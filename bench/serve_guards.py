@@ -23,8 +23,8 @@ from sapwood_server.access.request_checks import AllowedHosts, check_origin
 from sapwood_server.access.request_limits import RequestLimits, SharedCounts
 from tools.postgres import dsn_or_throwaway
 
-_MOST_GUARD = 0.3
-_MOST_WALL = 4.0
+_MAX_GUARD = 0.3
+_MAX_WALL = 4.0
 """Times the read without the wall: it takes three round trips instead of one."""
 _LARGE = ServeConfig(rate=10**9, burst=10**9, space_rate=10**9, space_burst=10**9)
 _SPACE = Space("local")
@@ -40,12 +40,12 @@ def measure_guards(folder: Path, *, quick: bool) -> bool:
     print(f"host, identity, origin, limits and scope: {cost:.3f} ms a request with a token file")
     with dsn_or_throwaway() as server, own_database(server) as database:
         shared, plain, walled = asyncio.run(_on_postgres(database, count, 200 if quick else 1_000))
-    print(f"the same with tokens and counts in PostgreSQL: {shared:.3f} ms; limit {_MOST_GUARD} ms")
+    print(f"the same with tokens and counts in PostgreSQL: {shared:.3f} ms; limit {_MAX_GUARD} ms")
     print(
         f"a read of one row takes {plain:.3f} ms, under row-level security {walled:.3f} ms: "
-        f"{walled / plain:.1f} times as long; limit {_MOST_WALL:g}"
+        f"{walled / plain:.1f} times as long; limit {_MAX_WALL:g}"
     )
-    return max(cost, shared) > _MOST_GUARD * slack or walled > _MOST_WALL * slack * plain
+    return max(cost, shared) > _MAX_GUARD * slack or walled > _MAX_WALL * slack * plain
 
 
 async def _on_postgres(database: str, count: int, reads: int) -> tuple[float, float, float]:

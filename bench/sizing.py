@@ -30,9 +30,9 @@ from tools.postgres import Cluster, cluster
 _REPLY, _PIECES = 1_200, 75
 _IDLE_SECONDS = 5.0
 _TICKS = os.sysconf("SC_CLK_TCK")
-_MOST_BYTES, _MOST_CPU, _MOST_CONNECTIONS = 60_000, 0.5, 45
+_MAX_BYTES, _MAX_CPU, _MAX_CONNECTIONS = 60_000, 0.5, 45
 """Limits: bytes of a turn on disk, seconds of CPU of a turn in all processes, connections."""
-_MOST_EVENTS, _MOST_WAL = 9, 32_000
+_MAX_EVENTS, _MAX_WAL = 9, 32_000
 """Limits: events of a turn, and bytes of a turn in the WAL of PostgreSQL.
 
 A third of the WAL is of the search index, and a fifth are whole pages after a checkpoint.
@@ -91,12 +91,12 @@ class Sizing(Struct):
         """Whether a limit is missed."""
         turns = self.conversations * self.turns
         cpu = (self.worker + self.server + self.web) / turns
-        is_large = self.log / turns > _MOST_BYTES or cpu > _MOST_CPU
-        is_large = is_large or self.events / turns > _MOST_EVENTS
+        is_large = self.log / turns > _MAX_BYTES or cpu > _MAX_CPU
+        is_large = is_large or self.events / turns > _MAX_EVENTS
         if self.database == "PostgreSQL":
-            is_large = is_large or self.wal / turns > _MOST_WAL
+            is_large = is_large or self.wal / turns > _MAX_WAL
         is_judged = self.conversations >= _FEW
-        return self.connections > _MOST_CONNECTIONS or (is_judged and is_large)
+        return self.connections > _MAX_CONNECTIONS or (is_judged and is_large)
 
 
 def main(arguments: list[str]) -> int:
@@ -126,12 +126,12 @@ def main(arguments: list[str]) -> int:
         print(f"{sizing}\n", flush=True)
     short = [sizing.database for sizing in found if sizing.is_short]
     turn = (
-        f"{_MOST_EVENTS} events, {_MOST_BYTES / 1e3:g} kB, {_MOST_WAL / 1e3:g} kB of WAL and "
-        f"{_MOST_CPU:g} s of CPU for each turn"
+        f"{_MAX_EVENTS} events, {_MAX_BYTES / 1e3:g} kB, {_MAX_WAL / 1e3:g} kB of WAL and "
+        f"{_MAX_CPU:g} s of CPU for each turn"
     )
     print(
         f"sizing: {len(found)} databases, {', '.join(short) or 'none'} above {turn}, or "
-        f"{_MOST_CONNECTIONS} connections"
+        f"{_MAX_CONNECTIONS} connections"
     )
     return int(bool(short))
 

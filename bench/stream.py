@@ -29,8 +29,8 @@ from sapwood.turns.reply_stream import INTERVAL
 
 SECONDS = 10
 PIECES = round(SECONDS / INTERVAL)
-MOST_CPU = 0.15
-MOST_BYTES = 4_000
+MAX_CPU = 0.15
+MAX_BYTES = 4_000
 PIECE = Text("about twenty letters ")
 
 
@@ -102,11 +102,11 @@ def main(argv: list[str]) -> int:
     slack = QUICK_SLACK if quick else 1
     print(
         f"stream: the words of an answer of {SECONDS} s cost {found.cpu:.3f} s of CPU "
-        f"(at most {MOST_CPU}), {found.events:.0f} events (at most 0) and "
-        f"{found.bytes / 1e3:.1f} kB (at most {MOST_BYTES / 1e3:.0f})"
+        f"(at most {MAX_CPU}), {found.events:.0f} events (at most 0) and "
+        f"{found.bytes / 1e3:.1f} kB (at most {MAX_BYTES / 1e3:.0f})"
     )
     figure("stream: events", found.events)
-    return int(found.cpu > MOST_CPU * slack or found.events > 0 or found.bytes > MOST_BYTES * slack)
+    return int(found.cpu > MAX_CPU * slack or found.events > 0 or found.bytes > MAX_BYTES * slack)
 
 
 if __name__ == "__main__":

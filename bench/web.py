@@ -22,11 +22,11 @@ from bench.served import ServedProcess
 Scrolled = tuple[list[float], float]
 """The sorted times between frames, and the mean work for a frame, in milliseconds."""
 
-_MOST_PAINT = 0.6
-_MOST_LONGER = 1.3
+_MAX_PAINT = 0.6
+_MAX_LONGER = 1.3
 """The first paint of a conversation ten times as long, beside that of the shorter one."""
-_MOST_FRAME = 20.0
-_MOST_BYTES = 60_000
+_MAX_FRAME = 20.0
+_MAX_BYTES = 60_000
 _SCROLL = """async () => {
     const feed = document.getElementById('feed') || document.scrollingElement;
     const frames = [];
@@ -74,16 +74,14 @@ def main(args: list[str]) -> int:
                     plain = _plain(tab, served, agent)
                     tab.close()
                     missed |= _too_slow(
-                        ours, plain, _MOST_FRAME * (QUICK_CLOCK_SLACK if quick else 1)
+                        ours, plain, _MAX_FRAME * (QUICK_CLOCK_SLACK if quick else 1)
                     )
         browser.close()
     if not quick:
         longer = firsts[1] / firsts[0]
         figure("web: first paint of 200,000 messages beside 20,000", longer)
-        print(
-            f"web: the longer one is painted after {longer:.2f}x the time; at most {_MOST_LONGER}"
-        )
-        missed |= longer > _MOST_LONGER
+        print(f"web: the longer one is painted after {longer:.2f}x the time; at most {_MAX_LONGER}")
+        missed |= longer > _MAX_LONGER
     return int(missed)
 
 
@@ -92,8 +90,8 @@ def _size() -> bool:
     kept = [each for each in folder.iterdir() if each.name.endswith((".js", ".css"))]
     size = sum(len(gzip.compress(each.read_bytes(), 9)) for each in kept)
     figure("web: bytes of script and style", size)
-    print(f"script and style: {size:,} bytes gzip in {len(kept)} files; limit {_MOST_BYTES:,}")
-    return size > _MOST_BYTES
+    print(f"script and style: {size:,} bytes gzip in {len(kept)} files; limit {_MAX_BYTES:,}")
+    return size > _MAX_BYTES
 
 
 def _record(database: str | Path, messages: int) -> str:
@@ -165,12 +163,12 @@ def _open(
     slower = QUICK_CLOCK_SLACK if quick else 1
     print(
         f"{messages:,} messages: painted after {paints[0]:.2f} s at first, {min(paints):.2f} s "
-        f"later; limit {_MOST_PAINT * slower:g} s"
+        f"later; limit {_MAX_PAINT * slower:g} s"
     )
-    limit = _MOST_FRAME * slower
+    limit = _MAX_FRAME * slower
     print(f"  scrolling: {_words(wall, cpu)}; limit {limit:g} ms")
     print(f"  {nodes:,} elements in the page")
-    return judged and paints[0] > _MOST_PAINT * slower, paints[0], (wall, cpu)
+    return judged and paints[0] > _MAX_PAINT * slower, paints[0], (wall, cpu)
 
 
 def _plain(page: Page, served: ServedProcess, agent: str) -> Scrolled:

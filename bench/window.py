@@ -27,7 +27,7 @@ from sapwood.core.last_call import LastCall, Lifetime
 from sapwood.models.model_facts import cache_seconds, price_of
 
 LIMIT = 1.9
-MOST_DEARER = 1.10
+MAX_DEARER = 1.10
 CAP = 100_000
 SYSTEM = 10_000
 TURNS = 500
@@ -195,5 +195,5 @@ def main(argv: list[str]) -> int:
     figure("window: times cheaper", saved, "more")
     figure("window: times the better lifetime", dearer)
     print(f"window: at least {saved:.2f}x cheaper than clipping at every turn (limit {LIMIT}x)")
-    print(f"lifetime: at most {dearer:.2f}x of the better one (limit {MOST_DEARER}x)")
-    return 0 if saved >= LIMIT and dearer <= MOST_DEARER else 1
+    print(f"lifetime: at most {dearer:.2f}x of the better one (limit {MAX_DEARER}x)")
+    return 0 if saved >= LIMIT and dearer <= MAX_DEARER else 1

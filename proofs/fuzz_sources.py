@@ -33,7 +33,7 @@ CASES = 100_000
 _THROUGH_A_FILE = 20
 """One case in this many is written to a file, imported and archived."""
 
-_MOST_DAMAGES = 4
+_MAX_DAMAGES = 4
 _WORD = re.compile(r"[ab]\d{1,3}w\d{4}")
 
 
@@ -42,7 +42,7 @@ def damaged(number: int) -> tuple[str, list[Line]]:
     chance = random.Random(number)
     source = chance.choice(list(BASES))
     lines = BASES[source](f"a{number % 1000}")
-    for damage in chance.choices(DAMAGES, k=chance.randint(1, _MOST_DAMAGES)):
+    for damage in chance.choices(DAMAGES, k=chance.randint(1, _MAX_DAMAGES)):
         if lines:
             lines = damage(chance, lines, source)
     return source, lines

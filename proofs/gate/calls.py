@@ -27,7 +27,7 @@ from sapwood.core.settings import Settings
 
 _KINDS: tuple[type[Struct], ...] = get_args(Command)
 _MARKS = ("A", "B", "_c")
-_MOST_AGENTS = 12
+_MAX_AGENTS = 12
 _RENEWED = 40
 _SECONDS = 20.0
 
@@ -117,7 +117,7 @@ class Caller:
             labels=self.any((), ["vip"], [self.text("vip")]),
             metadata=self.any(None, {"plan": "gold"}, {self.hashable(): self.text()}),
         )
-        if len(self.agents) < _MOST_AGENTS:
+        if len(self.agents) < _MAX_AGENTS:
             self.agents.append(agent)
 
     def hashable(self) -> Any:

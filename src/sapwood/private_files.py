@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_MOST_FILES = 10_000
+_MAX_FILES = 10_000
 
 
 def replace_file(
@@ -86,7 +86,7 @@ def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
 def write_new_file(folder: Path, stem: str, text: str) -> Path:
     """Writes a file under a name that is free, `STEM.txt` or `STEM-2.txt` and so on."""
     with _temporary(str(folder), text) as temporary:
-        for number in range(1, _MOST_FILES):
+        for number in range(1, _MAX_FILES):
             path = folder / (f"{stem}.txt" if number == 1 else f"{stem}-{number}.txt")
             with suppress(FileExistsError):
                 _rename_to_free(temporary, path)

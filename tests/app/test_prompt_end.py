@@ -8,7 +8,7 @@ import pytest
 
 import sapwood
 from sapwood.app.connection import Connection, connect
-from sapwood.app.prompt_end import MOST_FAILURES, DriveFailure, PromptEnd, PromptProgress
+from sapwood.app.prompt_end import MAX_FAILURES, DriveFailure, PromptEnd, PromptProgress
 from sapwood.core.commands import FailTurn, InterruptTurn
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
@@ -69,8 +69,8 @@ async def test_failures_in_a_row_end_the_wait_and_a_reply_starts_to_count_anew(
         [reply] = [each for each in await agent.events() if each.kind == "reply.added"]
         progress = PromptProgress(connection, AgentId(agent.id))
         failure = DriveFailure("The disk is full.")
-        seen: list[Recorded | Delta | DriveFailure] = [failure] * (MOST_FAILURES - 1)
-        seen += [Delta("text", "Hm."), reply, *[failure] * (MOST_FAILURES - 1)]
+        seen: list[Recorded | Delta | DriveFailure] = [failure] * (MAX_FAILURES - 1)
+        seen += [Delta("text", "Hm."), reply, *[failure] * (MAX_FAILURES - 1)]
         assert [await progress.end_after(each) for each in seen] == [None] * len(seen)
         stuck = await progress.end_after(failure)
     assert stuck is not None
@@ -82,4 +82,4 @@ def test_no_face_has_a_rule_of_its_own() -> None:
     sources = Path(sapwood.__file__).parent
     for file in sources.rglob("*.py"):
         if file.name != "prompt_end.py":
-            assert not re.search(r"MOST_FAILURES = ", file.read_text()), file
+            assert not re.search(r"MAX_FAILURES = ", file.read_text()), file

@@ -16,7 +16,7 @@ from sapwood.core.commands import (
     SetMark,
 )
 from sapwood.core.content import RecordedReply, RecordedResult, Text, ToolCall
-from sapwood.core.excerpts import MOST_SHOWN, excerpt, shortened
+from sapwood.core.excerpts import MAX_SHOWN, excerpt, shortened
 from sapwood.core.history_size import size_of
 from sapwood.core.turn import Result
 from tests.core.speaking import conversation, does, opens, results
@@ -24,20 +24,20 @@ from tests.core.speaking import conversation, does, opens, results
 LONG = "".join(f"{number:06}\n" for number in range(20_000))
 
 
-@pytest.mark.parametrize("length", [0, 1, MOST_SHOWN - 1, MOST_SHOWN])
+@pytest.mark.parametrize("length", [0, 1, MAX_SHOWN - 1, MAX_SHOWN])
 def test_a_result_that_fits_is_shown_as_it_is(length: int) -> None:
     assert shortened("x" * length, "abc:7") == "x" * length
 
 
-@given(st.integers(MOST_SHOWN + 1, 10 * MOST_SHOWN))
+@given(st.integers(MAX_SHOWN + 1, 10 * MAX_SHOWN))
 def test_a_long_one_shows_its_beginning_its_end_and_how_much_is_between(length: int) -> None:
     whole = (LONG * 3)[:length]
     shown = shortened(whole, "abc:7")
     first, line, last = re.split(r"\n(\[.* characters are left out here; recall .*\])\n", shown)
     assert whole.startswith(first)
     assert whole.endswith(last)
-    assert len(first) + len(last) == MOST_SHOWN
-    assert f"{length - MOST_SHOWN:,} of {length:,} characters" in line
+    assert len(first) + len(last) == MAX_SHOWN
+    assert f"{length - MAX_SHOWN:,} of {length:,} characters" in line
     assert f"recall abc:7:{len(first)} shows" in line
 
 
@@ -60,12 +60,12 @@ def test_a_request_shows_a_part_and_the_log_keeps_the_whole() -> None:
     world.do(AddReply(agent, (ToolCall("1", "read"),)))
     does(world, FinishTool(agent, "1", LONG))
     (shown,) = results(world, agent)
-    assert len(shown) < MOST_SHOWN + 200
+    assert len(shown) < MAX_SHOWN + 200
     assert f"recall {agent}:4:" in shown
     turn = world.lives[agent].open
     assert turn is not None
     assert turn.items[-1] == Result(4, "1", LONG)
-    assert size_of(turn, world.counter).tokens < MOST_SHOWN + 300
+    assert size_of(turn, world.counter).tokens < MAX_SHOWN + 300
 
 
 def test_it_does_not_change_what_was_sent_before() -> None:

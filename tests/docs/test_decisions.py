@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sapwood.config.config_file import CheckpointConfig
-from sapwood.core.excerpts import MOST_SHOWN
+from sapwood.core.excerpts import MAX_SHOWN
 from sapwood.core.state import MARKS_KEPT, UNDO_DEPTH
 from sapwood.turns.driver import Limits
 from sapwood.turns.open_agent import SNAPSHOT_EVERY
@@ -21,7 +21,7 @@ def test_the_limits_of_the_state_are_told_as_they_are() -> None:
 
 def test_how_much_of_a_result_is_shown_is_told_as_it_is() -> None:
     text = (FOLDER / "0024-limits-of-a-turn.md").read_text(encoding="utf-8")
-    assert f"at most {MOST_SHOWN:,} characters" in text
+    assert f"at most {MAX_SHOWN:,} characters" in text
     assert f"({Limits().mask_over:,} characters)" in text
 
 

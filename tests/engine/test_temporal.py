@@ -94,7 +94,7 @@ async def test_a_long_history_is_continued_as_a_new_run(
     client: Client,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(agent_workflow, "_MOST_DRIVES", 2)
+    monkeypatch.setattr(agent_workflow, "_MAX_DRIVES", 2)
     driven: list[int] = []
 
     async def drive(space: Space, agent: AgentId) -> None:
@@ -122,7 +122,7 @@ async def _listed(client: Client, queue: str, count: int) -> None:
 async def test_a_delay_outlives_a_new_run(
     engine: TemporalEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agent_workflow, "_MOST_DRIVES", 1)
+    monkeypatch.setattr(agent_workflow, "_MAX_DRIVES", 1)
     recorder = DriveRecorder()
     await engine.wake(SPACE, ADA, delay=2.0)
     await engine.wake(SPACE, ADA)

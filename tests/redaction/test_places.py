@@ -9,18 +9,18 @@ from bench.secret_forms_by_place import BY_PLACE
 from bench.texts_of_strangers import ordinary_of_strangers, secrets_of_strangers
 from sapwood.redaction import find_secrets, mask_secrets
 
-MOST_VISIBLE = 5
+MAX_VISIBLE = 5
 
 
 def test_at_most_five_forms_by_place_stay_visible() -> None:
     visible = [each.form for each in samples(BY_PLACE) if not is_masked(each, "plain")]
     assert len(BY_PLACE) >= 150
-    assert len(visible) <= MOST_VISIBLE, visible
+    assert len(visible) <= MAX_VISIBLE, visible
 
 
 def test_at_most_five_secrets_of_strangers_stay_visible() -> None:
     visible = [each.text for each in secrets_of_strangers() if not is_masked(each, "plain")]
-    assert len(visible) <= MOST_VISIBLE, visible
+    assert len(visible) <= MAX_VISIBLE, visible
 
 
 @pytest.mark.parametrize("text", sorted({*ORDINARY, *ordinary_of_strangers()}))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sapwood.core.excerpts import MOST_SHOWN
+from sapwood.core.excerpts import MAX_SHOWN
 from sapwood.workspace.tool_output import MAX_RESULT_BYTES
 from tests.workspace.tool_calls import ToolWorkspace
 
@@ -87,8 +87,8 @@ async def test_a_huge_file_ends_at_the_bound_and_says_where_to_go_on(
 ) -> None:
     workspace.put("big.txt", "0123456789\n" * 1_000_000)
     shown = await workspace.done("read_file", path="big.txt")
-    assert len(shown) < MOST_SHOWN
-    number = (MOST_SHOWN - 500) // 19 + 1
+    assert len(shown) < MAX_SHOWN
+    number = (MAX_SHOWN - 500) // 19 + 1
     assert shown.endswith(
         f"[the file goes on; offset={number} shows more of about 1,000,000 lines]"
     )

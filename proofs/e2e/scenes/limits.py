@@ -4,7 +4,7 @@ from proofs.e2e.system_under_test import SystemUnderTest
 from proofs.e2e.wires import SMALL
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import ReplyAdded, ResultsMasked, ToolFinished, ToolStarted
-from sapwood.core.excerpts import MOST_SHOWN
+from sapwood.core.excerpts import MAX_SHOWN
 from scripted_model import ModelRequest, Reply, ReplyLike, ToolCall, ToolResult, call
 
 LONG = "".join(f"line {number} of a very long file\n" for number in range(3_000))
@@ -80,7 +80,7 @@ async def _a_result_is_long(system: SystemUnderTest) -> None:
     finished = [r.event for r in await agent.events() if isinstance(r.event, ToolFinished)]
     checks.that("the log holds the whole result", LONG.strip() in finished[0].content)
     shown, recalled = ([asked.results[-1].content for asked in seen[1:]] + ["", ""])[:2]
-    checks.that("the model is sent a part", len(shown) < MOST_SHOWN + 200, len(shown))
+    checks.that("the model is sent a part", len(shown) < MAX_SHOWN + 200, len(shown))
     checks.within("with its end", "line 2999 of", shown)
     more = recalled.rpartition("\n[up to character")[0]
     checks.that("and a way to the rest", more and more in finished[0].content, recalled[-99:])

@@ -14,7 +14,7 @@ from sapwood.core.token_count import Count, show
 ChapterStatus = Literal["goal", "background", "obstacle", "other work", "no work"]
 SaidBy = Literal["declared", "judged"]
 _OFF_TASK = ("background", "other work", "no work")
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 
 
 class JudgedTurns(Struct, frozen=True):
@@ -107,7 +107,7 @@ def recommendation(off: Sequence[Chapter], *, exact: bool) -> str:
     listed = ", ".join(
         f'"{each.name}" ({turns_text(each)}, {show(Count(each.tokens, exact))}, '
         f"{each.status}, {each.by})"
-        for each in off[:_MOST_NAMED]
+        for each in off[:_MAX_NAMED]
     )
     return (
         f"Off the task: {listed}. To archive one, type: "

@@ -18,9 +18,9 @@ from sapwood.core.state import DeclaredNote, Judgement
 
 _PLAN_TOOLS = {"todowrite": ("todos", "content"), "updateplan": ("plan", "step")}
 """The tools that keep a plan: the list in their arguments, and the text of an entry."""
-_MOST_STEPS = 40
+_MAX_STEPS = 40
 _STEP_LENGTH = 200
-_MOST_GOALS = 8
+_MAX_GOALS = 8
 
 
 class PlanStep(Struct, frozen=True):
@@ -46,7 +46,7 @@ def plan_of(session: Session) -> tuple[PlanStep, ...]:
 def goals_of(notes: Sequence[DeclaredNote]) -> tuple[str, ...]:
     """Returns the declared goals, the newest first."""
     goals = [each.text for each in reversed(notes) if each.note == "goal"]
-    return tuple(dict.fromkeys(goals))[:_MOST_GOALS]
+    return tuple(dict.fromkeys(goals))[:_MAX_GOALS]
 
 
 def stated_ledger(
@@ -113,7 +113,7 @@ def _steps(args: str, listed: str, text: str) -> tuple[PlanStep, ...] | None:
     if not isinstance(entries, list):
         return None
     steps: list[PlanStep] = []
-    for each in cast("list[Any]", entries)[:_MOST_STEPS]:
+    for each in cast("list[Any]", entries)[:_MAX_STEPS]:
         step = cast("dict[str, Any]", each) if isinstance(each, dict) else {}
         words = step.get(text)
         if isinstance(words, str):

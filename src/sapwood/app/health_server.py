@@ -22,8 +22,8 @@ from sapwood.telemetry.metrics import METRICS, Metrics
 
 _CHECK_SECONDS = 2.0
 _REQUEST_SECONDS = 5.0
-_MOST_BYTES = 8_192
-_MOST_SPACES, _MOST_AGENTS = 50, 1_000
+_MAX_BYTES = 8_192
+_MAX_SPACES, _MAX_AGENTS = 50, 1_000
 _TEXT = "text/plain; charset=utf-8"
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -66,11 +66,11 @@ class Health:
         log = self._connection.log
         with suppress(LogError, TimeoutError):
             async with asyncio.timeout(_CHECK_SECONDS):
-                spaces = await log.working_spaces(limit=_MOST_SPACES)
+                spaces = await log.working_spaces(limit=_MAX_SPACES)
                 counted: dict[Space, int] = {}
                 for space in filter(self._covers, spaces):
                     with suppress(LogError):  # it may be encrypted, and the key missing
-                        counted[space] = len(await log.working(space, limit=_MOST_AGENTS))
+                        counted[space] = len(await log.working(space, limit=_MAX_AGENTS))
                 self._metrics.clear("sapwood_open_turns")
                 for space, count in counted.items():
                     self._metrics.set("sapwood_open_turns", count, space=space)
@@ -134,7 +134,7 @@ def _response(status: str, text: str, kind: str = _TEXT, *, with_body: bool = Tr
 @asynccontextmanager
 async def health_server(server: HealthServer, host: str, port: int) -> AsyncGenerator[int]:
     """Listens inside the block and yields the port; 0 chooses a free one."""
-    listening = await asyncio.start_server(server.handle, host, port, limit=_MOST_BYTES)
+    listening = await asyncio.start_server(server.handle, host, port, limit=_MAX_BYTES)
     try:
         yield listening.sockets[0].getsockname()[1]
     finally:

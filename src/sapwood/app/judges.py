@@ -11,7 +11,7 @@ from sapwood.core.view.request import Block, Message, Request
 from sapwood.programs.registry import program_executor
 
 _SYSTEM = "You judge records of an agent's work. You answer with one JSON object and use no tool."
-_MOST_OUTPUT = 4_000
+_MAX_OUTPUT = 4_000
 """Tokens of an answer."""
 _SECONDS = 120.0
 
@@ -44,7 +44,7 @@ async def _ask_model(
     system = (Block("system", "", _SYSTEM),)
     request = Request(model, system, (Message("user", (Text(prompt),)),))
     async with Models(keys, urls=config.base_urls) as models:
-        pieces = models.stream(request, params={"max_tokens": _MOST_OUTPUT})
+        pieces = models.stream(request, params={"max_tokens": _MAX_OUTPUT})
         async for piece in pieces:
             if isinstance(piece, Answer):
                 texts = [part.text for part in piece.parts if isinstance(part, Text)]

@@ -21,8 +21,8 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine.engine_status import EngineStatus, WorkerSeen, read_engine_status
 
-_MOST_SPACES, _MOST_WORKING = 50, 1_000
-_MOST_AGENTS, _MOST_EVENTS = 40, 200
+_MAX_SPACES, _MAX_WORKING = 50, 1_000
+_MAX_AGENTS, _MAX_EVENTS = 40, 200
 
 
 class SpaceOverview(Struct, frozen=True):
@@ -68,10 +68,10 @@ async def overview_of(
     status = await read_engine_status(address)
     found = {
         connection.space,
-        *await connection.log.working_spaces(limit=_MOST_SPACES),
+        *await connection.log.working_spaces(limit=_MAX_SPACES),
         *(each.space for each in status.queued),
     }
-    names = sorted(space for space in found if covers(space))[:_MOST_SPACES]
+    names = sorted(space for space in found if covers(space))[:_MAX_SPACES]
     since = int((time() - seconds) * 1_000_000)
     spaces = [await _space_overview(connection, status, name, since) for name in names]
     workers = tuple(_worker_overview(status, each) for each in status.workers)
@@ -91,8 +91,8 @@ async def _space_overview(
     running = sum(each.agents for each in queued if each.worker)
     waiting = sum(each.agents for each in queued if not each.worker)
     try:
-        working = await log.working(space, limit=_MOST_WORKING)
-        latest = await log.agents(space, limit=_MOST_AGENTS, order="updated")
+        working = await log.working(space, limit=_MAX_WORKING)
+        latest = await log.agents(space, limit=_MAX_AGENTS, order="updated")
     except KeyMissing:
         return SpaceOverview(space, running=running, waiting=waiting)
     turns, failed, spent = 0, 0, Usage(0)
@@ -117,7 +117,7 @@ async def _recent(
 ) -> tuple[int, int, Usage]:
     """The ended turns, the failed ones and the usage of an agent since a moment."""
     turns, failed, spent = 0, 0, Usage(0)
-    events = await connection.log.read(space, agent, limit=_MOST_EVENTS, backward=True)
+    events = await connection.log.read(space, agent, limit=_MAX_EVENTS, backward=True)
     for recorded in events:
         if recorded.at < since:
             break

@@ -18,7 +18,7 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
 
-MOST_FAILURES = 4
+MAX_FAILURES = 4
 """Failures to drive an agent, one after the other, after which nobody waits for its turn."""
 
 EndStatus = Literal["completed", "failed", "interrupted", "killed", "stuck"]
@@ -62,7 +62,7 @@ class PromptProgress:
                 return None
             case DriveFailure(message):
                 self._failures += 1
-                if self._failures < MOST_FAILURES:
+                if self._failures < MAX_FAILURES:
                     return None
                 return PromptEnd("stuck", f"{message} The turn of {self._agent} is still open.")
             case Recorded():

@@ -17,7 +17,7 @@ from sapwood.turns.scheduler import Drive, Engine
 
 _log = logging.getLogger(__name__)
 _PAGE = 200
-_MOST_IDLE = 200
+_MAX_IDLE = 200
 """Runners without work that are kept, so that the next turn of their space starts sooner."""
 
 MakeRunner = Callable[[Connection, Engine], AgentRunner]
@@ -186,7 +186,7 @@ class SpaceRunners:
 
     async def _close_idle(self) -> None:
         idle = [name for name, served in self._served.items() if not served.driving]
-        for name in idle[: max(0, len(self._served) - _MOST_IDLE)]:
+        for name in idle[: max(0, len(self._served) - _MAX_IDLE)]:
             if name != self._home.space:
                 await self._close(name)
 

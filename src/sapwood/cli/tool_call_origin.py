@@ -14,7 +14,7 @@ import os
 from typing import NamedTuple
 
 _MARK = "SAPWOOD_CALL"
-_MOST_PARENTS = 64
+_MAX_PARENTS = 64
 _READING = frozenset(
     "agents completion context diff do doctor export hook journal log mcp replay search "
     "show".split()
@@ -52,7 +52,7 @@ def is_in_tool_call() -> bool:
     if os.environ.get(_MARK):
         return True
     pid = os.getpid()
-    for _ in range(_MOST_PARENTS):
+    for _ in range(_MAX_PARENTS):
         found = _process(pid)
         if found is None or found.parent <= 1:
             break

@@ -30,7 +30,7 @@ from sapwood.core.refusals import nearest
 from sapwood.core.token_count import Counter
 from sapwood.journal import add_to_journal, now
 
-_MOST_ARCHIVES = 3
+_MAX_ARCHIVES = 3
 """How many archives a resumption prompt may mention."""
 
 
@@ -72,7 +72,7 @@ def _archives_for(session: Session, project: str) -> list[TopicArchive]:
     archives = [archive for _, archive in read_archives(archives_folder())]
     own = [archive for archive in archives if session.id and archive.session == session.id]
     others = [archive for archive in archives if project and archive.project == project]
-    return (own or others)[:_MOST_ARCHIVES]
+    return (own or others)[:_MAX_ARCHIVES]
 
 
 def _chosen_turns(

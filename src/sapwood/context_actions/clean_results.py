@@ -21,8 +21,8 @@ _SMALLEST = 2_000_000
 _SHORT = 32
 """Characters of a result up to which masking is as fast as a look-up."""
 _SIZE = 16
-_MOST_RESULTS = 200_000
-_MOST_TRANSCRIPTS = 16
+_MAX_RESULTS = 200_000
+_MAX_TRANSCRIPTS = 16
 
 
 class CleanResults:
@@ -44,7 +44,7 @@ class CleanResults:
             self._found.add(key)
             return text
         masked = mask_secrets(text)
-        if masked == text and len(self._found) < _MOST_RESULTS:
+        if masked == text and len(self._found) < _MAX_RESULTS:
             self._found.add(key)
         return masked
 
@@ -87,5 +87,5 @@ def _is_large(transcript: Path) -> bool:
 
 def _remove_oldest(folder: Path) -> None:
     files = sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime, reverse=True)
-    for file in files[_MOST_TRANSCRIPTS:]:
+    for file in files[_MAX_TRANSCRIPTS:]:
         file.unlink(missing_ok=True)

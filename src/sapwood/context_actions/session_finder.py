@@ -29,7 +29,7 @@ from sapwood.programs.transcripts.session_reader import read_session
 from sapwood.turns.open_agent import find_agent
 
 _DATABASE_SECONDS = 5.0
-_MOST_AGENTS = 1_000
+_MAX_AGENTS = 1_000
 
 SessionTarget = AgentId | FoundSession | Path
 """An agent of the log, a session of another program, or any transcript."""
@@ -138,7 +138,7 @@ class SessionFinder:
             agent = await find_agent(space.log, space.space, name)
             if not isinstance(agent, Refusal):
                 return agent
-            agents = await space.log.agents(space.space, limit=_MOST_AGENTS)
+            agents = await space.log.agents(space.space, limit=_MAX_AGENTS)
         imported = [each.agent for each in agents if each.session.startswith(name)]
         return imported[0] if len(imported) == 1 else None
 
@@ -177,7 +177,7 @@ class SessionFinder:
         """The agents that worked in the folder; none if the database cannot be reached."""
         try:
             async with self.connected() as space:
-                agents = await space.log.agents(space.space, limit=_MOST_AGENTS) if space else []
+                agents = await space.log.agents(space.space, limit=_MAX_AGENTS) if space else []
         except LogError:
             return []
         return [each for each in agents if each.folder and Path(each.folder) == folder]
@@ -190,7 +190,7 @@ async def agents_of_folders(space: OpenSpace, folders: Iterable[str]) -> list[Ag
     """
     found: dict[AgentId, None] = {}
     for folder in folders:
-        for root in await space.log.conversations(space.space, folder, limit=_MOST_AGENTS):
+        for root in await space.log.conversations(space.space, folder, limit=_MAX_AGENTS):
             below = await space.log.descendants(space.space, root.agent)
             found.update(dict.fromkeys((root.agent, *below)))
     return list(found)

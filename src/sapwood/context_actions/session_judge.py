@@ -35,7 +35,7 @@ from sapwood.core.plural import counted
 from sapwood.tokens import CachingCounter, FeatureCounter
 from sapwood.turns.clock_and_ids import new_nonce
 
-_MOST_TOKENS = 500_000
+_MAX_TOKENS = 500_000
 """The tokens of all judgements of one session, also where their price is unknown."""
 
 
@@ -120,7 +120,7 @@ class SessionJudge:
     def _is_spent(self, usage: Usage) -> bool:
         limit = self._config.tending.judge_cost
         is_over = bool(limit) and usage.cost >= limit * 1_000_000
-        return is_over or usage.input + usage.output >= _MOST_TOKENS
+        return is_over or usage.input + usage.output >= _MAX_TOKENS
 
 
 def _request(session: Session, stated: Statements, said: Said) -> JudgeRequest | None:

@@ -24,7 +24,7 @@ FORMAT = "4"
 
 _FEWEST_TURNS = 50
 """A session with fewer turns is analysed faster than the cache is read."""
-_MOST_SESSIONS = 16
+_MAX_SESSIONS = 16
 
 
 class _CacheFile(Struct):
@@ -79,5 +79,5 @@ class TurnFeaturesCache:
 
 def _remove_oldest(folder: Path) -> None:
     files = sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime, reverse=True)
-    for file in files[_MOST_SESSIONS:]:
+    for file in files[_MAX_SESSIONS:]:
         file.unlink(missing_ok=True)

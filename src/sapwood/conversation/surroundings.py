@@ -21,7 +21,7 @@ from sapwood.core.turn import goes_on
 from sapwood.turns.open_agent import OpenAgent
 
 _FAMILY = 60
-_MOST_EVENTS = 20_000
+_MAX_EVENTS = 20_000
 """An agent with more events has no judged chapters in the sidebar: reading them would take long."""
 
 
@@ -102,7 +102,7 @@ async def chapters_in_view(space: OpenSpace, agent: AgentId) -> ChapterReport:
 async def _judged_in_view(space: OpenSpace, opened: OpenAgent) -> tuple[JudgedTurns, ...]:
     """What a judge said of turns, by their numbers among those in view."""
     state = opened.state
-    if not state.judged.stretches or state.version > _MOST_EVENTS:
+    if not state.judged.stretches or state.version > _MAX_EVENTS:
         return ()
     versions: list[int] = []  # the first event of each numbered turn of the agent
     for recorded in await space.log.read(space.space, state.agent):

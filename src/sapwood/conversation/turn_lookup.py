@@ -18,7 +18,7 @@ from sapwood.core.refusals import UnknownTurn
 from sapwood.core.turn import Turn, fold_turn, recorded_turn
 from sapwood.turns.open_agent import OpenAgent, open_agent, open_state
 
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 _PAGE = 200
 
 
@@ -34,7 +34,7 @@ async def find_turn(space: OpenSpace, opened: OpenAgent, typed: str) -> Turn:
     """
     live, state = opened.live, opened.state
     digits = typed.removeprefix("#")
-    first = int(digits) if digits.isdecimal() and len(digits) <= _MOST_DIGITS else 0
+    first = int(digits) if digits.isdecimal() and len(digits) <= _MAX_DIGITS else 0
     for turn in live.all_turns:
         if turn.first == first:
             return turn

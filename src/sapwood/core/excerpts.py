@@ -4,11 +4,11 @@ The excerpt depends on the result alone, so it is the same in every request. It 
 prefix that a provider has cached.
 """
 
-MOST_SHOWN = 30_000
+MAX_SHOWN = 30_000
 """The most characters of one tool result in a request."""
 
-_FIRST = MOST_SHOWN * 2 // 3
-_LAST = MOST_SHOWN - _FIRST
+_FIRST = MAX_SHOWN * 2 // 3
+_LAST = MAX_SHOWN - _FIRST
 
 
 def shortened(content: str, place: str, *, alone: bool = True) -> str:
@@ -22,7 +22,7 @@ def shortened(content: str, place: str, *, alone: bool = True) -> str:
     >>> shortened("x" * 31_000, "abc123:7").splitlines()[1]
     '[1,000 of 31,000 characters are left out here; recall abc123:7:20000 shows them]'
     """
-    left_out = len(content) - MOST_SHOWN
+    left_out = len(content) - MAX_SHOWN
     if left_out <= 0:
         return content
     line = (
@@ -38,7 +38,7 @@ def excerpt(content: str, place: str, first: int = 0) -> str:
     >>> excerpt("heron", "abc123:7", 2)
     'ron'
     """
-    room = MOST_SHOWN - 200
+    room = MAX_SHOWN - 200
     last = first + room
     if last >= len(content):
         return content[first:]

@@ -89,7 +89,7 @@ def passage_lines(hits: tuple[SearchPassage, ...], width: int) -> list[str]:
     return lines or ["Nothing was found."]
 
 
-_MOST_COMMANDS = 20
+_MAX_COMMANDS = 20
 _REQUEST_LENGTH = 400
 
 
@@ -139,8 +139,8 @@ def _command(run: CommandRun) -> str:
 
 def _newest(lines: Iterable[str]) -> list[str]:
     found = list(lines)
-    left_out = len(found) - _MOST_COMMANDS
-    return found if left_out <= 0 else [f"… {left_out} earlier", *found[-_MOST_COMMANDS:]]
+    left_out = len(found) - _MAX_COMMANDS
+    return found if left_out <= 0 else [f"… {left_out} earlier", *found[-_MAX_COMMANDS:]]
 
 
 def _failing(left: Failing) -> str:

@@ -13,7 +13,7 @@ _WINDOW_BAR = 40
 _CHAPTER_BAR = 12
 _NAME_WIDTH = 40
 _FILES_SHOWN = 3
-_MOST_ITEMS = 12
+_MAX_ITEMS = 12
 _ADVICE = {
     "superseded read": "Read again or overwritten since: {}",
     "test output": "Verbose test output: {}",
@@ -142,8 +142,8 @@ def advice_lines(advice: PruneAdvice, width: int) -> list[str]:
 
 def _group(number: int, title: str, items: Sequence[Prunable], width: int) -> list[str]:
     saved = show(Count(sum(item.tokens for item in items), all(item.exact for item in items)))
-    shown = [_line(item) for item in items[:_MOST_ITEMS]]
-    left_out = len(items) - _MOST_ITEMS
+    shown = [_line(item) for item in items[:_MAX_ITEMS]]
+    left_out = len(items) - _MAX_ITEMS
     more = [f"and {left_out} more"] if left_out > 0 else []
     head = f"{number}. {title} (saves {saved} tokens):"
     return ["", head, *entries([*shown, *more], width, "   ")]

@@ -19,8 +19,8 @@ from sapwood.core.events import Recorded, UnreadableEvent
 from sapwood.core.ids import Space
 from sapwood.doctor import Finding
 
-MOST_EVENTS = 500_000
-MOST_SECONDS = 30.0
+MAX_EVENTS = 500_000
+MAX_SECONDS = 30.0
 _PAGE = 1_000
 _SHOWN = 5
 _SQLITE_KEYS = "SELECT 1 FROM sqlite_master WHERE name = 'space_keys'"
@@ -60,7 +60,7 @@ class _Clock:
         if self._progress is not None and now - self._told >= _QUIET_SECONDS:
             self._told = now
             self._progress(scan.read)
-        scan.cut = scan.read >= MOST_EVENTS or now - self._began >= MOST_SECONDS
+        scan.cut = scan.read >= MAX_EVENTS or now - self._began >= MAX_SECONDS
         return scan.cut
 
 

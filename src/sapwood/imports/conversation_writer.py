@@ -23,8 +23,8 @@ from sapwood.turns.dispatch import Dispatcher
 from sapwood.turns.log import Log
 from sapwood.turns.provider_history import history_of, needs_assume
 
-_MOST_COMMANDS = 500
-_MOST_CHARACTERS = 2_000_000
+_MAX_COMMANDS = 500
+_MAX_CHARACTERS = 2_000_000
 _LOOP_YIELDS = 3
 """How often the event loop runs before reading continues: by then the commit has started."""
 
@@ -215,7 +215,7 @@ class ConversationWriter:
     async def _add(self, ordered: SentCommand, weight: int) -> None:
         self._batch.append(ordered)
         self._weight += weight
-        if len(self._batch) >= _MOST_COMMANDS or self._weight >= _MOST_CHARACTERS:
+        if len(self._batch) >= _MAX_COMMANDS or self._weight >= _MAX_CHARACTERS:
             await self._start_commit()
 
     async def _start_commit(self) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 
-_MOST_WORDS = 2_000
+_MAX_WORDS = 2_000
 """Characters of prompts that a stub keeps for search."""
 
 _MISSING = "Archives need a package that is not installed. Type: pip install 'sapwood[archive]'"
@@ -191,8 +191,8 @@ def _recorded(agent: AgentId, line: bytes) -> Recorded:
 
 
 def _shortened(words: list[str]) -> str:
-    room = _MOST_WORDS // max(1, len(words))
-    return "\n".join(text[: max(40, room)] for text in words)[:_MOST_WORDS]
+    room = _MAX_WORDS // max(1, len(words))
+    return "\n".join(text[: max(40, room)] for text in words)[:_MAX_WORDS]
 
 
 async def _write(place: str, name: str, data: bytes) -> None:

@@ -11,7 +11,7 @@ _COMPARED = 64 * 1024
 """Bytes at the beginning and at the end of a copy that are compared with the transcript."""
 
 _PIECE = 8 * 1024 * 1024
-_MOST_COPIES = 1_000
+_MAX_COPIES = 1_000
 
 
 def extend_copy(transcript: Path, copy: Path) -> Path:
@@ -43,7 +43,7 @@ def newest_copy(copy: Path) -> Path | None:
 
 
 def _names(copy: Path) -> list[Path]:
-    numbered = [copy.with_name(f"{copy.stem}.{n}{copy.suffix}") for n in range(2, _MOST_COPIES)]
+    numbered = [copy.with_name(f"{copy.stem}.{n}{copy.suffix}") for n in range(2, _MAX_COPIES)]
     return [copy, *numbered]
 
 

@@ -47,7 +47,7 @@ _VALUE = (
     rf"(?:(?P<sign>{_ASSIGN}|(?P<space>[ \t]{{1,4}}))(?=(?:{_QUOTED}|{_BARE}|{_ENV}))"
     rf"|(?={_ELEMENT}))"
 )
-_MOST_MATCHED = 128
+_MAX_MATCHED = 128
 """The most characters of a value that the patterns match; `_REST` matches the others."""
 _REST = {
     "quoted": re.compile(r"""[^\s"'`\\]*+"""),
@@ -161,7 +161,7 @@ def _values_after(
         name, value = lower[begin:sign], text[start:end]
         if accepts(_Place(lower, begin, name, value, group, is_spaced, in_env, typed)):
             done = end
-            if in_env or end - start >= _MOST_MATCHED:
+            if in_env or end - start >= _MAX_MATCHED:
                 rest = _REST["env" if in_env and group == "bare" else group].match(text, end)
                 done = rest.end() if rest else end
             yield Span(start, done, kind)

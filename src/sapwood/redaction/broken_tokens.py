@@ -24,8 +24,8 @@ _LONGEST_BREAK = 100
 _BEFORE_PART = "\n\t \"'`"
 _AFTER_LINE_BREAK = " \t0123456789:+>|\"'`"
 _LONG_WORD = 16
-_MOST_AFTER_START = 16
-_MOST_LINES = 8
+_MAX_AFTER_START = 16
+_MAX_LINES = 8
 _SHORTEST_TOKEN = 24
 """At most the length of the shortest token with one of these starts."""
 _DIGIT = re.compile(r"\d", re.ASCII)
@@ -79,7 +79,7 @@ def _is_broken(text: str, place: int, last: int, gap: re.Match[str]) -> bool:
     """
     if gap.start() - place >= _LONG_WORD and text[place - 1 : place] not in _IN_WORDS:
         return True
-    if last - place > _MOST_AFTER_START:
+    if last - place > _MAX_AFTER_START:
         return False
     return _end_of_run(text, gap.end()) - gap.end() >= _LONG_WORD
 
@@ -88,7 +88,7 @@ def _continued(text: str, position: int, gap: re.Match[str] | None) -> tuple[int
     """Where the search goes on, and the token that begins here if it continues after the gap."""
     first_end = end = gap.start() if gap else position
     joined = text[position:end]
-    for _ in range(_MOST_LINES):
+    for _ in range(_MAX_LINES):
         if gap is None:
             break
         last = _end_of_run(text, gap.end())

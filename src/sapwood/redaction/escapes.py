@@ -41,7 +41,7 @@ _BLOCK = 256
 """Characters after an escape that are decoded with it, up to the end of the line."""
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _ENTITIES = {"quot": '"', "apos": "'", "amp": "&", "lt": "<", "gt": ">"}
-_MOST_KEPT = 70_000
+_MAX_KEPT = 70_000
 _LONG_ESCAPE = 24
 
 
@@ -50,7 +50,7 @@ class _Decoder(dict[str, str]):
 
     def __missing__(self, escape: str) -> str:
         value = _decoded(escape)
-        if len(self) < _MOST_KEPT and len(escape) < _LONG_ESCAPE:
+        if len(self) < _MAX_KEPT and len(escape) < _LONG_ESCAPE:
             self[escape] = value
         return value
 

@@ -22,7 +22,7 @@ _KINDS = "|".join(
 )
 _TAIL = re.compile(r"[\w=+/.~-]{4}", re.ASCII)
 _FILLER = re.compile(r"(?:[A-Za-z0-9]{1,10}[-_]){0,3}(\w)\1{15,}", re.ASCII)
-_MOST_ROUNDS = 8
+_MAX_ROUNDS = 8
 _TAIL_MIN_LENGTH = 20
 """A mask shows the last four characters only of secrets of this length or longer."""
 
@@ -52,7 +52,7 @@ def mask_secrets(
 ) -> str:
     """See `sapwood.redaction.mask_secrets`."""
     # A mask ends a word, so a token may appear beside it that was part of a longer word before.
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         found = find_secrets(text, known)
         if only is not None:
             found = [secret for secret in found if only(text[secret.start : secret.end])]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 
 _BUCKETS = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
-_MOST_LABELS = 200
+_MAX_LABELS = 200
 """The most sets of labels of one metric."""
 
 _HELP = {
@@ -136,7 +136,7 @@ class Metrics:
 
 def _limited(known: Mapping[Labels, object], labels: Mapping[str, str]) -> Labels:
     key = tuple(sorted(labels.items()))
-    if key in known or len(known) < _MOST_LABELS:
+    if key in known or len(known) < _MAX_LABELS:
         return key
     return tuple((name, "other") for name, _ in key)
 

@@ -15,7 +15,7 @@ from sapwood.workspace.open_path import folder_handle
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.places import Place
 
-_MOST_ENTRIES = 20_000
+_MAX_ENTRIES = 20_000
 """How many files and folders are looked at, those near the top first."""
 _MAX_NAMES = 100
 
@@ -35,7 +35,7 @@ def find_protected(root: str, guards: PathGuards) -> ProtectedEntries:
     protected: list[str] = []
     repositories: list[str] = []
     folders, looked_at = deque([""]), 0
-    while folders and looked_at < _MOST_ENTRIES:
+    while folders and looked_at < _MAX_ENTRIES:
         folder = folders.popleft()
         for name, is_folder in _entries(os.path.join(root, folder)):
             looked_at += 1

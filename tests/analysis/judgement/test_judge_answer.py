@@ -3,7 +3,7 @@
 import pytest
 
 from sapwood.analysis.judgement.judge_answer import (
-    MOST_SENTENCES,
+    MAX_SENTENCES,
     SentenceVerdict,
     StretchVerdict,
     read_answer,
@@ -70,4 +70,4 @@ def test_no_more_sentences_than_were_asked_about() -> None:
     entries = ", ".join(f'{{"n": {n}, "kind": "neither"}}' for n in range(1, 60))
     found = read_answer(f'{{"sentences": [{entries}]}}')
     assert found is not None
-    assert len(found.sentences) == MOST_SENTENCES
+    assert len(found.sentences) == MAX_SENTENCES

@@ -8,7 +8,7 @@ from sapwood.core.turn import Turn
 from tests.analysis.sessions import asked, session
 
 SIZES = (50, 80, 120, 200, 400, 700, 1_000, 2_000, 3_500, 5_000)
-MOST_MADE_UP = 3
+MAX_MADE_UP = 3
 _PHRASES = (
     "use the cached image instead",
     "we decided to keep the old endpoint",
@@ -91,4 +91,4 @@ def test_pasted_logs_decide_nothing() -> None:
     decided = [decision.text for decision in ledger_of(session(*turns)).decisions]
     assert "clear it" in decided
     made_up = [text for text in decided if text != "clear it"]
-    assert len(made_up) <= MOST_MADE_UP, made_up
+    assert len(made_up) <= MAX_MADE_UP, made_up

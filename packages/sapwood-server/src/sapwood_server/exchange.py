@@ -18,7 +18,7 @@ from sapwood.core.refusals import UnknownAgent
 from sapwood.core.settings import Workspace
 from sapwood.workspace.space_folder import SpaceFolder
 from sapwood_server.access.principal import Principal
-from sapwood_server.access.request_checks import MOST_BYTES, read_json
+from sapwood_server.access.request_checks import MAX_BYTES, read_json
 from sapwood_server.answered_requests import RequestContent
 from sapwood_server.problems import Problem, refusal_problem
 from sapwood_server.served_space import ServedSpace
@@ -32,7 +32,7 @@ class Exchange:
     """A request that has passed all checks."""
 
     def __init__(
-        self, request: Request, principal: Principal, space: ServedSpace, most: int = MOST_BYTES
+        self, request: Request, principal: Principal, space: ServedSpace, most: int = MAX_BYTES
     ) -> None:
         self.request = request
         self.principal = principal
@@ -174,7 +174,7 @@ class Endpoint(Struct, frozen=True):
     answers: str = "application/json"
     takes: str = "application/json"
     errors: Literal["problem", "openai"] = "problem"
-    most: int = MOST_BYTES
+    most: int = MAX_BYTES
     """Bytes that the body may have at most."""
 
     @property

@@ -25,7 +25,7 @@ from sapwood_server.served_agents import ServedAgents
 from sapwood_server.space_feed import SpaceFeed
 
 _TIMELINES = 32
-_MOST_TURNS = 300
+_MAX_TURNS = 300
 """With more turns in view, chapters would take too long for a page."""
 _BEAT = 15.0
 
@@ -93,7 +93,7 @@ class ServedSpace:
         if known is not None and (state.open is not None or known[0] == state.version):
             return known[1]
         opened = await self.connection.dispatcher.open(state.agent)
-        if state.open is not None or not 1 < len(opened.live.turns) <= _MOST_TURNS:
+        if state.open is not None or not 1 < len(opened.live.turns) <= _MAX_TURNS:
             return None
         report = await chapters_in_view(self.connection, state.agent)
         self._chapters[state.agent] = (state.version, report)

@@ -30,7 +30,7 @@ from sapwood_temporal.workflow_values import (
 
 _LONGEST_DRIVE = timedelta(days=7)
 _LONGEST_QUERY = timedelta(seconds=10)
-_MOST_DRIVES = 200
+_MAX_DRIVES = 200
 """After so many drives a workflow continues as a new run, so that its history stays short."""
 
 _RETRIES = RetryPolicy(
@@ -63,7 +63,7 @@ class AgentWorkflow:
         while await self._next_wake():
             await self._drive()
             drives += 1
-            if drives >= _MOST_DRIVES or workflow.info().is_continue_as_new_suggested():
+            if drives >= _MAX_DRIVES or workflow.info().is_continue_as_new_suggested():
                 if self._wake is None and not self._due:
                     return
                 left = replace(start, wake=self._wake, due=sorted(self._due))

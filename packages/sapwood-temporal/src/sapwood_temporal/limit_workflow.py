@@ -25,7 +25,7 @@ from sapwood_temporal.workflow_values import (
 )
 
 _LOOK_AFTER = timedelta(seconds=60)
-_MOST_GRANTS = 500
+_MAX_GRANTS = 500
 
 
 @workflow.defn(name=LIMIT, sandboxed=False)
@@ -45,7 +45,7 @@ class LimitWorkflow:
         while self._holders or self._waiting:
             if self._has_free_slot():
                 await self._grant(self._waiting.pop(0))
-            elif self._grants >= _MOST_GRANTS or workflow.info().is_continue_as_new_suggested():
+            elif self._grants >= _MAX_GRANTS or workflow.info().is_continue_as_new_suggested():
                 workflow.continue_as_new(LimitRun(self._limit, self._holders, self._waiting))
             else:
                 await self._until_something_changes()

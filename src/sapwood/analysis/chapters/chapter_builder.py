@@ -29,7 +29,7 @@ from sapwood.core.turn import Turn
 
 _DECLARED_SHARE = 0.5
 """The share of a declared topic's words that its chapter must contain."""
-_MOST_FILES = 8
+_MAX_FILES = 8
 _NOTHING = Said()
 _LONGEST_NAME = 48
 """Characters; a longer declared goal is a sentence, and no name of a chapter."""
@@ -140,7 +140,7 @@ class ChapterBuilder:
             sum(last - first + 1 for first, last in spans),
             tokens,
             tokens / whole,
-            tuple(file for file, _ in files.most_common(_MOST_FILES)),
+            tuple(file for file, _ in files.most_common(_MAX_FILES)),
             tuple(numbers[first] for first, _ in spans[1:]),
             self._times[spans[0][0]],
         )

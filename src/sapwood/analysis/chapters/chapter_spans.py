@@ -21,9 +21,9 @@ _SAME = 0.2
 _SAME_FILE = 0.1
 _BORDER = 0.1
 """How much more alike a stretch must be to the chapter from which a border separates it."""
-_MOST_WORDS = 80
+_MAX_WORDS = 80
 """Words of a stretch that are compared, so that long sessions cost no more a turn."""
-_MOST_CHAPTERS = 40
+_MAX_CHAPTERS = 40
 """Earlier chapters that a stretch is compared with, the newest."""
 
 
@@ -43,7 +43,7 @@ def find_chapters(turns: Sequence[TurnFeatures], times: Sequence[int]) -> list[l
             likeness(words, profiles[place])
             + _SAME_FILE * (not touched.isdisjoint(files[place]))
             - _BORDER * (place == last)
-            for place in range(max(0, len(chapters) - _MOST_CHAPTERS), len(chapters))
+            for place in range(max(0, len(chapters) - _MAX_CHAPTERS), len(chapters))
         ]
         place = _earlier(alike, len(chapters))
         if place is None:
@@ -79,6 +79,6 @@ def _merged(one: Mapping[str, float], other: Profile) -> dict[str, float]:
 
 
 def _largest(words: Profile) -> dict[str, float]:
-    if len(words) <= _MOST_WORDS:
+    if len(words) <= _MAX_WORDS:
         return dict(words)
-    return dict(heapq.nlargest(_MOST_WORDS, words.items(), key=lambda each: (each[1], each[0])))
+    return dict(heapq.nlargest(_MAX_WORDS, words.items(), key=lambda each: (each[1], each[0])))

@@ -21,7 +21,7 @@ _PROMPT_WEIGHT, _REPLY_WEIGHT, _CALL_WEIGHT = 3.0, 1.0, 0.5
 _MAX_WEIGHT = 6.0
 _ARGS_LENGTH, _RESULT_LENGTH = 400, 1_500
 """Characters of the arguments of a call and of a result that are examined."""
-_MOST_RESULTS = 40
+_MAX_RESULTS = 40
 _PROMPT_LENGTH = 3_000
 """Characters of a prompt that are examined; what follows is pasted material."""
 _MAX_REPLY_WORDS = 400
@@ -118,7 +118,7 @@ def _texts(turn: Turn) -> tuple[list[str], list[str], list[str]]:
                 calls.append(part.args[:_ARGS_LENGTH])
             elif isinstance(part, Text):
                 replies.append(part.text)
-    return replies, calls[:_MOST_RESULTS], results[:_MOST_RESULTS]
+    return replies, calls[:_MAX_RESULTS], results[:_MAX_RESULTS]
 
 
 def _weighted(groups: Iterable[tuple[Iterable[str], float]]) -> dict[str, float]:

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from sapwood.core.events import JudgedKind, JudgedStatus
 
-MOST_SENTENCES = 20
+MAX_SENTENCES = 20
 """The most sentences that one answer may be about."""
 
-_MOST_STRETCHES = 3
+_MAX_STRETCHES = 3
 _LONGEST_ANSWER = 60_000
 """Characters of an answer that are looked at, from its end."""
 _TEXT_LENGTH, _ABOUT_LENGTH = 280, 160
@@ -61,7 +61,7 @@ def read_answer(answer: str) -> JudgeAnswer | None:
         stretches = tuple(filter(None, map(_stretch, _entries(found, "stretches"))))
         sentences = tuple(filter(None, map(_sentence, _entries(found, "sentences"))))
         rest = f"{head}{text[:start].rstrip()}\n{text[end:].lstrip()}".strip()
-        return JudgeAnswer(stretches[:_MOST_STRETCHES], sentences[:MOST_SENTENCES], rest)
+        return JudgeAnswer(stretches[:_MAX_STRETCHES], sentences[:MAX_SENTENCES], rest)
     return None
 
 
@@ -87,7 +87,7 @@ def _entries(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
         return []
     return [
         cast("dict[str, Any]", each)
-        for each in cast("list[Any]", listed)[: 4 * MOST_SENTENCES]
+        for each in cast("list[Any]", listed)[: 4 * MAX_SENTENCES]
         if isinstance(each, dict)
     ]
 

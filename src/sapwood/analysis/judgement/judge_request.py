@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from sapwood.analysis.chapter_report import Chapter, ChapterReport, turns_text
-from sapwood.analysis.judgement.judge_answer import MOST_SENTENCES, JudgeAnswer
+from sapwood.analysis.judgement.judge_answer import MAX_SENTENCES, JudgeAnswer
 from sapwood.analysis.judgement.judged_entries import said_words
 from sapwood.analysis.language.pasted_text import typed_text
 from sapwood.analysis.ledger.entries import Decision, Ledger, Question
@@ -16,11 +16,11 @@ from sapwood.core.events import JudgedSentence, JudgedStretch
 from sapwood.core.state import Judgement
 from sapwood.core.view.frames import escaped
 
-_MOST_STRETCHES = 3
-_MOST_PROMPTS = 6
+_MAX_STRETCHES = 3
+_MAX_PROMPTS = 6
 _PROMPT_LENGTH, _GOAL_LENGTH, _SENTENCE_LENGTH = 300, 400, 280
-_MOST_FILES = 5
-_MOST_CANDIDATES = 60
+_MAX_FILES = 5
+_MAX_CANDIDATES = 60
 """The newest typed sentences that a judge is asked about; the log keeps more judged ones."""
 
 _TASK = """\
@@ -64,11 +64,11 @@ def judge_request(
         for each in (*ledger.decisions, *ledger.questions)
         if each.source == "derived" and not (isinstance(each, Decision) and each.reversed_by)
     }
-    typed = {said_words(each.text): each for each in candidates(session)[-_MOST_CANDIDATES:]}
+    typed = {said_words(each.text): each for each in candidates(session)[-_MAX_CANDIDATES:]}
     entries = [(words, each) for words, each in (typed | found).items() if words not in known]
     # What is shown comes first, then what answers a question, then the newest.
     entries.sort(key=lambda pair: (pair[0] in found, bool(pair[1].about), pair[1].turn))
-    newest = sorted((each for _, each in entries[-MOST_SENTENCES:]), key=lambda each: each.turn)
+    newest = sorted((each for _, each in entries[-MAX_SENTENCES:]), key=lambda each: each.turn)
     if not chapters and not newest:
         return None
     goal = "; ".join(goals) or session.request
@@ -137,11 +137,11 @@ def _chapters(report: ChapterReport) -> tuple[Chapter, ...]:
         return ()
     newest = max(each.spans[-1][1] for each in report.chapters)
     ranked = sorted(unsaid, key=lambda each: (newest in each, -each.tokens))
-    return tuple(sorted(ranked[:_MOST_STRETCHES], key=lambda each: each.spans))
+    return tuple(sorted(ranked[:_MAX_STRETCHES], key=lambda each: each.spans))
 
 
 def _stretch_lines(number: int, chapter: Chapter, session: Session) -> Iterator[str]:
-    files = f"; files: {', '.join(chapter.files[:_MOST_FILES])}" if chapter.files else ""
+    files = f"; files: {', '.join(chapter.files[:_MAX_FILES])}" if chapter.files else ""
     name = _line(chapter.name, _PROMPT_LENGTH)
     yield f'Stretch {number}: {turns_text(chapter)}, "{name}", {chapter.share:.0%}{files}'
     prompts = [
@@ -149,8 +149,8 @@ def _stretch_lines(number: int, chapter: Chapter, session: Session) -> Iterator[
         for turn_number, turn in zip(session.numbers, session.turns, strict=True)
         if turn_number in chapter and (text := request_text(turn))
     ]
-    half = _MOST_PROMPTS // 2
-    shown = prompts if len(prompts) <= _MOST_PROMPTS else [*prompts[:half], *prompts[-half:]]
+    half = _MAX_PROMPTS // 2
+    shown = prompts if len(prompts) <= _MAX_PROMPTS else [*prompts[:half], *prompts[-half:]]
     for turn_number, text in shown:
         yield f"  turn {turn_number}: {_line(text, _PROMPT_LENGTH)}"
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from sapwood.analysis.judgement.judge_answer import MOST_SENTENCES, read_answer
+from sapwood.analysis.judgement.judge_answer import MAX_SENTENCES, read_answer
 from sapwood.analysis.judgement.judge_request import listed, sentences_of
 from sapwood.analysis.ledger.entries import Decision, Ledger, Question
 from sapwood.analysis.probes import spoken_words
@@ -39,7 +39,7 @@ def drafted_entries(ledger: Ledger) -> tuple[Decision | Question, ...]:
         *(each for each in ledger.decisions if each.reversed_by is None),
         *ledger.questions,
     ]
-    return tuple(sorted(entries, key=lambda each: each.turn)[-MOST_SENTENCES:])
+    return tuple(sorted(entries, key=lambda each: each.turn)[-MAX_SENTENCES:])
 
 
 def list_instruction(entries: Sequence[Decision | Question], fence: str) -> str:

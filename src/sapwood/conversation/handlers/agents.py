@@ -42,7 +42,7 @@ _GOAL = re.compile(r"(?:^|\s)--(?:\s|$)")
 _WORKTREE = "--worktree"
 _WITH = "--with"
 _LISTED = 50
-_MOST_SHARING = 1_000
+_MAX_SHARING = 1_000
 
 
 async def fork(call: Call) -> Forked:
@@ -289,7 +289,7 @@ async def _drop_worktree(workspace: Workspace) -> None:
 async def _is_shared(call: Call, workspace: Workspace) -> bool:
     """Whether another running agent works in the same worktree."""
     space = call.space
-    running = await space.log.agents(space.space, status="running", limit=_MOST_SHARING)
+    running = await space.log.agents(space.space, status="running", limit=_MAX_SHARING)
     for facts in running:
         if facts.folder == workspace.folder and facts.agent != call.agent:
             other = (await space.dispatcher.open(facts.agent)).state.workspace

@@ -45,7 +45,7 @@ _STOPS = frozenset({"stop_hook_summary", "turn_duration"})
 _SYNTHETIC = "<synthetic>"
 _BOUNDARY = b'"compact_boundary"'
 _LONGEST_REASON = 500
-_MOST_LINES = 20_000
+_MAX_LINES = 20_000
 
 
 class ClaudeReader(TranscriptReader):
@@ -209,8 +209,8 @@ class ClaudeReader(TranscriptReader):
         self._lines.append(MessageLine(ref.key, turn, who, parts))
         self._message_turns[ref.key] = turn
         self._message_counts[turn] += 1
-        if len(self._lines) > _MOST_LINES:
-            del self._lines[: _MOST_LINES // 2]
+        if len(self._lines) > _MAX_LINES:
+            del self._lines[: _MAX_LINES // 2]
 
     def _system(self, row: Row, ref: RowRef) -> None:
         builder = self._builder

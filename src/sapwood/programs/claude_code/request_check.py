@@ -22,7 +22,7 @@ from sapwood.programs.claude_code.sent_requests import rebuild_request, sent_req
 from sapwood.programs.claude_code.transcript import Transcript
 from sapwood.programs.claude_code.user_text import classify_user_text
 
-_MOST_REQUESTS = 4
+_MAX_REQUESTS = 4
 _LONGEST = 60
 _OF_THE_PROGRAM = ("<", "[system] ", "[Request interrupted by user", "[Image: source: ")
 _TYPED = frozenset({"prompt", "command"})
@@ -75,7 +75,7 @@ def difference(path: Path, since: int, expected: ExpectedRequest, prompt: Sequen
     """
     asked = [text.strip() for text in prompt if text.strip()]
     sent = [each for each in sent_requests(path) if each.at >= since]
-    for each in sent[:_MOST_REQUESTS]:
+    for each in sent[:_MAX_REQUESTS]:
         rebuilt = rebuild_request(path, each)
         texts = _user_texts(rebuilt.request)
         if not rebuilt.missing and asked and asked[0] in texts:

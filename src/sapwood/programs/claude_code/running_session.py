@@ -41,7 +41,7 @@ _TOOLS = frozenset({"Read", "Edit", "Write", "MultiEdit"})
 _SLACK_US = 2_000_000
 """A row is written a moment after its tool has run."""
 
-_MOST_FILES = 500
+_MAX_FILES = 500
 
 
 class KnownFile(Struct, frozen=True):
@@ -76,7 +76,7 @@ def known_files(transcript: Transcript, rows: Iterable[LinkRow]) -> list[KnownFi
             continue
         if changed // 1_000 <= seen + _SLACK_US:
             found.append(KnownFile(path, changed // 1_000_000 + 1))
-    return found[-_MOST_FILES:]
+    return found[-_MAX_FILES:]
 
 
 def _path(call: ToolCall) -> str:

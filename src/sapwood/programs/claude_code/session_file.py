@@ -37,7 +37,7 @@ from sapwood.programs.claude_code.transcript import (
 )
 from sapwood.programs.session_copy import extend_copy, newest_copy
 
-_MOST_ROWS_OF_AN_END = 200
+_MAX_ROWS_OF_AN_END = 200
 """More rows than one message has calls and results."""
 
 
@@ -195,7 +195,7 @@ class SessionFile:
         for own in reversed(kept):
             found = transcript.row(own)
             rows.append(made[own] if own in made else transcript.bytes_of(found) if found else b"")
-            if len(rows) == _MOST_ROWS_OF_AN_END:
+            if len(rows) == _MAX_ROWS_OF_AN_END:
                 break
         return closing_rows(self.context, history_end(rows))
 

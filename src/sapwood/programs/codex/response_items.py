@@ -20,7 +20,7 @@ from sapwood.programs.codex.thread_history import HistoryItem
 from sapwood.programs.prompt_parts import PICTURES, prompt_text
 
 _LONGEST_ID = 64
-_MOST_BYTES_BEFORE = 4 * 1024 * 1024
+_MAX_BYTES_BEFORE = 4 * 1024 * 1024
 """How far before a prompt its waiting items are searched."""
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -170,7 +170,7 @@ def _waiting_before(path: Path, first: int) -> list[bytes]:
     found: list[bytes] = []
     try:
         with path.open("rb") as file:
-            start = max(0, first - _MOST_BYTES_BEFORE)
+            start = max(0, first - _MAX_BYTES_BEFORE)
             file.seek(start)
             lines = file.read(first - start).splitlines()[1 if start else 0 :]
     except OSError:

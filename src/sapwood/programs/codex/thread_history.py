@@ -18,7 +18,7 @@ from sapwood.programs.codex.rows import (
 from sapwood.programs.codex.sessions import find_file, row_key
 from sapwood.programs.transcripts.row_file import RowFile
 
-_MOST_FILES = 10_000
+_MAX_FILES = 10_000
 _TYPE, _MESSAGE = b'{"type":"', b'{"type":"message"'
 
 
@@ -235,7 +235,7 @@ class RolloutReader:
     def _chain(self, path: Path) -> Iterator[tuple[Path, int | None]]:
         """The files from the last to the first, each with the number of bytes that count."""
         end: int | None = None
-        for _ in range(_MOST_FILES):
+        for _ in range(_MAX_FILES):
             yield path, end
             base = self._base(path)
             if base is None or not base.thread_id:

@@ -12,7 +12,7 @@ from sapwood.core.errors import SapwoodError
 from sapwood.core.plural import counted
 from sapwood.private_files import replace_file
 
-_MOST_LINES = 20
+_MAX_LINES = 20
 """How many lines of a file an error shows."""
 
 
@@ -54,7 +54,7 @@ def cannot_edit(path: Path, text: bytes, words: str, reason: str) -> InstallErro
                 f"Could not edit {path}: {reason}.",
                 "Delete the settings in these lines, with the headers that belong to them, "
                 "then run this again:",
-                *found[:_MOST_LINES],
+                *found[:_MAX_LINES],
             )
         )
     )

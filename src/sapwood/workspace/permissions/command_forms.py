@@ -24,7 +24,7 @@ _GIT_VALUES = frozenset(
     "--attr-source --list-cmds".split()
 )
 """Options of git before its subcommand that take the next word as their value."""
-_MOST_FORMS = 200
+_MAX_FORMS = 200
 _PARTS = re.compile(r"&&|\|\||[;|&\n(){}`]|\$\(|<\(|>\(")
 _MAX_LENGTH = 4_000
 """A longer command is compared as it is; the words of a denial that it contains make it ask."""
@@ -57,7 +57,7 @@ def forms_of_unclear_line(line: str) -> tuple[str, ...]:
 
 def _collect(words: tuple[str, ...], found: dict[str, None]) -> None:
     text = shlex.join(words)
-    if not words or text in found or len(found) >= _MOST_FORMS:
+    if not words or text in found or len(found) >= _MAX_FORMS:
         return
     found[text] = None
     for other in _rewritten(words):

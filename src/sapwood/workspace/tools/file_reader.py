@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import IO
 
-from sapwood.core.excerpts import MOST_SHOWN
+from sapwood.core.excerpts import MAX_SHOWN
 from sapwood.workspace.places import Place, open_file
 from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError, byte_size
 
 _PEEK = 8_192
-_MOST = MOST_SHOWN - 500
+_MOST = MAX_SHOWN - 500
 """Characters of one result: more would be cut in the middle before a model sees it."""
 _NUMBER = 8
 """Characters that a line's number takes."""

@@ -20,7 +20,7 @@ from sapwood.core.errors import SapwoodError
 
 _DISCOVERY = "/.well-known/openid-configuration"
 _SECONDS = 5.0
-_MOST_BYTES = 1_000_000
+_MAX_BYTES = 1_000_000
 
 
 class IssuerAway(SapwoodError):
@@ -108,7 +108,7 @@ def _read(address: str) -> dict[str, object]:
     opener = urllib.request.build_opener(_NoRedirection())
     try:
         with opener.open(address, timeout=_SECONDS) as answer:
-            value = json.loads(answer.read(_MOST_BYTES))
+            value = json.loads(answer.read(_MAX_BYTES))
     except (OSError, HTTPException, ValueError, RecursionError) as error:
         raise IssuerAway(
             f"The issuer's response at {address} could not be read: {error}."

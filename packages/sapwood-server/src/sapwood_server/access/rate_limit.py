@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from sapwood_server.problems import Problem
 
-_MOST_KNOWN = 10_000
+_MAX_KNOWN = 10_000
 
 
 class RateLimit:
@@ -39,7 +39,7 @@ class RateLimit:
         self._due[key] = due + self._gap
         self._due.move_to_end(key)
         self._used[key] = self._used.get(key, 0.0) + self._gap
-        if len(self._due) > _MOST_KNOWN:
+        if len(self._due) > _MAX_KNOWN:
             self._used.pop(self._due.popitem(last=False)[0], None)
 
     def take_used(self) -> dict[str, float]:

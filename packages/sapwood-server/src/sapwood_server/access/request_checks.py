@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from sapwood_server.problems import Problem
 
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 _BODY_SECONDS = 10.0
 _HOST = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::[0-9]{1,5})?")
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -81,7 +81,7 @@ def _plain(origin: str) -> str:
     return origin.lower().partition("://")[2] or origin.lower()
 
 
-async def read_json(request: Request, *, most: int = MOST_BYTES) -> dict[str, object]:
+async def read_json(request: Request, *, most: int = MAX_BYTES) -> dict[str, object]:
     """The body of a request, an object in JSON; an empty body is an empty object.
 
     Raises `Problem` for another content type, a body that is too large or too slow, and what is

@@ -31,8 +31,8 @@ from sapwood.display.visible_text import without_colours
 from sapwood_server.page.diff_html import diff_html
 from sapwood_server.page.html_text import attribute, line, markdown, text, time_ago, who
 
-_MOST_LINES = 400
-_MOST_CHARS = 40_000
+_MAX_LINES = 400
+_MAX_CHARS = 40_000
 _HIGH_SCORE = 0.8
 _ASIDE = ("/rewind", "/edit", "/load", "/undo", "/redo", "/revert")
 """Commands after which turns are a side branch: they do not stand before the head."""
@@ -210,16 +210,16 @@ def _arguments(call: ToolCall, has_diff: bool) -> str:
     short = call_arguments(call.args)
     if has_diff or (len(short) <= 90 and call.args.count('":') <= 1):
         return ""
-    return f'<pre class="args">{text(call.args)[:_MOST_CHARS]}</pre>'
+    return f'<pre class="args">{text(call.args)[:_MAX_CHARS]}</pre>'
 
 
 def _output(content: str) -> str:
     """The result of a tool, its beginning if it is long."""
-    shown = without_colours(content[:_MOST_CHARS])
+    shown = without_colours(content[:_MAX_CHARS])
     lines = shown.split("\n")
-    left = content.count("\n") + 1 - min(len(lines), _MOST_LINES)
+    left = content.count("\n") + 1 - min(len(lines), _MAX_LINES)
     more = f'\n<span class="faint">… {left:,} more lines</span>' if left > 0 else ""
-    return text("\n".join(lines[:_MOST_LINES])) + more
+    return text("\n".join(lines[:_MAX_LINES])) + more
 
 
 def _left_behind(content: LeftBehind, now: int) -> tuple[str, str]:

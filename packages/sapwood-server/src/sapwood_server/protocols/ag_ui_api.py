@@ -38,7 +38,7 @@ from sapwood_server.protocols.caller_calls import (
 from sapwood_server.protocols.openai_prompt import start_conversation
 from sapwood_server.routes.command_api import answer_question
 
-_MOST_BYTES = 25_000_000
+_MAX_BYTES = 25_000_000
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
@@ -371,7 +371,7 @@ def ag_ui_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             handler,
             "Run a thread's conversation (AG-UI)",
             body=body,
-            most=_MOST_BYTES,
+            most=_MAX_BYTES,
             answers="text/event-stream",
         ),
         Endpoint(
@@ -381,7 +381,7 @@ def ag_ui_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             handler,
             "Run a conversation (AG-UI)",
             body=body,
-            most=_MOST_BYTES,
+            most=_MAX_BYTES,
             answers="text/event-stream",
         ),
     )

@@ -15,7 +15,7 @@ from sapwood_server.protocols.openai_input import as_type, bad_request, read_inp
 from sapwood_server.protocols.openai_prompt import record_turns, start_conversation
 from sapwood_server.protocols.openai_stream import Fields
 
-_MOST_BYTES = 25_000_000
+_MAX_BYTES = 25_000_000
 _PAGE = 20
 _MOST = 100
 
@@ -208,7 +208,7 @@ def conversation_endpoints() -> tuple[Endpoint, ...]:
             create_conversation,
             "Start a conversation (OpenAI API)",
             body={"items": "earlier messages", "metadata": "names and string values"},
-            most=_MOST_BYTES,
+            most=_MAX_BYTES,
             errors="openai",
         ),
         Endpoint("GET", one, "read", show_conversation, "Show a conversation", errors="openai"),
@@ -240,7 +240,7 @@ def conversation_endpoints() -> tuple[Endpoint, ...]:
             create_items,
             "Add earlier turns",
             body={"items": "messages"},
-            most=_MOST_BYTES,
+            most=_MAX_BYTES,
             errors="openai",
         ),
     )

@@ -32,7 +32,7 @@ from sapwood_server.protocols.openai_stream import (
     ResponseStream,
 )
 
-_MOST_BYTES = 25_000_000
+_MAX_BYTES = 25_000_000
 _PAGE = 200
 _NOT_ASKED = frozenset({"id", "stream", "stream_options", "background"})
 _NOT_AGAIN = {"x-should-retry": "false"}
@@ -314,7 +314,7 @@ def response_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             _create(streams),
             "Create a response in a conversation (OpenAI API)",
             body=body,
-            most=_MOST_BYTES,
+            most=_MAX_BYTES,
             errors="openai",
         ),
         Endpoint(

@@ -28,7 +28,7 @@ from sapwood.core.settings import BUDGET, Settings, SettingsChange, is_guarded
 from sapwood_server.exchange import Endpoint, Exchange, json_response
 from sapwood_server.problems import Problem, refusal_problem
 
-_MOST_BYTES = 8_000_000
+_MAX_BYTES = 8_000_000
 _DEFAULTS = Settings()
 
 _BY_PEOPLE: frozenset[type[Command]] = frozenset(
@@ -177,6 +177,6 @@ def dispatch_endpoints() -> tuple[Endpoint, ...]:
                 "role": "system, for what the sender records about its own turn",
                 "request": "the original request, if the command was derived from more than that",
             },
-            most=_MOST_BYTES,
+            most=_MAX_BYTES,
         ),
     )

@@ -25,7 +25,7 @@ from sapwood_server.problems import Problem
 
 _SECONDS = 120.0
 _AT_ONCE = 4
-_MOST_IN_PROMPT = 20
+_MAX_IN_PROMPT = 20
 _LONGEST_NAME = 200
 _OF_FORMS = ("", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
 """Content types that a page of another origin may send without asking the server first."""
@@ -112,8 +112,8 @@ async def named_files(call: Exchange, agent: AgentId, ids: object) -> tuple[File
         raise Problem(
             422, "Not a list of ids", "'files' must be a list of ids of uploaded files."
         ) from None
-    if len(wanted) > _MOST_IN_PROMPT:
-        raise Problem(422, "Too many files", f"A prompt can have up to {_MOST_IN_PROMPT} files.")
+    if len(wanted) > _MAX_IN_PROMPT:
+        raise Problem(422, "Too many files", f"A prompt can have up to {_MAX_IN_PROMPT} files.")
     return tuple([await _uploaded(call, agent, each) for each in wanted])
 
 
@@ -130,8 +130,8 @@ async def prompt_parts(call: Exchange, agent: AgentId, parts: object) -> tuple[P
         given = msgspec.convert(parts, list[Text | Note | File | _Upload])
     except msgspec.MsgspecError as error:
         raise Problem(422, "Invalid parts", f"'parts' cannot be read: {error}.") from None
-    if sum(not isinstance(part, Text | Note) for part in given) > _MOST_IN_PROMPT:
-        raise Problem(422, "Too many files", f"A prompt can have up to {_MOST_IN_PROMPT} files.")
+    if sum(not isinstance(part, Text | Note) for part in given) > _MAX_IN_PROMPT:
+        raise Problem(422, "Too many files", f"A prompt can have up to {_MAX_IN_PROMPT} files.")
     found: list[PromptPart] = []
     for part in given:
         if isinstance(part, _Upload):

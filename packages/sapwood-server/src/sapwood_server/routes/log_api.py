@@ -34,9 +34,9 @@ from sapwood_server.client.log_calls import (
 from sapwood_server.exchange import Endpoint, Exchange, Handler, json_response
 from sapwood_server.problems import Problem
 
-_MOST_EVENTS = 500
-_MOST_AGENTS = 1_000
-_MOST_BYTES = 4_000_000
+_MAX_EVENTS = 500
+_MAX_AGENTS = 1_000
+_MAX_BYTES = 4_000_000
 """A page of events ends after the event with which it reaches this size."""
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
@@ -112,7 +112,7 @@ async def _answer(log: Log, space: Space, call: LogCall) -> Response:
 
 async def _page(log: Log, space: Space, call: ReadCall) -> Response:
     """A page of events: as many as were asked for, unless they are too many or too large."""
-    limit = _MOST_EVENTS if call.limit is None else max(0, min(call.limit, _MOST_EVENTS))
+    limit = _MAX_EVENTS if call.limit is None else max(0, min(call.limit, _MAX_EVENTS))
     found = await log.read(
         space, call.agent, call.first, call.last, limit=limit, backward=call.backward
     )
@@ -121,7 +121,7 @@ async def _page(log: Log, space: Space, call: ReadCall) -> Response:
     for recorded in found:
         pieces.append(_encode(event_value(recorded)))
         size += len(pieces[-1])
-        if size > _MOST_BYTES:
+        if size > _MAX_BYTES:
             break
     cut_short = len(pieces) < len(found)
     wanted = call.limit is None or call.limit > limit
@@ -135,7 +135,7 @@ def _is_last(recorded: Recorded, call: ReadCall) -> bool:
 
 
 def _few(limit: int) -> int:
-    return max(0, min(limit, _MOST_AGENTS))
+    return max(0, min(limit, _MAX_AGENTS))
 
 
 def log_endpoints() -> tuple[Endpoint, ...]:
