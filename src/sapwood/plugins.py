@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import Literal, NamedTuple
 
-Group = Literal["commands", "engines", "models", "pages", "stores", "tools"]
+Group = Literal["commands", "engines", "models", "pages", "programs", "stores", "tools"]
 """The kinds of plug-ins. The group of an entry point is `sapwood.` and one of these."""
 
 _EXTRAS: dict[tuple[str, str], tuple[str, str]] = {

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 import re
 import sys
 import tomllib
@@ -18,13 +19,14 @@ from sapwood.config.config_file import Config, load_config
 from sapwood.core.ids import AgentId, Space
 from sapwood.doctor.engine_checks import check_engine
 from sapwood.models.model_routes import resolve
+from sapwood.programs import registry
 from sapwood.workspace.function_toolbox import plugin_tools
 from scripted_model import ScriptedModel
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "plugins.md").read_text(encoding="utf-8")
 MODULES = {
     found[1]: found[2]
-    for found in re.finditer(r"^```python no-run\n# (\w+)\.py\n(.*?)^```$", GUIDE, re.M | re.S)
+    for found in re.finditer(r"^```python no-run\n# ([\w/]+)\.py\n(.*?)^```$", GUIDE, re.M | re.S)
 }
 LONGEST = 60
 
@@ -47,8 +49,12 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     (about / "entry_points.txt").write_text("\n".join(lines))
     for name, source in MODULES.items():
-        (folder / f"{name}.py").write_text(source)
-        monkeypatch.delitem(sys.modules, name, raising=False)
+        file = folder / f"{name}.py"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(source)
+        module = name.replace("/", ".").removesuffix(".__init__")
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    registry.program.cache_clear()
     monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("SAPWOOD_CONFIG", str(tmp_path / "config.toml"))
@@ -60,7 +66,8 @@ def test_every_module_is_named_by_an_entry_point_and_is_short() -> None:
     named = [
         target.partition(":")[0] for points in project().values() for target in points.values()
     ]
-    assert sorted(named) == sorted(MODULES)
+    packages = {name.partition("/")[0] for name in MODULES}
+    assert sorted(named) == sorted(packages)
     assert [name for name, text in MODULES.items() if len(text.splitlines()) >= LONGEST] == []
 
 
@@ -145,6 +152,24 @@ def test_the_page_is_a_format_of_the_export(
     ]
     assert run(["export", "demo", "--format", "odt"]) != 0
     assert "There is no format 'odt'. Choose one of: " in capsys.readouterr().err
+
+
+def test_the_transcripts_of_the_program_are_imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / ".notes"
+    folder.mkdir()
+    rows = [{"notes": 7, "user": "Where do herons nest?"}, {"notes": 8, "model": "In tall trees."}]
+    file = folder / "notes-seven.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert run(["import", "--notes"]) == 0, capsys.readouterr().err
+    assert registry.program_title("notes") == "Notes"
+    with sapwood.open_sync(tmp_path / "log.db") as db:
+        (agent,) = db.agents()
+        request = db.get(agent.agent).request()
+    assert ["herons" in str(each) or "trees" in str(each) for each in request.messages] == [
+        True
+    ] * 2
 
 
 async def test_an_agent_of_the_store_is_driven_in_this_process() -> None:

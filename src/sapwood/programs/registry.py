@@ -9,6 +9,7 @@ from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
+from sapwood.plugins import load_plugin, plugin_names
 from sapwood.programs.program import Part, Program
 
 PROGRAM_NAMES = ("claude-code", "codex", "gemini")
@@ -17,17 +18,37 @@ PROGRAM_NAMES = ("claude-code", "codex", "gemini")
 
 @cache
 def program(name: str) -> Program:
-    """The program of this name, which must be one of `PROGRAM_NAMES`."""
+    """The program of this name: one of `PROGRAM_NAMES`, or that of a plug-in.
+
+    Raises `LookupError` if there is none, and `PluginError` if it cannot be loaded.
+    """
     if name not in PROGRAM_NAMES:
-        raise LookupError(f"there is no program '{name}'")
+        found = load_plugin("programs", name)
+        if not isinstance(found, Program):
+            raise LookupError(f"there is no program '{name}'")
+        return found
     folder = name.replace("-", "_")
     value: Program = import_module(f"sapwood.programs.{folder}.program").PROGRAM
     return value
 
 
 def programs_with(part: Part) -> tuple[Program, ...]:
-    """The programs that have this part."""
-    return tuple(each for each in map(program, PROGRAM_NAMES) if part in each.parts)
+    """The programs that have this part. Only the sessions of a program of a plug-in are used."""
+    known = map(program, PROGRAM_NAMES)
+    added = _plugin_programs() if part == "sessions" else ()
+    return tuple(each for each in (*known, *added) if part in each.parts)
+
+
+def _plugin_programs() -> Iterator[Program]:
+    """The programs of plug-ins, without those that cannot be loaded: the doctor names them."""
+    from sapwood.core.errors import PluginError
+
+    for name in plugin_names("programs"):
+        if name not in PROGRAM_NAMES:
+            try:
+                yield program(name)
+            except (LookupError, PluginError):
+                continue
 
 
 def runs_turns(name: str) -> bool:
@@ -37,7 +58,9 @@ def runs_turns(name: str) -> bool:
 
 def program_title(name: str) -> str:
     """The title of a program for people; an unknown name is its own title."""
-    return program(name).title if name in PROGRAM_NAMES else name
+    if name in PROGRAM_NAMES:
+        return program(name).title
+    return next((each.title for each in _plugin_programs() if each.name == name), name)
 
 
 def program_of_transcript(path: str) -> str:

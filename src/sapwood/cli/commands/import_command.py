@@ -11,7 +11,7 @@ from sapwood.cli.command import json_option
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 from sapwood.core.plural import counted
-from sapwood.programs.registry import PROGRAM_NAMES, programs_with
+from sapwood.programs.registry import programs_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,7 +64,8 @@ def command(
     importing again adds only what is new. A PATH is a transcript or a project folder. Without a
     PATH, imports all sessions. Transcripts are never changed.
     """
-    sources = frozenset(name for name in PROGRAM_NAMES if chosen.get(name.replace("-", "_")))
+    names = (each.name for each in programs_with("sessions"))
+    sources = frozenset(name for name in names if chosen.get(name.replace("-", "_")))
     earliest = _parse_since(since)
     return invocation.run(lambda: _import(invocation, paths, sources, earliest, follow, as_json))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import structs
 
 from sapwood.core.errors import SapwoodError
-from sapwood.programs.registry import in_question_order, program, programs_with
+from sapwood.programs.registry import program, programs_with
 from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.session_files import HEAD, FoundSession
 from sapwood.programs.transcripts.transcript_events import Mask, SessionDetails
@@ -70,7 +70,7 @@ FAR = 16 * HEAD
 
 def detect_source(head: bytes) -> str | None:
     """The program that wrote a file with this beginning; None if it is not known."""
-    asked = (each for each in in_question_order() if "sessions" in each.parts)
+    asked = sorted(programs_with("sessions"), key=lambda each: each.asked_last)
     return next((each.name for each in asked if each.sessions.wrote(head)), None)
 
 
