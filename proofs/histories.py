@@ -232,7 +232,7 @@ def _loaded(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
 
 def _extended(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
     """A longer summary after a move of the window; sometimes of another move."""
-    moved = world.states[agent].slid - (a % 4 == 3)
+    moved = world.states[agent].window_moved_at - (a % 4 == 3)
     return [Step(ExtendSummary(agent, _words(a), moved, _words(b)), SYSTEM)]
 
 

@@ -298,7 +298,7 @@ class Run:
             expected = _since_mark(before, parent, command.mark)
             seen = list(inherited.turns)
             require(5, inherited.summary is None, "a fork sees a summary from before its mark")
-            if self.world.states[child].slid:
+            if self.world.states[child].window_moved_at:
                 require(5, 0 < len(seen) < len(expected), "the window of a child moved wrongly")
             else:
                 require(5, not inherited.request, "a fork sees a request from before its mark")

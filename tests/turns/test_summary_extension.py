@@ -34,7 +34,7 @@ async def clipped(at: House, *, extend: bool = True) -> Agent:
     for file in ("roof.py", "beams.py", "walls.py"):
         await agent.run_command(f"What is in {file}?")
         await at.idle(agent)
-    assert (await agent.state()).slid
+    assert (await agent.state()).window_moved_at
     return agent
 
 

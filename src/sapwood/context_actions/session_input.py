@@ -103,7 +103,7 @@ async def agent_input(space: OpenSpace, agent: AgentId) -> SessionInput:
         total=budget.total,
         beside={
             "system": sum(map(counter.count, system_texts(state)), ZERO),
-            "tools": Count(state.offered, exact=False),
+            "tools": Count(state.tool_schema_tokens, exact=False),
             "pins": sum((counter.count(pin.text) for pin in state.pins), ZERO),
         },
         focus=focus_of(state),

@@ -82,7 +82,7 @@ def budget_of(state: State, live: LivePath, counter: Counter, model: str = "") -
 
     budget = Budget(
         system=count(*system_texts(state)),
-        tools=_estimate(calibrated(state.offered, counter, ratio)),
+        tools=_estimate(calibrated(state.tool_schema_tokens, counter, ratio)),
         pins=count(*(pin.text for pin in state.pins)),
         summary=count(*(part.text for part in front_texts(live))),
         history=history(live, counter, ratio),

@@ -65,9 +65,9 @@ class Mark(Struct, frozen=True, omit_defaults=True):
 class Step(Struct, frozen=True):
     """What one context command or one move of the window changed: enough to undo it.
 
-    `context`, `marks`, the waiting `notes` and `slid` are those before it, `left` are the notes
-    that waited after it, `version` is its place in the log, and `cause` says what it was. `keep` is
-    the number of a `/clear N`; earlier versions did not record it.
+    `context`, `marks`, the waiting `notes` and `window_moved_at` are those before it, `left` are
+    the notes that waited after it, `version` is its place in the log, and `cause` says what it was.
+    `keep` is the number of a `/clear N`; earlier versions did not record it.
     """
 
     moved: Moved
@@ -77,7 +77,7 @@ class Step(Struct, frozen=True):
     notes: tuple[Note, ...] = ()
     left: tuple[Note, ...] = ()
     cause: StepCause = ""
-    slid: int = 0
+    window_moved_at: int = 0
     keep: int = 0
 
 

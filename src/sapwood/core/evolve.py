@@ -88,7 +88,7 @@ def _applied(state: State, recorded: Recorded) -> State:
         case events.AgentUnarchived():
             return structs.replace(state, status="running")
         case events.AgentRenamed():
-            return structs.replace(state, name=event.name, titled=False)
+            return structs.replace(state, name=event.name, named_by_prompt=False)
         case events.AgentTagged():
             return structs.replace(state, tags=event.tags)
         case events.AgentKilled():
@@ -125,12 +125,12 @@ def _applied(state: State, recorded: Recorded) -> State:
                 params=event.params,
                 trace=event.trace,
             )
-            unprompted = 0 if recorded.actor.role == "human" else state.unprompted + 1
+            alone = 0 if recorded.actor.role == "human" else state.turns_without_human + 1
             return structs.replace(
                 _titled(state, event),
                 open=opened,
                 notes=(),
-                unprompted=unprompted,
+                turns_without_human=alone,
                 instructions_head=state.context.head,
             )
         case events.TurnLeased():
@@ -218,10 +218,10 @@ def _started(state: State, recorded: Recorded, event: events.AgentStarted) -> St
         pins=event.pins,
         context=event.context,
         calibration=event.calibration,
-        offered=event.offered,
+        tool_schema_tokens=event.offered,
         origin=event.origin,
         session=_imported_session(event),
-        unprompted=event.unprompted,
+        turns_without_human=event.unprompted,
         notes=event.notes,
         instructions=event.instructions,
         instructions_head=event.context.head,
@@ -243,7 +243,7 @@ def _titled(state: State, event: events.TurnStarted) -> State:
     title = next((title_of(part.text) for part in event.prompt if isinstance(part, Text)), "")
     if not title or state.name not in ("", title):
         return state
-    return structs.replace(state, name=title, titled=True)
+    return structs.replace(state, name=title, named_by_prompt=True)
 
 
 def _unreadable(state: State, recorded: Recorded, event: events.UnreadableEvent) -> State:
@@ -279,13 +279,13 @@ def _recorded(state: State, recorded: Recorded, event: events.TurnRecorded) -> S
     tip = TurnRef(state.agent, recorded.version, recorded.version)
     used = [item.usage for item in event.items if isinstance(item, RecordedReply) and item.usage]
     if event.aside:
-        upto = event.passage or state.upto
-        return structs.replace(state, spent=sum(used, state.spent), upto=upto)
+        until = event.passage or state.imported_until
+        return structs.replace(state, spent=sum(used, state.spent), imported_until=until)
     return structs.replace(
         state,
         context=structs.replace(state.context, tip=tip),
         spent=sum(used, state.spent),
-        upto=event.passage or state.upto,
+        imported_until=event.passage or state.imported_until,
         notes=(),
     )
 
@@ -344,7 +344,7 @@ def _unfocused(state: State, event: events.Unfocused) -> State:
 
 
 def _called(state: State, recorded: Recorded, event: events.ModelCalled) -> State:
-    state = structs.replace(state, offered=event.offered, calls=state.calls + 1)
+    state = structs.replace(state, tool_schema_tokens=event.offered, calls=state.calls + 1)
     if event.instruction or state.open is None:
         return state
     last = state.last_call.followed(recorded.version, recorded.at, state.open.first)
@@ -433,7 +433,7 @@ def _trimmed(state: State, recorded: Recorded, event: events.ContextTrimmed) -> 
     context = Context(tip, event.head, event.summary, event.request, event.mask, loaded)
     if event.cause == "window":
         state = _window_stepped(state, recorded.version, event)
-        return structs.replace(state, context=context, slid=recorded.version)
+        return structs.replace(state, context=context, window_moved_at=recorded.version)
     notes = () if event.notes_dropped else state.notes
     state = _stepped(state, "head", recorded.version, event.cause, notes, event.keep)
     marks = () if event.cause == "clear" else state.marks
@@ -500,7 +500,11 @@ def _state_before(state: State, step: Step, context: Context) -> State:
     _, marks = undo_step(step, state.context, state.marks)
     notes = _notes_before(step, state.notes)
     return structs.replace(
-        state, context=context, marks=marks[-MARKS_KEPT:], notes=notes, slid=step.slid
+        state,
+        context=context,
+        marks=marks[-MARKS_KEPT:],
+        notes=notes,
+        window_moved_at=step.window_moved_at,
     )
 
 
@@ -550,7 +554,15 @@ def _step(
     keep: int = 0,
 ) -> Step:
     return Step(
-        moved, state.context, state.marks, version, state.notes, left, cause, state.slid, keep
+        moved,
+        state.context,
+        state.marks,
+        version,
+        state.notes,
+        left,
+        cause,
+        state.window_moved_at,
+        keep,
     )
 
 

@@ -74,8 +74,8 @@ def fork_problem(account: Account, state: State) -> BudgetReached | None:
 
 def restart_problem(limits: Settings, state: State) -> BudgetReached | None:
     """Why no further turn may start without a human; None if one may."""
-    if limits.budget_turns and state.unprompted >= limits.budget_turns:
-        return BudgetReached("turns", state.unprompted, limits.budget_turns)
+    if limits.budget_turns and state.turns_without_human >= limits.budget_turns:
+        return BudgetReached("turns", state.turns_without_human, limits.budget_turns)
     return None
 
 

@@ -185,18 +185,18 @@ class Reverting(Struct, frozen=True):
 class State(Struct, frozen=True, omit_defaults=True):
     """An agent at one version of its log.
 
-    `slid` is the version at which the window last moved `head`. `upto` is the place of the newest
-    turn of an imported agent in its transcript. `offered` is the raw token count of the tool
-    schemas of the last model call. `calls` counts all model calls, `unprompted` the turns in a row
-    that no human started, including those of the agents that led to this one. `titled`: the name
-    is the beginning of the first prompt. `session` is the session of the program that runs the
-    agent's turns, or from which it was imported; a fork has none until its first turn there.
-    `instructions` stand before the user's own system prompt; `instructions_head` is `head` at the
-    last start of a turn: until it moves, they stay. `tags` are the owner, labels and metadata; None
-    if none were ever given. `erased` are the agents of the newest erasures that reached this log:
-    mail of theirs that a running tool still has is not stored again. `queue` are the texts that
-    people sent while a turn was open, in the order in which they are to be sent. `last_call` is the
-    newest model call of a turn.
+    `window_moved_at` is the version at which the window last moved `head`. `imported_until` is the
+    place of the newest turn of an imported agent in its transcript. `tool_schema_tokens` is the raw
+    token count of the tool schemas of the last model call. `calls` counts all model calls,
+    `turns_without_human` the turns in a row that no human started, including those of the agents
+    that led to this one. `named_by_prompt`: the name is the beginning of the first prompt.
+    `session` is the session of the program that runs the agent's turns, or from which it was
+    imported; a fork has none until its first turn there. `instructions` stand before the user's own
+    system prompt; `instructions_head` is `head` at the last start of a turn: until it moves, they
+    stay. `tags` are the owner, labels and metadata; None if none were ever given. `erased` are the
+    agents of the newest erasures that reached this log: mail of theirs that a running tool still
+    has is not stored again. `queue` are the texts that people sent while a turn was open, in the
+    order in which they are to be sent. `last_call` is the newest model call of a turn.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as db:
@@ -221,7 +221,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     marks: tuple[Mark, ...] = ()
     undo: tuple[Step, ...] = ()
     redo: tuple[Step, ...] = ()
-    slid: int = 0
+    window_moved_at: int = 0
     notes: tuple[Note, ...] = ()
     inbox: tuple[Letter, ...] = ()
     focus: tuple[Focus, ...] = ()
@@ -229,13 +229,13 @@ class State(Struct, frozen=True, omit_defaults=True):
     declared: tuple[DeclaredNote, ...] = ()
     judged: Judgement = Judgement()
     calibration: dict[str, Calibration] = {}
-    offered: int = 0
-    titled: bool = False
+    tool_schema_tokens: int = 0
+    named_by_prompt: bool = False
     spent: Usage = Usage(0)
     calls: int = 0
-    unprompted: int = 0
+    turns_without_human: int = 0
     origin: Origin | None = None
-    upto: Passage | None = None
+    imported_until: Passage | None = None
     files: Files | None = None
     reverting: Reverting | None = None
     session: AssumedSession | None = None

@@ -104,7 +104,7 @@ class Importer:
         agent = imported_agent_id(source, session)
         try:
             state = await open_state(self._log, self._space, agent)
-            upto = None if _is_one_object(path) else state.upto
+            upto = None if _is_one_object(path) else state.imported_until
             known = SessionDetails(id=session, model=state.settings.model)
             own = await own_rows(self._log, self._space, agent) if upto else ()
             # The dispatcher masks every text before it is stored, so the reader masks none.

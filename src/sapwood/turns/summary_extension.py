@@ -110,7 +110,7 @@ class SummaryExtension(Compactor):
         command = ExtendSummary(
             state.agent,
             draft.text,
-            state.slid,
+            state.window_moved_at,
             listed_ledger(opened, leaving, draft),
             round(draft.checked.score, 3),
             state.settings.model,

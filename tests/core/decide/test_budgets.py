@@ -131,10 +131,10 @@ def test_children_go_on_with_the_count_of_their_parent() -> None:
     opens(world, agent, "Look.")
     child = forks(world, agent, "child")
     grandchild = forks(world, child, "grandchild")
-    assert world.states[grandchild].unprompted == 2
+    assert world.states[grandchild].turns_without_human == 2
     assert refusal(world, Fork(grandchild, AgentId("more")), MODEL) == BudgetReached("turns", 2, 2)
     does(world, Fork(agent, AgentId("by-a-person"), goal="Look."))
-    assert world.states[AgentId("by-a-person")].unprompted == 0
+    assert world.states[AgentId("by-a-person")].turns_without_human == 0
 
 
 @pytest.mark.parametrize("name", [n for n in Settings.__struct_fields__ if n[:7] == "budget_"])

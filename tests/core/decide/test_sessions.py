@@ -182,7 +182,7 @@ def test_a_turn_aside_changes_nothing_that_is_in_view() -> None:
     by_system(world, aside)
     assert world.states[IMPORTED].context == context
     assert len(world.lives[IMPORTED].turns) == 1
-    assert world.states[IMPORTED].upto == passage
+    assert world.states[IMPORTED].imported_until == passage
     timeline = Timeline()
     for recorded in world.logs[IMPORTED]:
         timeline.add(recorded)

@@ -14,7 +14,7 @@ def clipped() -> tuple[World, AgentId]:
     """A conversation of which the window has moved at the end of the last turn."""
     world, agent = conversation(2, Settings(cap=290))
     world.turn(agent, "ask " + "and ask " * 33, "answer")
-    assert world.states[agent].slid
+    assert world.states[agent].window_moved_at
     return world, agent
 
 
@@ -24,7 +24,7 @@ def extends(world: World, command: Command) -> Refusal | None:
 
 
 def longer(world: World, agent: AgentId, text: str = "Older words.") -> ExtendSummary:
-    return ExtendSummary(agent, text, world.states[agent].slid)
+    return ExtendSummary(agent, text, world.states[agent].window_moved_at)
 
 
 def test_the_summary_is_in_view_and_the_turns_stay_out() -> None:

@@ -347,13 +347,13 @@ def succeed(inputs: DecisionInput, command: StartSuccessor, meta: CommandMeta) -
     draft.add(AgentArchived(command.successor))
     fresh = AgentStarted(
         by="succession",
-        name=command.name or ("" if state.titled else state.name),
+        name=command.name or ("" if state.named_by_prompt else state.name),
         settings=state.settings,
         workspace=state.workspace,
         pins=state.pins,
         parent=state.parent,
         calibration=state.calibration,
-        offered=state.offered,
+        offered=state.tool_schema_tokens,
         tags=state.tags,
     )
     return Accepted(

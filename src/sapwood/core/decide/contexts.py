@@ -286,7 +286,7 @@ def _context_before(inputs: DecisionInput, step: Step) -> Context:
     """
     state, now = inputs.state, inputs.state.context
     context, _ = undo_step(step, now, state.marks)
-    if step.moved == "tip" or state.slid <= step.version:
+    if step.moved == "tip" or state.window_moved_at <= step.version:
         return context
     if context.head == now.head or any(turn.ref == context.head for turn in inputs.live.turns):
         return context
@@ -357,7 +357,7 @@ def extend_summary(inputs: DecisionInput, command: ExtendSummary, meta: CommandM
     require_no_turn(state, "A longer summary")
     require_text(command.summary, "summary")
     newest = state.undo[-1] if state.undo else None
-    if state.slid != command.moved or newest is None or newest.cause != "window":
+    if state.window_moved_at != command.moved or newest is None or newest.cause != "window":
         raise Refused(SummaryOutdated())
     draft = Draft(state, inputs.live, meta)
     _replace_by_summary(draft, command, 0, inputs.counter, "window")
