@@ -255,5 +255,5 @@ async def test_mail_and_summaries_end_at_a_mark_that_their_author_cannot_know(
 async def test_nobody_can_write_to_the_dead(db: Sapwood, agent: Agent) -> None:
     ghost = await db.start("ghost")
     await ghost.kill()
-    with pytest.raises(RefusedError, match="was killed"):
+    with pytest.raises(RefusedError, match="is killed"):
         await agent.send(ghost, "Hello?")

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from msgspec import Struct
-from sapwood.runtime import tool_calls
 
 from sapwood.api import Agent, Sapwood
 from sapwood.app.agent_runner import AgentRunner
@@ -23,6 +22,7 @@ from sapwood.core.events import QuestionAsked, ToolFinished, ToolStarted
 from sapwood.core.view import Request
 from sapwood.engine import LocalEngine
 from sapwood.testing import PlannedModel
+from sapwood.turns import tool_calls
 from sapwood.turns.clock_and_ids import now
 from sapwood.workspace.permissions.permission_gate import AllowOnce, Deny
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox

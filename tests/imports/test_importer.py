@@ -321,7 +321,7 @@ async def test_an_archived_one_grows_with_its_program_and_a_killed_one_says_why_
     await held.dispatcher.dispatch(Kill(agent), command_meta())
     file.user("Three.")
     file.says("3")
-    assert "was killed" in (await importer.bring(file.path)).problem
+    assert "is killed" in (await importer.bring(file.path)).problem
 
 
 async def test_another_file_is_refused(importer: Importer, tmp_path: Path) -> None:

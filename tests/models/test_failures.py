@@ -143,7 +143,7 @@ async def test_a_server_that_falls_silent_is_given_up(server: ScriptedModel, mod
         _, failure = await failing(models, ask(model, "Hello?"))
     assert failure.kind == "no_network"
     assert failure.again
-    assert "does not answer" in str(failure)
+    assert "is not responding" in str(failure)
 
 
 @every_wire

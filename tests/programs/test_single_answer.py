@@ -101,7 +101,7 @@ async def test_codex_runs_without_hooks_tools_and_session(tmp_path: Path) -> Non
     ("name", "act", "words"),
     [
         ("claude", "sys.exit('no credit')", "ended with 1: no credit"),
-        ("claude", "print('Hello')", "cannot be read"),
+        ("claude", "print('Hello')", "could not be read"),
         ("claude", prints({**CLAUDE_RESULT, "is_error": True}), "Claude Code failed: Yes."),
         ("codex", prints({"type": "turn.failed", "error": {"message": "busy"}}), "failed: busy"),
         ("codex", "print('x' * 3_000_000)", "more than 2,000,000 bytes"),

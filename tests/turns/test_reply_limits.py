@@ -3,13 +3,13 @@
 from collections.abc import AsyncGenerator
 
 import pytest
-from sapwood.runtime import reply_limits
 
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.events import ToolFinished, ToolStarted, TurnFailed
 from sapwood.core.model_calls import Answer, Delta, Failure
 from sapwood.core.view import Request
 from sapwood.testing.planned_model import Planned
+from sapwood.turns import reply_limits
 from sapwood.turns.reply_limits import MAX_CALLS, bounded_reply
 from tests.turns.test_driver import house
 

@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
-from sapwood.runtime import scheduler as scheduling
 
 from sapwood.api.database import Sapwood
 from sapwood.app.agent_runner import AgentRunner
@@ -19,6 +18,7 @@ from sapwood.core.log_values import Append
 from sapwood.core.tags import Tags
 from sapwood.store.memory import MemoryLog
 from sapwood.testing import NoTools, PlannedModel
+from sapwood.turns import scheduler as scheduling
 from sapwood.turns.scheduler import Drive, Scheduler
 from sapwood.turns.woken_agents import woken_by
 from tests.store.contract import append, commit_of

@@ -114,7 +114,7 @@ async def test_an_event_that_is_not_valid_is_a_failure(body: bytes) -> None:
     async with serving(Server(HEAD + b"\r\n" + body + ANSWER)) as server:
         failure = await failure_from(server.url)
     assert failure.kind == "cut"
-    assert "not valid" in str(failure)
+    assert "an invalid answer" in str(failure)
 
 
 async def test_events_and_fields_that_are_unknown_are_passed_over() -> None:

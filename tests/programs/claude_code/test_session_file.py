@@ -302,7 +302,7 @@ def test_a_transcript_that_changed_meanwhile_is_left_alone(
         return done
 
     monkeypatch.setattr(session_file_module, "extend_copy", copy_while_the_program_writes)
-    with pytest.raises(SessionBusy, match="changed just now"):
+    with pytest.raises(SessionBusy, match="has just changed"):
         written.file(tmp_path).assume(written.history(5))
     assert b"compact_boundary" not in written.path.read_bytes()
 

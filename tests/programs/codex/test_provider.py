@@ -168,7 +168,7 @@ async def test_a_change_is_refused_while_a_turn_runs(
                 continue
             break
         size = len(content(session))
-        with pytest.raises(SessionBusy, match="turn is running"):
+        with pytest.raises(SessionBusy, match="working on a turn"):
             await codex.assume(session, history(rows[0]), options(tmp_path))
         while not turn.done():
             await codex.interrupt(session)

@@ -92,7 +92,7 @@ def test_rows_that_changed_are_written_from_the_log_and_that_is_said(tmp_path: P
     wanted = wanted_history(History((history_turn(rows),)), tmp_path)
     assert [item.payload for item in wanted.items] == items_of_messages(MESSAGES)
     assert "Codex's own rows of 1 turn" in wanted.loss
-    assert "1 thought" in wanted.loss
+    assert "1 reasoning block" in wanted.loss
 
 
 def test_rows_with_odd_names_are_not_read(tmp_path: Path) -> None:

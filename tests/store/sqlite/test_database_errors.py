@@ -33,7 +33,7 @@ def connecting_with(monkeypatch: pytest.MonkeyPatch, pragma: str) -> list[sqlite
 async def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "letter.txt"
     path.write_text("Dear reader, " * 500)
-    with pytest.raises(LogError, match=r"'.*letter.txt' is not a database. It was left as it is"):
+    with pytest.raises(LogError, match=r"'.*letter.txt' is not a database. It was left unchanged"):
         await SqliteLog.open(path)
     assert path.read_text() == "Dear reader, " * 500
 
@@ -76,7 +76,7 @@ async def test_a_file_that_cannot_be_written_says_so(
     log = await SqliteLog.open(tmp_path / "log.db")
     await start(log, SPACE, ADA, "kept")
     made[0].execute("PRAGMA query_only = ON")
-    with pytest.raises(LogError, match=r"cannot be written.*Nothing of this command was stored"):
+    with pytest.raises(LogError, match=r"cannot be written.*Nothing from this command was stored"):
         await start(log, SPACE, AgentId("bob"))
     assert texts(await log.read(SPACE, ADA)) == ["kept"]
     await log.close()
