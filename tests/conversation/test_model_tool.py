@@ -82,4 +82,4 @@ async def test_no_refusal_sends_a_model_to_commands_of_people(
 ) -> None:
     outcome = await run(caller, command, args)
     assert isinstance(outcome, ToolOutcome)
-    assert not any(word in outcome.content for word in ("/agents", "/help", "/switch"))
+    assert not any(word in outcome.content for word in ("Type /agents", "/help", "/switch"))

@@ -58,7 +58,7 @@ def test_a_server_that_drains_says_so_and_answers_until_it_stops(tmp_path: Path)
         server.stderr.readline()
         assert httpx2.get(f"{address}/readyz").status_code == 200
         server.send_signal(signal.SIGTERM)
-        assert "drains" in server.stderr.readline()
+        assert "Draining" in server.stderr.readline()
         assert httpx2.get(f"{address}/readyz").status_code == 503
         assert httpx2.get(f"{address}/healthz").status_code == 200
     finally:

@@ -130,7 +130,7 @@ async def test_a_line_without_an_end_is_a_clear_failure() -> None:
     async with serving(Server(HEAD + b"\r\ndata: " + b"x" * size)) as server:
         failure = await failure_from(server.url)
     assert failure.kind == "other"
-    assert f"more than {sse.MAX_LINE:,} bytes" in str(failure)
+    assert f"longer than {sse.MAX_LINE:,} bytes" in str(failure)
 
 
 async def test_an_answer_that_is_no_stream_says_what_the_server_said() -> None:

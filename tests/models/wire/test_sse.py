@@ -80,7 +80,7 @@ def test_an_event_without_an_end_is_not_returned() -> None:
 @pytest.mark.parametrize("piece", [1, 7, 100])
 def test_a_line_may_not_be_endless(piece: int) -> None:
     reader = EventReader(max_line=50)
-    with pytest.raises(ReplyTooLarge, match="a line of it is longer than 50 bytes"):
+    with pytest.raises(ReplyTooLarge, match="one line is longer than 50 bytes"):
         feed_all(reader, [b"x" * piece] * 100)
 
 

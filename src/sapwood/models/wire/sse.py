@@ -79,7 +79,7 @@ class EventReader:
         self._line_size += len(first)
         longest = max(self._line_size, max(map(len, rest), default=0))
         if longest > self._max_line:
-            raise ReplyTooLarge(f"a line of it is longer than {self._max_line:,} bytes")
+            raise ReplyTooLarge(f"one line is longer than {self._max_line:,} bytes")
         if not rest:
             return []
         lines = [b"".join(self._line), *rest[:-1]]

@@ -103,7 +103,7 @@ class IssuerTokens:
         try:
             header = jwt.get_unverified_header(token)
             if header.get("alg") not in _ALGORITHMS or "crit" in header:
-                raise _refused("its signature uses the wrong algorithm")
+                raise _refused("its kind of signature is not supported")
             if str(header.get("typ", "")).lower() not in _TYPES:
                 raise _refused("it is a token for something else")
             key = await self.keys.find(header.get("kid"))
