@@ -58,7 +58,7 @@ class FirstRunPage(PickerPage):
         if typed and not found:
             found.append(PickerItem(typed, Content.assemble((typed, "bold"), "  as typed")))
         if not typed:
-            words = "another server with an OpenAI-compatible API, for example on this machine"
+            words = "another OpenAI-compatible server, for example on this machine"
             found.append(PickerItem(_OTHER, Content.styled(words, "$faint")))
         return found
 
