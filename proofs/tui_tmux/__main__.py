@@ -156,7 +156,7 @@ class Day(Program):
         """Files and context go back together, and forward again."""
         terminal, note = self._terminal, self._folder / "project" / "note.txt"
         self._confirm("/revert")
-        terminal.sees("Files and context are back to how they were", "1 removed")
+        terminal.sees("Files and context are as they were", "1 removed")
         if note.exists():
             raise Failed("the file is still there")
         self._confirm("/revert")

@@ -138,9 +138,7 @@ async def test_a_revert_takes_back_what_the_last_turn_did_to_files_and_context(
         turn = await at.says("write a.txt theirs")
         assert (tmp_path / "a.txt").read_text() == "theirs"
         said = (await at.agent.revert()).message
-        assert said.startswith(
-            f"Files and context are back to how they were before turn {turn}: 1 file"
-        )
+        assert said.startswith(f"Files and context are as they were before turn {turn}: 1 file")
         assert (tmp_path / "a.txt").read_text() == "mine"
         assert await at.said() == ["hello"]
 

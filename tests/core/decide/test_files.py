@@ -92,7 +92,7 @@ def test_a_revert_moves_the_context_and_undo_moves_it_back() -> None:
     told = goes_back(world, agent, Destination(then, then, "after turn 2"), Restored(2, 1))
     started = world.states[agent].version - 1
     assert told == (
-        "Files and context are back to how they were after turn 2: 2 files restored, 1 removed. "
+        "Files and context are as they were after turn 2: 2 files restored, 1 removed. "
         f"Not changed: ignored files. Type /revert to go further back, /revert {started} to undo "
         "this, or /undo to move only the context."
     )

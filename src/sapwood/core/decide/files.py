@@ -69,7 +69,7 @@ def finish_revert(inputs: DecisionInput, command: FinishRevert, meta: CommandMet
         )
     )
     return draft.accepted(
-        f"Files and context are back to how they were {to.words}: {_counted(command.restored)}. "
+        f"Files and context are as they were {to.words}: {_counted(command.restored)}. "
         f"Not changed: {_left(command.files, command.restored)}. Type /revert to go further back, "
         f"/revert {command.started} to undo this, or /undo to move only the context."
     )
