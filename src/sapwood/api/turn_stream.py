@@ -32,7 +32,7 @@ class TurnError(SapwoodError):
     ...         except sapwood.TurnError as error:
     ...             print(error)
     >>> asyncio.run(main())
-    There is no key for Anthropic. Set ANTHROPIC_API_KEY, then try again.
+    There is no API key for Anthropic. Set ANTHROPIC_API_KEY, then try again.
     """
 
 

@@ -64,7 +64,8 @@ def setting_path(typed: str) -> KeyPath:
 def setting_help(typed: str) -> str:
     """What a setting does; empty for an unknown one.
 
-    >>> setting_help("screen.keys.sidebar") 'Custom key for an action, by the name that F1 lists.'
+    >>> setting_help("screen.keys.sidebar")
+    'Custom key for an action, by the name that F1 lists.'
     """
     return next((each.help for each in known_settings() if each.path_in(typed)), "")
 

@@ -11,7 +11,7 @@ class BudgetReached(Refusal, frozen=True):
     """A budget is used up. The turn ends, and a person can raise the budget.
 
     >>> BudgetReached("calls", 5_000, 5_000).sentence
-    'Stopped: the agents of this conversation made 5,000 model calls, and the budget is 5,000. To \
+    'Stopped: the agents in this conversation made 5,000 model calls, and the budget is 5,000. To \
 go on, type /config budget.calls 10000, then send a prompt.'
     """
 

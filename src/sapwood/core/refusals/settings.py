@@ -19,7 +19,7 @@ class BadValue(Refusal, frozen=True):
     """A value has a type or a size that cannot be stored.
 
     >>> BadValue("parts[0].text", "text", "list").sentence
-    "'parts[0].text' must be text, and a list was given. Nothing was changed."
+    "'parts[0].text' must be text, but a list was given. Nothing was changed."
     """
 
     place: str

@@ -81,7 +81,7 @@ class TurnHeld(Refusal, frozen=True):
     """Another process runs the turn. Its lease ends at `until`, in microseconds since 1970.
 
     >>> TurnHeld(1_700_000_000_000_000).sentence
-    'Another process runs this turn, and holds it until 22:13:20 UTC unless it renews its lease...'
+    'Another process is running this turn and holds its lease until 22:13:20 UTC, unless...'
     """
 
     until: int

@@ -92,7 +92,7 @@ def way_back_label(back: WayBack | None) -> str:
     if back is None:
         return ""
     times = f", {back.times} times," if back.times > 1 else ""
-    return f"/{back.command}{times} to bring them back"
+    return f"/{back.command}{times} brings them back"
 
 
 def call_arguments(args: str) -> str:
