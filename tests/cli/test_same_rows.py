@@ -161,7 +161,7 @@ def test_show_says_where_messages_left_view_and_how_to_bring_them_back(
 ) -> None:
     sapwood("do", demo, "/clear 1")
     shown = sapwood("show", demo).out
-    assert "2 messages pruned · /clear 1 · out of view; /undo to bring them back" in shown
+    assert "2 messages pruned · /clear 1 · out of view; /undo brings them back" in shown
     sapwood("do", demo, "/undo")
     assert "pruned" not in sapwood("show", demo).out
 

@@ -12,7 +12,7 @@ class BudgetReached(Refusal, frozen=True):
 
     >>> BudgetReached("calls", 5_000, 5_000).sentence
     'Stopped: the agents in this conversation made 5,000 model calls, and the budget is 5,000. To \
-go on, type /config budget.calls 10000, then send a prompt.'
+continue, type /config budget.calls 10000, then send a prompt.'
     """
 
     budget: BudgetName
