@@ -387,7 +387,7 @@ async def test_processes_share_a_new_space(address: str, space: Space) -> None:
 
 def test_a_key_that_cannot_be_used_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "c2hvcnQ=")
-    with pytest.raises(LogError, match="contains something that is not a key"):
+    with pytest.raises(LogError, match=f"{VARIABLE} contains something that is not a key"):
         configured_masters()
     monkeypatch.delenv(VARIABLE)
     assert configured_masters() is None

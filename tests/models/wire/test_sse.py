@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sapwood.models.wire.sse import EventReader, ReplyTooLarge, ServerEvent
 
-VALUES = st.text(st.characters(exclude_characters="\r\n"), max_size=20)
+VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=20)
 LINES = st.one_of(
     VALUES.map(lambda value: f"data: {value}"),
     VALUES.map(lambda value: f"data:{value}"),
