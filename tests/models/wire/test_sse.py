@@ -85,7 +85,7 @@ def test_a_line_may_not_be_endless(piece: int) -> None:
 
 
 def test_a_long_line_in_one_piece_is_found_too() -> None:
-    with pytest.raises(ReplyTooLarge, match="a line"):
+    with pytest.raises(ReplyTooLarge, match="one line"):
         EventReader(max_line=50).feed(b"data: 1\n\ndata: " + b"x" * 60 + b"\n\n")
 
 
