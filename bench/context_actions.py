@@ -66,7 +66,7 @@ def main(argv: list[str]) -> int:
         folder = Path(name)
         os.environ["CLAUDE_CONFIG_DIR"] = str(folder / "claude")
         os.environ["SAPWOOD_DATA"] = str(folder / "data")
-        path = folder / "claude" / "projects" / "-srv-db" / "0a1b2c3d.jsonl"
+        path = folder / "claude" / "projects" / "-srv-wood" / "0a1b2c3d.jsonl"
         path.parent.mkdir(parents=True)
         turns = write_claude(path, size)
         print(f"a session of {path.stat().st_size / 1e6:.0f} MB and {turns} turns", flush=True)

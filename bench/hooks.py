@@ -50,7 +50,7 @@ def write_transcript(path: Path, size: int) -> ClaudeTranscript:
     number = 0
     while path.stat().st_size < size:
         number += 1
-        file = {"file_path": f"/srv/db/src/module_{number}.py"}
+        file = {"file_path": f"/srv/wood/src/module_{number}.py"}
         talk.ask(f"Please let module {number} log every request, as we decided for the others.")
         talk.call("Read", file, module)
         talk.call(
@@ -68,7 +68,7 @@ def a_session_before(talk: ClaudeTranscript, name: str, locks: ExitStack) -> dic
 
     The caller holds the locks, so background processes that hooks start find them taken and exit.
     """
-    watched = WatchedSession(str(talk.path), name, "/srv/db")
+    watched = WatchedSession(str(talk.path), name, "/srv/wood")
     watched.memory.put(
         "prepared", WatchedSession(watched.path, talk.session, "").memory.get("prepared")
     )
@@ -129,7 +129,7 @@ def measure(folder: Path, rounds: int) -> tuple[dict[tuple[str, int], list[float
     os.environ["SAPWOOD_DATA"] = str(data)
     environ = {**os.environ, "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
     for talk in talks.values():
-        prepare(WatchedSession(str(talk.path), talk.session, "/srv/db"), environ)
+        prepare(WatchedSession(str(talk.path), talk.session, "/srv/wood"), environ)
     found: dict[tuple[str, int], list[float]] = {(h, s): [] for h in HOOKS for s in talks}
     bare: list[float] = []
     with ExitStack() as locks:

@@ -114,7 +114,7 @@ async def _waits(quick: bool) -> list[str]:
     texts = list(worst_inputs(size))
     misses: list[str] = []
     with TemporaryDirectory() as folder:
-        async with sapwood.open(Path(folder) / "db.db") as db:
+        async with sapwood.open(Path(folder) / "wood.db") as db:
             for name, text in texts[::6] if quick else texts:
                 best = await _longest_wait(db, text, limit)
                 print(f"event loop, {name:28} {best}")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 _ROOT = Path(__file__).parents[1]
-_CWD = "/srv/db"
+_CWD = "/srv/wood"
 _USAGE = {
     "input_tokens": 12,
     "cache_creation_input_tokens": 1800,

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 Row = dict[str, Any]
-_CWD = "/srv/db"
+_CWD = "/srv/wood"
 
 
 class Line(Struct):

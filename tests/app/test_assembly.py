@@ -91,7 +91,7 @@ async def test_each_server_is_started_once_whatever_is_allowed(
     pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
     db = Sapwood(connection)
     root, other = await db.start("root"), await db.start("other")
-    config = Config(servers={"db": McpServer(command=(sys.executable, str(SERVER)))})
+    config = Config(servers={"wood": McpServer(command=(sys.executable, str(SERVER)))})
     tools = toolbox(connection, config, ["wood__saw"], root.id)
     try:
         await tools.specs()

@@ -120,17 +120,17 @@ def test_servers_whose_tools_agents_may_use_are_tried(sapwood: Sapwooder, home: 
     pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
     program = Path(__file__).parents[1] / "workspace" / "mcp_client" / "wood_server.py"
     for name, command in {
-        "db": [sys.executable, str(program)],
+        "wood": [sys.executable, str(program)],
         "gone": [str(home / "no-such-program")],
     }.items():
         sapwood("config", "set", f"servers.{name}.command", json.dumps(command))
     ran = sapwood("doctor", "--json")
     assert ran.err == ""
     found = {each["topic"]: each for each in map(json.loads, ran.out.splitlines())}
-    assert (found["server: db"]["state"], found["server: gone"]["state"]) == ("ok", "broken")
-    assert "tools" in found["server: db"]["says"]
+    assert (found["server: wood"]["state"], found["server: gone"]["state"]) == ("ok", "broken")
+    assert "tools" in found["server: wood"]["says"]
     assert "could not be started" in found["server: gone"]["says"]
-    assert "server: db" not in states(sapwood("doctor", "--json", "--offline"))
+    assert "server: wood" not in states(sapwood("doctor", "--json", "--offline"))
 
 
 def test_a_server_is_reached_and_its_schema_told(sapwood: Sapwooder, postgres_dsn: str) -> None:

@@ -19,7 +19,7 @@ SESSION = "4cfa198d-2bff-4ecc-8825-6583da7ea71a"
 @pytest.fixture
 def claude(home: Path) -> ClaudeFile:
     """A session of Claude Code in the user's home, with one turn."""
-    file = ClaudeFile(home / ".claude" / "projects" / "-srv-db", SESSION)
+    file = ClaudeFile(home / ".claude" / "projects" / "-srv-wood", SESSION)
     file.user("Where do herons nest?")
     file.says("In tall trees.")
     return file

@@ -15,7 +15,7 @@ SESSION = "4cfa198d-2bff-4ecc-8825-6583da7ea71a"
 
 def talk(home: Path) -> ClaudeFile:
     """A session of Claude Code in the user's home."""
-    file = ClaudeFile(home / ".claude" / "projects" / "-srv-db", SESSION)
+    file = ClaudeFile(home / ".claude" / "projects" / "-srv-wood", SESSION)
     file.user("Find out where herons nest.", cwd=str(Path.cwd()))
     file.says("In tall trees.")
     return file

@@ -116,7 +116,7 @@ async def test_a_transcript_that_is_only_shown_leaves_no_trace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
-    path = tmp_path / "claude" / "projects" / "-srv-db" / "s1.jsonl"
+    path = tmp_path / "claude" / "projects" / "-srv-wood" / "s1.jsonl"
     transcript = ClaudeTranscript(path)
     for number in range(60):
         transcript.ask(f"Look at till {number}.").say("Done.")

@@ -31,9 +31,9 @@ async def said(folder: Path, *lines: str) -> list[Outcome]:
 async def test_rules_are_kept_outside_the_project_and_listed_with_their_source(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "db").mkdir()
+    (tmp_path / "wood").mkdir()
     *_, shown = await said(
-        tmp_path / "db",
+        tmp_path / "wood",
         "/permissions accept-edits",
         "/permissions allow shell(make test)",
         "/permissions deny read_file(.env)",
@@ -46,7 +46,7 @@ async def test_rules_are_kept_outside_the_project_and_listed_with_their_source(
         ("deny shell(git push *)", "configuration"),
         ("allow shell(make test)", "this project"),
     ]
-    assert list((tmp_path / "db").iterdir()) == []
+    assert list((tmp_path / "wood").iterdir()) == []
     file = project_rules_file()
     assert file == tmp_path / "home" / "permissions.toml"
     assert file.stat().st_mode & 0o777 == 0o600

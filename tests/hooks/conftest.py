@@ -34,7 +34,7 @@ class HookCaller:
         self, hook: str, transcript: ClaudeTranscript | None = None, **more: object
     ) -> bytes:
         """The output of a hook."""
-        fields: dict[str, object] = {"hook_event_name": hook, "cwd": "/srv/db"}
+        fields: dict[str, object] = {"hook_event_name": hook, "cwd": "/srv/wood"}
         if transcript is not None:
             fields |= {"session_id": transcript.session, "transcript_path": str(transcript.path)}
         return run_hook(hook, json.dumps({**fields, **more}).encode(), self.environ)

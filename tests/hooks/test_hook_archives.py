@@ -11,7 +11,7 @@ def test_before_a_compaction_what_was_said_is_archived(caller: HookCaller) -> No
     talk = caller.transcript().ask("Where do herons nest?").say("In tall trees.")
     assert caller.call("pre-compact", talk, trigger="auto") is None
     (archive,) = caller.archives()
-    assert "Session: s1\nProject: /srv/db\n" in archive
+    assert "Session: s1\nProject: /srv/wood\n" in archive
     assert "User: Where do herons nest?\n\nAgent: In tall trees." in archive
     (act,) = caller.entries()
     assert (act.kind, act.session, act.source) == ("archived", "s1", "claude-code")
@@ -102,7 +102,7 @@ def test_a_long_transcript_is_read_from_its_end(caller: HookCaller) -> None:
 
 def test_what_it_came_to_is_added_a_little_later(caller: HookCaller) -> None:
     talk = caller.transcript().ask("Let's go with GeoJSON for the nests.")
-    talk.call("Write", {"file_path": "/srv/db/nests.md", "content": "alder"}, "ok").say("Done.")
+    talk.call("Write", {"file_path": "/srv/wood/nests.md", "content": "alder"}, "ok").say("Done.")
     caller.call("pre-compact", talk)
     (archive,) = caller.archives()
     assert "Key decisions:\n- Let's go with GeoJSON" in archive

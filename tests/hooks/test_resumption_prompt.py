@@ -138,7 +138,7 @@ def test_the_prompt_keeps_to_the_budget(caller: HookCaller, budget: int) -> None
     talk = caller.transcript()
     for number in range(60):
         talk.ask(f"Change module {number}, please. " * 10)
-        talk.call("Edit", {"file_path": f"/srv/db/src/module_{number}.py"}, "ok").say("Done.")
+        talk.call("Edit", {"file_path": f"/srv/wood/src/module_{number}.py"}, "ok").say("Done.")
     caller.call("pre-compact", talk)
     prompt = context(caller.call("session-start", talk, source="compact"))
     assert counter_for("").count(prompt).tokens <= budget

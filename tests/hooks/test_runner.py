@@ -137,7 +137,7 @@ def in_process(hook: str, told: object, home: Path) -> subprocess.CompletedProce
 
 
 def told_of(talk: ClaudeTranscript, **more: object) -> dict[str, object]:
-    base = {"session_id": talk.session, "transcript_path": str(talk.path), "cwd": "/srv/db"}
+    base = {"session_id": talk.session, "transcript_path": str(talk.path), "cwd": "/srv/wood"}
     return {**base, **more}
 
 

@@ -67,7 +67,7 @@ def test_the_status_line_tells_the_window_to_the_hook(caller: HookCaller) -> Non
 
 def test_large_results_are_named_with_their_tokens(with_window: HookCaller) -> None:
     talk = with_window.transcript().ask("Read it.")
-    talk.call("Read", {"file_path": "/srv/db/legacy.py"}, "def heron():\n" * 1_400).say("Done.")
+    talk.call("Read", {"file_path": "/srv/wood/legacy.py"}, "def heron():\n" * 1_400).say("Done.")
     talk.ask("More?").say("More.").ask("More?").say("More.", used=70_000)
     warning = with_window.call("user-prompt-submit", talk)["systemMessage"]
     session = read_transcript(talk.path)

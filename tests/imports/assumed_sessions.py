@@ -140,7 +140,7 @@ class CodexSession(ProgramFile):
         self.file.row(
             "session_meta",
             id=self._thread,
-            cwd="/srv/db",
+            cwd="/srv/wood",
             history_base={"thread_id": base, "end_byte_offset": offset},
         )
 

@@ -95,7 +95,7 @@ async def test_an_agent_knows_where_it_comes_from(
     listed = await facts(held, done.agent)
     assert (listed.name, listed.folder, listed.source) == (
         "Plant a tree.",
-        "/srv/db",
+        "/srv/wood",
         "claude-code",
     )
 
@@ -403,13 +403,13 @@ def _bytes_of(folder: Path, pattern: str) -> bytes:
 async def test_no_byte_of_a_database_has_an_imported_secret(
     tmp_path: Path, write: Callable[[Path], Path]
 ) -> None:
-    database = tmp_path / "db.db"
+    database = tmp_path / "wood.db"
     held = await connect(database, secrets=("woodwoodwood",))
     done = await Importer(held, idle_seconds=0, now=lambda: NEVER).bring(write(tmp_path))
     stored = repr(await log_of(held, done.agent))
     await held.close()
     assert "it is [secret: github-token" in stored
-    files = _bytes_of(tmp_path, "db.db*")
+    files = _bytes_of(tmp_path, "wood.db*")
     assert b"secret: known-key" in files
     assert _TOKEN.encode() not in files
     assert b"woodwoodwood" not in files

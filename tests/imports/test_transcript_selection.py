@@ -17,7 +17,7 @@ def homes(tmp_path: Path) -> ProgramHomes:
 
 
 def session(homes: ProgramHomes, name: str = SESSION) -> ClaudeFile:
-    file = ClaudeFile(homes["claude-code"] / "projects" / "-srv-db", name)
+    file = ClaudeFile(homes["claude-code"] / "projects" / "-srv-wood", name)
     file.user("Hello.")
     return file
 
@@ -34,14 +34,14 @@ def test_subagents_come_after_their_session_wherever_they_lie(homes: ProgramHome
 
 
 def test_a_chat_of_gemini_has_its_subagents_in_a_folder_of_its_name(homes: ProgramHomes) -> None:
-    chats = homes["gemini"] / "tmp" / "db" / "chats"
+    chats = homes["gemini"] / "tmp" / "wood" / "chats"
     main = GeminiFile(chats)
     nested = GeminiFile(chats / "9e31", "5ub")
     assert [each.path for each in select_transcripts([], homes)] == [main.path, nested.path]
 
 
 def test_a_hostile_id_leads_nowhere(homes: ProgramHomes) -> None:
-    chats = homes["gemini"] / "tmp" / "db" / "chats"
+    chats = homes["gemini"] / "tmp" / "wood" / "chats"
     file = GeminiFile(chats)
     file.path.write_text('{"sessionId":"../../..","projectHash":"0"}\n')
     assert [each.id for each in select_transcripts([], homes)] == ["../../.."]

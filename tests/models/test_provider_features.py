@@ -62,7 +62,7 @@ class Home(Struct):
 
     async def talked(self, model: str, turns: int = 4) -> Agent:
         """An agent after some turns, each with thinking."""
-        agent = await self.db.start(model=model, system="Build in db.")
+        agent = await self.db.start(model=model, system="Build in wood.")
         await self.say(agent, *(f"{DECISION} Question {turn}?" for turn in range(turns)))
         return agent
 

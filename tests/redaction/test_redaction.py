@@ -196,7 +196,7 @@ def test_a_short_known_value_masks_no_words() -> None:
 
 @given(st.integers(1, 39), st.sampled_from(["\n", "\r\n", "\n    ", "\\\n", " \\\n\t", " "]))
 def test_a_known_value_broken_over_lines_is_masked(place: int, gap: str) -> None:
-    known = made("db", 36)
+    known = made("wood", 36)
     text = f"before {known[:place]}{gap}{known[place:]} after"
     masked = mask_secrets(text, [known])
     assert masked == f"before [secret: known-key …{known[-4:]}] after" or place > 35
@@ -316,7 +316,7 @@ def encoded(known: str) -> dict[str, str]:
         "base64 after one character": base64.b64encode(b"x" + data + b"tail").decode(),
         "base64 after two characters": base64.b64encode(b"me" + data).decode(),
         "base64 for a URL": base64.urlsafe_b64encode(b"me:" + data).decode(),
-        "base64 in lines": base64.encodebytes(b"configuration of the db: " + data * 3).decode(),
+        "base64 in lines": base64.encodebytes(b"configuration of the wood: " + data * 3).decode(),
         "hex": data.hex(),
         "capital hex": data.hex().upper(),
         "numbered lines": "\n".join(f"{n:6}\t{line}" for n, line in enumerate(lines, 7)),
@@ -325,7 +325,7 @@ def encoded(known: str) -> dict[str, str]:
     }
 
 
-KNOWN = "q?>" + made("db", 41)
+KNOWN = "q?>" + made("wood", 41)
 
 
 @pytest.mark.parametrize("form", encoded(KNOWN))

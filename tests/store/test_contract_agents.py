@@ -331,33 +331,35 @@ async def test_conversations_of_a_folder_come_last_written_to_first(
     await log.commit(
         space,
         commit_of(
-            worked("old", "/db", HOUR + 5),
-            worked("newest", "/db", 3 * HOUR),
-            worked("same-hour", "/db", HOUR + 7),
-            worked("same-moment", "/db", HOUR + 7),
-            worked("elsewhere", "/db/deep", 9 * HOUR),
+            worked("old", "/wood", HOUR + 5),
+            worked("newest", "/wood", 3 * HOUR),
+            worked("same-hour", "/wood", HOUR + 7),
+            worked("same-moment", "/wood", HOUR + 7),
+            worked("elsewhere", "/wood/deep", 9 * HOUR),
             worked("nowhere", "", 9 * HOUR),
-            worked("child", "/db", 9 * HOUR, parent=ADA),
+            worked("child", "/wood", 9 * HOUR, parent=ADA),
         ),
     )
     expected = ["newest", "same-moment", "same-hour", "old"]
-    assert await folder_pages(log, space, "/db", limit) == expected
+    assert await folder_pages(log, space, "/wood", limit) == expected
     assert await folder_pages(log, space, "/nobody", limit) == []
     assert await folder_pages(log, space, "", limit) == []
 
 
 async def test_a_conversation_moves_up_when_it_is_written_to(log: Log, space: Space) -> None:
-    await log.commit(space, commit_of(worked("one", "/db", HOUR), worked("two", "/db", 2 * HOUR)))
-    assert await folder_pages(log, space, "/db") == ["two", "one"]
-    again = worked("one", "/db", 5 * HOUR, expected=1)
+    await log.commit(
+        space, commit_of(worked("one", "/wood", HOUR), worked("two", "/wood", 2 * HOUR))
+    )
+    assert await folder_pages(log, space, "/wood") == ["two", "one"]
+    again = worked("one", "/wood", 5 * HOUR, expected=1)
     await log.commit(space, commit_of(again))
-    assert await folder_pages(log, space, "/db") == ["one", "two"]
+    assert await folder_pages(log, space, "/wood") == ["one", "two"]
 
 
 async def test_a_conversation_follows_its_folder_and_its_status(log: Log, space: Space) -> None:
-    await log.commit(space, commit_of(worked("one", "/db", HOUR)))
+    await log.commit(space, commit_of(worked("one", "/wood", HOUR)))
     await log.commit(space, commit_of(worked("one", "/moved", HOUR, expected=1)))
-    assert await folder_pages(log, space, "/db") == []
+    assert await folder_pages(log, space, "/wood") == []
     assert await folder_pages(log, space, "/moved") == ["one"]
     ended = worked("one", "/moved", HOUR, expected=2, status="archived")
     await log.commit(space, commit_of(ended))
@@ -375,5 +377,5 @@ async def test_any_folder_is_found_by_its_exact_name(log: Log, space: Space, fol
 
 
 async def test_conversations_of_another_space_are_not_listed(log: Log, space: Space) -> None:
-    await log.commit(Space(f"{space}-other"), commit_of(worked("one", "/db", HOUR)))
-    assert await folder_pages(log, space, "/db") == []
+    await log.commit(Space(f"{space}-other"), commit_of(worked("one", "/wood", HOUR)))
+    assert await folder_pages(log, space, "/wood") == []

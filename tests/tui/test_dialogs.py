@@ -52,8 +52,8 @@ class Dialog(NamedTuple):
 
 def _question(tool: str, subject: str, preview: str = "", folder: str = "") -> PermissionQuestion:
     rules = parse_rules([f"allow {tool}({subject})"])
-    grants = "Exactly this, in the workspace's own folder. From now on in /srv/db."
-    starting = "Every command that starts with 'make'. From now on in /srv/db."
+    grants = "Exactly this, in the workspace's own folder. From now on in /srv/wood."
+    starting = "Every command that starts with 'make'. From now on in /srv/wood."
     offers = [PermissionOffer("once", "Only this call."), PermissionOffer("exact", grants, rules)]
     if tool == "shell":
         rule = parse_rules(["allow shell(make *)"])
@@ -62,7 +62,7 @@ def _question(tool: str, subject: str, preview: str = "", folder: str = "") -> P
     agent = AgentId("kept")
     return PermissionQuestion(
         agent,
-        "/srv/db",
+        "/srv/wood",
         tool,
         subject,
         why,

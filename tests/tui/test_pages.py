@@ -177,12 +177,12 @@ async def test_what_another_program_said_in_this_folder_is_listed_and_imported_w
 ) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
-    folder = tmp_path / "claude" / "projects" / "-srv-db"
+    folder = tmp_path / "claude" / "projects" / "-srv-wood"
     folder.mkdir(parents=True)
     file = ClaudeFile(folder)
     file.user("Plant an oak.")
     file.says("Planted.")
-    async with on_stage(folder="/srv/db") as stage:
+    async with on_stage(folder="/srv/wood") as stage:
         await stage.pilot.press("ctrl+l")
         await stage.sees("claude-code 5e55")
         await stage.sees("┃ Plant an oak.")

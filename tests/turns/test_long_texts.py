@@ -52,7 +52,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> Threads:
 async def test_long_texts_are_counted_and_encoded_in_threads(
     tmp_path: Path, threads: Threads
 ) -> None:
-    async with sapwood.open(tmp_path / "db.db") as db:
+    async with sapwood.open(tmp_path / "wood.db") as db:
         agent = await db.start("long")
         async with agent.turn(LONG + "1") as turn:
             call = sapwood.ToolCall("1", "shell", f'{{"command": "{LONG}"}}')
@@ -64,7 +64,7 @@ async def test_long_texts_are_counted_and_encoded_in_threads(
 
 
 async def test_a_recorded_turn_is_counted_in_a_thread(tmp_path: Path, threads: Threads) -> None:
-    async with sapwood.open(tmp_path / "db.db") as db:
+    async with sapwood.open(tmp_path / "wood.db") as db:
         agent = await db.start("long")
         await agent.record(LONG + "1", LONG + "2")
     assert {what for what, _ in threads.work} == {"count", "encode"}

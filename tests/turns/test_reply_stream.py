@@ -115,7 +115,7 @@ def files_of(folder: Path) -> list[Path]:
 
 @asynccontextmanager
 async def stage(folder: Path) -> AsyncGenerator[Stage]:
-    path = folder / "db.db"
+    path = folder / "wood.db"
     connection, model = await connect(path), DictatedModel()
     running = AgentRunner(connection, LocalEngine(), model, NoTools())
     await running.start()

@@ -10,7 +10,7 @@ from tests.web.stage import Stage
 def write_sessions(stage: Stage) -> None:
     """A session of each program, in the home of the server."""
     homes = program_homes({"HOME": str(stage.server.home)})
-    claude = ClaudeFile(homes["claude-code"] / "projects" / "-srv-db")
+    claude = ClaudeFile(homes["claude-code"] / "projects" / "-srv-wood")
     claude.user("Where do swifts sleep?")
     claude.says("In the air.")
     codex = CodexFile(

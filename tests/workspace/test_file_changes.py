@@ -136,7 +136,7 @@ async def test_the_mask_of_a_secret_does_not_take_its_place(workspace: ToolWorks
     )
     assert "must not overwrite" in told
     assert file.read_text() == content
-    await workspace.done("edit_file", path=".env", old_text="NAME=db", new_text="NAME=oak")
+    await workspace.done("edit_file", path=".env", old_text="NAME=wood", new_text="NAME=oak")
 
 
 async def test_a_mask_in_a_text_about_masks_may_be_written(workspace: ToolWorkspace) -> None:
@@ -150,4 +150,4 @@ async def test_git_s_own_files_are_not_written_by_a_rule_that_does_not_name_them
         told = await workspace.refused("write_file", path=path, content="")
         assert "it needs approval and nobody is there" in told
     named = ToolWorkspace(workspace.folder, ["allow write_file(.git/description)"])
-    await named.done("write_file", path=".git/description", content="db")
+    await named.done("write_file", path=".git/description", content="wood")

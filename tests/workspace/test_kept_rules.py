@@ -32,7 +32,7 @@ async def always(question: PermissionQuestion) -> PermissionAnswer:
     "command", ["make test", "echo \"$HOME\" > 'a b'\n\ttrue", 'echo 木 \\* "']
 )
 async def test_always_outlasts_the_process(tmp_path: Path, command: str) -> None:
-    db = str(tmp_path / "db")
+    db = str(tmp_path / "wood")
     action = ShellAction("shell", command)
     await PermissionGate((), always, project=KeptRules()).require(action, ME, db)
     later = PermissionGate((), None, project=KeptRules())

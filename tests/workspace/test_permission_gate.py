@@ -39,7 +39,7 @@ class Person:
 async def test_what_is_allowed_is_not_asked_for() -> None:
     person = Person()
     gate = PermissionGate(parse_rules(["allow shell(git *)"]), person)
-    await gate.require(ShellAction("shell", "git status"), ME, "db")
+    await gate.require(ShellAction("shell", "git status"), ME, "wood")
     assert person.asked == []
 
 
@@ -47,33 +47,33 @@ async def test_once_is_once() -> None:
     person = Person(AllowOnce(), Deny())
     gate = PermissionGate((), person)
     act = ShellAction("shell", "make test")
-    await gate.require(act, ME, "db")
+    await gate.require(act, ME, "wood")
     with pytest.raises(ToolError, match="The user said no"):
-        await gate.require(act, ME, "db")
+        await gate.require(act, ME, "wood")
 
 
 async def test_always_is_from_now_on_in_this_workspace() -> None:
     person = Person(AllowAlways(), Deny("not here"))
     gate = PermissionGate((), person)
     act = ShellAction("shell", "make test && git status")
-    await gate.require(act, ME, "db")
-    await gate.require(act, ME, "db")
-    await gate.require(ShellAction("shell", "git status"), ME, "db")
+    await gate.require(act, ME, "wood")
+    await gate.require(act, ME, "wood")
+    await gate.require(ShellAction("shell", "git status"), ME, "wood")
     assert [str(rule) for rule in person.asked[0].always] == [
         "allow shell(make test)",
         "allow shell(git status)",
     ]
     with pytest.raises(ToolError, match="The user said no: not here"):
-        await gate.require(act, ME, "another db")
+        await gate.require(act, ME, "another wood")
 
 
 async def test_always_may_be_wider_than_what_was_offered() -> None:
     person = Person(AllowAlways((PermissionRule("allow", "shell", "git *"),)))
     gate = PermissionGate(parse_rules(["deny shell(git push *)"]), person)
-    await gate.require(ShellAction("shell", "git status"), ME, "db")
-    await gate.require(ShellAction("shell", "git diff"), ME, "db")
+    await gate.require(ShellAction("shell", "git status"), ME, "wood")
+    await gate.require(ShellAction("shell", "git diff"), ME, "wood")
     with pytest.raises(ToolError, match="deny shell"):
-        await gate.require(ShellAction("shell", "git push"), ME, "db")
+        await gate.require(ShellAction("shell", "git push"), ME, "wood")
     assert len(person.asked) == 1
 
 
@@ -81,14 +81,14 @@ async def test_questions_come_one_after_the_other_and_the_answer_may_settle_the_
     person = Person(AllowAlways())
     gate = PermissionGate((), person)
     act = FileAction("write_file", "a.txt", reads=False, related_tool="write_file")
-    await asyncio.gather(*(gate.require(act, ME, "db") for _ in range(5)))
+    await asyncio.gather(*(gate.require(act, ME, "wood") for _ in range(5)))
     assert len(person.asked) == 1
 
 
 async def test_nobody_to_ask_is_no_with_the_rule_and_the_flag_that_would_help() -> None:
     gate = PermissionGate()
     with pytest.raises(ToolError) as caught:
-        await gate.require(ShellAction("shell", "make 'a b'"), ME, "db")
+        await gate.require(ShellAction("shell", "make 'a b'"), ME, "wood")
     assert str(caught.value) == (
         "shell was blocked: it needs approval and nobody is there to approve it. The user can "
         "allow it with --allow 'shell(make '\\''a b'\\'')'."
@@ -102,7 +102,7 @@ async def test_nobody_to_ask_is_no_with_the_rule_and_the_flag_that_would_help() 
 
 async def test_a_line_that_cannot_be_told_is_asked_for_with_the_reason() -> None:
     person = Person(AllowOnce())
-    await PermissionGate((), person).require(ShellAction("shell", "echo $1"), ME, "db")
+    await PermissionGate((), person).require(ShellAction("shell", "echo $1"), ME, "wood")
     assert person.asked[0].why == "Sapwood cannot tell in advance what this command line runs."
     assert person.asked[0].always == (PermissionRule("allow", "shell", "echo $1"),)
     assert [offer.kind for offer in person.asked[0].offers] == ["once", "exact"]
@@ -111,7 +111,7 @@ async def test_a_line_that_cannot_be_told_is_asked_for_with_the_reason() -> None
 async def test_each_answer_says_what_it_grants() -> None:
     person = Person(AllowOnce())
     act = ShellAction("shell", "wc -l a.py", "docs")
-    await PermissionGate((), person).require(act, ME, "/db")
+    await PermissionGate((), person).require(act, ME, "/wood")
     question = person.asked[0]
     assert question.folder == "docs"
     assert [(offer.kind, list(map(str, offer.rules))) for offer in question.offers] == [
@@ -120,11 +120,11 @@ async def test_each_answer_says_what_it_grants() -> None:
         ("prefix", ["allow shell(wc *) in docs"]),
     ]
     assert question.offers[1].grants == (
-        "Exactly this command, in the folder docs. From now on in /db."
+        "Exactly this command, in the folder docs. From now on in /wood."
     )
     assert question.offers[2].grants == (
         "Every command that starts with 'wc', with any arguments, in the folder docs. "
-        "From now on in /db."
+        "From now on in /wood."
     )
     assert question.offers[0].answer == AllowOnce()
     assert question.offers[2].answer == AllowAlways(question.offers[2].rules)
@@ -133,15 +133,15 @@ async def test_each_answer_says_what_it_grants() -> None:
 async def test_an_approval_holds_for_its_folder_only() -> None:
     person = Person(AllowAlways(), Deny())
     gate = PermissionGate((), person)
-    await gate.require(ShellAction("shell", "make test"), ME, "db")
-    await gate.require(ShellAction("shell", "make test"), ME, "db")
+    await gate.require(ShellAction("shell", "make test"), ME, "wood")
+    await gate.require(ShellAction("shell", "make test"), ME, "wood")
     with pytest.raises(ToolError, match="The user said no"):
-        await gate.require(ShellAction("shell", "make test", "node_modules/evil"), ME, "db")
+        await gate.require(ShellAction("shell", "make test", "node_modules/evil"), ME, "wood")
 
 
 async def test_the_arguments_of_other_tools_are_shown() -> None:
     person = Person(AllowOnce())
-    await PermissionGate((), person).require(OtherAction("wood__saw"), ME, "db", '{"length": 3}')
+    await PermissionGate((), person).require(OtherAction("wood__saw"), ME, "wood", '{"length": 3}')
     assert person.asked[0].preview == '{"length": 3}'
 
 
@@ -228,12 +228,12 @@ TOKEN = "gh" + "p_" + "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
 
 async def test_a_question_shows_secrets_masked_and_says_so() -> None:
     person = Person(AllowOnce())
-    command = f"curl -H 'X-Token: {TOKEN}' https://db.internal"
-    await PermissionGate((), person).require(ShellAction("shell", command), ME, "db")
+    command = f"curl -H 'X-Token: {TOKEN}' https://wood.internal"
+    await PermissionGate((), person).require(ShellAction("shell", command), ME, "wood")
     [question] = person.asked
     assert TOKEN not in repr(question)
     assert question.preview == f"curl -H 'X-Token: [secret: github-token …{TOKEN[-4:]}]' " + (
-        "https://db.internal"
+        "https://wood.internal"
     )
     assert "the tool gets the exact text" in question.why
     assert [offer.kind for offer in question.offers] == ["once"]
@@ -243,7 +243,7 @@ async def test_a_question_shows_secrets_masked_and_says_so() -> None:
 async def test_a_known_key_is_masked_in_a_question() -> None:
     person = Person(AllowOnce())
     gate = PermissionGate((), person, secrets=("woodwoodwood",))
-    await gate.require(ShellAction("shell", "echo woodwoodwood"), ME, "db")
+    await gate.require(ShellAction("shell", "echo woodwoodwood"), ME, "wood")
     assert person.asked[0].preview == "echo [secret: known-key]"
 
 
@@ -252,7 +252,7 @@ async def test_a_mask_hides_nothing_that_a_shell_acts_on(tail: str) -> None:
     person = Person()
     command = f"DB_PASSWORD=hunter2024{tail} make"
     with pytest.raises(ToolError, match="special shell characters"):
-        await PermissionGate((), person).require(ShellAction("shell", command), ME, "db")
+        await PermissionGate((), person).require(ShellAction("shell", command), ME, "wood")
     assert person.asked == []
 
 
@@ -261,6 +261,6 @@ async def test_lines_of_a_file_are_masked_only_if_they_are_a_secret() -> None:
     act = FileAction("write_file", "Makefile", False, "write_file", "")
     hidden = f"-----BEGIN PRIVATE {'KEY'}-----\nall:; rm -rf ~\n-----END PRIVATE {'KEY'}-----"
     preview = f"+TOKEN={TOKEN}\n{hidden}"
-    await PermissionGate((), person).require(act, ME, "db", preview)
+    await PermissionGate((), person).require(act, ME, "wood", preview)
     assert TOKEN not in person.asked[0].preview
     assert "rm -rf ~" in person.asked[0].preview

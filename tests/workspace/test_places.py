@@ -87,7 +87,7 @@ async def test_a_rule_may_allow_a_folder_outside(workspace: ToolWorkspace) -> No
 def test_a_file_that_becomes_a_symlink_after_the_check_is_not_read(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("not yours")
-    root = tmp_path / "db"
+    root = tmp_path / "wood"
     root.mkdir()
     (root / "a.txt").write_text("mine")
     place = locate(str(root), "a.txt")
@@ -98,7 +98,7 @@ def test_a_file_that_becomes_a_symlink_after_the_check_is_not_read(tmp_path: Pat
 
 
 def test_a_folder_that_becomes_a_symlink_after_the_check_is_not_entered(tmp_path: Path) -> None:
-    outside, root = tmp_path / "outside", tmp_path / "db"
+    outside, root = tmp_path / "outside", tmp_path / "wood"
     outside.mkdir()
     (root / "src").mkdir(parents=True)
     place = locate(str(root), "src/a.txt")
@@ -112,7 +112,7 @@ def test_a_folder_that_becomes_a_symlink_after_the_check_is_not_entered(tmp_path
 def test_a_new_file_that_becomes_a_symlink_after_the_check_is_not_written_through(
     tmp_path: Path,
 ) -> None:
-    outside, root = tmp_path / "target", tmp_path / "db"
+    outside, root = tmp_path / "target", tmp_path / "wood"
     outside.write_text("not yours")
     root.mkdir()
     place = locate(str(root), "a.txt")
@@ -173,12 +173,12 @@ def test_the_worktree_comes_before_the_folder(tmp_path: Path) -> None:
 @given(st.text(st.sampled_from("ab./~ \\é\n-"), min_size=1, max_size=12))
 def test_whatever_a_path_says_it_is_inside_or_seen_to_be_outside(path: str) -> None:
     try:
-        place = locate("/nowhere/db", path)
+        place = locate("/nowhere/wood", path)
     except ToolError:
         return
-    assert place.is_inside == (os.path.commonpath([place.real, "/nowhere/db"]) == place.root)
+    assert place.is_inside == (os.path.commonpath([place.real, "/nowhere/wood"]) == place.root)
     assert place.shown.startswith("/") == (not place.is_inside)
 
 
 def test_a_neighbour_whose_name_begins_alike_is_outside() -> None:
-    assert not Place("/nowhere/db", "/nowhere/woods/a", "a").is_inside
+    assert not Place("/nowhere/wood", "/nowhere/woods/a", "a").is_inside

@@ -47,8 +47,8 @@ def mask_secrets(
 
     If `only` is given, secrets for which it returns False stay as they are.
 
-    >>> mask_secrets("git clone https://me:hunter2024@example.org/db.git")
-    'git clone https://me:[secret: url-password]@example.org/db.git'
+    >>> mask_secrets("git clone https://me:hunter2024@example.org/wood.git")
+    'git clone https://me:[secret: url-password]@example.org/wood.git'
     >>> mask_secrets("commit 5f0c8a7d3b1e9f2464c7a0d8e5b3f1a29c6d7e80")
     'commit 5f0c8a7d3b1e9f2464c7a0d8e5b3f1a29c6d7e80'
     """

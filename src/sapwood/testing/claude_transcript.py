@@ -21,7 +21,7 @@ class ClaudeTranscript:
     2
     """
 
-    def __init__(self, path: Path, *, folder: str = "/srv/db", model: str = "claude-x") -> None:
+    def __init__(self, path: Path, *, folder: str = "/srv/wood", model: str = "claude-x") -> None:
         self.path = path
         self.session = path.stem
         self._folder = folder

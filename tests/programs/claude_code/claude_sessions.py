@@ -44,7 +44,7 @@ class SessionWriter:
             **fields,
             "uuid": own,
             "timestamp": f"2026-11-14T12:00:{self._count % 60:02}.000Z",
-            "cwd": "/srv/db",
+            "cwd": "/srv/wood",
             "sessionId": self.session,
             "version": VERSION,
         }
@@ -131,7 +131,7 @@ def session_file(session: ProgramSession, data: Path) -> SessionFile:
         session,
         home=data / "claude",
         copies=data / "copies",
-        folder="/srv/db",
+        folder="/srv/wood",
         version=VERSION,
     )
 

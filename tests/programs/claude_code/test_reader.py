@@ -24,7 +24,7 @@ def test_a_good_row_is_decoded_in_one_typed_pass() -> None:
 
 def test_a_session_knows_where_it_ran_and_how_to_resume_it() -> None:
     session = read_session(AUTO)
-    assert (session.source, session.folder) == ("claude-code", "/srv/db")
+    assert (session.source, session.folder) == ("claude-code", "/srv/wood")
     resume = resume_command_for(session.source, session.id)
     assert resume == "claude --resume 4cfa198d-2bff-4ecc-8825-6583da7ea71a"
     assert (session.model, session.used) == ("claude-sonnet-4-5", 6001)

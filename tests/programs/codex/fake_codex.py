@@ -110,7 +110,7 @@ class Server:
             self.thread.call(turn, "call-1", "rm x")
             self.tell("item/started", turnId=turn, item=item)
             about = {"threadId": self.thread.id, "turnId": turn, "itemId": "call-1"}
-            params = {**about, "command": "/bin/bash -lc 'rm x'", "cwd": "/srv/db"}
+            params = {**about, "command": "/bin/bash -lc 'rm x'", "cwd": "/srv/wood"}
             self.send(id=77, method="item/commandExecution/requestApproval", params=params)
         elif "wait" not in text:
             self.tell("item/agentMessage/delta", turnId=turn, delta=f"answer to {text}")

@@ -30,12 +30,12 @@ def test_a_command_is_shown_without_its_shell() -> None:
     found = asked(
         "item/commandExecution/requestApproval",
         command="/bin/bash -lc 'rm -r build'",
-        cwd="/srv/db",
+        cwd="/srv/wood",
         reason="it is old",
     )
     question = found.question
     assert (question.call, question.tool, question.subject) == ("c1", "exec_command", "rm -r build")
-    assert (question.folder, question.preview) == ("/srv/db", "rm -r build\nit is old")
+    assert (question.folder, question.preview) == ("/srv/wood", "rm -r build\nit is old")
     assert answer_for(found, YES) == {"decision": "accept"}
     assert answer_for(found, NO) == {"decision": "decline"}
     assert not found.is_edit

@@ -146,7 +146,7 @@ async def test_a_question_waits_for_its_answer(tmp_path: Path, environ: dict[str
         async for event in codex.send(session, (Text("ask"),), "a:1"):
             seen.append(event)
             if isinstance(event, ProviderQuestion):
-                assert (event.call, event.subject, event.folder) == ("call-1", "rm x", "/srv/db")
+                assert (event.call, event.subject, event.folder) == ("call-1", "rm x", "/srv/wood")
                 await codex.answer(session, event.question, ProviderAnswer(allowed=False))
         kinds = [type(event) for event in seen]
         assert kinds == [ProviderReply, ProviderQuestion, ProviderResult, ProviderReply, TurnEnd]

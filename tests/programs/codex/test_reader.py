@@ -22,7 +22,7 @@ def test_a_good_row_is_decoded_in_one_typed_pass() -> None:
 
 def test_a_session_knows_where_it_ran_and_how_full_it_is() -> None:
     session = read_session(ROLLOUT)
-    assert (session.source, session.folder, session.model) == ("codex", "/srv/db", "gpt-5-codex")
+    assert (session.source, session.folder, session.model) == ("codex", "/srv/wood", "gpt-5-codex")
     assert (session.used, session.window) == (10472, 95000)
     resume = resume_command_for(session.source, session.id)
     assert resume == "codex resume 01a1dc49-cb32-7ff3-be8a-10d31f7fe650"

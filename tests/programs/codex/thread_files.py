@@ -52,7 +52,7 @@ class ThreadFiles:
         return str(uuid.UUID(int=(0x01A1E0E5 << 96) | (7 << 76) | (2 << 62) | self.count))
 
     def _meta(self, **more: object) -> Row:
-        about = {"id": self.id, "cwd": "/srv/db", "cli_version": "0.163.0"}
+        about = {"id": self.id, "cwd": "/srv/wood", "cli_version": "0.163.0"}
         return {**about, "history_mode": "paginated", **more}
 
     def row(self, kind: str, payload: Row) -> int:

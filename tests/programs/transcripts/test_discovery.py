@@ -15,7 +15,7 @@ from sapwood.programs.transcripts.discovery import (
 from sapwood.programs.transcripts.session_reader import session_files
 from tests.programs.transcripts.writing import ClaudeFile, CodexFile, GeminiFile
 
-WOOD = Path("/srv/db")
+WOOD = Path("/srv/wood")
 
 
 @pytest.fixture
@@ -29,14 +29,14 @@ def touch(path: Path, seconds: int) -> None:
 
 def three(homes: ProgramHomes) -> None:
     """A session of each program in one folder, Codex' the newest."""
-    claude = ClaudeFile(homes["claude-code"] / "projects" / "-srv-db")
+    claude = ClaudeFile(homes["claude-code"] / "projects" / "-srv-wood")
     claude.user("Hello.")
     touch(claude.path, 1_000)
     codex = CodexFile(
         homes["codex"] / "sessions/2026/11/14", "01a1dc49-cb32-7ff3-be8a-10d31f7fe650"
     )
     touch(codex.path, 3_000)
-    project = homes["gemini"] / "tmp" / sha256(b"/srv/db").hexdigest()
+    project = homes["gemini"] / "tmp" / sha256(b"/srv/wood").hexdigest()
     touch(GeminiFile(project / "chats").path, 2_000)
 
 
@@ -55,19 +55,19 @@ def test_the_current_session_is_the_newest_of_the_folder(homes: ProgramHomes) ->
     other.user("Hello.", cwd="/srv/other")
     found = newest_session(WOOD, homes)
     assert found is not None
-    assert (found.source, found.folder) == ("codex", "/srv/db")
+    assert (found.source, found.folder) == ("codex", "/srv/wood")
     assert {each.source for each in discover(homes, WOOD)} == {"codex", "gemini", "claude-code"}
 
 
 def test_two_folders_that_a_program_writes_alike_are_told_apart(homes: ProgramHomes) -> None:
-    file = ClaudeFile(homes["claude-code"] / "projects" / "-srv-db-2")
-    file.user("Hello.", cwd="/srv/db-2")
-    assert newest_session(Path("/srv/db/2"), homes) is None
-    assert newest_session(Path("/srv/db-2"), homes) is not None
+    file = ClaudeFile(homes["claude-code"] / "projects" / "-srv-wood-2")
+    file.user("Hello.", cwd="/srv/wood-2")
+    assert newest_session(Path("/srv/wood/2"), homes) is None
+    assert newest_session(Path("/srv/wood-2"), homes) is not None
 
 
 def test_subagents_and_empty_files_are_no_sessions(homes: ProgramHomes) -> None:
-    folder = homes["claude-code"] / "projects" / "-srv-db"
+    folder = homes["claude-code"] / "projects" / "-srv-wood"
     ClaudeFile(folder, agent="af39").user("Search.")
     ClaudeFile(folder)
     assert discover(homes) == []

@@ -53,7 +53,7 @@ class ClaudeFile(_File):
             "type": kind,
             "uuid": uuid,
             "timestamp": self.now,
-            "cwd": "/srv/db",
+            "cwd": "/srv/wood",
             "sessionId": self._session,
         }
         if self._agent:
@@ -96,7 +96,7 @@ class CodexFile(_File):
 
     def __init__(self, folder: Path, session: str = "01a1") -> None:
         super().__init__(folder / f"rollout-2026-11-14T12-00-00-{session}.jsonl")
-        self.row("session_meta", id=session, cwd="/srv/db")
+        self.row("session_meta", id=session, cwd="/srv/wood")
         self.row("turn_context", model="gpt-5-codex")
 
     def row(self, kind: str, **payload: Any) -> None:

@@ -126,7 +126,7 @@ async def test_lists_of_agents_are_read_in_the_order_of_an_index(
 _MANY_CONVERSATIONS = """
     INSERT INTO sapwood.agents (space, agent, version, facts, name, status, created)
     SELECT $1, 'root-' || n, 1,
-           '{"agent":"root-' || n || '","version":1,"folder":"/db","updated":'
+           '{"agent":"root-' || n || '","version":1,"folder":"/wood","updated":'
                || n * 60000000::bigint || '}',
            '', 'running', n
     FROM generate_series(1, 5000) AS n
@@ -140,9 +140,9 @@ async def test_the_conversations_of_a_folder_are_found_by_index_and_sorted_hour_
 ) -> None:
     await owner.execute(_MANY_CONVERSATIONS, Space("folder of many"))
     await owner.execute("ANALYZE sapwood.agents")
-    await spied.conversations(Space("folder of many"), "/db", limit=10)
+    await spied.conversations(Space("folder of many"), "/wood", limit=10)
     after = AgentSummary(ADA, 2, updated=200 * 3_600_000_000)
-    await spied.conversations(Space("folder of many"), "/db", after=after, limit=10)
+    await spied.conversations(Space("folder of many"), "/wood", after=after, limit=10)
     for plan in await plans(spied, asked, "agents"):
         assert "agents_by_folder" in plan, plan
         assert "Seq Scan" not in plan, plan

@@ -33,7 +33,7 @@ def program(**changes: float) -> McpEndpoint:
 
 @asynccontextmanager
 async def opened(server: McpEndpoint, *rules: str) -> AsyncGenerator[McpToolbox]:
-    box = McpToolbox("db", server, parse_rules(rules or ("allow *",)))
+    box = McpToolbox("wood", server, parse_rules(rules or ("allow *",)))
     try:
         yield box
     finally:
@@ -74,7 +74,7 @@ async def test_tools_are_offered_under_the_name_of_their_server_and_run() -> Non
 
 
 async def test_a_server_is_not_started_before_it_is_needed() -> None:
-    box = McpToolbox("db", McpEndpoint(command=("no-such-program",)))
+    box = McpToolbox("wood", McpEndpoint(command=("no-such-program",)))
     assert box.effect(use_of("wood__rings", "{}", ".")) == "some"
     await box.close()
 
@@ -113,7 +113,7 @@ async def test_a_call_out_of_time_is_told_and_the_server_goes_on(tmp_path: Path)
         late = await waiting(box, tmp_path)
         outcome = await late
         assert outcome.error
-        assert outcome.content == "MCP server 'db' did not answer within 3 seconds."
+        assert outcome.content == "MCP server 'wood' did not answer within 3 seconds."
         assert await done(box, "pid") == before
 
 
@@ -163,7 +163,7 @@ async def test_a_server_that_crashes_again_and_again_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        (("no-such-program",), "MCP server 'db' could not be started: "),
+        (("no-such-program",), "MCP server 'wood' could not be started: "),
         ((sys.executable, "-c", "print('hello', file=__import__('sys').stderr)"), "hello"),
     ],
 )
@@ -236,7 +236,7 @@ async def test_a_server_is_called_by_its_address() -> None:
 async def test_an_address_where_nobody_answers_is_told() -> None:
     async with opened(McpEndpoint(url="http://127.0.0.1:9/mcp")) as box:
         assert await box.specs() == ()
-        assert box.trouble.startswith("MCP server 'db' could not be reached: ")
+        assert box.trouble.startswith("MCP server 'wood' could not be reached: ")
 
 
 async def test_a_session_that_the_server_forgot_is_opened_anew_and_the_call_runs_once() -> None:

@@ -13,7 +13,7 @@ READS = ToolAnnotations(read_only_hint=True)
 
 def make_server() -> MCPServer:
     """The server and its tools."""
-    server = MCPServer("db")
+    server = MCPServer("wood")
 
     @server.tool(annotations=READS)
     def rings(age: int) -> int:
@@ -47,7 +47,7 @@ def make_server() -> MCPServer:
     @server.tool()
     def knot() -> str:
         """Fails."""
-        raise ValueError("a knot in the db")
+        raise ValueError("a knot in the wood")
 
     @server.tool()
     async def wait(pipe: str) -> str:

@@ -42,7 +42,7 @@ def tool_names(server: str, tools: Iterable[str]) -> dict[str, str]:
 
     It contains only characters that providers accept.
 
-    >>> tool_names("db", ["saw", "plane.fine"])
+    >>> tool_names("wood", ["saw", "plane.fine"])
     {'plane.fine': 'wood__plane_fine', 'saw': 'wood__saw'}
     """
     names: dict[str, str] = {}
