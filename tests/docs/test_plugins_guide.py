@@ -155,8 +155,10 @@ def test_the_page_is_a_format_of_the_export(
 
 
 def test_the_transcripts_of_the_program_are_imported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Its options are those of the programs that were installed when it was imported.
+    monkeypatch.delitem(sys.modules, "sapwood.cli.commands.import_command", raising=False)
     folder = tmp_path / ".notes"
     folder.mkdir()
     rows = [{"notes": 7, "user": "Where do herons nest?"}, {"notes": 8, "model": "In tall trees."}]

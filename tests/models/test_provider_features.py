@@ -41,7 +41,7 @@ from tests.models.conversation import MODELS, TOOLS, ask, collect, every_wire, o
 
 CLAUDE = "anthropic:claude-opus-5-5"
 LONG = "timber " * 800
-DECISION = "We use oak instead of pine for the granary."
+DECISION = "Use oak instead of pine for the granary."
 SUMMARY = "They use oak instead of pine for the granary: timber. Question 0 to 3 were answered."
 
 

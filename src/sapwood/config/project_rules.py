@@ -14,8 +14,7 @@ import msgspec
 from sapwood.config.config_file import ConfigError, config_file
 from sapwood.private_files import locked, replace_file
 
-_HEAD = r"""\ # Permission rules for a project. Type /permissions to see and change them.
-"""
+_HEAD = "# Permission rules for a project. Type /permissions to see and change them.\n"
 
 
 def project_rules_file(environ: Mapping[str, str] = os.environ) -> Path:

@@ -46,7 +46,7 @@ async def check_programs(environ: Mapping[str, str] = os.environ) -> list[Findin
 def _connection_finding(agent: Program, version: str, environ: Mapping[str, str]) -> Finding:
     record = read_record(agent.name)
     next_step = f"sapwood install {agent.name}"
-    found = f"{agent.executable} {version}" if version else f"{agent.executable} is not on the path"
+    found = f"{agent.executable} {version}" if version else f"{agent.executable} is not on the PATH"
     if record is None:
         if not version:
             return Finding(agent.name, "open", found)

@@ -41,10 +41,10 @@ def programs_with(part: Part) -> tuple[Program, ...]:
 
 def _plugin_programs() -> Iterator[Program]:
     """The programs of plug-ins, without those that cannot be loaded: the doctor names them."""
-    from sapwood.core.errors import PluginError
-
     for name in plugin_names("programs"):
         if name not in PROGRAM_NAMES:
+            from sapwood.core.errors import PluginError  # not before: hooks pay for every import
+
             try:
                 yield program(name)
             except (LookupError, PluginError):

@@ -147,7 +147,9 @@ async def test_a_database_of_a_newer_sapwood_is_refused(empty: str) -> None:
     await (await PostgresLog.open(empty)).close()
     await execute(empty, "INSERT INTO sapwood.migrations (number, name) VALUES (99, '0099_x.sql')")
     before = await execute(empty, _SCHEMA)
-    with pytest.raises(LogError, match=r"schema 99, made by a newer Sapwood.*Nothing was changed"):
+    with pytest.raises(
+        LogError, match=r"schema 99, from a newer version of Sapwood.*Nothing was changed"
+    ):
         await PostgresLog.open(empty)
     assert await execute(empty, _SCHEMA) == before
 

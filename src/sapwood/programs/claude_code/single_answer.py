@@ -36,7 +36,7 @@ class _Format:
         try:
             found = msgspec.json.decode(output, type=_Result)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise Failure("other", f"Claude Code's answer cannot be read: {error}.") from error
+            raise Failure("other", f"Claude Code's answer could not be read: {error}.") from error
         if found.is_error:
             raise Failure("other", f"Claude Code failed: {found.result[:300]}")
         usage = usage_of(Message(usage=found.usage)) or Usage(0)

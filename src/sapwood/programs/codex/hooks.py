@@ -42,7 +42,7 @@ async def _trust(executable: str, environ: Mapping[str, str]) -> HookTrust:
         next_step = "codex plugin add sapwood@sapwood"
         return HookTrust("broken", "codex does not load the plugin", next_step)
     if len(trusted) < len(ours):
-        message = f"codex waits for your review: {len(trusted)} of {len(ours)} hooks are trusted"
+        message = f"codex needs your review: {len(trusted)} of {len(ours)} hooks are trusted"
         return HookTrust("open", message, "codex, then /hooks")
     return HookTrust("ok", f"all {len(ours)} hooks are trusted")
 
