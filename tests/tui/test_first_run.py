@@ -48,7 +48,7 @@ async def test_a_server_on_this_machine_needs_no_key() -> None:
     app = SapwoodApp(connection, Config(database=":memory:"), {}, "project")
     async with app.run_test(size=(120, 36)) as pilot:
         stage = Stage(app, pilot)
-        await stage.sees("another server")
+        await stage.sees("another OpenAI-compatible server")
         await pilot.press("up", "enter")
         await stage.sees("Address and model")
         await pilot.press(*"http://localhost:1/v1", "space", *"llama", "enter")
@@ -66,7 +66,7 @@ async def test_a_server_on_this_machine_answers_without_a_restart() -> None:
         async with app.run_test(size=(120, 36)):
             pilot = SettledPilot(app)
             stage = Stage(app, pilot)
-            await stage.sees("another server")
+            await stage.sees("another OpenAI-compatible server")
             await pilot.press("up", "enter")
             await stage.sees("Address and model")
             app.screen.query_one(Input).value = f"{server.openai_url} llama"

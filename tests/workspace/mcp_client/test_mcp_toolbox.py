@@ -104,7 +104,7 @@ async def test_what_only_reads_is_allowed_and_the_rest_is_asked_for() -> None:
         refused = await run(box, "saw", length=1)
         assert refused.error
         assert "--allow 'wood__saw'" in refused.content
-        assert "the rule 'deny wood__pid' decides" in (await run(box, "pid")).content
+        assert "the rule 'deny wood__pid' applies" in (await run(box, "pid")).content
 
 
 async def test_a_call_out_of_time_is_told_and_the_server_goes_on(tmp_path: Path) -> None:
