@@ -101,7 +101,7 @@ async def test_nothing_is_allowed_before_its_end_was_shown(
     name: str, key: str, inline: bool
 ) -> None:
     async with asked(QUESTIONS[name], (80, 24), inline=inline) as found:
-        await until(lambda: "more lines: space or page down" in found.screen)
+        await until(lambda: "more lines: press space or page down" in found.screen)
         assert "last" not in found.screen
         while True:
             before = found.left
