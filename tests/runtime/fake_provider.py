@@ -94,6 +94,13 @@ class FakeProgram:
             return None
         return ProgramInfo(self.program, "/bin/fake", "1.0", True, self.logged_in)
 
+    def prove(self, *, again: bool = False) -> ProgramInfo | None:
+        """The fake installation, which needs no probe."""
+        return self.find()
+
+    async def kill(self) -> None:
+        """Nothing runs."""
+
     async def start(
         self, options: ProviderOptions, session: ProgramSession | None = None
     ) -> ProgramSession:

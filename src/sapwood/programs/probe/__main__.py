@@ -1,0 +1,58 @@
+"""The process of a probe: reads a `ProbeTask` from its input, and prints a `ProbeResult`.
+
+It is a process of its own so that it can be isolated and killed. Nothing of the user's environment
+is passed on to the program but PATH.
+"""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from sapwood.core.model_calls import Failure
+from sapwood.programs.agent_provider import ProgramInfo, SessionBusy
+from sapwood.programs.probe.model_server import ModelServer
+from sapwood.programs.probe.probe_process import ProbeResult, ProbeTask
+from sapwood.programs.probe.session_test import NotProved, SessionTest
+from sapwood.programs.registry import program
+
+_MAX_REASON = 300
+
+
+async def _probe(task: ProbeTask) -> ProbeResult:
+    scratch = Path(task.scratch)
+    home, work = scratch / "home", scratch / "work"
+    for folder in (home, work, scratch / "tmp"):
+        folder.mkdir()
+    tested = program(task.program)
+    async with ModelServer.running() as model:
+        environ = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": str(home),
+            "TMPDIR": str(scratch / "tmp"),
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+            **tested.probe(home, model.url, model.key),
+        }
+        info = ProgramInfo(tested.name, task.path, task.version, True)
+        provider = tested.provider(scratch / "data", environ, info)
+        try:
+            async with asyncio.timeout(task.seconds):
+                await SessionTest(provider, model, home, work).run()
+        except TimeoutError:
+            return ProbeResult(False, f"it was not done after {task.seconds:.0f} seconds", True)
+        except NotProved as difference:
+            return ProbeResult(False, str(difference))
+        except (Failure, SessionBusy, OSError, LookupError, ValueError) as error:
+            reason = str(error).rstrip(".")[:_MAX_REASON]
+            return ProbeResult(False, f"it could not run a turn ({reason})")
+        finally:
+            await provider.kill()
+    return ProbeResult(True)
+
+
+if __name__ == "__main__":
+    given = msgspec.json.decode(sys.stdin.buffer.read(), type=ProbeTask)
+    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(_probe(given))))
