@@ -23,7 +23,7 @@ from msgspec import Struct, structs
 import sapwood
 from sapwood.programs.program import user_home
 
-_SECONDS = 10.0
+_SECONDS = 20.0
 """For a slow machine. A probe takes at most 3 seconds on an ordinary one."""
 _GRACE = 5.0
 _POLL_SECONDS = 0.1
