@@ -42,9 +42,9 @@ _SOURCES = (
         "@anthropic-ai/claude-code",
         f"@anthropic-ai/claude-code-{_PLATFORM}@{{}}",
         "claude",
-        "2.0.0",
+        "2.1.110",
     ),
-    _Source("codex", "@openai/codex", f"@openai/codex@{{}}-{_PLATFORM}", "codex", "0.150.0"),
+    _Source("codex", "@openai/codex", f"@openai/codex@{{}}-{_PLATFORM}", "codex", "0.100.0"),
 )
 
 

@@ -93,14 +93,14 @@ def test_a_program_that_is_replaced_meanwhile_has_no_proof(
     assert Proofs(tmp_path).find(known(tmp_path)) is None
 
 
-def test_a_program_that_was_too_slow_is_probed_again_after_an_hour(
+def test_a_program_that_was_too_slow_is_probed_again_after_a_day(
     tmp_path: Path, probes: Probes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     executable = installed(tmp_path)
     probes.result = ProbeResult(False, "it was not done in time", passing=True)
     Proofs(tmp_path).prove("claude-code", executable, {})
     assert Proofs(tmp_path).find(executable) is not None
-    later = time.time() + 3_601
+    later = time.time() + 86_401
     monkeypatch.setattr(module.time, "time", lambda: later)
     assert Proofs(tmp_path).find(executable) is None
 

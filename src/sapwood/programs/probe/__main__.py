@@ -38,11 +38,13 @@ async def _probe(task: ProbeTask) -> ProbeResult:
         }
         info = ProgramInfo(tested.name, task.path, task.version, True)
         provider = tested.provider(scratch / "data", environ, info)
+        test = SessionTest(provider, model, home, work)
         try:
             async with asyncio.timeout(task.seconds):
-                await SessionTest(provider, model, home, work).run()
+                await test.run()
         except TimeoutError:
-            return ProbeResult(False, f"it was not done after {task.seconds:.0f} seconds", True)
+            reason = f"{test.step}, it did not answer within {task.seconds:g} seconds"
+            return ProbeResult(False, reason, True)
         except NotProved as difference:
             return ProbeResult(False, str(difference))
         except (Failure, SessionBusy, OSError, LookupError, ValueError) as error:

@@ -60,10 +60,12 @@ def run_probe(
     *,
     seconds: float = _SECONDS,
     stop: threading.Event | None = None,
+    isolate: bool = True,
 ) -> ProbeResult:
     """Probes a program in a scratch folder, which is removed afterwards.
 
-    Of `environ` only PATH is passed on. `stop` ends the probe. Raises nothing: a probe that cannot
+    Of `environ` only PATH is passed on. `stop` ends the probe. Without `isolate` bubblewrap is not
+    used, so that the CPU time of the probe can be measured. Raises nothing: a probe that cannot
     run has proved nothing.
     """
     try:
@@ -72,7 +74,7 @@ def run_probe(
         ) as folder:
             scratch = os.path.realpath(folder)
             task = ProbeTask(program, path, version, scratch, seconds)
-            isolating = _isolating_command(task, environ)
+            isolating = _isolating_command(task, environ) if isolate else []
             return structs.replace(_run(task, isolating, environ, stop), isolated=bool(isolating))
     except (OSError, subprocess.SubprocessError) as error:
         return ProbeResult(False, f"the probe could not start ({error})", True)
@@ -102,7 +104,7 @@ def _run(
         output = _output(process, msgspec.json.encode(task), task.seconds + _GRACE, stop)
         return msgspec.json.decode(output, type=ProbeResult)
     except subprocess.TimeoutExpired:
-        return ProbeResult(False, f"it was not done after {task.seconds:.0f} seconds", True)
+        return ProbeResult(False, f"it did not answer within {task.seconds:g} seconds", True)
     except (msgspec.MsgspecError, ValueError):
         return ProbeResult(False, "the probe ended without a result", True)
     finally:

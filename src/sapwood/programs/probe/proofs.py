@@ -25,7 +25,7 @@ _PROBE_VERSION = 1
 """Raise it when the probe checks more: all programs are then probed again."""
 _MAX_LAUNCHER = 1024 * 1024
 _MAX_PROOFS = 50
-_TRY_AGAIN_SECONDS = 3_600
+_TRY_AGAIN_SECONDS = 86_400
 
 
 class Proof(Struct, frozen=True, omit_defaults=True):
@@ -42,7 +42,7 @@ class Proof(Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_current(self) -> bool:
-        """Whether it counts: a program that was only too slow is probed again after an hour."""
+        """Whether it counts: a program that was only too slow is probed again after a day."""
         return not self.passing or time.time() - self.at < _TRY_AGAIN_SECONDS
 
 

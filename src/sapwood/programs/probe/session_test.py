@@ -46,6 +46,8 @@ class SessionTest:
         self._nonce = secrets.token_hex(6)
         self._rows: dict[int, NativeRows] = {}
         self._session: ProgramSession | None = None
+        self.step = "at the start"
+        """Where the test is, for the message about a program that does not answer."""
 
     async def run(self) -> None:
         """Raises `NotProved`, and what the provider raises."""
@@ -59,6 +61,7 @@ class SessionTest:
 
     async def _turns(self, when: str, turns: Sequence[int], new: int = 0) -> None:
         """Runs the last `new` turns, or all, and compares the request of each."""
+        self.step = when
         self._session = await self._provider.start(self._options, self._session)
         for end in range(len(turns) - (new or len(turns)), len(turns)):
             await self._turn(when, turns[end], turns[: end + 1])
@@ -96,6 +99,7 @@ class SessionTest:
 
     async def _change(self, what: str, turns: Sequence[int], *, at_rest: bool) -> None:
         session = self._require_session()
+        self.step = f"during {what}"
         if at_rest:
             await self._provider.close(session)
         before = self._transcripts()
