@@ -2,7 +2,7 @@
 
 The real programs run without bubblewrap here, because the CPU of what ran in a process namespace
 is not reported. A bare start is a new session with one turn. The starts bound it: the program
-starts three times, for a session, a trim and an undo.
+starts twice, for a session and to resume it.
 """
 
 import argparse

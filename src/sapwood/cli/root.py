@@ -56,11 +56,11 @@ SECTIONS: dict[str, dict[str, str]] = {
         "hold": "Forbid the erasure of a conversation, an owner or a space",
         "keys": "List encrypted spaces, make a master key, or change it",
     },
-    "Programs": {
+    "Integration": {
         "import": "Import conversations of Claude Code, Codex and Gemini CLI",
         "install": "Connect Sapwood with Claude Code or Codex",
         "uninstall": "Disconnect Sapwood from Claude Code and Codex, or from one of them",
-        "programs": "Show which programs allow changes of their sessions in place",
+        "programs": "Show which agent programs allow changes of their sessions in place",
         "journal": "Show every action that Sapwood took for you",
         "hook": "Answer a hook or the status line of Claude Code or Codex",
     },

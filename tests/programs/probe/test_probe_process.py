@@ -66,6 +66,13 @@ def test_a_program_that_crashes_is_not_proved(home: Path) -> None:
     assert result.reason == "it could not run a turn (Claude Code has ended: out of order)"
 
 
+def test_what_a_program_prints_cannot_reach_the_terminal_as_control_characters(home: Path) -> None:
+    result = probed(home, r"raise SystemExit('\x1b]0;owned\x07' + 'x' * 1000)")
+    assert result.reason.isprintable()
+    assert "owned" in result.reason
+    assert len(result.reason) < 400
+
+
 def test_no_variable_of_the_user_but_the_path_is_passed_on(home: Path) -> None:
     leaks = {"ANTHROPIC_AUTH_TOKEN": "secret", "HTTPS_PROXY": "http://x", "PYTHONPATH": "/x"}
     names = f"[name for name in {['HOME', 'PATH', *leaks]} if name in os.environ]"

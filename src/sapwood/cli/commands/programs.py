@@ -10,7 +10,7 @@ from sapwood.cli.command import json_option
 @click.option("--again", is_flag=True, help="Test every program again.")
 @json_option()
 def command(again: bool, as_json: bool) -> None:
-    """Show which installed agent programs allow changes of their sessions in place.
+    """Show which agent programs allow changes of their sessions in place.
 
     A program that was not tested yet is tested now, which takes a few seconds: it runs a session in
     a temporary home against a model server of Sapwood's own. The test needs no login and no

@@ -46,13 +46,19 @@ async def _probe(task: ProbeTask) -> ProbeResult:
             reason = f"{test.step}, it did not answer within {task.seconds:g} seconds"
             return ProbeResult(False, reason, True)
         except NotProved as difference:
-            return ProbeResult(False, str(difference))
+            return ProbeResult(False, _plain(str(difference)))
         except (Failure, SessionBusy, OSError, LookupError, ValueError) as error:
-            reason = str(error).rstrip(".")[:_MAX_REASON]
-            return ProbeResult(False, f"it could not run a turn ({reason})")
+            reason = _plain(str(error)).rstrip(".")
+            is_passing = isinstance(error, OSError)
+            return ProbeResult(False, f"it could not run a turn ({reason})", is_passing)
         finally:
             await provider.kill()
     return ProbeResult(True)
+
+
+def _plain(text: str) -> str:
+    """A text that contains words of the program, without control characters, and not too long."""
+    return "".join(each if each.isprintable() else " " for each in text)[:_MAX_REASON]
 
 
 if __name__ == "__main__":
