@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -38,12 +39,15 @@ def probed(
     seconds: float = 10.0,
     more: Mapping[str, str] | None = None,
     isolate: bool = True,
+    stop: threading.Event | None = None,
 ) -> ProbeResult:
     path = home / "bin" / "claude"
     path.write_text(f"#!{sys.executable}\n{script}")
     path.chmod(0o755)
     environ = {"PATH": os.environ["PATH"], "HOME": str(home), **(more or {})}
-    return run_probe("claude-code", str(path), "1.0.0", environ, seconds=seconds, isolate=isolate)
+    return run_probe(
+        "claude-code", str(path), "1.0.0", environ, seconds=seconds, isolate=isolate, stop=stop
+    )
 
 
 @pytest.mark.parametrize("script", [HANGS, PRINTS], ids=["hangs", "prints garbage"])
@@ -108,16 +112,28 @@ def test_the_network_cannot_be_reached(home: Path) -> None:
         assert "Connection refused" in probed(home, script).reason
 
 
-def test_a_probe_can_be_stopped(home: Path) -> None:
+@pytest.mark.parametrize("isolate", [True, False])
+def test_a_probe_can_be_stopped(home: Path, isolate: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    scratch = home.parent / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     stop = threading.Event()
-    stop.set()
     path = home / "bin" / "claude"
-    path.write_text(f"#!{sys.executable}\n{HANGS}")
-    path.chmod(0o755)
-    environ = {"PATH": os.environ["PATH"], "HOME": str(home)}
+    stopper = threading.Thread(target=stop_when_running, args=(stop, path))
+    stopper.start()
     before = time.monotonic()
-    assert not run_probe("claude-code", str(path), "1.0.0", environ, stop=stop).proved
-    assert time.monotonic() - before < 10
+    assert not probed(home, HANGS, seconds=60.0, isolate=isolate, stop=stop).proved
+    stopper.join()
+    assert time.monotonic() - before < 30
+    assert processes_of(path) == []
+    assert list(scratch.iterdir()) == []
+
+
+def stop_when_running(stop: threading.Event, path: Path) -> None:
+    until = time.monotonic() + 20
+    while not processes_of(path) and time.monotonic() < until:
+        time.sleep(0.02)
+    stop.set()
 
 
 def processes_of(path: Path) -> list[str]:

@@ -6,7 +6,9 @@ is passed on to the program but PATH.
 
 import asyncio
 import os
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -61,6 +63,14 @@ def _plain(text: str) -> str:
     return "".join(each if each.isprintable() else " " for each in text)[:_MAX_REASON]
 
 
+async def _run(task: ProbeTask) -> ProbeResult:
+    """The result of a probe. SIGTERM ends it, and with it everything that it started."""
+    probe = asyncio.create_task(_probe(task))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, probe.cancel)
+    return await probe
+
+
 if __name__ == "__main__":
     given = msgspec.json.decode(sys.stdin.buffer.read(), type=ProbeTask)
-    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(_probe(given))))
+    with suppress(asyncio.CancelledError):
+        sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(_run(given))))

@@ -27,6 +27,7 @@ _SECONDS = 20.0
 """For a slow machine. A probe takes at most 3 seconds on an ordinary one."""
 _GRACE = 5.0
 _POLL_SECONDS = 0.1
+_PAUSE = 0.05
 
 
 class ProbeTask(Struct, frozen=True):
@@ -69,15 +70,25 @@ def run_probe(
     run has proved nothing.
     """
     try:
-        with tempfile.TemporaryDirectory(
-            prefix="sapwood-probe-", ignore_cleanup_errors=True
-        ) as folder:
-            scratch = os.path.realpath(folder)
-            task = ProbeTask(program, path, version, scratch, seconds)
-            isolating = _isolating_command(task, environ) if isolate else []
-            return structs.replace(_run(task, isolating, environ, stop), isolated=bool(isolating))
+        scratch = os.path.realpath(tempfile.mkdtemp(prefix="sapwood-probe-"))
+    except OSError as error:
+        return ProbeResult(False, f"the probe could not start ({error})", True)
+    try:
+        task = ProbeTask(program, path, version, scratch, seconds)
+        isolating = _isolating_command(task, environ) if isolate else []
+        return structs.replace(_run(task, isolating, environ, stop), isolated=bool(isolating))
     except (OSError, subprocess.SubprocessError) as error:
         return ProbeResult(False, f"the probe could not start ({error})", True)
+    finally:
+        _remove(scratch)
+
+
+def _remove(folder: str) -> None:
+    """Removes a folder, again if a process that was just killed still wrote into it."""
+    until = time.monotonic() + _GRACE
+    while os.path.exists(folder) and time.monotonic() < until:
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(_PAUSE)
 
 
 def _run(
@@ -108,9 +119,17 @@ def _run(
     except (msgspec.MsgspecError, ValueError):
         return ProbeResult(False, "the probe ended without a result", True)
     finally:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process: first by a signal after which it kills what it started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=_GRACE)
+            return
 
 
 def _output(
