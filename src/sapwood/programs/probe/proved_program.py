@@ -59,9 +59,13 @@ class ProvedProgram:
         executable = None if self._under_test else self._executable()
         if executable is None or (info and info.in_place is not None and not again):
             return info
-        proof = self._proofs.prove(
-            self._program.name, executable, self._environ(), again=again, stop=self._stop
-        )
+        try:
+            proof = self._proofs.prove(
+                self._program.name, executable, self._environ(), again=again, stop=self._stop
+            )
+        except OSError as error:
+            reason = f"nothing could be stored ({error.strerror})"
+            proof = Proof(self._program.name, executable.version, False, 0.0, reason=reason)
         return self._info(executable, proof)
 
     def prove_in_background(self) -> None:
