@@ -225,6 +225,11 @@ agents-e2e *ARGS:
 providers-e2e *ARGS:
     python -m proofs.providers_e2e "$@"
 
+# The probe with released versions of Claude Code and Codex; `--last 15` tries more
+[group('real programs')]
+versions *ARGS:
+    python -m proofs.versions "$@"
+
 # The web page drives the real Claude Code and Codex, with a trim in the middle; needs chromium
 [group('real programs')]
 web-scene *ARGS:

@@ -19,6 +19,7 @@ RECIPES: tuple[tuple[str, ...], ...] = (
     ("tui-tmux",),
     ("agents-e2e",),
     ("providers-e2e",),
+    ("versions",),
     ("beside-e2e",),
     ("codex-traps",),
     ("claude-traps",),

@@ -21,6 +21,7 @@ from proofs.agents_e2e.checks import Checks
 from proofs.agents_e2e.environment import ProofError, find_programs
 from proofs.agents_e2e.namespace import enter_namespace, reaches_outside
 from proofs.providers_e2e.claude_world import ClaudeWorld, claude_world, history
+from proofs.providers_e2e.kept_proofs import fail_probe, forget_proofs
 from sapwood.core.model_calls import Delta, Failure
 from sapwood.core.program_session import ProgramSession
 from sapwood.programs.agent_provider import (
@@ -29,7 +30,6 @@ from sapwood.programs.agent_provider import (
     ProviderResult,
     SessionBusy,
 )
-from sapwood.programs.claude_code import installed_program
 from sapwood.programs.claude_code.row_forms import RowContext, boundary_row
 from sapwood.programs.claude_code.transcript import read_transcript
 
@@ -367,18 +367,18 @@ async def own_compaction(world: ClaudeWorld, checks: Checks) -> None:
     checks.expect("all turns are sent", world.received == received, world.received)
 
 
-async def unknown_version(world: ClaudeWorld, checks: Checks) -> None:
-    """A version that was not tried: the session is left alone, and a new one gets the history."""
+async def failed_probe(world: ClaudeWorld, checks: Checks) -> None:
+    """After a failed probe the session is left alone, and a new one gets the history."""
     session, rows = await world.turns(2)
     await world.provider.close()
-    before, tried = world.content(session), installed_program.TRIED
-    installed_program.TRIED = frozenset[str]()
+    before = world.content(session)
+    fail_probe(world.home, "claude-code")
     try:
-        assumed = await world.provider.assume(session, history(rows[1]), world.options())
+        assumed = await world.new_provider().assume(session, history(rows[1]), world.options())
     finally:
-        installed_program.TRIED = tried
+        forget_proofs(world.home)
     checks.expect("a new session is written", assumed.by == "new_session", assumed.by)
-    checks.expect("and that is said", "has not been tested" in assumed.loss, assumed.loss)
+    checks.expect("and that is said", "not changed in place" in assumed.loss, assumed.loss)
     checks.expect("the old one stays as it is", world.content(session) == before)
     await world.probe(assumed.session)
     checks.expect("it has the history", world.received == ["TURN2", "PROBE0"], world.received)
@@ -468,7 +468,7 @@ TRAPS: dict[str, Trap] = {
         killed_in_a_tool,
         torn_row,
         own_compaction,
-        unknown_version,
+        failed_probe,
         lost_session,
         verbatim,
     )

@@ -18,6 +18,7 @@ from proofs.agents_e2e.codex import Codex
 from proofs.agents_e2e.environment import ProofError, find_programs
 from proofs.agents_e2e.namespace import enter_namespace, reaches_outside
 from proofs.providers_e2e.codex_world import CodexWorld, codex_world, history
+from proofs.providers_e2e.kept_proofs import fail_probe, forget_proofs
 from sapwood.core.model_calls import Delta, Failure
 from sapwood.core.program_session import ProgramSession
 from sapwood.programs.agent_provider import (
@@ -26,7 +27,6 @@ from sapwood.programs.agent_provider import (
     ProviderResult,
     SessionBusy,
 )
-from sapwood.programs.codex import installed_program
 from sapwood.programs.codex.app_server import AppServer, RequestRefused
 from sapwood.programs.codex.sessions import current_file
 from sapwood.programs.codex.thread_history import RolloutReader
@@ -402,18 +402,17 @@ async def own_compaction(world: CodexWorld, checks: Checks) -> None:
     checks.expect("all turns come back", world.received == expected, world.received)
 
 
-async def unknown_version(world: CodexWorld, checks: Checks) -> None:
-    """A version that was not tried: the thread is left alone, and a new one gets the history."""
+async def failed_probe(world: CodexWorld, checks: Checks) -> None:
+    """A program that failed the probe: the thread is left alone, and a new one gets the history."""
     session, rows = await world.turns(2)
     before = world.files()
-    tried = installed_program.TRIED
-    installed_program.TRIED = frozenset[str]()
+    fail_probe(world.home, "codex")
     try:
         assumed = await world.provider.assume(session, history(rows[1]), world.options())
     finally:
-        installed_program.TRIED = tried
+        forget_proofs(world.home)
     checks.expect("a new session is written", assumed.by == "new_session", assumed.by)
-    checks.expect("and that is said", "has not been tested" in assumed.loss, assumed.loss)
+    checks.expect("and that is said", "not changed in place" in assumed.loss, assumed.loss)
     same = all(path.read_bytes() == content for path, content in before.items())
     checks.expect("the old one stays as it is", same)
     await world.probe(assumed.session)
@@ -461,7 +460,7 @@ TRAPS: dict[str, Trap] = {
         two_writers,
         torn_row,
         own_compaction,
-        unknown_version,
+        failed_probe,
         other_program,
     )
 }

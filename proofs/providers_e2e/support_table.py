@@ -16,8 +16,9 @@ _HEAD = (
     "\n\n"
     "The proof runs the real programs against a scripted model. An act works if the next request\n"
     "had exactly the turns in view, our own view was the same, and the program's files were only\n"
-    "appended to. With another version than these, sessions are not changed in place: a new\n"
-    "session gets the history, and Sapwood says so.\n"
+    "appended to. These are the versions that the proof runs. On your machine Sapwood tests the\n"
+    "installed version itself; `sapwood programs` shows the result. Where the test fails, a new\n"
+    "session gets the history instead.\n"
 )
 
 

@@ -21,6 +21,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, FakeProgram]:
         "sapwood.programs.installed_programs",
         "sapwood.app.program_access",
         "sapwood.context_actions.session_continuation",
+        "sapwood.doctor.program_sessions",
     ):
         monkeypatch.setattr(f"{module}.make_provider", make)
     return fakes
@@ -170,3 +171,24 @@ def test_a_summary_is_written_by_the_program_in_a_session_of_its_own(
     assert len(claude.sessions) == 2
     [shown] = [text for text in claude.sessions[session] if "asked about the tests" in text]
     assert shown.startswith("[Summary of the conversation before this point")
+
+
+def test_the_table_of_programs_says_whose_sessions_are_changed_in_place(
+    sapwood: Sapwooder, programs: dict[str, FakeProgram]
+) -> None:
+    programs["codex"].reason = "The sessions of Codex are not changed in place, because it is odd."
+    ran = sapwood("programs")
+    claude, codex = ran.out.splitlines()[1:3]
+    assert claude.split()[:4] == ["claude-code", "1.0", "in", "place"]
+    assert codex.split()[:4] == ["codex", "1.0", "new", "session"]
+    assert "because it is odd." in " ".join(ran.out.split())
+    found = [json.loads(line) for line in sapwood("programs", "--json").out.splitlines()]
+    assert [each["in_place"] for each in found] == [True, False]
+
+
+def test_without_programs_the_table_says_so(
+    sapwood: Sapwooder, programs: dict[str, FakeProgram]
+) -> None:
+    for each in programs.values():
+        each.installed = False
+    assert sapwood("programs").out == "Neither Claude Code nor Codex is installed.\n"

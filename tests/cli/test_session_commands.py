@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from sapwood.cli.exit_codes import Exit
+from sapwood.config.folders import data_folder
 from sapwood.hooks import session_watcher
 from sapwood.hooks.background_work import main
 from sapwood.hooks.watched_session import WatchedSession
 from tests.cli.calling import Sapwooder
+from tests.programs.proved import keep_proof
 from tests.programs.transcripts.writing import ClaudeFile, CodexFile
 
 SESSION = "4cfa198d-2bff-4ecc-8825-6583da7ea71a"
@@ -38,6 +40,7 @@ def claude(home: Path, monkeypatch: pytest.MonkeyPatch) -> ClaudeFile:
     program.write_text("#!/bin/sh\necho '2.1.325 (Claude Code)'\n")
     program.chmod(0o755)
     monkeypatch.setenv("SAPWOOD_CLAUDE", str(program))
+    keep_proof(data_folder(), "claude-code", program)
     folder = home / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(Path.cwd()))
     file = ClaudeFile(folder, SESSION)
     for number in range(1, 5):
@@ -245,7 +248,7 @@ def test_a_new_session_is_announced_in_whole_sentences(
     assert ran.code == Exit.OK, ran.err
     assert "Not carried" not in ran.out
     assert ".." not in ran.out
-    assert "so its sessions are not changed in place. It continues in a new session" in ran.out
+    assert "with the output of `sapwood programs`. It continues in a new session" in ran.out
     [new] = [path for path in claude.path.parent.glob("*.jsonl") if path != claude.path]
     assert f"To continue, type: claude --resume {new.stem}\n" in ran.out
 

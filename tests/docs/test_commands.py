@@ -27,6 +27,7 @@ from sapwood.config.config_file import parse_config
 from scripted_model import ScriptedModel
 from tests.docs.answers import answer
 from tests.docs.test_examples import PAGES, ROOT, Block, blocks_of, execute, relative
+from tests.programs.proved import keep_proof
 
 EXAMPLES = ROOT / "docs" / "examples"
 LANGUAGES = ("console", "sh")
@@ -142,7 +143,9 @@ def test_the_commands_of_a_page_print_what_it_says(
     page: Path, shell: Shell, request: pytest.FixtureRequest
 ) -> None:
     if page.stem in ("rewind-claude-code", "README"):
-        shell.variables["SAPWOOD_CLAUDE"] = f"{shell.variables['HOME']}/claude"
+        stand_in = Path(shell.variables["HOME"], "claude")
+        shell.variables["SAPWOOD_CLAUDE"] = str(stand_in)
+        keep_proof(stand_in.parent / ".local" / "share" / "sapwood", "claude-code", stand_in)
     if "DATABASE_URL" in page.read_text(encoding="utf-8"):
         shell.variables["DATABASE_URL"] = request.getfixturevalue("database")
     for each in typed(page):

@@ -8,8 +8,6 @@ from proofs.providers_e2e.conversation import turn, whole
 from proofs.providers_e2e.driven_story import ACTS, title_of
 from proofs.providers_e2e.sent_history import history_in, view_of, words
 from proofs.providers_e2e.support_table import PAGE, page_of
-from sapwood.programs.claude_code import installed_program as claude_code
-from sapwood.programs.codex import installed_program as codex
 
 PINS = Path(__file__).parents[2] / "proofs" / "agents_e2e" / "requirements.in"
 
@@ -69,8 +67,6 @@ def test_the_page_is_of_the_pinned_versions_and_has_every_act() -> None:
     page = PAGE.read_text()
     pinned = dict(re.findall(r"# (Claude Code|Codex) ([\d.]+)", PINS.read_text()))
     assert f"| act | Claude Code {pinned['Claude Code']} | Codex {pinned['Codex']} |" in page
-    tried = {"Claude Code": claude_code.TRIED, "Codex": codex.TRIED}
-    assert tried == {name: {version} for name, version in pinned.items()}
     for act in ACTS:
         assert f"| {title_of(act)} |" in page
     assert "–" not in page

@@ -83,6 +83,8 @@ class FakeProgram:
         self.installed = True
         self.logged_in: bool | None = True
         self.loss = ""
+        self.reason = ""
+        """Why its sessions are not changed in place; empty if they are."""
         self.difference = ""
         self.reached = asyncio.Event()
         self._interrupted = asyncio.Event()
@@ -92,7 +94,15 @@ class FakeProgram:
         """The fake installation."""
         if not self.installed:
             return None
-        return ProgramInfo(self.program, "/bin/fake", "1.0", True, self.logged_in)
+        in_place = not self.reason
+        return ProgramInfo(self.program, "/bin/fake", "1.0", in_place, self.logged_in, self.reason)
+
+    def prove(self, *, again: bool = False) -> ProgramInfo | None:
+        """The fake installation, which needs no probe."""
+        return self.find()
+
+    async def kill(self) -> None:
+        """Nothing runs."""
 
     async def start(
         self, options: ProviderOptions, session: ProgramSession | None = None

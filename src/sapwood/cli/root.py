@@ -56,10 +56,11 @@ SECTIONS: dict[str, dict[str, str]] = {
         "hold": "Put a legal hold on a conversation, an owner or a space",
         "keys": "List encrypted spaces, or create or rotate the master key",
     },
-    "Programs": {
+    "Integration": {
         "import": "Import Claude Code, Codex and Gemini CLI sessions",
         "install": "Connect Sapwood to Claude Code or Codex",
         "uninstall": "Disconnect Sapwood from Claude Code, Codex or both",
+        "programs": "Show which agent programs allow changes to their sessions in place",
         "journal": "Show what Sapwood did on your behalf",
         "hook": "Handle a hook or status line call from Claude Code or Codex",
     },

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from sapwood.config.folders import data_folder, journal_file
 from sapwood.doctor import Finding
 from sapwood.journal import read_entries
+from sapwood.programs.agent_provider import ProgramInfo
 from sapwood.programs.installation.file_edits import InstallError
 from sapwood.programs.installation.installer import plan_install, read_record
 from sapwood.programs.installation.plugin_files import own_command
@@ -31,7 +32,7 @@ async def check_programs(environ: Mapping[str, str] = os.environ) -> list[Findin
             version = await asyncio.to_thread(printed_version, executable) or "version unknown"
         findings.append(_connection_finding(agent, version, environ))
         if agent.runs_turns:
-            findings.append(await asyncio.to_thread(_turns_finding, agent, environ))
+            findings += await asyncio.to_thread(_turns_findings, agent, environ)
         if read_record(agent.name) is not None and "hooks" in agent.parts:
             findings.append(_last_run(agent))
             if executable and (asked := agent.hooks.trust):
@@ -64,23 +65,25 @@ def _connection_finding(agent: Program, version: str, environ: Mapping[str, str]
     return Finding(agent.name, "ok", f"{found}, connected (plugin {record.version})")
 
 
-def _turns_finding(agent: Program, environ: Mapping[str, str]) -> Finding:
-    """Whether the program can run turns for Sapwood."""
+def _turns_findings(agent: Program, environ: Mapping[str, str]) -> list[Finding]:
+    """Whether the program can run turns for Sapwood, and whether its sessions can be changed."""
     topic = f"{agent.name} turns"
     info = installed_program(agent.name, environ)
     if info is None:
-        return Finding(topic, "open", f"{agent.title} is not installed", agent.install)
+        return [Finding(topic, "open", f"{agent.title} is not installed", agent.install)]
+    runs = Finding(topic, "ok", f"{info.version} can run turns: sapwood --with {agent.name}")
     if info.logged_in is False:
-        return Finding(topic, "open", f"{agent.title} is not logged in", agent.log_in)
-    tried = (
-        ""
-        if info.supported
-        else (
-            "; this version is untested: Sapwood writes new sessions instead of changing existing "
-            "ones"
-        )
-    )
-    return Finding(topic, "ok", f"{info.version} can run turns: sapwood --with {agent.name}{tried}")
+        runs = Finding(topic, "open", f"{agent.title} is not logged in", agent.log_in)
+    return [runs, _in_place_finding(agent, info)]
+
+
+def _in_place_finding(agent: Program, info: ProgramInfo) -> Finding:
+    """Whether the program's sessions can be changed in place, as far as it was tested."""
+    topic = f"{agent.name} sessions"
+    if info.in_place:
+        return Finding(topic, "ok", f"{info.version} was tested here: changed in place")
+    message = info.reason or "not tested yet, which the first change of a session will do"
+    return Finding(topic, "open", message, f"sapwood programs{' --again' * bool(info.reason)}")
 
 
 def _last_run(agent: Program) -> Finding:

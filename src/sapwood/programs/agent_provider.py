@@ -21,15 +21,18 @@ from sapwood.core.view.request import Message
 class ProgramInfo(Struct, frozen=True):
     """An installed program: its path and version, and whether its sessions can be changed in place.
 
-    `supported` is false for a version that was not tried: then a new session is written instead.
+    `in_place` is None until the program was probed, and false if the probe failed: then a new
+    session is written instead, and `reason` says what differed. `tested` is when, in seconds.
     `logged_in` is None if that cannot be known without starting it.
     """
 
     program: str
     path: str
     version: str
-    supported: bool
+    in_place: bool | None
     logged_in: bool | None = None
+    reason: str = ""
+    tested: float = 0.0
 
 
 class ProviderOptions(Struct, frozen=True):
@@ -161,6 +164,10 @@ class AgentProvider(Protocol):
         """The installed program; None if there is none. Starts it only to ask for its version."""
         ...
 
+    def prove(self, *, again: bool = False) -> ProgramInfo | None:
+        """The installed program, which is probed unless it was: this takes some seconds then."""
+        ...
+
     async def start(
         self, options: ProviderOptions, session: ProgramSession | None = None
     ) -> ProgramSession:
@@ -211,6 +218,10 @@ class AgentProvider(Protocol):
 
     async def close(self, session: ProgramSession | None = None) -> None:
         """Ends the program of this session, or all of them."""
+        ...
+
+    async def kill(self) -> None:
+        """Ends all programs at once, with everything that they started."""
         ...
 
 

@@ -13,18 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 if TYPE_CHECKING:
-    from sapwood.programs.agent_provider import AgentProvider
+    from sapwood.programs.agent_provider import AgentProvider, ProgramInfo
     from sapwood.programs.installation.installer import ProgramInstaller
     from sapwood.programs.single_answer import AnswerFormat
     from sapwood.programs.transcripts.sent_requests import SentRequests
     from sapwood.programs.transcripts.session_files import SessionFiles
 
-Part = Literal["sessions", "sent_requests", "provider", "single_answer", "installer", "hooks"]
+Part = Literal[
+    "sessions", "sent_requests", "provider", "probe", "single_answer", "installer", "hooks"
+]
 """What a program can do for Sapwood.
 
 `sessions`: its transcripts can be found and read. `sent_requests`: they contain the requests to the
-model. `provider`: it runs turns, and its sessions can be changed. `single_answer`: it answers once,
-without a session. `installer`: Sapwood can be connected with it. `hooks`: it calls hooks.
+model. `provider`: it runs turns, and its sessions can be changed. `probe`: how it is started to
+check that a session can be changed in place. `single_answer`: it answers once, without a session.
+`installer`: Sapwood can be connected with it. `hooks`: it calls hooks.
 """
 
 ToolKind = Literal[
@@ -147,9 +150,26 @@ class Program(NamedTuple):
         """What differs in its hooks."""
         return cast("ProgramHooks", self._part("hooks"))
 
-    def provider(self, data: Path | None, environ: Mapping[str, str]) -> "AgentProvider":
-        """Makes the adapter that runs turns. `data` is where it keeps private copies."""
-        return cast("Callable[..., AgentProvider]", self._part("provider"))(data, environ)
+    def provider(
+        self,
+        data: Path | None,
+        environ: Mapping[str, str],
+        under_test: "ProgramInfo | None" = None,
+    ) -> "AgentProvider":
+        """Makes the adapter that runs turns. `data` is where it keeps private copies.
+
+        With `under_test` it uses this program, and changes sessions in place without a proof.
+        """
+        made = cast("Callable[..., AgentProvider]", self._part("provider"))
+        return made(data, environ, under_test)
+
+    @property
+    def probe(self) -> Callable[[Path, str, str], dict[str, str]]:
+        """Prepares a scratch home for a probe, with the address and the key of a model server.
+
+        Returns the variables that the program needs there.
+        """
+        return cast("Callable[[Path, str, str], dict[str, str]]", self._part("probe"))
 
     def _part(self, part: Part) -> object:
         """The object that a module of the program's folder offers by its name in capitals."""

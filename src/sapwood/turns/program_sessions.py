@@ -4,6 +4,8 @@ The log is changed first, by a context command. If a process ends before the ses
 the next contact sees that the session has another context and does it then.
 """
 
+import asyncio
+
 from sapwood.core.commands import RecordAssumed, RecordDifference
 from sapwood.core.context import Context
 from sapwood.core.events import SYSTEM
@@ -57,7 +59,7 @@ async def assume_history(
     state = opened.state
     session = session_in(state, provider.program)
     lags = needs_assume(state, provider.program)
-    if session is not None and not lags and not (compare and _changes_in_place(provider)):
+    if session is not None and not lags and not (compare and await _changes_in_place(provider)):
         return session
     history = await read_history(log, space, state, opened.live)
     if session is None and not history.turns and not history.front:
@@ -71,9 +73,9 @@ async def assume_history(
     return assumed.session
 
 
-def _changes_in_place(provider: AgentProvider) -> bool:
-    info = provider.find()
-    return info is None or info.supported  # without the program, `assume` says so
+async def _changes_in_place(provider: AgentProvider) -> bool:
+    info = await asyncio.to_thread(provider.prove)
+    return info is None or bool(info.in_place)  # without the program, `assume` says so
 
 
 async def record_assumed(

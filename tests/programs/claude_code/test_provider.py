@@ -26,6 +26,7 @@ from sapwood.programs.agent_provider import (
 )
 from sapwood.programs.claude_code.provider import ClaudeCodeProvider
 from tests.programs.claude_code.claude_sessions import native_turn, neutral_turn
+from tests.programs.proved import keep_proof
 
 FAKE = Path(__file__).with_name("fake_claude.py")
 
@@ -57,10 +58,15 @@ class Machine:
         self.providers.append(made)
         return made
 
+    def keep_proof(self, reason: str = "") -> None:
+        data, path = self.folder / "data", self.folder / "bin" / "claude"
+        keep_proof(data, "claude-code", path, reason=reason, environ=self.environ)
+
 
 @pytest.fixture
 async def machine(tmp_path: Path) -> AsyncGenerator[Machine]:
     made = Machine(tmp_path)
+    made.keep_proof()
     yield made
     for each in made.providers:
         await each.close()
@@ -120,7 +126,7 @@ async def test_its_sessions_are_in_the_programs_own_list(machine: Machine) -> No
 async def test_the_program_is_found_with_its_version(machine: Machine) -> None:
     found = machine.provider().find()
     assert found is not None
-    assert (found.version, found.supported, found.logged_in) == ("2.1.325", True, False)
+    assert (found.version, found.in_place, found.logged_in) == ("2.1.325", True, False)
     key = machine.provider(ANTHROPIC_API_KEY="x").find()
     assert key is not None
     assert key.logged_in
@@ -203,8 +209,9 @@ async def test_a_trim_keeps_the_session_and_starts_the_program_again(machine: Ma
     assert (await ended(provider, session, "More.", "a:3")).status == "completed"
 
 
-async def test_a_version_that_was_not_tried_gets_a_new_session(machine: Machine) -> None:
-    provider = machine.provider(FAKE_VERSION="9.0.1")
+async def test_a_program_that_failed_the_probe_gets_a_new_session(machine: Machine) -> None:
+    machine.keep_proof("after a trim, the request had prompt 1 where nothing was expected")
+    provider = machine.provider()
     session = await provider.start(machine.options)
     end = await ended(provider, session, "Hello.", "a:1")
     before = content(session)
@@ -212,7 +219,9 @@ async def test_a_version_that_was_not_tried_gets_a_new_session(machine: Machine)
     assumed = await provider.assume(session, history, machine.options)
     assert assumed.by == "new_session"
     assert assumed.session.id != session.id
-    assert "9.0.1 has not been tested" in assumed.loss
+    assert (
+        "2.1.325 are not changed in place, because in a test session after a trim" in assumed.loss
+    )
     assert content(session) == before
     assert "You said: Hello." in content(assumed.session).decode()
 

@@ -29,6 +29,7 @@ from sapwood.programs.agent_provider import (
     TurnEnd,
 )
 from sapwood.programs.codex.provider import CodexProvider
+from tests.programs.proved import keep_proof
 
 FAKE = Path(__file__).parent / "fake_codex.py"
 
@@ -41,6 +42,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     (tmp_path / "home").mkdir()
     (tmp_path / "project").mkdir()
+    keep_proof(tmp_path / "data", "codex", program)
     return {
         "PATH": f"{program.parent}:{os.environ['PATH']}",
         "HOME": str(tmp_path / "home"),
@@ -279,21 +281,22 @@ async def test_a_thread_that_another_codex_has_open_is_left_alone(
         assert content(session) == before
 
 
-async def test_a_version_that_was_not_tried_gets_a_new_thread(
+async def test_a_program_that_failed_the_probe_gets_a_new_thread(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:
     async with provider(tmp_path, environ) as codex:
         session, rows = await four_turns(codex, tmp_path)
         before = content(session)
-    os.utime(tmp_path / "bin" / "codex", (1, 1))
-    async with provider(tmp_path, {**environ, "FAKE_VERSION": "9.9.9"}) as codex:
+    keep_proof(tmp_path / "data", "codex", tmp_path / "bin" / "codex", reason="a turn was lost")
+    async with provider(tmp_path, environ) as codex:
         found = codex.find()
         assert found is not None
-        assert not found.supported
+        assert found.in_place is False
         assumed = await codex.assume(session, history(rows[3]), options(tmp_path))
         assert assumed.by == "new_session"
         assert assumed.session.id != session.id
-        assert "9.9.9 has not been tested" in assumed.loss
+        assert "0.163.0 are not changed in place" in assumed.loss
+        assert "a turn was lost" in assumed.loss
         assert content(session) == before
 
 

@@ -68,7 +68,7 @@ class ClaudeProcess:
         try:
             await running.request("initialize", seconds=_SECONDS_TO_START)
         except BaseException:
-            await running.close()
+            await running.kill()
             raise
         return running
 

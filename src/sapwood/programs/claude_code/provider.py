@@ -23,7 +23,8 @@ from sapwood.programs.agent_provider import (
 )
 from sapwood.programs.claude_code.history_rows import HistoryRows, rows_for_history
 from sapwood.programs.claude_code.installed_program import (
-    find_program,
+    is_logged_in,
+    program_path,
     session_path,
 )
 from sapwood.programs.claude_code.loaded_history import comes_to, gives, tail_cut
@@ -44,6 +45,7 @@ from sapwood.programs.claude_code.turn_record import (
     recorded_events,
 )
 from sapwood.programs.installed_programs import require_found
+from sapwood.programs.probe.proved_program import ProvedProgram
 
 _SECONDS_TO_REST = 10.0
 _PAUSE = 0.05
@@ -55,14 +57,27 @@ class ClaudeCodeProvider:
     """Claude Code on this machine.
 
     `data` is the folder for private copies of sessions, and `environ` what the program is started
-    with. Nothing is started before `start`.
+    with. Nothing is started before `start`. The program `under_test` is that of a probe.
     """
 
     program = PROGRAM.name
 
-    def __init__(self, data: Path | None = None, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        data: Path | None = None,
+        environ: Mapping[str, str] | None = None,
+        under_test: ProgramInfo | None = None,
+    ) -> None:
         self._data = (data or data_folder()) / "sessions" / PROGRAM.name
         self._environ = environ
+        self._installed = ProvedProgram(
+            PROGRAM,
+            data,
+            lambda: program_path(self._environment()),
+            self._environment,
+            is_logged_in,
+            under_test,
+        )
         self._running: dict[str, RunningSession] = {}
         self._options: dict[str, ProviderOptions] = {}
         self._locks: dict[str, asyncio.Lock] = {}
@@ -71,7 +86,11 @@ class ClaudeCodeProvider:
 
     def find(self) -> ProgramInfo | None:
         """The installed program; None if there is none."""
-        return find_program(self._environment(), self._data / "version.json")
+        return self._installed.find()
+
+    def prove(self, *, again: bool = False) -> ProgramInfo | None:
+        """The installed program, which is probed unless it was; None if there is none."""
+        return self._installed.prove(again=again)
 
     async def start(
         self, options: ProviderOptions, session: ProgramSession | None = None
@@ -84,6 +103,7 @@ class ClaudeCodeProvider:
         session = self._placed(session, options)
         async with self._lock(session):
             await self._start(session, options)
+        self._installed.prove_in_background()
         return session
 
     async def send(
@@ -135,8 +155,8 @@ class ClaudeCodeProvider:
 
         Raises `SessionBusy` if another process has the session open, and `Failure`.
         """
-        info = await asyncio.to_thread(self._found)
-        if session is not None and not info.supported:
+        info = require_found(PROGRAM, await asyncio.to_thread(self._installed.prove))
+        if session is not None and not info.in_place:
             return await self._assume_elsewhere(session, history, options, info)
         session = session or ProgramSession(PROGRAM.name, str(uuid.uuid4()))
         session = self._placed(session, options)
@@ -162,6 +182,13 @@ class ClaudeCodeProvider:
         wanted = list(self._running) if session is None else [session.id]
         found = [self._running.pop(each) for each in wanted if each in self._running]
         await asyncio.gather(*(each.process.close() for each in found))
+        if session is None:
+            await self._installed.stop()
+
+    async def kill(self) -> None:
+        """Ends all programs at once, with everything that they started."""
+        found = [self._running.pop(each) for each in list(self._running)]
+        await asyncio.gather(*(each.process.kill() for each in found))
 
     async def _start(self, session: ProgramSession, options: ProviderOptions) -> RunningSession:
         running = self._running.get(session.id)
@@ -169,10 +196,10 @@ class ClaudeCodeProvider:
             return running
         self._require_idle(session)
         await self.close(session)
-        info = await asyncio.to_thread(self._found)
+        info = await asyncio.to_thread(self._installed.require)
         if file_size(session.path) is not None:
             await self._wait_for_rest(session, options)
-            if info.supported:
+            if info.in_place:
                 await self._close_open_turn(session, options, info.version)
         environ = self._environment(options.environment)
         running = await RunningSession.start(info.path, session, options, environ)
@@ -264,15 +291,10 @@ class ClaudeCodeProvider:
     async def _assume_elsewhere(
         self, session: ProgramSession, history: History, options: ProviderOptions, info: ProgramInfo
     ) -> Assumed:
-        """Writes a new session, because this version of the program was not tried."""
+        """Writes a new session, because the probe of the program failed."""
         await self.close(session)
         assumed = await self.assume(None, history, options)
-        version = info.version or "of unknown version"
-        told = (
-            f"Claude Code {version} has not been tested with Sapwood, so its sessions are not "
-            "changed in place."
-        )
-        return structs.replace(assumed, loss=f"{told} {assumed.loss}".strip())
+        return structs.replace(assumed, loss=f"{info.reason} {assumed.loss}".strip())
 
     async def _restarted(
         self, assumed: Assumed, options: ProviderOptions, running: RunningSession | None
@@ -293,9 +315,6 @@ class ClaudeCodeProvider:
         running = self._running.get(session.id)
         if running is not None and running.is_busy and running.can_be_used:
             raise SessionBusy("Claude Code is working on a turn. Wait for it, or stop it first.")
-
-    def _found(self) -> ProgramInfo:
-        return require_found(PROGRAM, self.find())
 
     def _file(
         self, session: ProgramSession, options: ProviderOptions, version: str = ""

@@ -29,8 +29,8 @@ from sapwood.programs.codex.history_change import (
     is_revertible,
     plan_change,
 )
-from sapwood.programs.codex.installed_program import find_codex
 from sapwood.programs.codex.live_thread import LiveThread
+from sapwood.programs.codex.login import is_logged_in
 from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.codex.response_items import WantedHistory, wanted_history
 from sapwood.programs.codex.rows import decode_item
@@ -43,6 +43,7 @@ from sapwood.programs.codex.thread_at_rest import (
     replacement_rows,
 )
 from sapwood.programs.codex.thread_history import HistoryItem, RolloutReader
+from sapwood.programs.probe.proved_program import ProvedProgram
 from sapwood.programs.session_copy import extend_copy
 
 _CLOSE_SECONDS = 1.5
@@ -51,26 +52,51 @@ _CLOSE_SECONDS = 1.5
 class CodexProvider:
     """Runs turns in Codex, each thread in an app server of its own, and changes its threads.
 
-    `data` is the folder for private copies; `environ` is the environment that servers inherit.
+    `data` is the folder for private copies; `environ` is the environment that servers inherit. The
+    program `under_test` is that of a probe.
     """
 
     program = PROGRAM.name
 
-    def __init__(self, data: Path | None = None, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        data: Path | None = None,
+        environ: Mapping[str, str] | None = None,
+        under_test: ProgramInfo | None = None,
+    ) -> None:
         self._data = data
         self._environ = os.environ if environ is None else environ
+        self._installed = ProvedProgram(
+            PROGRAM,
+            data,
+            lambda: PROGRAM.executable_path(self._environ),
+            lambda: self._environ,
+            is_logged_in,
+            under_test,
+        )
         self._live: dict[str, LiveThread] = {}
         self._locks: dict[str, asyncio.Lock] = {}
-        self._servers = ServerStarts(self._environ, self._home)
+        self._servers = ServerStarts(self._installed, self._environ, self._home)
 
     def find(self) -> ProgramInfo | None:
         """The installed Codex; None if there is none."""
-        return find_codex(self._environ)
+        return self._installed.find()
+
+    def prove(self, *, again: bool = False) -> ProgramInfo | None:
+        """The installed Codex, which is probed unless it was; None if there is none."""
+        return self._installed.prove(again=again)
 
     async def start(
         self, options: ProviderOptions, session: ProgramSession | None = None
     ) -> ProgramSession:
         """Starts a server with a thread, or with a new one."""
+        started = await self._start(options, session)
+        self._installed.prove_in_background()
+        return started
+
+    async def _start(
+        self, options: ProviderOptions, session: ProgramSession | None
+    ) -> ProgramSession:
         if session is None:
             return (await self._open(await self._servers.start(options), options)).session
         async with self._lock(session):
@@ -113,6 +139,14 @@ class CodexProvider:
         threads = [self._live.pop(each) for each in ids if each in self._live]
         closing = [each.server.close(_CLOSE_SECONDS) for each in threads]
         await asyncio.gather(*closing, *(self._servers.drop(each) for each in ids))
+        if session is None:
+            await self._installed.stop()
+
+    async def kill(self) -> None:
+        """Ends all servers at once, with everything that they started."""
+        ids = list(self._live)
+        await asyncio.gather(*(self._live.pop(each).server.kill() for each in ids))
+        await self._servers.drop_all()
 
     async def require_at_rest(self, session: ProgramSession) -> None:
         """Raises `SessionBusy` if the thread runs a turn here, or another process has it open."""
@@ -155,9 +189,9 @@ class CodexProvider:
         wanted.items += _waiting(now.items, wanted.items)
         if has_same(now.items, wanted.items):
             return Assumed(session if live is None else live.session, "nothing", (), wanted.loss)
-        info = await asyncio.to_thread(self.find)
-        if info is not None and not info.supported:
-            wanted.losses.insert(0, _untried(info, session))
+        info = await asyncio.to_thread(self._installed.prove)
+        if info is not None and not info.in_place:
+            wanted.losses.insert(0, info.reason)
             return await self._new_thread(history, wanted, options)
         if live is None:
             return await self._change_at_rest(session, wanted, reader)
@@ -300,13 +334,6 @@ def _waiting(now: Sequence[HistoryItem], wanted: Sequence[HistoryItem]) -> list[
             return found if ends_alike else []
         found.insert(0, item)
     return []
-
-
-def _untried(info: ProgramInfo, session: ProgramSession) -> str:
-    return (
-        f"Codex {info.version} has not been tested with Sapwood, so its session {session.id} was "
-        "left unchanged, and the history went to a new session."
-    )
 
 
 PROVIDER = CodexProvider

@@ -10,12 +10,10 @@ from sapwood.core.program_session import ProgramSession
 from sapwood.programs.agent_provider import ProviderOptions
 from sapwood.programs.codex.app_server import AppServer, RequestRefused, ServerEnded
 from sapwood.programs.codex.history_change import ForkSource
-from sapwood.programs.codex.installed_program import find_codex
 from sapwood.programs.codex.live_thread import LiveThread
 from sapwood.programs.codex.permissions import permission_params
-from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.codex.thread_at_rest import is_open
-from sapwood.programs.installed_programs import require_found
+from sapwood.programs.probe.proved_program import ProvedProgram
 
 _RELEASE_SECONDS = 8.0
 _POLL_SECONDS = 0.1
@@ -33,14 +31,15 @@ def open_elsewhere(thread: str) -> str:
 class ServerStarts:
     """Starts servers in an environment. `home` is the folder of Codex."""
 
-    def __init__(self, environ: Mapping[str, str], home: Path) -> None:
+    def __init__(self, installed: ProvedProgram, environ: Mapping[str, str], home: Path) -> None:
+        self._installed = installed
         self._environ = environ
         self._home = home
         self._spares: dict[str, asyncio.Task[AppServer]] = {}
 
     async def start(self, options: ProviderOptions) -> AppServer:
         """Starts a server. Raises `Failure`."""
-        info = require_found(PROGRAM, await asyncio.to_thread(find_codex, self._environ))
+        info = await asyncio.to_thread(self._installed.require)
         if info.logged_in is False:
             raise Failure("no_key", "You are not logged in to Codex. Run `codex login`.")
         environ = {**self._environ, **options.environment}
@@ -116,6 +115,10 @@ class ServerStarts:
                 if server.is_running:
                     return server
         return await self.start(options)
+
+    async def drop_all(self) -> None:
+        """Ends all spare servers."""
+        await asyncio.gather(*(self.drop(each) for each in list(self._spares)))
 
     async def drop(self, thread: str) -> None:
         """Ends the spare server of a thread."""

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.programs.codex.installed_program import find_codex, is_logged_in
+from sapwood.programs.agent_provider import ProgramInfo
+from sapwood.programs.codex.login import is_logged_in
+from sapwood.programs.codex.provider import CodexProvider
+from tests.programs.proved import keep_proof
+
+
+def find_codex(environ: dict[str, str]) -> ProgramInfo | None:
+    return CodexProvider(Path(environ["HOME"]), environ).find()
 
 
 def install(folder: Path, says: str) -> Path:
@@ -15,20 +22,24 @@ def install(folder: Path, says: str) -> Path:
     return path
 
 
-def test_a_version_that_was_tried_is_supported(tmp_path: Path) -> None:
+def test_a_program_that_was_not_probed_is_neither_in_place_nor_not(tmp_path: Path) -> None:
     path = install(tmp_path, "codex-cli 0.163.0")
     found = find_codex({"PATH": str(tmp_path), "HOME": str(tmp_path)})
     assert found is not None
-    assert (found.path, found.version, found.supported) == (str(path), "0.163.0", True)
+    assert (found.path, found.version, found.in_place) == (str(path), "0.163.0", None)
     assert found.logged_in is False
 
 
 @pytest.mark.parametrize("says", ["codex-cli 0.163.1", "codex-cli 0.163.0-alpha.2"])
-def test_any_other_version_is_not(tmp_path: Path, says: str) -> None:
+def test_a_proof_does_not_count_for_another_version(tmp_path: Path, says: str) -> None:
+    environ = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
+    keep_proof(tmp_path, "codex", install(tmp_path, "codex-cli 0.163.0"))
+    proved = find_codex(environ)
     install(tmp_path, says)
-    found = find_codex({"PATH": str(tmp_path), "HOME": str(tmp_path)})
+    found = find_codex(environ)
+    assert proved is not None
     assert found is not None
-    assert not found.supported
+    assert (proved.in_place, found.in_place) == (True, None)
 
 
 def test_a_path_can_be_named(tmp_path: Path) -> None:
