@@ -67,7 +67,7 @@ def test_a_program_that_does_not_answer_is_ended_in_time(
 def test_a_program_that_crashes_is_not_proved(home: Path) -> None:
     result = probed(home, "raise SystemExit('out of order')")
     assert (result.proved, result.passing) == (False, False)
-    assert result.reason == "it could not run a turn (Claude Code has ended: out of order)"
+    assert result.reason == "it could not run a turn (Claude Code exited: out of order)"
 
 
 def test_what_a_program_prints_cannot_reach_the_terminal_as_control_characters(home: Path) -> None:
