@@ -126,7 +126,7 @@ def test_a_file_that_changed_since_it_was_read_is_not_overwritten(tmp_path: Path
 
 
 async def test_the_mask_of_a_secret_does_not_take_its_place(workspace: ToolWorkspace) -> None:
-    content = "NAME=db\nDB_PASSWORD=hunter2024\n"
+    content = "NAME=wood\nDB_PASSWORD=hunter2024\n"
     file = workspace.put(".env", content)
     masked = mask_secrets(content)
     told = await workspace.refused("write_file", path=".env", content=masked + "MORE=1\n")
