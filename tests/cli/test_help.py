@@ -96,5 +96,12 @@ def test_help_of_a_command_is_its_own_help() -> None:
     assert "Did you mean clear" in wrong.output
 
 
+def test_the_examples_of_help_work() -> None:
+    shown = CliRunner().invoke(root, ["help", "--help"]).output
+    examples = re.findall(r"^  sapwood help (\w+)$", shown, re.MULTILINE)
+    assert examples
+    assert [each for each in examples if CliRunner().invoke(root, ["help", each]).exit_code] == []
+
+
 def test_no_group_has_the_name_of_a_command() -> None:
     assert {group_of(title) for title in SECTIONS} & set(summary_lines()) == set()

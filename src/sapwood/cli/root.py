@@ -40,7 +40,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "interrupt": "Stop an agent's open turn and keep the partial reply",
         "kill": "End an agent and all its descendants",
     },
-    "Claude Code and Codex sessions": {
+    "Sessions in Claude Code and Codex": {
         "clear": "Clear a session, keep its last N turns, or go back to a mark",
         "rewind": "Rewind a session to a mark or a turn",
         "edit": "Rewind to just before a turn and print its prompt for editing",
@@ -111,7 +111,7 @@ NAMES_ELSEWHERE = {
 """The names that other programs have for a command, with ours."""
 
 
-_SESSION_COMMANDS = frozenset(SECTIONS["Claude Code and Codex sessions"])
+_SESSION_COMMANDS = frozenset(SECTIONS["Sessions in Claude Code and Codex"])
 
 
 def summary_lines() -> dict[str, str]:

@@ -208,7 +208,7 @@ async def test_many_calls_at_once_share_one_server() -> None:
 
 @asynccontextmanager
 async def served() -> AsyncGenerator[str]:
-    """The db server over HTTP, on loopback."""
+    """The wood server over HTTP, on loopback."""
     import uvicorn
 
     from tests.workspace.mcp_client.wood_server import make_server
