@@ -4,8 +4,18 @@ from importlib import import_module
 from typing import Any
 
 
+class _Library:
+    """A module that is imported when it is first used: every worker of a run collects all tests."""
+
+    def __init__(self, name: str, parts: tuple[str, ...]) -> None:
+        self._name, self._parts = name, parts
+
+    def __getattr__(self, name: str) -> Any:
+        for part in self._parts:
+            import_module(part)
+        return getattr(import_module(self._name), name)
+
+
 def library(name: str, *parts: str) -> Any:  # what may be missing has no type to name
-    """Returns the module, after importing these submodules."""
-    for part in parts:
-        import_module(part)
-    return import_module(name)
+    """Returns the module, which is imported together with these submodules."""
+    return _Library(name, parts)

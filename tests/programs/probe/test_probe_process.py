@@ -70,6 +70,11 @@ def test_a_program_that_crashes_is_not_proved(home: Path) -> None:
     assert result.reason == "it could not run a turn (Claude Code exited: out of order)"
 
 
+def test_the_last_words_of_a_program_are_waited_for_after_its_output_ended(home: Path) -> None:
+    late = "import os, sys, time\nos.close(1)\ntime.sleep(0.3)\nsys.stderr.write('too late?\\n')\n"
+    assert "(Claude Code exited: too late?)" in probed(home, late).reason
+
+
 def test_what_a_program_prints_cannot_reach_the_terminal_as_control_characters(home: Path) -> None:
     result = probed(home, r"raise SystemExit('\x1b]0;owned\x07' + 'x' * 1000)")
     assert result.reason.isprintable()

@@ -23,6 +23,8 @@ _LONGEST_LINE = 256 * 1024 * 1024
 _SECONDS_TO_START = 60.0
 _SECONDS_TO_ANSWER = 30.0
 _SECONDS_TO_END = 5.0
+_SECONDS_FOR_ERRORS = 1.0
+"""How long the end of the output waits for the end of the error output, which says why."""
 _LAST_ERRORS = 40
 
 
@@ -157,6 +159,7 @@ class ClaudeProcess:
                         waiting.set_result(row.response)
                 else:
                     self.rows.put_nowait(row)
+            await asyncio.wait(self._tasks[1:], timeout=_SECONDS_FOR_ERRORS)
         finally:
             self.rows.put_nowait(None)
             for waiting in self._answers.values():

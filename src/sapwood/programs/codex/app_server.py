@@ -20,6 +20,8 @@ _CLIENT = {"name": "sapwood", "title": "Sapwood", "version": "1"}
 _ANSWER_SECONDS = 60.0
 _READ = 1 << 18
 _STDERR_LINES = 20
+_SECONDS_FOR_ERRORS = 1.0
+"""How long the end of the output waits for the end of the error output, which says why."""
 _NO_SUCH_METHOD = -32601
 
 
@@ -188,6 +190,7 @@ class AppServer:
                 rest = bytearray(last)
                 for line in lines:
                     self._take(line)
+            await asyncio.wait(self._tasks[1:], timeout=_SECONDS_FOR_ERRORS)
         finally:
             self._output_ended = True
             self._fail_waiting()
