@@ -78,7 +78,7 @@ test *ARGS:
 # The tests of the check but those of the page, several at a time; durations go to dist/tests.xml
 [group('check')]
 test-parallel *ARGS:
-    python -m tools.postgres --volatile -- python -m pytest -n 4 --dist worksteal -m 'not night' \
+    python -m tools.postgres --volatile -- python -m pytest -n 3 --dist worksteal -m 'not night' \
         --ignore tests/web --durations 20 --junitxml dist/tests.xml "$@"
 
 # The tests that are too long for the check of a change, and all property tests with more examples

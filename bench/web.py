@@ -1,8 +1,6 @@
 """The web page: a long conversation opened and scrolled in a real chromium, beside plain HTML."""
 
 import gzip
-import os
-import shutil
 import sys
 import tempfile
 import time
@@ -18,6 +16,7 @@ import sapwood
 from bench import QUICK_CLOCK_SLACK
 from bench.kept_figures import figure
 from bench.served import ServedProcess
+from tools.browser import NO_CHROMIUM, find_chromium
 
 Scrolled = tuple[list[float], float]
 """The sorted times between frames, and the mean work for a frame, in milliseconds."""
@@ -46,9 +45,9 @@ _PAINT = """() => performance.getEntriesByName('first-contentful-paint')[0].star
 def main(args: list[str]) -> int:
     """Prints the figures; returns 1 if one is short."""
     quick = "--quick" in args
-    chromium = os.environ.get("SAPWOOD_CHROMIUM") or shutil.which("chromium")
+    chromium = find_chromium()
     if chromium is None:
-        print("web: left out, because chromium is not installed: apt-get install chromium")
+        print(f"web: left out, because {NO_CHROMIUM}")
         return 0
     missed = _size()
     with tempfile.TemporaryDirectory(prefix="sapwood-bench-") as place, sync_playwright() as player:

@@ -1,7 +1,5 @@
 """Hostile content in every field of a conversation, rendered in a real browser: no script runs."""
 
-import os
-import shutil
 from pathlib import Path
 
 import msgspec
@@ -10,6 +8,7 @@ from playwright.sync_api import sync_playwright
 import sapwood
 from proofs.attack_web.raw_http import Target
 from sapwood.core.content import ToolCall
+from tools.browser import NO_CHROMIUM, find_chromium
 
 PAYLOADS = (
     "<script>hacked=1</script>",
@@ -51,8 +50,8 @@ def write_hostile_conversation(database: str | Path) -> str:
 
 def hostile_content(target: Target) -> None:
     """Hostile content in every field, on every view of the page."""
-    chromium = os.environ.get("SAPWOOD_CHROMIUM") or shutil.which("chromium")
-    assert chromium, "chromium is not installed: apt-get install chromium"
+    chromium = find_chromium()
+    assert chromium, NO_CHROMIUM
     foreign: list[str] = []
     with sync_playwright() as player:
         browser = player.chromium.launch(executable_path=chromium, args=["--no-sandbox"])

@@ -5,7 +5,6 @@ Each function raises `AssertionError` if it succeeds.
 
 import json
 import os
-import shutil
 import socket
 import threading
 import time
@@ -19,6 +18,7 @@ from proofs.attack_web.raw_http import send
 from sapwood.config.serve_settings import parse_rule
 from sapwood.config.server_tokens import SCOPES
 from sapwood_server.access.oidc import spaces_of
+from tools.browser import NO_CHROMIUM, find_chromium
 
 _SCRIPT_SECONDS = 2.0
 """For how long a script of the page may try to sign in."""
@@ -319,8 +319,8 @@ def link_signs_in(site: Hosted) -> None:
 
 def link_in_a_browser(site: Hosted) -> None:
     """The same in chromium, by links, redirections and windows of another site (X14)."""
-    chromium = os.environ.get("SAPWOOD_CHROMIUM") or shutil.which("chromium")
-    assert chromium, "chromium is not installed: apt-get install chromium"
+    chromium = find_chromium()
+    assert chromium, NO_CHROMIUM
     own = f"http://127.0.0.1:{site.target.port}"
     with sync_playwright() as player, _OtherSite() as (evil, leads_to):
         browser = player.chromium.launch(executable_path=chromium, args=["--no-sandbox"])

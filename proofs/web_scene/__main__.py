@@ -1,8 +1,6 @@
 """The command line of the proof; its last line is the figure."""
 
 import argparse
-import os
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -17,6 +15,7 @@ from proofs.providers_e2e.support_table import version_of
 from proofs.providers_e2e.temporary_home import temporary_home
 from proofs.web_scene.scene import Scene
 from proofs.web_scene.served_home import ServedHome
+from tools.browser import NO_CHROMIUM, find_chromium
 
 PROGRAMS = ("claude-code", "codex")
 LIMIT = 300.0
@@ -29,10 +28,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("program", nargs="?", choices=PROGRAMS, help="only this one")
     parser.add_argument("--pictures", type=Path, help="write pictures of the page to this folder")
     options = parser.parse_args(arguments)
-    chromium = os.environ.get("SAPWOOD_CHROMIUM") or shutil.which("chromium")
+    chromium = find_chromium()
     try:
         if chromium is None:
-            raise ProofError("chromium is not installed: apt-get install chromium")
+            raise ProofError(NO_CHROMIUM)
         find_programs()
         enter_namespace(arguments, "proofs.web_scene")
     except ProofError as error:

@@ -4,7 +4,6 @@ Each story has a conversation and a browser context of its own.
 """
 
 import os
-import shutil
 import subprocess
 from collections.abc import Generator
 from pathlib import Path
@@ -17,20 +16,21 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from scripted_model import ScriptedModel
 from tests.web.stage import ServerProcess, Stage
+from tools.browser import NO_CHROMIUM, find_chromium
 
 expect.set_options(timeout=60_000)
-CHROMIUM = os.environ.get("SAPWOOD_CHROMIUM") or shutil.which("chromium") or ""
 KEY = "sk-ant-scripted-0123456789"
 
 
 @pytest.fixture(scope="module")
 def browser() -> Generator[Browser]:
     """Debian's chromium. It is closed after each file: its event loop would disturb other tests."""
-    if not CHROMIUM:
-        pytest.skip("chromium is not installed: apt-get install chromium")
+    chromium = find_chromium()
+    if chromium is None:
+        pytest.skip(NO_CHROMIUM)
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+            executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"]
         )
         yield opened
         opened.close()

@@ -3,8 +3,6 @@
 Run it by `just web-picture`, and look at the picture before you commit it.
 """
 
-import os
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -14,6 +12,7 @@ from playwright.sync_api import sync_playwright
 import sapwood
 from bench.served import ServedProcess
 from sapwood.core.content import ToolCall
+from tools.browser import NO_CHROMIUM, find_chromium
 
 _PICTURE = Path(__file__).parents[2] / "docs" / "images" / "web.png"
 _FAILED = """FAILED tests/auth/test_tokens.py::test_refresh_after_resume
@@ -23,9 +22,9 @@ E   assert token.expires_at > clock.now()
 
 def main() -> int:
     """Writes the picture."""
-    chromium = os.environ.get("SAPWOOD_CHROMIUM") or shutil.which("chromium")
+    chromium = find_chromium()
     if chromium is None:
-        print("chromium is not installed: apt-get install chromium", file=sys.stderr)
+        print(NO_CHROMIUM, file=sys.stderr)
         return 1
     with tempfile.TemporaryDirectory() as folder, ServedProcess(Path(folder)) as served:
         agent = _conversation(served.database)
