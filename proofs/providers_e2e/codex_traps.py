@@ -182,7 +182,7 @@ async def open_turn(world: CodexWorld, checks: Checks) -> None:
         await world.provider.assume(session, history(rows[1]), world.options())
     except SessionBusy as busy:
         refused = str(busy)
-    checks.expect("a change in the middle of a turn is refused", "turn is running" in refused)
+    checks.expect("a change in the middle of a turn is refused", "working on a turn" in refused)
     _, end = await turn
     checks.expect("the turn ends as if nothing had been", end.status == "completed", end)
     await world.probe(session)

@@ -47,7 +47,7 @@ class Day(Program):
     def completion(self) -> None:
         """A slash lists commands; tab completes."""
         self._terminal.type("/ma", enter=False)
-        self._terminal.sees("Name this place")
+        self._terminal.sees("Bookmark this point")
         self._terminal.keys("Tab")
         self._terminal.sees("│ /mark")
 
@@ -65,7 +65,7 @@ class Day(Program):
         terminal.keys("Escape", "Escape")
         terminal.sees("leaves view: 1 turn", "- And storks?")
         terminal.keys("Enter")
-        terminal.sees("Rewound to BEFORE_STORKS", "pruned")
+        terminal.sees("Rewound to 'BEFORE_STORKS'", "pruned")
 
     def expand(self) -> None:
         """A pruned section opens in place and closes again."""

@@ -59,7 +59,7 @@ class InlineDay(Program):
     def completion(self) -> None:
         """A slash lists commands below the line; tab completes."""
         self._terminal.type("/ma", enter=False)
-        self._terminal.sees("Name this place")
+        self._terminal.sees("Bookmark this point")
         self._terminal.keys("Tab")
         self._terminal.sees("│ /mark")
 
@@ -87,7 +87,7 @@ class InlineDay(Program):
         terminal.keys("Escape", "Escape")
         terminal.sees("leaves view: 1 turn", "- And storks?")
         terminal.keys("Enter")
-        terminal.sees("Rewound to BEFORE_STORKS", "2 messages pruned · /rewind BEFORE_STORKS")
+        terminal.sees("Rewound to 'BEFORE_STORKS'", "2 messages pruned · /rewind BEFORE_STORKS")
         self._in_order("THE-END", "◆ BEFORE_STORKS", "On roofs.", "2 messages pruned")
 
     def undo(self) -> None:

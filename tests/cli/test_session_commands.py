@@ -10,9 +10,11 @@ import pytest
 
 from sapwood.cli.exit_codes import Exit
 from sapwood.config.folders import data_folder
+from sapwood.core.token_count import Count
 from sapwood.hooks import session_watcher
 from sapwood.hooks.background_work import main
 from sapwood.hooks.watched_session import WatchedSession
+from sapwood.tokens import FeatureCounter
 from tests.cli.calling import Sapwooder
 from tests.programs.proved import keep_proof
 from tests.programs.transcripts.writing import ClaudeFile, CodexFile
@@ -116,6 +118,31 @@ def test_a_mark_is_set_and_the_session_goes_back_to_it(
     assert ran.code == Exit.OK, ran.err
     assert "1 turn removed from view" in ran.out
     assert len(boundaries(claude)[-1]) == 8
+
+
+def test_the_texts_of_a_long_session_are_counted_by_its_first_command_alone(
+    sapwood: Sapwooder, claude: ClaudeFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[str] = []
+    count = FeatureCounter.count
+
+    def noted(self: FeatureCounter, text: str) -> Count:
+        counted.append(text)
+        return count(self, text)
+
+    monkeypatch.setattr(FeatureCounter, "count", noted)
+    for number in range(210):
+        claude.user(f"Ask {number}.")
+        claude.says(f"Answer {number}, which is longer than a text that is counted at once anyway.")
+
+    def long_texts(*command: str) -> int:
+        counted.clear()
+        assert sapwood(*command).code == Exit.OK
+        return sum("Answer" in text and len(text) > 64 for text in counted)
+
+    assert long_texts("clear", "2") >= 210
+    assert long_texts("undo") == 0
+    assert long_texts("mark", "HERE") == 0
 
 
 def test_edit_prints_the_prompt(sapwood: Sapwooder, claude: ClaudeFile) -> None:

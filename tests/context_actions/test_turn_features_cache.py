@@ -36,6 +36,10 @@ def long_session(turns: int = 60) -> Session:
     return session(*(asked(f"Look at till {n}.", reads[n], "Done.") for n in range(turns)))
 
 
+def cache_of(about: Session, counter: str) -> TurnFeaturesCache:
+    return TurnFeaturesCache(about.source, about.id, counter, about.folder)
+
+
 class Finder:
     """Finds features, and counts how often it had to."""
 
@@ -49,7 +53,7 @@ class Finder:
 
 def looked(at: Session, counter: str = "chars4") -> int:
     """How many turns of a session were not known."""
-    known, finder = TurnFeaturesCache(at, counter), Finder()
+    known, finder = cache_of(at, counter), Finder()
     for turn in at.turns:
         assert known.features(turn, finder) == features_of(turn, "/srv/shop", 10)
     known.save()
@@ -75,20 +79,19 @@ def test_a_turn_that_is_another_is_looked_at_again() -> None:
 def test_what_chapters_say_does_not_depend_on_what_is_known() -> None:
     about = long_session()
     for _ in range(2):
-        known = TurnFeaturesCache(about, COUNTER.name)
+        known = cache_of(about, COUNTER.name)
         assert chapters_of(about, COUNTER, cache=known) == chapters_of(about, COUNTER)
         known.save()
 
 
 def test_the_texts_of_a_session_are_counted_once_by_each_counter() -> None:
     about = long_session()
-    known = TurnFeaturesCache(about, "chars4")
+    known = cache_of(about, "chars4")
     for turn in about.turns:
         known.features(turn, Finder())
     known.save({b"digest": 7})
-    assert TurnFeaturesCache(about, "chars4").counts == {b"digest": 7}
-    assert TurnFeaturesCache(about, "another").counts == {}
-    assert TurnFeaturesCache(long_session(3), "chars4").counts == {}
+    assert cache_of(about, "chars4").counts == {b"digest": 7}
+    assert cache_of(about, "another").counts == {}
 
 
 def test_a_short_session_leaves_nothing() -> None:

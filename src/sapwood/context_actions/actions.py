@@ -111,7 +111,12 @@ class ContextActions:
     ) -> ContextAnswer:
         """The actions that need chapters. What is found out about a kept session is cached."""
         session = source.session
-        cache = TurnFeaturesCache(session, counter.name) if source.kept else None
+        name = counter.name
+        cache = (
+            TurnFeaturesCache(session.source, session.id, name, session.folder)
+            if source.kept
+            else None
+        )
         if cache is not None:
             counter.counts.update(cache.counts)
         report = chapters_of(session, counter, source.said, cache)

@@ -4,10 +4,14 @@ The session is found and imported, the command goes through the conversation ser
 a session that is open, and the program's own session is then brought to the new history.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from msgspec import Struct
 
 from sapwood.context_actions.session_finder import NoSession, SessionFinder
 from sapwood.context_actions.session_fork import SessionForker
+from sapwood.context_actions.turn_features_cache import TurnFeaturesCache
 from sapwood.conversation.answers import Answer, Forked, PromptToEdit
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService
@@ -23,6 +27,7 @@ from sapwood.core.state import State
 from sapwood.programs.agent_provider import SessionBusy
 from sapwood.programs.registry import program_title, programs_with, resume_command_for, runs_turns
 from sapwood.programs.transcripts.session_files import FoundSession
+from sapwood.tokens import CachingCounter
 from sapwood.turns.clock_and_ids import command_meta, new_agent_id
 
 
@@ -68,10 +73,24 @@ class SessionCommands:
         agent, state = await self._find(name, session, transcript)
         if name == "fork":
             return await self._fork(agent, state, arguments)
-        answer = await self._service.answer(agent, CommandStep(TABLE[name], arguments))
+        with self._counted(state):
+            answer = await self._service.answer(agent, CommandStep(TABLE[name], arguments))
         if isinstance(answer, Refusal):
             raise RefusedError(answer)
         return await self._result(agent, answer)
+
+    @contextmanager
+    def _counted(self, state: State) -> Iterator[None]:
+        """Counts only texts that no earlier command about this session has counted."""
+        counter = self._space.counter_for(state.settings.model)
+        assert state.session is not None
+        known = state.session.session
+        cache = TurnFeaturesCache(known.program, known.id, counter.name)
+        if isinstance(counter, CachingCounter):
+            counter.counts.update(cache.counts)
+        yield
+        if isinstance(counter, CachingCounter):
+            cache.save(counter.counts)
 
     async def _find(self, command: str, session: str, transcript: str) -> tuple[AgentId, State]:
         """The agent of the session; imports it if needed."""

@@ -1,8 +1,8 @@
-"""A cache of turn features and of token counts, stored for the next analysis of the same session.
+"""Caches of turn features and of token counts, stored for the next command about a session.
 
-A session is analysed many times while it grows, and finding the features of its turns is most of
-the work. The key of a turn is a digest of its whole content, so an entry never belongs to another
-turn. A cache that cannot be read or written is ignored.
+A session is analysed and changed many times while it grows, and most of the work is to find the
+features of its turns and to count its tokens. Keys are digests of the whole content, so an entry
+never belongs to another turn or text. A cache that cannot be read or written is ignored.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,6 @@ import msgspec
 from msgspec import Struct
 
 from sapwood.analysis.chapters.turn_features import TurnFeatures
-from sapwood.analysis.session import Session
 from sapwood.config.folders import turn_features_folder
 from sapwood.core.turn import Turn
 from sapwood.private_files import replace_file
@@ -22,8 +21,8 @@ from sapwood.private_files import replace_file
 FORMAT = "4"
 """Increase it whenever the same turn gets other features than before."""
 
-_FEWEST_TURNS = 50
-"""A session with fewer turns is analysed faster than the cache is read."""
+_FEWEST_TURNS, _FEWEST_COUNTS = 50, 200
+"""A session with less than that is not worth a file: it is analysed and counted fast enough."""
 _MAX_SESSIONS = 16
 
 
@@ -35,16 +34,16 @@ class _CacheFile(Struct):
 
 
 class TurnFeaturesCache:
-    """The features of a session's turns, as one counter counts them.
+    """The features of a session's turns, as one counter counts them in one folder.
 
     `counts` are the token counts of its texts by the digest of the text.
     """
 
-    def __init__(self, session: Session, counter: str) -> None:
-        name = blake2b(f"{session.source}/{session.id}".encode(), digest_size=16).hexdigest()
+    def __init__(self, source: str, session: str, counter: str, folder: str = "") -> None:
+        name = blake2b(f"{source}/{session}".encode(), digest_size=16).hexdigest()
         self._file = turn_features_folder() / f"{name}.msgpack"
-        self._key_prefix = f"{counter}\0{session.folder}".encode()
-        found = self._read() if len(session.turns) >= _FEWEST_TURNS else _CacheFile(FORMAT, {})
+        self._key_prefix = f"{counter}\0{folder}".encode()
+        found = self._read()
         self._counter = counter
         self._stored = found.turns
         self._used: dict[str, TurnFeatures] = {}
@@ -59,12 +58,17 @@ class TurnFeaturesCache:
         return features
 
     def save(self, counts: dict[bytes, int] | None = None) -> None:
-        """Writes the features that were used, and the counts, if any of them is new."""
+        """Writes the features that were used, and the counts, if any of them is new.
+
+        If no features were used, those that were stored stay.
+        """
         counts = counts or {}
         is_known = self._used.keys() <= self._stored.keys() and counts.keys() <= self.counts.keys()
-        if len(self._used) < _FEWEST_TURNS or is_known:
+        is_short = len(self._used) < _FEWEST_TURNS and len(counts) < _FEWEST_COUNTS
+        if is_short or is_known:
             return
-        file = _CacheFile(FORMAT, self._used, self._counter, self.counts | counts)
+        turns = self._used or self._stored
+        file = _CacheFile(FORMAT, turns, self._counter, self.counts | counts)
         with suppress(OSError):
             replace_file(self._file, msgspec.msgpack.encode(file))
             _remove_oldest(self._file.parent)

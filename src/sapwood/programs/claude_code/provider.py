@@ -199,6 +199,7 @@ class ClaudeCodeProvider:
         info = await asyncio.to_thread(self._installed.require)
         if file_size(session.path) is not None:
             await self._wait_for_rest(session, options)
+            info = await asyncio.to_thread(self._installed.prove) or info
             if info.in_place:
                 await self._close_open_turn(session, options, info.version)
         environ = self._environment(options.environment)

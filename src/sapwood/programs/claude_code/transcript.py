@@ -5,7 +5,9 @@ The reader decodes what the rows say.
 """
 
 import os
+import weakref
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from sapwood.programs.claude_code.rows import (
@@ -72,8 +74,14 @@ class Transcript:
 
     def bytes_of(self, row: LinkRow) -> bytes:
         """The row as it is in the file. Raises `OSError`."""
-        with self.path.open("rb", buffering=0) as file:
-            return os.pread(file.fileno(), row.end - row.start, row.start).rstrip(b"\n")
+        return os.pread(self._opened, row.end - row.start, row.start).rstrip(b"\n")
+
+    @cached_property
+    def _opened(self) -> int:
+        """The open file: thousands of rows are read one by one."""
+        number = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, number)
+        return number
 
     def loaded(self) -> list[LinkRow] | None:
         """The rows that the program would load now, from the first to the newest.
