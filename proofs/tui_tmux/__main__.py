@@ -160,7 +160,7 @@ class Day(Program):
         if note.exists():
             raise Failed("the file is still there")
         self._confirm("/revert")
-        terminal.sees("There is no checkpoint to revert to", "To undo the last revert")
+        terminal.sees("There is no checkpoint to revert to", "last revert, type")
         *_, back = re.findall(r"/revert (\d+)", terminal.everything())
         terminal.keys("C-c")
         self._confirm(f"/revert {back}")

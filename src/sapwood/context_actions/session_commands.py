@@ -4,7 +4,7 @@ The session is found and imported, the command goes through the conversation ser
 a session that is open, and the program's own session is then brought to the new history.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from msgspec import Struct
@@ -80,7 +80,7 @@ class SessionCommands:
         return await self._result(agent, answer)
 
     @contextmanager
-    def _counted(self, state: State) -> Iterator[None]:
+    def _counted(self, state: State) -> Generator[None]:
         """Counts only texts that no earlier command about this session has counted."""
         counter = self._space.counter_for(state.settings.model)
         assert state.session is not None
