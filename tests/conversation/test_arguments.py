@@ -30,10 +30,10 @@ from sapwood.core.commands import (
 from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.core.refusals import BadArguments, BadSetting, Refusal
 from sapwood.core.settings import SettingsChange
-from sapwood.store.memory import MemoryLog
 from sapwood.testing.world import CharacterCounter
 from sapwood.turns.dispatch import Dispatcher, Done
 from tests.conversation.spaces import TestSpace
+from tests.store.memory_log import MemoryLog
 
 AGENT, NEW, OTHER = AgentId("agent"), AgentId("new"), AgentId("other")
 SPACE = Space("local")

@@ -22,8 +22,8 @@ from sapwood.core.refusals import (
     UnknownAgent,
     UnknownMark,
 )
-from sapwood.store.memory import MemoryLog
 from tests.conversation.spaces import service_of
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, SPACE, Desk
 
 

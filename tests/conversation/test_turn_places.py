@@ -17,8 +17,8 @@ from sapwood.core.commands import Fork, KeepLast, Rewind, SetMark, Undo
 from sapwood.core.context import ROOT
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import HumanOnly, UnknownTurn
-from sapwood.store.memory import MemoryLog
 from tests.conversation.spaces import TestSpace, service_of
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, MODEL, Desk
 
 

@@ -261,9 +261,9 @@ async def open_log(
     """
     text = str(address)
     if text == ":memory:":
-        from sapwood.store.memory import MemoryLog
+        from sapwood.store.sqlite import SqliteLog
 
-        return MemoryLog()
+        return await SqliteLog.open_temporary()
     from sapwood.store.configured_keys import configured_masters
 
     if is_postgres(text):

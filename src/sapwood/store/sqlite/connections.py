@@ -20,6 +20,9 @@ BUSY_SECONDS = 10.0
 
 _THREADS = 4
 
+TEMPORARY = "sapwood-temporary.db"
+"""The name of a file that is deleted when it is closed, and never flushed to disk."""
+
 
 class KeyedConnection(sqlite3.Connection):
     """A connection that knows the keys of encrypted spaces; None if the program has no keys."""
@@ -39,9 +42,15 @@ def connect(
         factory=KeyedConnection,
     )
     connection.keys = keys
-    # With WAL the level NORMAL keeps the file intact, but a power failure loses commits.
-    connection.execute("PRAGMA synchronous = FULL")
+    set_flush(connection, path, at_commit=True)
     return connection
+
+
+def set_flush(connection: sqlite3.Connection, path: Path, at_commit: bool) -> None:
+    """Sets whether a commit waits until the disk has it."""
+    # With WAL the level NORMAL keeps the file intact, but a power failure loses commits.
+    level = "OFF" if path.name == TEMPORARY else "FULL" if at_commit else "NORMAL"
+    connection.execute(f"PRAGMA synchronous = {level}")
 
 
 def connect_to_read(

@@ -19,6 +19,7 @@ from threading import Lock, Thread
 from typing import Any, Generic, TypeVar, cast
 
 from sapwood.store.master_keys import StoredKeys
+from sapwood.store.sqlite.connections import set_flush
 from sapwood.store.sqlite.database_errors import closed_error, translate_error
 from sapwood.store.sqlite.inline_writer import InlineWriter, WriteLockBusy
 
@@ -239,7 +240,7 @@ class Writer:
 
     def _flush_at_commit(self, flush: bool) -> None:
         if flush != self._flushes_at_commit:
-            self._connection.execute(f"PRAGMA synchronous = {'FULL' if flush else 'NORMAL'}")
+            set_flush(self._connection, self._path, flush)
             self._flushes_at_commit = flush
 
     def _attempt(self, job: _Job[Any]) -> None:

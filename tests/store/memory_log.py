@@ -1,6 +1,6 @@
-"""The log in memory: the reference, in plain Python, for what every store does.
+"""A log in plain Python: the reference for what every store does, and a fast log for tests.
 
-For tests and experiments. Its content is lost when the process ends. Use it on one event loop only.
+Use it on one event loop only.
 """
 
 import asyncio
