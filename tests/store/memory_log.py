@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from msgspec import structs
 
-from sapwood.core.erased_text import quoted_turns, text_without_agent, turn_has_mail, without_agent
 from sapwood.core.erasure import (
     ERASED,
     Erasure,
@@ -17,6 +16,10 @@ from sapwood.core.erasure import (
     Senders,
     UnfinishedErasure,
     outside_data,
+    quoted_turns,
+    text_without_agent,
+    turn_has_mail,
+    without_agent,
 )
 from sapwood.core.event_texts import event_texts
 from sapwood.core.events import SYSTEM, Recorded, WordsErased

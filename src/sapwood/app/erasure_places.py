@@ -73,7 +73,7 @@ class _EngineEraser:
 
         await erase_wakes(self._address, space, item.agent)
         if find_spec("dbos") is not None:
-            from sapwood.engine.dbos.engine_erasure import erase_workflows
+            from sapwood.engine.dbos.drive_queue import erase_workflows
 
             await asyncio.to_thread(erase_workflows, self._address, space, item.agent)
         await asyncio.to_thread(scrub_engine, self._address)

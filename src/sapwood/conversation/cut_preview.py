@@ -15,7 +15,7 @@ from sapwood.core.command_table import TABLE
 from sapwood.core.content import Text, Usage
 from sapwood.core.history_size import calibrated, turn_sizes
 from sapwood.core.ids import AgentId
-from sapwood.core.last_call import LastCall, Lifetime
+from sapwood.core.model_calls import LastCall, Lifetime
 from sapwood.core.token_count import ZERO, Count
 from sapwood.models.model_facts import cache_seconds, price_of
 from sapwood.turns.clock_and_ids import now

@@ -12,8 +12,7 @@ from sapwood.core.program_session import ProgramSession
 from sapwood.core.state import State
 from sapwood.programs.agent_provider import AgentProvider
 from sapwood.programs.registry import program_executor
-from sapwood.turns.program_sessions import assume_history, options_of, session_in
-from sapwood.turns.provider_history import needs_assume
+from sapwood.turns.program_sessions import assume_history, needs_assume, options_of, session_in
 
 
 def lags_behind(state: State) -> bool:

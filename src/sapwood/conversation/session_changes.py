@@ -23,8 +23,7 @@ from sapwood.imports.session_catch_up import catch_up
 from sapwood.programs.agent_provider import AgentProvider, ProviderOptions, SessionBusy
 from sapwood.programs.registry import program_title, resume_command_for
 from sapwood.programs.transcripts.discovery import NotATranscript
-from sapwood.turns.program_sessions import assume_history
-from sapwood.turns.provider_history import needs_assume
+from sapwood.turns.program_sessions import assume_history, needs_assume
 
 _RECENT = 8
 

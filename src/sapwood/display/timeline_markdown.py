@@ -18,8 +18,7 @@ from sapwood.core.timeline.row_content import (
     ToolUse,
     TurnEnd,
 )
-from sapwood.core.timeline.row_labels import edge_label, mark_label
-from sapwood.core.timeline.rows import Row
+from sapwood.core.timeline.rows import Row, edge_label, mark_label
 from sapwood.core.turn import Result
 from sapwood.core.view.frames import framed_request, framed_summary
 from sapwood.display.quantities import clock

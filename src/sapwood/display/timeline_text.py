@@ -20,8 +20,7 @@ from sapwood.core.timeline.row_content import (
     ToolUse,
     TurnEnd,
 )
-from sapwood.core.timeline.row_labels import edge_label, mark_label
-from sapwood.core.timeline.rows import Row, TimelineRow
+from sapwood.core.timeline.rows import Row, TimelineRow, edge_label, mark_label
 from sapwood.core.turn import Result, Turn
 from sapwood.core.view.frames import framed_request, framed_summary
 from sapwood.display.text import cut, indented, one_line, plain, wrapped

@@ -21,7 +21,7 @@ from sapwood.programs.transcripts.transcript_events import (
 from sapwood.turns.command_batch import SentCommand
 from sapwood.turns.dispatch import Dispatcher
 from sapwood.turns.log import Log
-from sapwood.turns.provider_history import history_of, needs_assume
+from sapwood.turns.program_sessions import history_of, needs_assume
 
 _MAX_COMMANDS = 500
 _MAX_CHARACTERS = 2_000_000

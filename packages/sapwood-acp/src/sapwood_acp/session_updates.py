@@ -36,7 +36,7 @@ from sapwood.core.timeline.row_content import (
     ThinkingText,
     ToolUse,
 )
-from sapwood.core.timeline.row_labels import call_arguments, edge_label
+from sapwood.core.timeline.rows import call_arguments, edge_label
 from sapwood.display.text import cut
 from sapwood.display.visible_text import readable
 

@@ -26,14 +26,24 @@ from sapwood.store.space_cipher import SpaceCipher, open_summary, stored_name
 from sapwood.store.sqlite import agent_table, erasure_table
 from sapwood.store.sqlite.commit_rows import find_receipt, rows_of, store
 from sapwood.store.sqlite.commit_watcher import CommitWatcher
-from sapwood.store.sqlite.connections import TEMPORARY, ReaderPool, connect, make_private
+from sapwood.store.sqlite.connections import (
+    TEMPORARY,
+    FileLock,
+    ReaderPool,
+    connect,
+    make_private,
+    try_lock,
+)
 from sapwood.store.sqlite.cursor_places import count_page, event_count, is_behind, place_of
 from sapwood.store.sqlite.database_errors import translated_errors
+from sapwood.store.sqlite.erasure_table import scrub
 from sapwood.store.sqlite.event_table import (
     find_snapshot,
+    find_words,
     insert_snapshot,
     read_after,
     read_part,
+    save_words,
 )
 from sapwood.store.sqlite.fulltext import (
     FulltextIndexer,
@@ -48,10 +58,7 @@ from sapwood.store.sqlite.key_table import (
     make_key,
     renew_keys,
 )
-from sapwood.store.sqlite.leader_lock import FileLock, try_lock
 from sapwood.store.sqlite.schema import prepare
-from sapwood.store.sqlite.scrub import scrub
-from sapwood.store.sqlite.word_table import find_words, save_words
 from sapwood.store.sqlite.writer import Writer
 
 _KEY_TRIES = 4

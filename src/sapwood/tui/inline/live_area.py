@@ -20,8 +20,7 @@ from sapwood.conversation.timeline_reader import EventCache, NotLoaded
 from sapwood.core.ids import AgentId
 from sapwood.core.plural import counted
 from sapwood.core.timeline.layout import Page
-from sapwood.core.timeline.row_labels import fold_label
-from sapwood.core.timeline.rows import Fold, Row, RowKey
+from sapwood.core.timeline.rows import Fold, Row, RowKey, fold_label
 from sapwood.core.timeline.timeline import Timeline
 from sapwood.display.quantities import now
 from sapwood.display.text import cut

@@ -28,8 +28,16 @@ from sapwood.core.timeline.row_content import (
     TurnEnd,
     content_of,
 )
-from sapwood.core.timeline.row_labels import call_arguments, divider_label, fold_label
-from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, TimelineRow
+from sapwood.core.timeline.rows import (
+    Banner,
+    Divider,
+    Fold,
+    Row,
+    TimelineRow,
+    call_arguments,
+    divider_label,
+    fold_label,
+)
 from sapwood.core.token_count import show_tokens
 from sapwood.core.turn import Result
 from sapwood.display.quantities import ago

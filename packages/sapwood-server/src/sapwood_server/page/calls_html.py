@@ -6,7 +6,7 @@ from sapwood.conversation.answers import ContextsCompared, RequestReplayed
 from sapwood.core.content import File, Text, Thinking, ToolCall
 from sapwood.core.events import ModelCalled, Recorded
 from sapwood.core.plural import counted
-from sapwood.core.timeline.row_labels import call_arguments
+from sapwood.core.timeline.rows import call_arguments
 from sapwood.core.turn import Turn
 from sapwood.core.view.request import MessagePart, ToolResult
 from sapwood_server.page.html_text import line, text, time_ago

@@ -23,8 +23,16 @@ from sapwood.core.timeline.row_content import (
     ToolUse,
     TurnEnd,
 )
-from sapwood.core.timeline.row_labels import call_arguments, fold_label, way_back_label
-from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, WayBack
+from sapwood.core.timeline.rows import (
+    Banner,
+    Divider,
+    Fold,
+    Row,
+    WayBack,
+    call_arguments,
+    fold_label,
+    way_back_label,
+)
 from sapwood.core.token_count import Count, show
 from sapwood.core.turn import Result
 from sapwood.display.visible_text import without_colours
