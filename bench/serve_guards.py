@@ -19,8 +19,8 @@ from sapwood.config.server_tokens import FileTokens, Tokens, TokenStore
 from sapwood.core.ids import AgentId, Space
 from sapwood.store.postgres import PostgresLog
 from sapwood_server.access.identity import Identities
+from sapwood_server.access.rate_limit import RequestLimits, SharedCounts
 from sapwood_server.access.request_checks import AllowedHosts, check_origin
-from sapwood_server.access.request_limits import RequestLimits, SharedCounts
 from tools.postgres import dsn_or_throwaway
 
 _MAX_GUARD = 0.3

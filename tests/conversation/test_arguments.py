@@ -65,7 +65,7 @@ def _ids(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sapwood.conversation.handlers.agents.new_agent_id", lambda: NEW)
     monkeypatch.setattr("sapwood.conversation.handlers.agents.new_mail_id", lambda: "m1")
     monkeypatch.setattr("sapwood.conversation.handlers.agents.find", find)
-    monkeypatch.setattr("sapwood.conversation.model_choice.with_fitting_model", fitting)
+    monkeypatch.setattr("sapwood.conversation.configured_models.with_fitting_model", fitting)
 
 
 def typed(line: str) -> CommandStep:

@@ -9,7 +9,7 @@ from sapwood.conversation.answers import (
     PromptToEdit,
 )
 from sapwood.conversation.call import Services
-from sapwood.conversation.rewind_preview import preview_rewind, rewind_places
+from sapwood.conversation.cut_preview import preview_rewind, rewind_places
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService
 from sapwood.core.command_table import TABLE

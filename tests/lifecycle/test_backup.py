@@ -20,7 +20,7 @@ from sapwood.core.erasure import ERASED
 from sapwood.core.errors import LogError
 from sapwood.core.evolve import evolve
 from sapwood.core.state import State
-from sapwood.lifecycle.erasure_list import read_erased
+from sapwood.lifecycle.erasure import read_erased
 from tools.postgres import throwaway
 
 LONG = "a long answer about herons " * 200

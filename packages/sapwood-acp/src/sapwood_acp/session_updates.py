@@ -37,8 +37,7 @@ from sapwood.core.timeline.row_content import (
     ToolUse,
 )
 from sapwood.core.timeline.rows import call_arguments, edge_label
-from sapwood.display.text import cut
-from sapwood.display.visible_text import readable
+from sapwood.display.text import cut, readable
 
 _TITLE = 120
 

@@ -15,13 +15,13 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from sapwood.api.pydantic_request import instructions, model_messages
 from sapwood.core.content import Text, Thinking, ToolCall
 from sapwood.core.view import Block, Message, ToolResult
 from sapwood.core.view.request import MessagePart
 from sapwood.models.model_routes import ModelRoute, resolve
 from sapwood.models.wire.message_parts import NO_TEXT
 from sapwood.models.wire.signatures import REDACTED, ReasoningItem, encode_reasoning
+from sapwood_frameworks.pydantic_messages import instructions, model_messages
 
 URLS = {"den": "http://den/v1", "hut": "http://hut/v1"}
 ANTHROPIC = resolve("claude-sonnet-5-5")

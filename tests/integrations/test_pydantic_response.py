@@ -12,12 +12,11 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.usage import RequestUsage
 
-from sapwood.api.pydantic_request import model_messages
-from sapwood.api.pydantic_response import reply_of
 from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
 from sapwood.core.view import Message
 from sapwood.models.model_routes import ModelRoute, resolve
 from sapwood.models.wire.signatures import REDACTED, decode_reasoning
+from sapwood_frameworks.pydantic_messages import model_messages, reply_of
 
 ANTHROPIC = resolve("claude-sonnet-5-5")
 OPENAI = resolve("gpt-5")
