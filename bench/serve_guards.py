@@ -13,7 +13,7 @@ from starlette.requests import Request
 import sapwood
 from bench import QUICK_CLOCK_SLACK
 from bench.database import own_database
-from sapwood.app.migration import grants
+from sapwood.app.maintenance import grants
 from sapwood.config.serve_settings import ServeConfig
 from sapwood.config.server_tokens import FileTokens, Tokens, TokenStore
 from sapwood.core.ids import AgentId, Space

@@ -28,7 +28,7 @@ def backup_command(invocation: Invocation, file: Path) -> None:
     database, such as checkpoints, are not included. After a restore, type: sapwood erase --again
     FILE
     """
-    from sapwood.app.backup import back_up
+    from sapwood.app.maintenance import back_up
     from sapwood.config.folders import erasures_file
 
     size = invocation.run(lambda: back_up(invocation.config.address, file.expanduser().absolute()))
@@ -61,7 +61,7 @@ def migrate_command(invocation: Invocation, check: bool, print_grants: bool) -> 
     and workers on the previous version keep running. SQLite files need no command: the first
     process of the new version migrates them.
     """
-    from sapwood.app.migration import grants, migrate_database, migration_state
+    from sapwood.app.maintenance import grants, migrate_database, migration_state
 
     if print_grants:
         click.echo(grants(), nl=False)

@@ -11,9 +11,9 @@ from sapwood.hooks.runner import HOOKS, main
 @click.argument("topic", default="")
 @click.pass_context
 def help_command(context: click.Context, topic: str) -> None:
-    """List all commands or one group, or explain a help_command.
+    """List all commands or one group, or explain a command.
 
-    TOPIC is a group, such as sessions, or a help_command.
+    TOPIC is a group, such as sessions, or a command.
     """
     from sapwood.cli.root import (
         PLUGINS,

@@ -258,7 +258,7 @@ class _BatchedSql:
 
     def __init__(self, transactions: TransactionThread, system: SystemDatabase) -> None:
         self._transactions = transactions
-        self._is_postgres = system.schema is not None
+        self._on_server = system.schema is not None
         self._statements: dict[str, sa.TextClause] = {}
 
     async def run(
@@ -268,7 +268,7 @@ class _BatchedSql:
         statement = self._statements.setdefault(sql, sa.text(sql))
 
         def work(connection: sa.Connection) -> Sequence[Row]:
-            if alone and self._is_postgres:
+            if alone and self._on_server:
                 lock = sa.text("SELECT pg_advisory_xact_lock(:number)")
                 connection.execute(lock, {"number": ADVISORY_LOCK})
             result = connection.execute(statement, dict(values))

@@ -24,6 +24,7 @@ from dbos import DBOS
 from msgspec import Struct
 from sqlalchemy import event
 
+from sapwood.config.database_address import is_of_plugin
 from sapwood.engine.drives import EngineError
 from sapwood.engine.wake_requests import SCHEMA, SQLITE_SETTINGS, TABLES, engine_file
 from sapwood.private_files import lock_held
@@ -58,12 +59,12 @@ def open_system_database(address: str | Path) -> SystemDatabase:
     Raises `EngineError` for a log that no durable engine can serve.
     """
     text = str(address)
-    if text.startswith(("postgresql://", "postgres://")):
-        return _open_postgres(text)
     file = engine_file(address)
-    if file is None:
+    if file is not None:
+        return _open_sqlite(file)
+    if text == ":memory:" or is_of_plugin(text):
         raise EngineError(f"There is no durable engine for '{text}'. Use LocalEngine instead.")
-    return _open_sqlite(file)
+    return _open_postgres(text)
 
 
 def find_system_database(address: str | Path) -> SystemDatabase | None:

@@ -43,7 +43,7 @@ from sapwood.core.tags import Tags
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import joined_parts
 from sapwood.core.turn_params import TurnParams
-from sapwood.store.store_plugin import StoreOptions
+from sapwood.store.stores import StoreOptions
 from sapwood.turns.clock_and_ids import new_nonce
 from sapwood.turns.command_batch import SentCommand
 from sapwood.turns.dispatch import Dispatcher, Done
