@@ -14,8 +14,11 @@ import sqlalchemy as sa
 from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer
 from sqlalchemy import event
 
-from sapwood.engine.dbos.dbos_logging import quiet_dbos_logging
-from sapwood.engine.dbos.system_database import SystemDatabase, open_system_database
+from sapwood.engine.dbos.system_database import (
+    SystemDatabase,
+    open_system_database,
+    quiet_dbos_logging,
+)
 
 _IN_FLIGHT = "('ENQUEUED', 'PENDING')"
 

@@ -13,14 +13,14 @@ from starlette.requests import Request
 import sapwood
 from bench import QUICK_CLOCK_SLACK
 from bench.database import own_database
-from sapwood.app.migration import grants
+from sapwood.app.maintenance import grants
 from sapwood.config.serve_settings import ServeConfig
 from sapwood.config.server_tokens import FileTokens, Tokens, TokenStore
 from sapwood.core.ids import AgentId, Space
 from sapwood.store.postgres import PostgresLog
 from sapwood_server.access.identity import Identities
+from sapwood_server.access.rate_limit import RequestLimits, SharedCounts
 from sapwood_server.access.request_checks import AllowedHosts, check_origin
-from sapwood_server.access.request_limits import RequestLimits, SharedCounts
 from tools.postgres import dsn_or_throwaway
 
 _MAX_GUARD = 0.3

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bench.corpora import KINDS, Message, read
 from sapwood.tokens.counters import ExactCounter
-from sapwood.tokens.text_shapes import FEATURES, classes_of, features_of, shapes_of
+from sapwood.tokens.estimators import FEATURES, classes_of, features_of, shapes_of
 
 SEEN = (
     "o200k_base",

@@ -23,7 +23,7 @@ from msgspec import Struct
 from bench.kept_figures import figure
 from sapwood.core.content import Usage
 from sapwood.core.decide.trims import turns_to_leave
-from sapwood.core.last_call import LastCall, Lifetime
+from sapwood.core.model_calls import LastCall, Lifetime
 from sapwood.models.model_facts import cache_seconds, price_of
 
 LIMIT = 1.9

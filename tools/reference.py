@@ -22,7 +22,7 @@ import sapwood
 from sapwood.cli.exit_codes import MEANINGS
 from sapwood.cli.root import root
 from sapwood.config import config_file as config
-from sapwood.config.known_settings import known_settings
+from sapwood.config.editor import known_settings
 from sapwood.conversation.service import HANDLERS
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.events import (

@@ -7,8 +7,7 @@ from typing import cast
 import msgspec
 
 from sapwood import Cursor, Recorded, Sapwood
-from sapwood.core.erased_text import without_agent
-from sapwood.core.erasure import ERASED
+from sapwood.core.erasure import ERASED, without_agent
 from sapwood.core.events import ContextLoaded, WordsErased
 from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId

@@ -23,8 +23,7 @@ from sapwood.conversation.timeline_reader import read_conversation
 from sapwood.core.events import Event, ModelCalled, UnreadableEvent
 from sapwood.core.events.codec import decode, encode
 from sapwood.core.ids import AgentId
-from sapwood.display.timeline_markdown import conversation_markdown
-from sapwood.display.timeline_text import conversation_lines
+from sapwood.display.timeline_text import conversation_lines, conversation_markdown
 from sapwood.turns.open_agent import open_agent
 
 _EXACT = frozenset(

@@ -7,8 +7,8 @@ import pytest
 
 import sapwood
 from sapwood import Agent, RefusedError, Sapwood, Settings
-from sapwood.store.memory import MemoryLog
 from tests.api.reading import kinds, said
+from tests.store.memory_log import MemoryLog
 
 
 async def test_an_agent_starts_with_what_it_is_given(db: Sapwood) -> None:

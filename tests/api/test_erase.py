@@ -9,7 +9,7 @@ from sapwood import Actor, Agent, AgentNotFound, RefusedError, Sapwood
 from sapwood.core.erasure import ERASED
 from sapwood.core.refusals import ErasureHeld
 from sapwood.lifecycle.erasable_log import erasable
-from sapwood.lifecycle.holds import add_hold, release_hold
+from sapwood.lifecycle.retention import add_hold, release_hold
 from tests.api.reading import said
 
 

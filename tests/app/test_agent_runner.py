@@ -10,8 +10,7 @@ from sapwood.api import Sapwood
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection, connect
 from sapwood.config.config_file import Config
-from sapwood.conversation.configured_models import first_settings, require_model
-from sapwood.conversation.model_choice import model_change
+from sapwood.conversation.configured_models import first_settings, model_change, require_model
 from sapwood.core.budget import Budget
 from sapwood.core.errors import LogError
 from sapwood.core.events import Recorded

@@ -6,7 +6,7 @@ from sapwood.app import engines
 from sapwood.app.engines import engine_for, require_durable_engine
 from sapwood.config.config_file import Config
 from sapwood.doctor import Finding
-from sapwood.doctor.engine_checks import check_engine
+from sapwood.doctor.checks import check_engine
 from sapwood.engine import EngineError
 from tests.plugin_distribution import InstallPlugin
 

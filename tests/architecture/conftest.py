@@ -2,7 +2,7 @@
 
 import pytest
 
-from sapwood.store.memory import MemoryLog
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import Desk
 
 

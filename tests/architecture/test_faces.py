@@ -164,7 +164,7 @@ def test_a_hook_reads_transcripts_and_changes_conversations_by_use_cases_alone()
         ("cli/x.py", "sapwood.turns.clock_and_ids", "command_meta"),
         ("api/x.py", "sapwood.turns.revert", "Reverter"),
         ("api/x.py", "sapwood.conversation.handlers.context", "clear"),
-        ("api/x.py", "sapwood.store.memory", "MemoryLog"),
+        ("api/x.py", "sapwood.store.sqlite", "SqliteLog"),
     ],
 )
 def test_what_acts_is_not_for_faces(found: Import) -> None:

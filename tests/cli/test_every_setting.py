@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.config.config_file import load_config
-from sapwood.config.known_settings import KnownSetting, known_settings, setting_help
+from sapwood.config.editor import KnownSetting, known_settings, setting_help
 from sapwood.config.toml_edit import toml_value
 from tests.cli.calling import Sapwooder
 

@@ -21,7 +21,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, FakeProgram]:
         "sapwood.programs.installed_programs",
         "sapwood.app.program_access",
         "sapwood.context_actions.session_continuation",
-        "sapwood.doctor.program_sessions",
+        "sapwood.doctor.program_checks",
     ):
         monkeypatch.setattr(f"{module}.make_provider", make)
     return fakes

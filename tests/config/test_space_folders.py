@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.app.space_folders import space_folder
+from sapwood.app.space_runners import space_folder
 from sapwood.config.config_file import Config
 from sapwood.config.space_folders import folder_of, parse_folders, require_separate
 from sapwood.core.errors import SapwoodError

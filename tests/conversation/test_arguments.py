@@ -30,10 +30,10 @@ from sapwood.core.commands import (
 from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.core.refusals import BadArguments, BadSetting, Refusal
 from sapwood.core.settings import SettingsChange
-from sapwood.store.memory import MemoryLog
 from sapwood.testing.world import CharacterCounter
 from sapwood.turns.dispatch import Dispatcher, Done
 from tests.conversation.spaces import TestSpace
+from tests.store.memory_log import MemoryLog
 
 AGENT, NEW, OTHER = AgentId("agent"), AgentId("new"), AgentId("other")
 SPACE = Space("local")
@@ -65,7 +65,7 @@ def _ids(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sapwood.conversation.handlers.agents.new_agent_id", lambda: NEW)
     monkeypatch.setattr("sapwood.conversation.handlers.agents.new_mail_id", lambda: "m1")
     monkeypatch.setattr("sapwood.conversation.handlers.agents.find", find)
-    monkeypatch.setattr("sapwood.conversation.model_choice.with_fitting_model", fitting)
+    monkeypatch.setattr("sapwood.conversation.configured_models.with_fitting_model", fitting)
 
 
 def typed(line: str) -> CommandStep:

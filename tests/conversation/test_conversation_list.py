@@ -4,8 +4,8 @@ from sapwood.conversation.conversation_list import last_conversation
 from sapwood.core.commands import StartAgent
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Settings, Workspace
-from sapwood.store.memory import MemoryLog
 from tests.conversation.spaces import TestSpace
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import Desk
 
 HERE = Workspace(folder="here")

@@ -13,9 +13,9 @@ from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.refusals import BadArguments, NoPassage, TooManyLoaded, TurnIsOpen
 from sapwood.core.timeline.timeline import Timeline
 from sapwood.core.view.frames import framed_quotation
-from sapwood.store.memory import MemoryLog
 from sapwood.turns.open_agent import open_agent
 from tests.conversation.spaces import service_of
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, Desk
 
 CHILD, OTHER = AgentId("child"), AgentId("other")

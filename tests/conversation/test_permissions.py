@@ -7,10 +7,10 @@ import pytest
 from sapwood.app.connection import connect
 from sapwood.app.conversation_service import offline_service
 from sapwood.config.config_file import Config
-from sapwood.config.project_rules import project_rules, project_rules_file
 from sapwood.conversation.answers import Changed, PermissionsShown
 from sapwood.conversation.service import Outcome
 from sapwood.core.refusals import Refusal
+from sapwood.workspace.permissions.kept_rules import project_rules, project_rules_file
 
 
 @pytest.fixture(autouse=True)

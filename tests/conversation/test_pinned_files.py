@@ -14,12 +14,12 @@ from sapwood.core.commands import CompleteTurn, StartAgent
 from sapwood.core.events import SYSTEM, Pin, PinAdded
 from sapwood.core.refusals import PinnedFileUnreadable
 from sapwood.core.settings import Settings, Workspace
-from sapwood.store.memory import MemoryLog
 from sapwood.testing.world import CharacterCounter
 from sapwood.turns.dispatch import Dispatcher
 from sapwood.workspace.permissions.kept_rules import RuleSources
 from sapwood.workspace.pinned_file import PINNED_FILE_BYTES
 from tests.conversation.spaces import TestSpace, service_of
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, SPACE, Desk
 
 

@@ -22,8 +22,8 @@ from sapwood.core.refusals import (
     UnknownAgent,
     UnknownMark,
 )
-from sapwood.store.memory import MemoryLog
 from tests.conversation.spaces import service_of
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, SPACE, Desk
 
 
@@ -238,8 +238,8 @@ async def test_another_model_is_taken_if_it_can_be(
     def fits(tokens: int, model: str) -> bool:
         return model != "tiny"
 
-    monkeypatch.setattr("sapwood.conversation.model_choice.window_of", window_of)
-    monkeypatch.setattr("sapwood.conversation.model_choice.fits", fits)
+    monkeypatch.setattr("sapwood.conversation.configured_models.window_of", window_of)
+    monkeypatch.setattr("sapwood.conversation.configured_models.fits", fits)
     await desk.start()
     await sends(desk, "/config model large\n/mark A")
     settings = (await desk.dispatcher.open(AGENT)).state.settings

@@ -9,7 +9,7 @@ from sapwood.conversation.answers import (
     PromptToEdit,
 )
 from sapwood.conversation.call import Services
-from sapwood.conversation.rewind_preview import preview_rewind, rewind_places
+from sapwood.conversation.cut_preview import preview_rewind, rewind_places
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService
 from sapwood.core.command_table import TABLE
@@ -17,8 +17,8 @@ from sapwood.core.commands import Fork, KeepLast, Rewind, SetMark, Undo
 from sapwood.core.context import ROOT
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import HumanOnly, UnknownTurn
-from sapwood.store.memory import MemoryLog
 from tests.conversation.spaces import TestSpace, service_of
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, MODEL, Desk
 
 

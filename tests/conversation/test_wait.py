@@ -8,8 +8,8 @@ from sapwood.core.content import Text
 from sapwood.core.events import SYSTEM
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary
-from sapwood.store.memory import MemoryLog
 from tests.conversation.spaces import service_of
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, Desk
 
 CHILD = AgentId("child")

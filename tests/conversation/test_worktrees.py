@@ -23,10 +23,10 @@ from sapwood.core.refusals import (
     WorktreeNotMade,
 )
 from sapwood.core.settings import Settings, Workspace
-from sapwood.store.memory import MemoryLog
 from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits
 from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
 from tests.conversation.spaces import TestSpace, service_of
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, Desk
 
 

@@ -6,7 +6,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.core.append_only import AppendOnlySequence
+from sapwood.core.live_path import AppendOnlySequence
 
 STEPS = st.lists(st.tuples(st.integers(0, 20), st.integers()), max_size=40)
 BOUND = st.none() | st.integers(-9, 9)

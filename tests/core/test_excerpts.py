@@ -16,9 +16,8 @@ from sapwood.core.commands import (
     SetMark,
 )
 from sapwood.core.content import RecordedReply, RecordedResult, Text, ToolCall
-from sapwood.core.excerpts import MAX_SHOWN, excerpt, shortened
 from sapwood.core.history_size import size_of
-from sapwood.core.turn import Result
+from sapwood.core.turn import MAX_SHOWN, Result, excerpt, shortened
 from tests.core.speaking import conversation, does, opens, results
 
 LONG = "".join(f"{number:06}\n" for number in range(20_000))

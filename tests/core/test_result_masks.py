@@ -2,9 +2,9 @@
 
 from sapwood.core.content import ToolCall
 from sapwood.core.context import Context, Mask
+from sapwood.core.history_size import live_mask, mask_edges, stubs
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.live_path import LivePath
-from sapwood.core.result_masks import live_mask, mask_edges, stubs
 from sapwood.core.turn import Reply, Result, Turn
 
 A, B = AgentId("a"), AgentId("b")

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from sapwood.config.config_file import CheckpointConfig
-from sapwood.core.excerpts import MAX_SHOWN
 from sapwood.core.state import MARKS_KEPT, UNDO_DEPTH
+from sapwood.core.turn import MAX_SHOWN
 from sapwood.turns.driver import Limits
 from sapwood.turns.open_agent import SNAPSHOT_EVERY
 from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits

@@ -17,7 +17,7 @@ from sapwood.cli.entry import run
 from sapwood.config.api_keys import load_keys
 from sapwood.config.config_file import Config, load_config
 from sapwood.core.ids import AgentId, Space
-from sapwood.doctor.engine_checks import check_engine
+from sapwood.doctor.checks import check_engine
 from sapwood.models.model_routes import resolve
 from sapwood.programs import registry
 from sapwood.workspace.function_toolbox import plugin_tools

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.engine.engine_status import read_engine_status
+from sapwood.engine.workers import read_engine_status
 from scripted_model import ModelRequest, ReplyLike, ScriptedModel, call
 from tests.docs.test_examples import ROOT
 

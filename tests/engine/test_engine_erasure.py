@@ -6,7 +6,7 @@ from pathlib import Path
 import psycopg
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.engine.dbos.engine_erasure import erase_workflows
+from sapwood.engine.dbos.drive_queue import erase_workflows
 from sapwood.engine.wake_database import engine_file
 
 SPACE, ADA = Space("main"), AgentId("ada")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.engine.engine_status import WorkerSeen, read_engine_status
+from sapwood.engine.workers import WorkerSeen, read_engine_status
 
 pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
 

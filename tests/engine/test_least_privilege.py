@@ -1,6 +1,6 @@
 """A worker runs with a role that can create nothing, if the owner has migrated the database."""
 
-from sapwood.app.migration import migrate_database, migration_state
+from sapwood.app.maintenance import migrate_database, migration_state
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine.dbos import DbosEngine
 from sapwood.store.postgres import PostgresLog

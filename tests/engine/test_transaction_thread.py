@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
-from sapwood.engine.dbos.transaction_thread import TransactionThread, Work
+from sapwood.engine.dbos.engine_database import TransactionThread, Work
 
 
 @pytest.fixture

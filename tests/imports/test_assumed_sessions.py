@@ -28,7 +28,7 @@ from sapwood.imports.importer import Importer
 from sapwood.programs.transcripts.transcript_events import imported_agent_id, microseconds
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.open_agent import OpenAgent
-from sapwood.turns.provider_history import history_of, needs_assume
+from sapwood.turns.program_sessions import history_of, needs_assume
 from tests.imports.assumed_sessions import ClaudeSession, CodexSession, ProgramFile
 
 NEVER = float("inf")

@@ -19,9 +19,9 @@ from sapwood.core.ids import AgentId, Passage
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import Settings
 from sapwood.imports.session_catch_up import catch_up
-from sapwood.store.memory import MemoryLog
 from sapwood.testing.claude_transcript import ClaudeTranscript
-from sapwood.turns.provider_history import needs_assume
+from sapwood.turns.program_sessions import needs_assume
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import SPACE, Desk
 
 AGENT = AgentId("lead")

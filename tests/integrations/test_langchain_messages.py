@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from sapwood_frameworks.conversation import Conversation, Database, Item
-from sapwood_frameworks.framework_import import FrameworkMissing
+from sapwood_frameworks.conversation import Conversation, Database, FrameworkMissing, Item
 from sapwood_frameworks.langchain_messages import item_of, messages_of
 
 REASONING: dict[str, Any] = {

@@ -7,13 +7,12 @@ import pytest
 
 import sapwood
 from sapwood import Agent, Sapwood
-from sapwood.app.archive import archive_agent, restore_agent
+from sapwood.app.retention import archive_agent, restore_agent
 from sapwood.core.erasure import ERASED
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.lifecycle.archive import archive_address, read_archive
 from sapwood.lifecycle.erasable_log import erasable
-from sapwood.lifecycle.holds import add_hold
-from sapwood.lifecycle.retention import RetentionRule, idle_conversations
+from sapwood.lifecycle.retention import RetentionRule, add_hold, idle_conversations
 from tools.s3_server import BUCKET, S3Unavailable, s3_server
 
 pytest.importorskip("obstore", reason="the extra 'archive' is not installed")

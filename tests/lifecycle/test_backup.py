@@ -13,14 +13,14 @@ import pytest
 
 import sapwood
 from sapwood import Agent, Sapwood
-from sapwood.app.backup import back_up
 from sapwood.app.erasure import eraser_for, find_again
+from sapwood.app.maintenance import back_up
 from sapwood.config.folders import erasures_file
 from sapwood.core.erasure import ERASED
 from sapwood.core.errors import LogError
 from sapwood.core.evolve import evolve
 from sapwood.core.state import State
-from sapwood.lifecycle.erasure_list import read_erased
+from sapwood.lifecycle.erasure import read_erased
 from tools.postgres import throwaway
 
 LONG = "a long answer about herons " * 200

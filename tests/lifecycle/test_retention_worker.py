@@ -13,7 +13,7 @@ from sapwood.config.config_file import ConfigError, RetentionConfig, parse_confi
 from sapwood.core.ids import Space
 from sapwood.lifecycle.archive import archive_address
 from sapwood.lifecycle.erasable_log import erasable
-from sapwood.lifecycle.holds import add_hold
+from sapwood.lifecycle.retention import add_hold
 
 NOW = 1e-9
 """Days: everything is idle for longer than this."""

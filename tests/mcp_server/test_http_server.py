@@ -17,7 +17,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from sapwood.config.mcp_token import find_token
+from sapwood.config.server_tokens import find_token
 from sapwood.core.errors import SapwoodError
 from tests.mcp_server.calling import http_server, text_of
 

@@ -8,7 +8,6 @@ import pytest
 from sapwood.api import open
 from sapwood.app.connection import Connection, connect
 from sapwood.config.config_file import Config
-from sapwood.mcp_server import slash_tool
 from sapwood.mcp_server.catalog import Catalog
 
 
@@ -33,7 +32,7 @@ async def test_all_calls_use_one_connection_until_the_end(
     async with open(address) as db:
         demo = await db.start("demo")
         catalog = Catalog(Config(database=str(address)), tmp_path, "demo")
-        monkeypatch.setattr(slash_tool, "connect", counted_connect)
+        monkeypatch.setattr("sapwood.mcp_server.catalog.connect", counted_connect)
         monkeypatch.setattr(Connection, "close", counted_close)
         names = ("A", "B", "C")
         calls = (catalog.call("slash", {"command": "mark", "args": each}) for each in names)

@@ -3,7 +3,7 @@
 import pytest
 
 from sapwood.core.model_calls import Failure
-from sapwood.models.call_settings import settings_for
+from sapwood.models.calls import settings_for
 
 
 def test_anthropic_is_asked_to_cache_the_system_prompt_and_the_conversation() -> None:

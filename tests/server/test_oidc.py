@@ -23,8 +23,7 @@ from sapwood.config.serve_settings import ServeConfig, parse_rule
 from sapwood.config.server_tokens import FileTokens, TokenStore
 from sapwood.core.errors import SapwoodError
 from sapwood_server.access.identity import Identities
-from sapwood_server.access.issuer_keys import IssuerKeys
-from sapwood_server.access.oidc import IssuerTokens, spaces_of
+from sapwood_server.access.oidc import IssuerKeys, IssuerTokens, spaces_of
 from sapwood_server.application import create_application
 from sapwood_server.served_space import ServedSpaces
 from tests.server.serving import ADDRESS, record

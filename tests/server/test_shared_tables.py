@@ -9,13 +9,13 @@ import pytest
 
 from sapwood.config.serve_settings import ServeConfig
 from sapwood.config.server_tokens import FileTokens
-from sapwood.store.memory import MemoryLog
 from sapwood.store.postgres import PostgresLog
 from sapwood.store.postgres.token_table import TokenTable
 from sapwood_server.access.principal import Principal
-from sapwood_server.access.request_limits import RequestLimits
+from sapwood_server.access.rate_limit import RequestLimits
 from sapwood_server.problems import Problem
 from sapwood_server.server_tables import counts_of, tokens_of
+from tests.store.memory_log import MemoryLog
 
 
 @pytest.fixture

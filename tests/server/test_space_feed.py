@@ -6,7 +6,7 @@ import msgspec
 
 from sapwood.api import open
 from sapwood.core.log_values import Cursor
-from sapwood_server.space_feed import SpaceFeed
+from sapwood_server.event_feed import SpaceFeed
 from tests.server.serving import Served, record
 
 

@@ -10,7 +10,7 @@ from msgspec import json, structs, to_builtins
 
 from sapwood.app.assembly import programs_for, toolbox_for
 from sapwood.app.connection import Connection
-from sapwood.app.space_folders import space_folder
+from sapwood.app.space_runners import space_folder
 from sapwood.config.config_file import Config, McpServer
 from sapwood.config.server_tokens import FileTokens, TokenStore
 from sapwood.core import commands as core

@@ -5,9 +5,9 @@ from contextlib import closing
 from pathlib import Path
 
 from sapwood.store.master_keys import MasterKeys
-from sapwood.store.memory import MemoryLog
 from sapwood.store.sqlite import SqliteLog
 from sapwood.turns.log import Log
+from tests.store.memory_log import MemoryLog
 
 TEST_KEY = bytes(range(32))
 """The master key of the encrypted databases of tests."""

@@ -6,9 +6,9 @@ import pytest
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary, Cursor, LogError, Snapshot
-from sapwood.store.memory import MemoryLog
 from sapwood.turns.log import Log
 from tests.store.contract import append, commit_of, grow, prompt_event, start, take, texts
+from tests.store.memory_log import MemoryLog
 
 ADA, BOB, CHILD = AgentId("ada"), AgentId("bob"), AgentId("child")
 BIG = "secret " * 10_000

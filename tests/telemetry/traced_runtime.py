@@ -13,8 +13,7 @@ from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import connect
 from sapwood.core.model_calls import ToolOutcome, ToolUse
 from sapwood.engine import LocalEngine
-from sapwood.telemetry.span_attributes import ModelIdentity
-from sapwood.telemetry.spans import Spans
+from sapwood.telemetry.spans import ModelIdentity, Spans
 from sapwood.testing import NoTools
 from sapwood.turns.model_access import ModelAccess
 

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from bench import token_weights
 from sapwood.core.token_count import Count
-from sapwood.tokens import Chars4Counter, ExactCounter, FeatureCounter, text_shapes
-from sapwood.tokens.estimators import WEIGHTS
-from sapwood.tokens.text_shapes import FEATURES, classes_of, features_of, shapes_of
+from sapwood.tokens import Chars4Counter, ExactCounter, FeatureCounter, estimators
+from sapwood.tokens.estimators import FEATURES, WEIGHTS, classes_of, features_of, shapes_of
 
 # Characters of every class, and lone surrogates, which some tool output holds.
 texts = st.text(st.characters() | st.sampled_from("aB9 \t\n_.(é中。あ한कя—🎉\ud83d"), max_size=300)
@@ -102,11 +101,11 @@ def test_characters_are_counted_and_not_bytes() -> None:
 )
 def test_a_long_text_is_counted_in_pieces_with_the_same_result(part: str) -> None:
     text = part * (60_000 // len(part)) + "end"
-    shapes = text_shapes._PIECE.findall(text_shapes.classes_of(text))  # pyright: ignore[reportPrivateUsage]
-    pieces = text_shapes.pieces_of(text_shapes.classes_of(text))
-    assert [shape for piece in pieces for shape in text_shapes.shapes_of(piece)] == shapes
+    shapes = estimators._PIECE.findall(estimators.classes_of(text))  # pyright: ignore[reportPrivateUsage]
+    pieces = estimators.pieces_of(estimators.classes_of(text))
+    assert [shape for piece in pieces for shape in estimators.shapes_of(piece)] == shapes
 
 
 def test_changes_of_a_long_run_of_marks_are_counted_in_steps() -> None:
-    assert text_shapes.features_of(b"-=" * 20_000)["change"] == 39_999
-    assert text_shapes.features_of(b"-" * 40_000)["change"] == 0
+    assert estimators.features_of(b"-=" * 20_000)["change"] == 39_999
+    assert estimators.features_of(b"-" * 40_000)["change"] == 0

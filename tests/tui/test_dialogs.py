@@ -19,7 +19,7 @@ from sapwood.config.config_file import Config
 from sapwood.core.commands import Fork
 from sapwood.core.ids import AgentId
 from sapwood.tui.screens.first_run_page import FirstRunPage
-from sapwood.tui.screens.key_page import KeyPage
+from sapwood.tui.screens.modal_page import KeyPage
 from sapwood.tui.screens.permission_page import PermissionPage
 from sapwood.workspace.permissions.permission_gate import PermissionOffer, PermissionQuestion
 from sapwood.workspace.permissions.permission_rules import parse_rules

@@ -17,7 +17,7 @@ from sapwood.tui.composer import Composer
 from sapwood.tui.key_order import KeyOrder
 from sapwood.tui.pages import Pages
 from sapwood.tui.screens.context_pages import ContextPage
-from sapwood.tui.screens.help_page import HelpPage
+from sapwood.tui.screens.modal_page import HelpPage
 from sapwood.tui.screens.search_pages import SearchPage
 from tests.tui.inline.inline_stage import on_inline_stage
 from tests.tui.keyboard import Keyboard, keyboard

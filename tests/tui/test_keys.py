@@ -9,10 +9,10 @@ import pytest
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
 from sapwood.config.config_file import ScreenConfig, load_config
+from sapwood.tui.app import THEMES
 from sapwood.tui.find_bar import FindBar
 from sapwood.tui.keys import KEYS, Key
 from sapwood.tui.sidebar import Sidebar
-from sapwood.tui.themes import THEMES
 from tests.tui.conversations import with_tools
 from tests.tui.stage import Stage, on_stage, until
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sapwood.tui.screens.message_page import MessagePage
+from sapwood.tui.screens.modal_page import MessagePage
 from tests.tui.stage import on_stage, until
 
 LONG = "\n".join(f"line {number}" for number in range(1, 10))

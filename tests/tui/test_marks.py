@@ -2,7 +2,7 @@
 
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
-from sapwood.conversation.rewind_preview import preview_rewind, rewind_places
+from sapwood.conversation.cut_preview import preview_rewind, rewind_places
 from sapwood.core.commands import SetMark, StartTurn
 from sapwood.core.content import Text
 from sapwood.core.timeline.rows import Row

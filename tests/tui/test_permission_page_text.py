@@ -7,8 +7,7 @@ import pytest
 from msgspec import structs
 
 from sapwood.core.ids import AgentId
-from sapwood.tui.screens.approval_text import ApprovalText
-from sapwood.tui.screens.permission_page import PermissionPage
+from sapwood.tui.screens.permission_page import ApprovalText, PermissionPage
 from sapwood.workspace.permissions.permission_gate import (
     Deny,
     PermissionAnswer,

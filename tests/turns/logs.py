@@ -3,8 +3,8 @@
 from sapwood.core.ids import CommandId
 from sapwood.core.log_values import Append, Commit, Receipt, summary_of
 from sapwood.core.token_count import ZERO
-from sapwood.store.memory import MemoryLog
 from sapwood.testing import World
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import SPACE
 
 

@@ -6,10 +6,10 @@ from proofs.histories import Operation, histories, next_steps
 from sapwood.core.commands import CommandMeta
 from sapwood.core.decide import Accepted
 from sapwood.core.ids import CommandId
-from sapwood.store.memory import MemoryLog
 from sapwood.testing import World
 from sapwood.turns.dispatch import Done
 from sapwood.turns.open_agent import open_agent
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import SPACE, Desk
 
 

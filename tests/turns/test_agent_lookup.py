@@ -3,8 +3,8 @@
 from sapwood.core.commands import Archive, Kill, StartAgent, StartSuccessor
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import AmbiguousAgent, UnknownAgent
-from sapwood.store.memory import MemoryLog
 from sapwood.turns.open_agent import find_agent
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import SPACE, Desk
 
 A, B, C = AgentId("abc123"), AgentId("abd456"), AgentId("xyz789")

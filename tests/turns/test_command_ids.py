@@ -26,10 +26,10 @@ from sapwood.core.content import Note, Thinking, ToolCall
 from sapwood.core.file_part import File
 from sapwood.core.ids import AgentId, CommandId, Passage
 from sapwood.core.refusals import CommandIdUsed
-from sapwood.store.memory import MemoryLog
 from sapwood.testing import World
 from sapwood.turns.command_digest import command_digest
 from sapwood.turns.dispatch import Done
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, SPACE, Desk
 
 COMMANDS: tuple[type[Command], ...] = get_args(Command)

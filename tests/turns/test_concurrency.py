@@ -8,9 +8,9 @@ from sapwood.core.commands import Fork, Kill, ReadMail, Send, SetMark, StartTurn
 from sapwood.core.content import Text
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import TurnIsOpen
-from sapwood.store.memory import MemoryLog
 from sapwood.turns.dispatch import Done
 from sapwood.turns.open_agent import open_agent
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, MODEL, SPACE, Desk
 
 TASKS = 200

@@ -17,7 +17,7 @@ from sapwood.engine.local_engine import LocalEngine
 from sapwood.redaction import mask_secrets
 from sapwood.testing import NoTools, PlannedModel
 from sapwood.testing.planned_model import Plan, Planned
-from sapwood.turns.exact_arguments import ExactArguments
+from sapwood.turns.tool_calls import ExactArguments
 
 TOKEN = "gh" + "p_" + "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
 ARGUMENTS = json.dumps({"path": ".env", "content": f"TOKEN={TOKEN}\n"})

@@ -15,7 +15,6 @@ from sapwood.core.live_path import EMPTY
 from sapwood.core.log_values import Snapshot
 from sapwood.core.state import State
 from sapwood.core.view import view
-from sapwood.store.memory import MemoryLog
 from sapwood.testing import World
 from sapwood.turns.open_agent import (
     SCHEMA,
@@ -28,6 +27,7 @@ from sapwood.turns.open_agent import (
 )
 from tests.core.speaking import conversation, does
 from tests.store.contract import start
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import SPACE
 from tests.turns.logs import stored
 

@@ -19,13 +19,13 @@ from sapwood.core.model_calls import Answer, Delta, Effect, Failure, ToolOutcome
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Settings
 from sapwood.core.view import Request
-from sapwood.store.memory import MemoryLog
 from sapwood.testing import NoTools, PlannedModel
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.driver import Driver
 from sapwood.turns.log import Log
 from sapwood.turns.model_access import ModelAccess
 from sapwood.turns.tool_calls import Toolbox
+from tests.store.memory_log import MemoryLog
 
 SPACE = Space("team")
 ADA = AgentId("ada")

@@ -18,7 +18,7 @@ from sapwood.core.ids import AgentId, Origin, Passage
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.view.request import Message
 from sapwood.testing import World
-from sapwood.turns.provider_history import (
+from sapwood.turns.program_sessions import (
     history_of,
     needs_assume,
     pins_digest,

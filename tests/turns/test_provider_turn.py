@@ -29,8 +29,7 @@ from sapwood.engine.local_engine import LocalEngine
 from sapwood.programs.agent_provider import ToolPermit
 from sapwood.testing import NoTools, PlannedModel
 from sapwood.turns.clock_and_ids import command_meta
-from sapwood.turns.program_sessions import session_agent
-from sapwood.turns.provider_history import needs_assume
+from sapwood.turns.program_sessions import needs_assume, session_agent
 from sapwood.turns.replay import replay
 from tests.turns.fake_provider import FakeProgram, FakePrograms, Says, Step, Stops, Uses
 

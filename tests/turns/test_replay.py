@@ -32,8 +32,8 @@ from sapwood.core.content import Text, ToolCall
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.view import view
-from sapwood.store.memory import MemoryLog
 from sapwood.turns.replay import last_call, replay
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, SPACE, Desk
 
 

@@ -9,8 +9,8 @@ from sapwood.core.events import ToolFinished, ToolStarted, TurnFailed
 from sapwood.core.model_calls import Answer, Delta, Failure
 from sapwood.core.view import Request
 from sapwood.testing.planned_model import Planned
-from sapwood.turns import reply_limits
-from sapwood.turns.reply_limits import MAX_CALLS, bounded_reply
+from sapwood.turns import model_access
+from sapwood.turns.model_access import MAX_CALLS, bounded_reply
 from tests.turns.test_driver import house
 
 
@@ -65,8 +65,8 @@ async def pieces_of(*pieces: Delta | Answer) -> AsyncGenerator[Delta | Answer]:
 async def test_a_reply_is_not_read_beyond_the_limit(
     pieces: list[Delta | Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reply_limits, "MAX_CALLS", 4)
-    monkeypatch.setattr(reply_limits, "MAX_CHARACTERS", 100)
+    monkeypatch.setattr(model_access, "MAX_CALLS", 4)
+    monkeypatch.setattr(model_access, "MAX_CHARACTERS", 100)
     source = pieces_of(*pieces, Delta("text", "never read"))
     with pytest.raises(Failure):
         [each async for each in bounded_reply(source)]
@@ -75,6 +75,6 @@ async def test_a_reply_is_not_read_beyond_the_limit(
 
 
 async def test_pieces_of_one_call_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reply_limits, "MAX_CALLS", 1)
+    monkeypatch.setattr(model_access, "MAX_CALLS", 1)
     pieces = [Delta("call", "{", "look"), *[Delta("call", " ")] * 9, Delta("call", "}")]
     assert [each async for each in bounded_reply(pieces_of(*pieces))] == pieces

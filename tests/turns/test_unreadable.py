@@ -14,11 +14,11 @@ from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt
 from sapwood.core.turn import Reply
 from sapwood.core.view import check, view
-from sapwood.store.memory import MemoryLog
 from sapwood.testing import World
 from sapwood.testing.world import CharacterCounter
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.open_agent import open_agent
+from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import SPACE
 
 ADA = AgentId("ada")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sapwood.core.excerpts import MAX_SHOWN
+from sapwood.core.turn import MAX_SHOWN
 from sapwood.workspace.tool_output import MAX_RESULT_BYTES
 from tests.workspace.tool_calls import ToolWorkspace
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sapwood.workspace.gitignore import is_ignored, parse_ignore_file
+from sapwood.workspace.file_walk import is_ignored, parse_ignore_file
 
 FOLDERS = ("a", "a/b", "a/b/a", "b", "ab", "ab/b", "b a")
 FILES = ("ab", "b", "a.b", "abb", "B", "é", "[a]", "*", "\\", "#a", "!a", "a ", " b", "-", "]")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sapwood.core.settings import Workspace
 from sapwood.workspace.places import Place, locate, open_file, root_of
 from sapwood.workspace.tool_output import ToolError
-from sapwood.workspace.tools.atomic_replace import replace_file
+from sapwood.workspace.tools.file_changes import replace_file
 from tests.workspace.tool_calls import ToolWorkspace
 
 NEEDED: dict[str, dict[str, str]] = {

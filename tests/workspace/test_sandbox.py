@@ -9,7 +9,7 @@ import pytest
 
 from sapwood.app.assembly import sandbox_of
 from sapwood.config.config_file import Config
-from sapwood.doctor.workspace_checks import check_sandbox
+from sapwood.doctor.checks import check_sandbox
 from sapwood.workspace import workspace_toolbox
 from sapwood.workspace.confinement import Confinement, Need
 from sapwood.workspace.permissions.guarded_paths import PathGuards

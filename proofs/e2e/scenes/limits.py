@@ -4,7 +4,7 @@ from proofs.e2e.system_under_test import SystemUnderTest
 from proofs.e2e.wires import SMALL
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import ReplyAdded, ResultsMasked, ToolFinished, ToolStarted
-from sapwood.core.excerpts import MAX_SHOWN
+from sapwood.core.turn import MAX_SHOWN
 from scripted_model import ModelRequest, Reply, ReplyLike, ToolCall, ToolResult, call
 
 LONG = "".join(f"line {number} of a very long file\n" for number in range(3_000))

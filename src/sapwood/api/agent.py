@@ -14,10 +14,11 @@ from sapwood.api.arguments import (
     label,
     optional,
     prompt_parts,
+    reader_of,
     recorded_item,
+    with_schema,
 )
 from sapwood.api.arguments import text as words
-from sapwood.api.output_type import reader_of, with_schema
 from sapwood.api.results import (
     Configured,
     ContextChanged,
@@ -30,7 +31,7 @@ from sapwood.api.results import (
 )
 from sapwood.api.turn_recorder import AgentHandle, TurnRecorder
 from sapwood.api.turn_stream import TurnStream
-from sapwood.app.streamed_words import StreamedWords
+from sapwood.app.prompt_end import StreamedWords
 from sapwood.conversation.answers import (
     Answer,
     Changed,
@@ -150,7 +151,7 @@ class Agent(AgentHandle):
         `RefusedError` if this is no root or if a legal hold covers it, and `LogError` if the object
         cannot be written; then nothing was changed.
         """
-        from sapwood.app.archive import archive_agent
+        from sapwood.app.retention import archive_agent
 
         return await archive_agent(self.connection, self.id, place, by=str(actor))
 

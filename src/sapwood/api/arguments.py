@@ -1,6 +1,8 @@
 """Converts the arguments of API methods, or raises `RefusedError` with the rule for the value.
 
 The gate of the dispatcher converts the values that go into a command; they need nothing here.
+
+Answers of a given type: the JSON Schema for the model, and what reads the answer.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +19,7 @@ from sapwood.core.ids import AgentId, EventRef, can_be_stored
 from sapwood.core.log_values import AgentSummary, Cursor, Where
 from sapwood.core.refusals import BadValue
 from sapwood.core.tags import Entry, Tags
+from sapwood.core.turn_params import TurnParams
 from sapwood.turns.conversion import (
     Unfit,
     as_flag,
@@ -194,3 +197,41 @@ def canonical(value: object, name: str) -> str:
     except Exception:  # an object of another program may raise anything
         rule = "something that can be serialized as JSON"
         raise RefusedError(BadValue(name, rule, type(value).__name__)) from None
+
+
+_Value = TypeVar("_Value")
+
+
+def reader_of(kind: type[_Value]) -> Callable[[str], _Value]:
+    """Returns what reads a reply in JSON as a value of this type."""
+    return msgspec.json.Decoder(kind).decode
+
+
+def with_schema(params: TurnParams | None, kind: type[Any]) -> TurnParams:
+    """Returns the parameters with the JSON Schema of this type for the answer.
+
+    Raises `RefusedError` for a type that is not an object in JSON.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Forecast:
+    ...     city: str
+    >>> with_schema(None, Forecast).output_schema
+    '{"title":"Forecast","type":"object","properties":{"city":{"type":"string"}},"required":\
+["city"],"additionalProperties":false}'
+    """
+    try:
+        (root,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    except TypeError:
+        root, parts = {}, {}
+    name = str(root.get("$ref", "")).rpartition("/")[2]
+    schema = parts.pop(name, root)
+    if schema.get("type") != "object":
+        rule = "a dataclass, a TypedDict or a msgspec struct"
+        raise RefusedError(BadValue("output", rule, getattr(kind, "__name__", str(kind))))
+    schema.pop("description", None)
+    schema.setdefault("additionalProperties", False)
+    if parts:
+        schema["$defs"] = parts
+    text = msgspec.json.encode(schema).decode()
+    return structs.replace(params or TurnParams(), output_schema=text)

@@ -290,7 +290,7 @@ class Sapwood:
         stays. Raises `AgentNotFound`, and `LogError` if the agent is not archived or its object
         cannot be read; then nothing was changed.
         """
-        from sapwood.app.archive import restore_agent
+        from sapwood.app.retention import restore_agent
 
         stub = await self.get(agent)
         await restore_agent(self.connection, stub.id, by=str(actor))

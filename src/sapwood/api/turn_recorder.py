@@ -15,8 +15,13 @@ from sapwood.api.arguments import text as words
 from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import offline_service
 from sapwood.config.config_file import Config
-from sapwood.conversation.model_requests import manifest_for, request_for
-from sapwood.conversation.own_turns import ArrivingWords, lease_for, new_holder
+from sapwood.conversation.model_requests import (
+    ArrivingWords,
+    lease_for,
+    manifest_for,
+    new_holder,
+    request_for,
+)
 from sapwood.conversation.pinned_files import read_pins_again
 from sapwood.conversation.service import ConversationService
 from sapwood.core.commands import (

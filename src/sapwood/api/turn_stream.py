@@ -8,8 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from sapwood.app.connection import Connection
-from sapwood.app.prompt_end import PromptEnd, PromptProgress
-from sapwood.app.streamed_words import StreamedWords
+from sapwood.app.prompt_end import PromptEnd, PromptProgress, StreamedWords
 from sapwood.core.content import ReplyPart, Text, ToolCall, Usage
 from sapwood.core.errors import SapwoodError
 from sapwood.core.events import Recorded, ReplyAdded

@@ -21,8 +21,7 @@ from sapwood.app.engines import (
     import_slow,
     require_durable_engine,
 )
-from sapwood.app.space_folders import space_folder
-from sapwood.app.space_runners import SpacePattern, SpaceRunners
+from sapwood.app.space_runners import SpacePattern, SpaceRunners, space_folder
 from sapwood.config.api_keys import keys_file
 from sapwood.config.config_file import Config, McpServer, config_file, spans_address
 from sapwood.config.folders import config_folder, data_folder
@@ -173,8 +172,7 @@ def tracing_for(config: Config, environ: Mapping[str, str] = os.environ) -> Trac
     if not spans_address(config, environ):
         return Untraced()
     try:
-        from sapwood.telemetry.span_attributes import ModelIdentity
-        from sapwood.telemetry.spans import otlp_spans
+        from sapwood.telemetry.spans import ModelIdentity, otlp_spans
     except ModuleNotFoundError:
         _log.warning(
             "An OpenTelemetry endpoint is configured, but OpenTelemetry is not installed. Type: "

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 from sapwood import redaction
 from sapwood.app.worker_wakes import WorkerWakes
-from sapwood.config.database_address import is_postgres
 from sapwood.core.errors import LogError
 from sapwood.core.ids import Space, can_be_stored
 from sapwood.core.log_values import Append, AvailabilityListener
 from sapwood.core.token_count import Counter
-from sapwood.store.store_plugin import ServerLog, StoreOptions, load_store
+from sapwood.store.stores import ServerLog, StoreOptions, store_of
 from sapwood.turns.dispatch import Dispatcher
 from sapwood.turns.log import Log
 
@@ -259,30 +258,8 @@ async def open_log(
     `patience` is the number of seconds to wait for a server that does not answer, `opening` the
     number of seconds to wait now. `reader` and `token` are as for `connect`. Raises `LogError`.
     """
-    text = str(address)
-    if text == ":memory:":
-        from sapwood.store.memory import MemoryLog
-
-        return MemoryLog()
-    from sapwood.store.configured_keys import configured_masters
-
-    if is_postgres(text):
-        from sapwood.store.postgres import PostgresLog
-
-        return await PostgresLog.open(
-            text,
-            patience=patience,
-            opening=opening,
-            on_availability=on_availability,
-            reader=reader,
-            masters=configured_masters(),
-        )
-    if "://" in text:
-        options = StoreOptions(patience, opening, on_availability, token)
-        return await load_store(text.partition("://")[0])(text, options)
-    from sapwood.store.sqlite import SqliteLog
-
-    return await SqliteLog.open(Path(text), masters=configured_masters())
+    options = StoreOptions(patience, opening, on_availability, token, reader)
+    return await store_of(address).open(str(address), options)
 
 
 def _configured_keys() -> tuple[str, ...]:

@@ -28,7 +28,7 @@ async def find_again(
 
     Raises `LogError` if a list cannot be read.
     """
-    from sapwood.lifecycle.erasure_list import is_erased, read_erased
+    from sapwood.lifecycle.erasure import is_erased, read_erased
 
     log = erasable(connection.log)
     found: dict[Space, list[AgentSummary]] = {}

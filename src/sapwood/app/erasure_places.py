@@ -24,7 +24,7 @@ def outside_places(log: ErasableLog, address: str) -> OutsidePlaces:
 
 async def _remember(space: Space, agent: AgentId, at: int) -> None:
     from sapwood.config.folders import erasures_file
-    from sapwood.lifecycle.erasure_list import append_erased
+    from sapwood.lifecycle.erasure import append_erased
 
     await asyncio.to_thread(append_erased, erasures_file(), space, agent, at)
 
@@ -56,7 +56,7 @@ async def _erase_archives(space: Space, item: ErasureItem) -> None:
 
 
 async def _erase_checkpoints(space: Space, item: ErasureItem) -> None:
-    from sapwood.workspace.checkpoints.checkpoint_erasure import erase_checkpoints
+    from sapwood.workspace.checkpoints.checkpoint_store import erase_checkpoints
 
     await asyncio.to_thread(erase_checkpoints, item.agent, item.outside.folders)
 
@@ -73,7 +73,7 @@ class _EngineEraser:
 
         await erase_wakes(self._address, space, item.agent)
         if find_spec("dbos") is not None:
-            from sapwood.engine.dbos.engine_erasure import erase_workflows
+            from sapwood.engine.dbos.drive_queue import erase_workflows
 
             await asyncio.to_thread(erase_workflows, self._address, space, item.agent)
         await asyncio.to_thread(scrub_engine, self._address)

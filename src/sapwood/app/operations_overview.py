@@ -19,7 +19,7 @@ from sapwood.core.events import (
     TurnRecorded,
 )
 from sapwood.core.ids import AgentId, Space
-from sapwood.engine.engine_status import EngineStatus, WorkerSeen, read_engine_status
+from sapwood.engine.workers import EngineStatus, WorkerSeen, read_engine_status
 
 _MAX_SPACES, _MAX_WORKING = 50, 1_000
 _MAX_AGENTS, _MAX_EVENTS = 40, 200

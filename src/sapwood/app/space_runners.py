@@ -1,8 +1,12 @@
-"""Runs the agents of many spaces with one engine. Each space gets a runner when it has work."""
+"""Runs the agents of many spaces with one engine. Each space gets a runner when it has work.
+
+Decides in which folder the agents of a space work, in a server and in a worker.
+"""
 
 import asyncio
 import fnmatch
 import logging
+import os
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 
@@ -10,10 +14,13 @@ from msgspec import Struct
 
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection
-from sapwood.core.errors import KeyMissing
+from sapwood.config.config_file import Config
+from sapwood.config.space_folders import ANY, folder_of, is_made
+from sapwood.core.errors import KeyMissing, SapwoodError
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import NotServed, keep_awake
 from sapwood.turns.scheduler import Drive, Engine
+from sapwood.workspace.space_folder import SpaceFolder
 
 _log = logging.getLogger(__name__)
 _PAGE = 200
@@ -195,3 +202,31 @@ class SpaceRunners:
         await served.runner.close()
         if served.connection is not self._home:
             await served.connection.close()
+
+
+def space_folder(config: Config, space: str, *, own: bool) -> SpaceFolder | None:
+    """The only folder of a space; None if its agents may work in any.
+
+    `own`: the space is that of the person who started this process, so its agents work in any
+    folder unless the configuration gives it one. Every other space has a folder only if the
+    configuration gives it one. Raises `SapwoodError` if that folder cannot be used.
+    """
+    named = folder_of(config.folders, space)
+    if named == ANY or (own and not named):
+        return None
+    if not named:
+        return SpaceFolder()
+    path = os.path.realpath(named)
+    try:
+        if is_made(config.folders, space):
+            os.makedirs(path, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise SapwoodError(
+            f"The folder {path} for the space '{space}' could not be created: {error.strerror}."
+        ) from error
+    if not os.path.isdir(path):
+        raise SapwoodError(
+            f"The folder {path} for the space '{space}' does not exist. Create it, or choose "
+            f"another: --folder {space}=PATH"
+        )
+    return SpaceFolder(path)

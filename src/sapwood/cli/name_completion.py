@@ -67,12 +67,10 @@ def _names(
     invocation: Invocation, find: "Callable[[Connection], Awaitable[list[Item]]]"
 ) -> list[Item]:
     import asyncio
-    from pathlib import Path
 
-    from sapwood.config.database_address import is_postgres
+    from sapwood.context_actions.session_finder import database_exists
 
-    address = invocation.config.address
-    if not is_postgres(address) and not Path(address).expanduser().is_file():
+    if not database_exists(invocation.config):
         return []
 
     async def find_names() -> list[Item]:

@@ -74,7 +74,7 @@ def _own_sequence() -> re.Pattern[str]:
 
 
 def _gated(text: str) -> str:
-    from sapwood.display.visible_text import readable
+    from sapwood.display.text import readable
 
     before, *found = _own_sequence().split(text)
     parts = [readable(before)]

@@ -2,7 +2,6 @@
 
 import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -89,8 +88,19 @@ PLUGINS = "Plug-ins"
 """The section of the commands that plug-ins of others add."""
 
 
-_MODULES = {"continue": "continue_command", "import": "import_command"}
-"""Commands whose name is a keyword of Python, with the name of their module."""
+_MODULES = {
+    "continue": "continue_command",
+    "import": "import_command",
+    **dict.fromkeys(("send", "interrupt", "kill"), "agent_commands"),
+    **dict.fromkeys(("uninstall", "programs"), "install"),
+    **dict.fromkeys(("backup", "migrate", "keys"), "database_commands"),
+    **dict.fromkeys(("retain", "restore", "hold"), "retention_commands"),
+    **dict.fromkeys(("show", "log", "replay", "diff"), "inspection_commands"),
+    **dict.fromkeys(("completion", "hook"), "help"),
+    "journal": "doctor",
+    **dict.fromkeys(SECTIONS["Sessions in Claude Code and Codex"], "session_commands"),
+}
+"""The modules of commands that do not have a module of their own name."""
 
 
 NAMES_ELSEWHERE = {
@@ -109,9 +119,6 @@ NAMES_ELSEWHERE = {
     "web": "serve",
 }
 """The names that other programs have for a command, with ours."""
-
-
-_SESSION_COMMANDS = frozenset(SECTIONS["Sessions in Claude Code and Codex"])
 
 
 def summary_lines() -> dict[str, str]:
@@ -137,17 +144,20 @@ def nearest_names(word: str) -> list[str]:
     return get_close_matches(word, list(summary_lines()), n=3, cutoff=0.5)
 
 
-def _command_module(name: str) -> ModuleType | None:
-    """The module of a command of our own; None if the command comes with a plug-in."""
+def _own_command(name: str) -> click.Command | None:
+    """A command of our own; None if it comes with a plug-in."""
     if name not in summary_lines():
         return None
     path = f"sapwood.cli.commands.{_MODULES.get(name, name)}"
     try:
-        return import_module(path)
+        module = import_module(path)
     except ModuleNotFoundError as missing:
         if missing.name != path:
             raise
         return None
+    found: object = module.COMMANDS[name] if hasattr(module, "COMMANDS") else module.command
+    assert isinstance(found, click.Command)
+    return found
 
 
 def _plugin_command(name: str) -> click.Command | None:
@@ -189,14 +199,7 @@ class _Root(Commands):
         return list(summary_lines())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _SESSION_COMMANDS:
-            module = import_module("sapwood.cli.commands.session_commands")
-            found = module.COMMANDS[cmd_name]
-        else:
-            module = _command_module(cmd_name)
-            found = _plugin_command(cmd_name) if module is None else module.command
-        assert found is None or isinstance(found, click.Command)
-        return found
+        return _own_command(cmd_name) or _plugin_command(cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -20,9 +20,15 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field, structs
 
-from sapwood.config.field_types import Natural, NotNegative, Positive, Share, explained
 from sapwood.config.folders import config_folder, data_folder
-from sapwood.config.serve_settings import ServeConfig
+from sapwood.config.serve_settings import (
+    Natural,
+    NotNegative,
+    Positive,
+    ServeConfig,
+    Share,
+    explained,
+)
 from sapwood.core.errors import LogError, SapwoodError
 from sapwood.core.settings import PermissionMode, Settings
 from sapwood.private_files import private_folder

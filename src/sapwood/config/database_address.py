@@ -8,11 +8,6 @@ _LONG_NAME = 16
 _SECRET_FIELDS = ("password=", "key=", "token=", "secret=", "sig=")
 
 
-def is_postgres(address: str | Path) -> bool:
-    """Whether the address names a PostgreSQL server."""
-    return str(address).startswith(("postgresql://", "postgres://"))
-
-
 def is_server(address: str | Path) -> bool:
     """Whether the address names a Sapwood server.
 
@@ -28,7 +23,8 @@ def is_of_plugin(address: str | Path) -> bool:
     >>> is_of_plugin("redis://here"), is_of_plugin("sapwood.db"), is_of_plugin("postgresql://db/x")
     (True, False, False)
     """
-    return "://" in str(address) and not is_postgres(address)
+    text = str(address)
+    return "://" in text and not text.startswith(("postgresql://", "postgres://"))
 
 
 def shown_address(address: str) -> str:

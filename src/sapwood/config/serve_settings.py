@@ -1,13 +1,29 @@
-"""The settings of `sapwood serve`, and the rules that give people of an issuer their spaces."""
+"""The settings of `sapwood serve`, and the rules that give people of an issuer their spaces.
+
+Types of settings with bounds, and the sentence that explains a setting.
+
+A setting is one field of a Struct: its type, its default, and its help. `sapwood config`, the page
+of settings and the reference page are made from the fields.
+"""
 
 import re
 from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from sapwood.config.field_types import Natural, explained
 from sapwood.config.server_tokens import SCOPES, TokenScope
 from sapwood.core.errors import SapwoodError
+
+Natural = Annotated[int, Meta(ge=0)]
+NotNegative = Annotated[float, Meta(ge=0)]
+Positive = Annotated[float, Meta(gt=0)]
+Share = Annotated[float, Meta(gt=0, le=1)]
+
+
+def explained(help: str, *, example: str = "") -> Meta:
+    """The help of a setting, and what somebody may type as its value if that is not obvious."""
+    return Meta(description=help, examples=[example] if example else None)
+
 
 _RULE = re.compile(r"\s*([^=\s]+)\s*=\s*(.+?)\s*->\s*(\S+?)\s*:\s*([a-z,\s]+?)\s*")
 

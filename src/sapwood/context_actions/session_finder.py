@@ -13,7 +13,6 @@ from msgspec import structs
 
 from sapwood.analysis.session import Session
 from sapwood.config.config_file import Config
-from sapwood.config.database_address import is_postgres
 from sapwood.context_actions.clean_results import CleanResults
 from sapwood.context_actions.hook_memory import HookMemory, hook_memory_folder, last_session
 from sapwood.context_actions.session_input import OpenSpace, SessionInput, agent_input
@@ -26,6 +25,7 @@ from sapwood.programs.registry import PROGRAM_NAMES, program, programs_with
 from sapwood.programs.transcripts.discovery import NotATranscript, discover, newest_session
 from sapwood.programs.transcripts.session_files import FoundSession
 from sapwood.programs.transcripts.session_reader import read_session
+from sapwood.store.stores import store_of
 from sapwood.turns.open_agent import find_agent
 
 _DATABASE_SECONDS = 5.0
@@ -198,7 +198,7 @@ async def agents_of_folders(space: OpenSpace, folders: Iterable[str]) -> list[Ag
 
 def database_exists(config: Config) -> bool:
     """Whether there is a database; one on a server is taken to exist."""
-    return is_postgres(config.address) or Path(config.address).expanduser().is_file()
+    return store_of(config.address).exists(config.address)
 
 
 @asynccontextmanager

@@ -16,10 +16,10 @@ from sapwood.analysis.chapter_report import Said
 from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.declared_notes import goals_of, with_notes
 from sapwood.analysis.focus import said_about
-from sapwood.analysis.judgement.judge_answer import read_answer
 from sapwood.analysis.judgement.judge_request import (
     JudgeRequest,
     judge_request,
+    read_answer,
     sentences_of,
     stretches_of,
 )

@@ -8,10 +8,9 @@ from msgspec import Struct, structs
 from sapwood.core.budget import Budget, budget_of
 from sapwood.core.command_table import TABLE
 from sapwood.core.content import Text, Usage
-from sapwood.core.history_size import calibrated, turn_sizes
+from sapwood.core.history_size import calibrated, mask_edges, stubs, turn_sizes
 from sapwood.core.ids import AgentId
 from sapwood.core.live_path import LivePath
-from sapwood.core.result_masks import mask_edges, stubs
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
 from sapwood.core.token_count import Count, Counter

@@ -1,4 +1,7 @@
-"""What a model would be sent now, and the manifest that is stored before it is sent."""
+"""What a model would be sent now, and the manifest that is stored before it is sent.
+
+What a program needs that runs a turn itself: a lease of the turn, and a store for its words.
+"""
 
 import hashlib
 from collections.abc import Iterable
@@ -8,9 +11,13 @@ from sapwood.core.budget import Budget, budget_of
 from sapwood.core.commands import CallModel
 from sapwood.core.history_size import count_texts, settled
 from sapwood.core.ids import AgentId
+from sapwood.core.lease import Lease
+from sapwood.core.model_calls import Delta
 from sapwood.core.token_count import Count
 from sapwood.core.view import Request, check, view
 from sapwood.core.view.request import digest
+from sapwood.turns.clock_and_ids import new_nonce, now
+from sapwood.turns.reply_stream import ReplyStream
 
 
 async def request_for(space: OpenSpace, agent: AgentId, model: str | None = None) -> Request:
@@ -62,3 +69,34 @@ def manifest_for(
 
 def _counted(space: OpenSpace, model: str, texts: Iterable[str]) -> int:
     return count_texts(texts, space.counter_for(model))
+
+
+def new_holder() -> str:
+    """A random name under which a program has a lease."""
+    return new_nonce()
+
+
+def lease_for(holder: str, seconds: float) -> Lease:
+    """A lease from now on."""
+    return Lease(holder, now() + int(seconds * 1_000_000))
+
+
+class ArrivingWords:
+    """The words of one reply while they arrive, stored a few times each second and masked."""
+
+    def __init__(
+        self, space: OpenSpace, agent: AgentId, turn: int, asked: int, model: str, holder: str
+    ) -> None:
+        self._stream = ReplyStream(space.dispatcher, agent, turn, asked, model, holder=holder)
+
+    def add(self, text: str, *, is_thinking: bool = False) -> None:
+        """Adds a piece of the reply. It is stored soon."""
+        self._stream.add(Delta("thinking" if is_thinking else "text", text))
+
+    async def flush(self) -> None:
+        """Stores everything that has arrived."""
+        await self._stream.flush()
+
+    async def close(self) -> None:
+        """Stops storing."""
+        await self._stream.close()

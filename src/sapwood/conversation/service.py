@@ -31,13 +31,11 @@ from sapwood.conversation.handlers import (
     agents,
     context,
     inspection,
-    permissions,
-    questions,
     settings,
 )
-from sapwood.conversation.program_session import lags_behind
+from sapwood.conversation.handlers.agents import wait
 from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
-from sapwood.conversation.wait_command import wait
+from sapwood.conversation.session_changes import lags_behind
 from sapwood.core.checkpoint import Unsaved
 from sapwood.core.command_table import SLASH, TABLE, CommandTable
 from sapwood.core.commands import (
@@ -102,7 +100,7 @@ HANDLERS: dict[str, Handler] = {
     "archive": agents.archive,
     "unarchive": agents.unarchive,
     "rename": agents.rename,
-    "answer": questions.answer,
+    "answer": settings.answer,
     "context": inspection.context,
     "pin": context.pin,
     "unpin": context.unpin,
@@ -112,7 +110,7 @@ HANDLERS: dict[str, Handler] = {
     "model": settings.model,
     "system": settings.system,
     "config": settings.config,
-    "permissions": permissions.permissions,
+    "permissions": settings.permissions,
     "help": inspection.help_,
     "exit": inspection.exit_,
 }
@@ -314,7 +312,7 @@ class ConversationService:
         command_id: str | None = None,
     ) -> Changed:
         """Changes settings; another model has to fit what is in view. Raises `RefusedError`."""
-        from sapwood.conversation.model_choice import with_fitting_model
+        from sapwood.conversation.configured_models import with_fitting_model
 
         fitting = await with_fitting_model(self.services, agent, change)
         command, asked = Configure(agent, fitting), request_text("configure", agent, change)

@@ -1,15 +1,37 @@
 """Values about erasure: the record that stays, what must go outside of the log, and legal holds.
 
 The record of an erasure has counts and no content: neither ids nor names of what was erased.
+
+Takes the words of an erased agent out of the events of other agents.
+
+The log of another agent has words of an erased one in three forms: its mail, as it arrived and as
+it was put into prompts and tool results; its turns, where they were loaded as a quotation; and
+turns of others that have its mail, where those were loaded. These are replaced. What another agent
+wrote in its own words stays.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Literal
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Literal, TypeVar
 
+import msgspec
 from msgspec import Struct
 
-from sapwood.core.events import AgentStarted, Recorded, SessionAssumed
-from sapwood.core.ids import AgentId, Space
+from sapwood.core.events import (
+    AgentStarted,
+    ContextLoaded,
+    Event,
+    MailReceived,
+    Recorded,
+    SessionAssumed,
+    TurnCompleted,
+    TurnFailed,
+    TurnInterrupted,
+    TurnRecorded,
+    UnreadableEvent,
+)
+from sapwood.core.ids import AgentId, EventRef, Space
+from sapwood.core.text_size import texts_in
 
 ERASED = "[erased]"
 """Stands where a text of an erased conversation was in the log of another one."""
@@ -129,3 +151,144 @@ def outside_data(events: Iterable[Recorded]) -> OutsideData:
         elif isinstance(event, SessionAssumed):
             sessions[event.session.program, event.session.id] = None
     return OutsideData(tuple(folders), tuple(sessions), tuple(archives))
+
+
+T = TypeVar("T")
+
+LONGEST_TURN = 10_000
+"""The most events of a turn that are read to find mail in it."""
+
+
+class ErasureReach:
+    """The agents whose logs may have words of an erased agent, or who go on from such a log.
+
+    These are the receivers of its mail and those who quoted its turns, their descendants, and those
+    who quoted turns of all these. `quotations` are pairs: who quoted whom.
+    """
+
+    def __init__(self, erased: AgentId, quotations: Iterable[tuple[AgentId, AgentId]]) -> None:
+        self._erased = erased
+        self._quoting: dict[AgentId, set[AgentId]] = {}
+        for agent, source in quotations:
+            self._quoting.setdefault(source, set()).add(agent)
+        self.agents: set[AgentId] = set()
+
+    def begin(self, receivers: Iterable[AgentId]) -> set[AgentId]:
+        """Takes the receivers of its mail. Returns the agents whose children `add` needs next."""
+        return self.add({*receivers, *self._quoting.get(self._erased, ())})
+
+    def add(self, agents: Iterable[AgentId]) -> set[AgentId]:
+        """Takes more agents. Returns those whose children it needs next; none at the end."""
+        new = {*agents} - self.agents - {self._erased}
+        self.agents |= new
+        quoting = {each for agent in new for each in self._quoting.get(agent, ())}
+        return new | self.add(quoting) if quoting - self.agents else new
+
+
+def without_agent(event: Event, erased: AgentId, quoted: Collection[EventRef] = ()) -> Event | None:
+    """The event without words of the erased agent; None if it has none.
+
+    `quoted` are the turns of others that have its mail.
+    """
+    if isinstance(event, UnreadableEvent):
+        return None
+    if isinstance(event, MailReceived):
+        if event.sender != erased or event.text == ERASED:
+            return None
+        return msgspec.structs.replace(event, text=ERASED)
+    if isinstance(event, ContextLoaded) and (
+        event.source.agent == erased or event.source in quoted
+    ):
+        return None if event.text == ERASED else msgspec.structs.replace(event, text=ERASED)
+    return _replaced(event, erased)
+
+
+def quoted_turns(events: Iterable[Recorded]) -> set[EventRef]:
+    """The places of the turns that an agent with these events has loaded as a quotation."""
+    return {each.event.source for each in events if isinstance(each.event, ContextLoaded)}
+
+
+def turn_has_mail(events: Iterable[Recorded], sender: AgentId) -> bool:
+    """Whether a turn has mail of this agent, replaced or not. `events` begin with the turn."""
+    label = _label(sender)
+    for recorded in events:
+        if any(isinstance(text, str) and label in text for text in texts_in(recorded.event)):
+            return True
+        if _has_note(msgspec.to_builtins(recorded.event), sender):
+            return True
+        if isinstance(recorded.event, _TURN_ENDS):
+            return False
+    return False
+
+
+def without_mail(value: T, senders: Iterable[AgentId]) -> T:
+    """A copy of a command without framed mail of these erased agents."""
+    for sender in senders:
+        label = _label(sender)
+        if any(isinstance(text, str) and label in text for text in texts_in(value)):
+            value = _replaced(value, sender) or value
+    return value
+
+
+def text_without_agent(text: str, erased: AgentId) -> str:
+    """The text with framed mail of the erased agent replaced."""
+    return _text_replacer(erased)(text)
+
+
+_TURN_ENDS = TurnCompleted | TurnInterrupted | TurnFailed | TurnRecorded
+
+
+def _label(sender: AgentId) -> str:
+    return f"[Mail from agent {sender}."
+
+
+def _has_note(value: Any, sender: AgentId) -> bool:
+    match value:
+        case {"type": "note", "origin": "mail", "source": source} if source == sender:
+            return True
+        case dict():
+            return any(_has_note(item, sender) for item in value.values())  # pyright: ignore[reportUnknownVariableType]
+        case list() | tuple():
+            return any(_has_note(item, sender) for item in value)  # pyright: ignore[reportUnknownVariableType]
+        case _:
+            return False
+
+
+def _replaced(value: T, erased: AgentId) -> T | None:
+    """A copy of the value with framed mail and notes of the agent replaced; None if it has none."""
+    plain = msgspec.to_builtins(value)
+    replace = _text_replacer(erased)
+    new = _walk(plain, erased, replace)
+    return None if new == plain else msgspec.convert(new, type(value))
+
+
+def _walk(value: Any, erased: AgentId, replace: Callable[[str], str]) -> Any:
+    match value:
+        case str():
+            return replace(value)
+        case {"type": "note", "origin": "mail", "source": source} if source == erased:
+            return {**value, "text": ERASED}
+        case dict():
+            return {key: _walk(item, erased, replace) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
+        case tuple():
+            return tuple([_walk(item, erased, replace) for item in value])  # pyright: ignore[reportUnknownVariableType]
+        case list():
+            return [_walk(item, erased, replace) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        case _:
+            return value
+
+
+def _text_replacer(erased: AgentId) -> Callable[[str], str]:
+    """Replaces framed mail of the agent within a text: from its label to the end that it names."""
+    fenced = re.compile(
+        rf"(?P<label>\[Mail from agent {re.escape(erased)}\. [^\[\]]*This text ends at "
+        r"\[end (?P<fence>[^\]]+)\]\.\]\n).*?(?P<end>\n\[end (?P=fence)\])",
+        re.DOTALL,
+    )
+
+    def replaced(text: str) -> str:
+        if erased not in text:
+            return text
+        return fenced.sub(rf"\g<label>{ERASED}\g<end>", text)
+
+    return replaced

@@ -21,8 +21,8 @@ from sapwood.core.events import (
     Role,
 )
 from sapwood.core.ids import AgentId, Origin, Passage, TurnRef
-from sapwood.core.last_call import LastCall
 from sapwood.core.lease import Lease
+from sapwood.core.model_calls import LastCall
 from sapwood.core.program_session import AssumedSession
 from sapwood.core.settings import Settings, Workspace
 from sapwood.core.tags import Tags

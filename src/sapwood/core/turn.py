@@ -2,6 +2,13 @@
 
 `fold_turn` makes it of a slice of a log. It skips events between the first and the last one that
 are not part of the turn, events that cannot be read, and results of calls in such events.
+
+Excerpts of long tool results: how much of one a request contains. The log keeps the whole.
+
+The excerpt depends on the result alone, so it is the same in every request. It does not change the
+prefix that a provider has cached.
+
+A turn as one text, to be quoted: what was asked, said, called and returned.
 """
 
 from collections.abc import Sequence
@@ -36,7 +43,6 @@ from sapwood.core.events import (
     TurnStarted,
     UnreadableEvent,
 )
-from sapwood.core.excerpts import shortened
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.program_session import NativeRows, ProgramSession
 
@@ -374,3 +380,69 @@ def _ended(
         size=size,
         reason=reason,
     )
+
+
+MAX_SHOWN = 30_000
+"""The most characters of one tool result in a request."""
+
+_FIRST = MAX_SHOWN * 2 // 3
+_LAST = MAX_SHOWN - _FIRST
+
+
+def shortened(content: str, place: str, *, alone: bool = True) -> str:
+    """The result, or its beginning and its end with a line between them about the rest.
+
+    `place` is the place of the result in the log, such as `abc123:7`; `alone` is false if the event
+    has other texts too.
+
+    >>> shortened("short", "abc123:7")
+    'short'
+    >>> shortened("x" * 31_000, "abc123:7").splitlines()[1]
+    '[1,000 of 31,000 characters are left out here; recall abc123:7:20000 shows them]'
+    """
+    left_out = len(content) - MAX_SHOWN
+    if left_out <= 0:
+        return content
+    line = (
+        f"\n[{left_out:,} of {len(content):,} characters are left out here; "
+        f"recall {place}{f':{_FIRST}' if alone else ''} shows them]\n"
+    )
+    return f"{content[:_FIRST]}{line}{content[-_LAST:]}"
+
+
+def excerpt(content: str, place: str, first: int = 0) -> str:
+    """As many characters from `first` on as a result may have, with a line on how to read on.
+
+    >>> excerpt("heron", "abc123:7", 2)
+    'ron'
+    """
+    room = MAX_SHOWN - 200
+    last = first + room
+    if last >= len(content):
+        return content[first:]
+    return (
+        f"{content[first:last]}\n[up to character {last:,} of {len(content):,}; "
+        f"recall {place}:{last} goes on]"
+    )
+
+
+def quoted_turn(turn: Turn) -> str:
+    """The turn as text, without its thinking; a long one without its middle."""
+    said = [
+        f"Note ({part.origin}): {part.text}" if isinstance(part, Note) else f"User: {part.text}"
+        for part in turn.prompt
+    ]
+    for item in turn.items:
+        if isinstance(item, Reply):
+            said += [_part(part) for part in item.parts if not isinstance(part, Thinking)]
+        else:
+            failed = " (failed)" if item.error else ""
+            said.append(f"Result of {item.call}{failed}: {turn.shown(item)}")
+    place = str(EventRef(turn.agent, turn.first))
+    return shortened("\n\n".join(said), place, alone=False)
+
+
+def _part(part: Text | ToolCall | File) -> str:
+    if isinstance(part, ToolCall):
+        return f"Call {part.id}: {part.name} {part.args}"
+    return f"Assistant: {part.text}"

@@ -5,8 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sapwood.display.text import width_of
-from sapwood.display.visible_text import visible, visible_parts
+from sapwood.display.text import visible, visible_parts, width_of
 from sapwood.workspace.permissions.permission_gate import (
     AllowAlways,
     AllowOnce,

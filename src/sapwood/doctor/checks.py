@@ -1,6 +1,10 @@
 """Checks what is configured, what can be reached, and what is missing.
 
 Nothing is changed: a database that does not exist is not created.
+
+Checks the engine that decides which process drives an agent.
+
+Checks what agents work with: MCP servers, the sandbox, and checkpoints of this folder.
 """
 
 import asyncio
@@ -8,9 +12,11 @@ import os
 import platform
 import re
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import metadata
+from importlib.util import find_spec
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from msgspec import structs
@@ -19,28 +25,111 @@ from sapwood.config.api_keys import KEY_VARIABLES, key_origins, load_keys
 from sapwood.config.config_file import (
     Config,
     ConfigError,
+    McpServer,
     config_file,
     load_config,
     spans_address,
 )
+from sapwood.core.checkpoint import Unsaved
 from sapwood.core.model_calls import Failure
+from sapwood.core.plural import counted
+from sapwood.core.settings import Workspace
 from sapwood.doctor import Finding
 from sapwood.doctor.database_checks import check_database
-from sapwood.doctor.engine_checks import check_engine
 from sapwood.doctor.program_checks import check_programs
 from sapwood.doctor.unreadable_events import Progress
-from sapwood.doctor.workspace_checks import (
-    MakeToolboxes,
-    check_checkpoints,
-    check_sandbox,
-    check_servers,
-)
+from sapwood.engine import EngineError
+from sapwood.engine.engine_plugin import OWN_ENGINES, load_engine
 from sapwood.models import window_of
 from sapwood.models.model_routes import resolve
 from sapwood.plugins import examine_plugins, plugin_names
 from sapwood.programs.installation.installer import read_record
 from sapwood.programs.installed_programs import ready_programs
 from sapwood.programs.registry import program_executor, programs_with
+from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox
+
+
+async def check_engine(config: Config, *, online: bool) -> list[Finding]:
+    """Whether the configured engine is installed and, of a plug-in, whether it can work.
+
+    "auto" needs no check: it takes what is installed.
+    """
+    if config.engine == "dbos" and find_spec("dbos") is None:
+        missing = "dbos is configured but not installed"
+        return [Finding("engine", "broken", missing, "pip install 'sapwood[engine]'")]
+    if config.engine in OWN_ENGINES:
+        return []
+    try:
+        engine = load_engine(config.engine)
+        return [Finding("engine", "ok", await engine.check(config))] if online else []
+    except EngineError as problem:
+        return [Finding("engine", "broken", str(problem))]
+
+
+_SERVER_SECONDS = 15.0
+
+
+class MakeToolboxes(Protocol):
+    """Makes one toolbox for each configured MCP server, without starting the server."""
+
+    def __call__(
+        self, servers: Mapping[str, McpServer], *, start_timeout: float
+    ) -> Sequence[McpToolbox]: ...
+
+
+async def check_checkpoints(config: Config) -> Finding:
+    """Checks whether changes of agents to this folder can be undone."""
+    if not config.checkpoints.enabled:
+        next_step = "sapwood config unset checkpoints.enabled"
+        return Finding("checkpoints", "open", "switched off", next_step)
+    from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
+
+    root = await GitCheckpoints().root(Workspace(os.getcwd()))
+    if isinstance(root, Unsaved):
+        return Finding("checkpoints", "open", root.reason)
+    return Finding("checkpoints", "ok", f"of {root}")
+
+
+def check_sandbox(config: Config) -> Finding:
+    """Checks whether commands of models are confined."""
+    from sapwood.workspace.sandbox import sandbox_problem
+
+    if config.sandbox == "off":
+        next_step = "sapwood config set sandbox auto"
+        return Finding(
+            "sandbox", "open", "turned off: commands run with your permissions", next_step
+        )
+    problem = sandbox_problem()
+    if not problem:
+        network = "with" if config.sandbox_network else "without"
+        return Finding("sandbox", "ok", f"bubblewrap, {network} network")
+    effect = (
+        "the shell tool is disabled"
+        if config.sandbox == "on"
+        else "commands run with your permissions"
+    )
+    status = "broken" if config.sandbox == "on" else "open"
+    return Finding("sandbox", status, f"{problem}: {effect}", "sudo apt install bubblewrap")
+
+
+async def check_servers(
+    servers: Mapping[str, McpServer], make_toolboxes: MakeToolboxes
+) -> list[Finding]:
+    """Starts or calls every server, lists its tools, and stops it again."""
+    boxes = make_toolboxes(servers, start_timeout=_SERVER_SECONDS)
+    return await asyncio.gather(*map(_check_server, servers, boxes))
+
+
+async def _check_server(name: str, box: McpToolbox) -> Finding:
+    topic = f"server: {name}"
+    try:
+        tools = len(await box.specs())
+    finally:
+        await box.close()
+    if box.trouble:
+        return Finding(topic, "broken", box.trouble)
+    return Finding(topic, "ok", f"offers {counted(tools, 'tool')}")
+
 
 __all__ = ["Finding", "examine"]
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sapwood.config.config_file import Config
-from sapwood.config.database_address import is_of_plugin, is_postgres, shown_address
+from sapwood.config.database_address import is_of_plugin, shown_address
 from sapwood.config.folders import is_full
 from sapwood.core.errors import LogError
 from sapwood.core.plural import counted
 from sapwood.doctor import Finding
 from sapwood.doctor.unreadable_events import Progress, check_events
-from sapwood.store.store_plugin import load_store
+from sapwood.store.stores import load_store, store_of
 
 _SECONDS = 5.0
 
@@ -29,7 +29,7 @@ async def check_database(config: Config, progress: Progress | None) -> list[Find
 
     A database that does not exist is not created. `progress` is called while events are read.
     """
-    place, on_server = shown_address(config.address), is_postgres(config.address)
+    place, on_server = shown_address(config.address), store_of(config.address).on_server
     try:
         if is_of_plugin(config.address):
             load_store(config.address.partition("://")[0])

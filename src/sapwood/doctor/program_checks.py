@@ -1,10 +1,15 @@
-"""Checks the connections with agent programs, and changes nothing."""
+"""Checks the connections with agent programs, and changes nothing.
+
+Tests on this machine which agent programs allow that their sessions are changed in place.
+"""
 
 import asyncio
 import os
 import shutil
 import time
 from collections.abc import Mapping
+
+from msgspec import Struct
 
 from sapwood.config.folders import data_folder, journal_file
 from sapwood.doctor import Finding
@@ -13,7 +18,7 @@ from sapwood.programs.agent_provider import ProgramInfo
 from sapwood.programs.installation.file_edits import InstallError
 from sapwood.programs.installation.installer import plan_install, read_record
 from sapwood.programs.installation.plugin_files import own_command
-from sapwood.programs.installed_programs import installed_program, printed_version
+from sapwood.programs.installed_programs import installed_program, make_provider, printed_version
 from sapwood.programs.json_rpc import NoAnswer, call_program
 from sapwood.programs.program import Program
 from sapwood.programs.registry import programs_with
@@ -127,3 +132,38 @@ async def _server(environ: Mapping[str, str]) -> Finding:
         return Finding("mcp server", "broken", f"`sapwood mcp` does not answer: {error}")
     names = ", ".join(tool["name"] for tool in answer["tools"])
     return Finding("mcp server", "ok", f"`sapwood mcp` offers {names}")
+
+
+class ProgramReport(Struct, frozen=True, omit_defaults=True):
+    """An installed program, and the result of its test. `tested` is a time in microseconds."""
+
+    program: str
+    version: str
+    path: str
+    in_place: bool
+    tested: int
+    reason: str = ""
+
+
+def examine_programs(
+    environ: Mapping[str, str] = os.environ, *, again: bool = False
+) -> list[ProgramReport]:
+    """Tests each installed program that was not tested, or all of them `again`.
+
+    A test takes some seconds, starts the program in a scratch home, and reads nothing of the user.
+    """
+    found: list[ProgramReport] = []
+    for each in programs_with("probe"):
+        info = make_provider(each.name, environ=environ).prove(again=again)
+        if info is not None:
+            found.append(
+                ProgramReport(
+                    each.name,
+                    info.version,
+                    info.path,
+                    bool(info.in_place),
+                    int(info.tested * 1_000_000),
+                    info.reason,
+                )
+            )
+    return found

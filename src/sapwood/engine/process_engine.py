@@ -21,9 +21,8 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AvailabilityListener
 from sapwood.engine.drives import DriveFunction, EngineError, NotServed, drive_with_retries
 from sapwood.engine.limits import DriveLimits, Intervals, KeyLimiter
-from sapwood.engine.space_turns import SpaceTurns
 from sapwood.engine.wake_database import Claim, WakeDatabase, open_wake_database
-from sapwood.engine.wake_requests import WakeRequest, new_drive_id
+from sapwood.engine.wake_requests import SpaceTurns, WakeRequest, new_drive_id
 from sapwood.engine.workers import (
     FailureDetector,
     is_of_one_process,

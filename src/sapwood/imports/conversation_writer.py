@@ -1,4 +1,10 @@
-"""Writes one conversation into the log: transcript events become commands, many in one commit."""
+"""Writes one conversation into the log: transcript events become commands, many in one commit.
+
+Turns of a program in which a person gave a context command of Sapwood to that same session.
+
+The command changes the log at once, and the session when it is closed. The turn itself ends after
+the command, so an import meets it later.
+"""
 
 import asyncio
 from collections.abc import Collection
@@ -6,10 +12,17 @@ from pathlib import Path
 
 from sapwood.analysis.ledger import ledger_of, render_ledger
 from sapwood.core.commands import Compact, RecordTurn
-from sapwood.core.content import RecordedResult, ToolCall
-from sapwood.core.ids import Passage, Space, TurnRef
+from sapwood.core.content import RecordedResult, Text, ToolCall
+from sapwood.core.events import (
+    ContextRedone,
+    ContextReverted,
+    ContextRewound,
+    ContextUndone,
+    Recorded,
+    TurnRecorded,
+)
+from sapwood.core.ids import AgentId, Passage, Space, TurnRef
 from sapwood.core.refusals import Refusal
-from sapwood.imports.command_turns import has_own_command, parent_of_aside
 from sapwood.imports.import_commands import ImportCommands
 from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.transcript_events import (
@@ -21,7 +34,7 @@ from sapwood.programs.transcripts.transcript_events import (
 from sapwood.turns.command_batch import SentCommand
 from sapwood.turns.dispatch import Dispatcher
 from sapwood.turns.log import Log
-from sapwood.turns.provider_history import history_of, needs_assume
+from sapwood.turns.program_sessions import history_of, needs_assume
 
 _MAX_COMMANDS = 500
 _MAX_CHARACTERS = 2_000_000
@@ -293,3 +306,39 @@ def _weight(turn: TranscriptTurn) -> int:
             texts = [p.args if isinstance(p, ToolCall) else p.text for p in item.parts]
             weight += sum(map(len, texts))
     return weight
+
+
+_RECENT = 32
+_PLUGIN = "/sapwood:"
+"""The beginning of every command of the plugin."""
+
+
+async def has_own_command(log: Log, space: Space, agent: AgentId, turn: TranscriptTurn) -> bool:
+    """Whether the newest move of the agent's context was asked for in this turn.
+
+    The program writes the rows of a plugin's command when the command has run already. A tool call
+    of the turn runs between its first row and its last.
+    """
+    move = await _newest_move(log, space, agent)
+    if move is None or move.at > turn.last.at:
+        return False
+    asked = [part.text for part in turn.prompt if isinstance(part, Text)]
+    return turn.first.at <= move.at or any(text.startswith(_PLUGIN) for text in asked)
+
+
+async def parent_of_aside(log: Log, space: Space, turn: TurnRef | None) -> TurnRef | None:
+    """The parent of a turn that was recorded aside; None for any other turn."""
+    if turn is None:
+        return None
+    [recorded] = await log.read(space, turn.agent, turn.first, turn.first)
+    event = recorded.event
+    return event.parent if isinstance(event, TurnRecorded) and event.aside else None
+
+
+async def _newest_move(log: Log, space: Space, agent: AgentId) -> Recorded | None:
+    """The newest event that moved the end of the context."""
+    moves = ContextRewound | ContextUndone | ContextRedone | ContextReverted
+    for recorded in await log.read(space, agent, 1, None, limit=_RECENT, backward=True):
+        if isinstance(recorded.event, moves):
+            return recorded
+    return None

@@ -29,7 +29,7 @@ from sapwood.programs.transcripts.transcript_events import (
     imported_command_id,
 )
 from sapwood.turns.clock_and_ids import new_nonce
-from sapwood.turns.provider_history import pins_digest
+from sapwood.turns.program_sessions import pins_digest
 
 IMPORTER = Actor("system", "import")
 """The actor of every imported event."""

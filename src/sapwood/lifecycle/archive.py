@@ -8,11 +8,13 @@ encrypted space is encrypted with the key of the space.
 
 It needs the extra `archive`: `pip install 'sapwood[archive]'`. An address is what `obstore` takes,
 such as `s3://bucket/prefix` or `file:///folder`; credentials come from the environment.
+
+Encrypts the archive of a conversation with the key of its space, if the space has one.
 """
 
 import gzip
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import quote
 
 import msgspec
@@ -28,8 +30,8 @@ from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt
 from sapwood.core.refusals import UnknownAgent
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.lifecycle.erasure import Eraser
-from sapwood.lifecycle.sealed_archive import sealed, unsealed
 from sapwood.turns.clock_and_ids import new_record_id
+from sapwood.turns.log import Log
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -224,3 +226,40 @@ def _store(place: str) -> "ObjectStore":
     except ModuleNotFoundError as error:
         raise LogError(_MISSING) from error
     return from_url(place)
+
+
+_GZIP = b"\x1f\x8b"
+
+
+@runtime_checkable
+class SealingLog(Protocol):
+    """A log whose spaces can be encrypted."""
+
+    async def seal(self, space: Space, data: bytes) -> bytes:
+        """The bytes of an archive, encrypted if the space is."""
+        ...
+
+    async def unseal(self, space: Space, data: bytes) -> bytes | None:
+        """What `seal` was given; None if it cannot be decrypted with the key of the space."""
+        ...
+
+
+async def sealed(log: Log, space: Space, data: bytes) -> bytes:
+    """The bytes of an object as they are stored."""
+    return await log.seal(space, data) if isinstance(log, SealingLog) else data
+
+
+async def unsealed(log: Log, space: Space, data: bytes, address: str) -> bytes:
+    """The bytes of an object as they were archived.
+
+    An object from before the encryption is as it is. Raises `LogError` if the key does not fit.
+    """
+    if data.startswith(_GZIP):
+        return data
+    plain = await log.unseal(space, data) if isinstance(log, SealingLog) else None
+    if plain is None:
+        raise LogError(
+            f"The archive {address} cannot be read: the space '{space}' does not have the key with "
+            "which it was encrypted. Nothing was changed."
+        )
+    return plain

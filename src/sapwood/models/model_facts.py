@@ -9,8 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from msgspec import Struct
 
 from sapwood.core.content import Usage
-from sapwood.core.last_call import Lifetime
-from sapwood.core.model_calls import Failure
+from sapwood.core.model_calls import Failure, Lifetime
 from sapwood.models.catalogue import CatalogueModel, Rates, find_model
 from sapwood.models.model_routes import ModelRoute, resolve
 from sapwood.models.model_traits import openai_traits

@@ -14,8 +14,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from sapwood.redaction.anchors import Anchored
-from sapwood.redaction.byte_text import Searched, Span
+from sapwood.redaction.byte_text import Anchored, Searched, Span
 from sapwood.redaction.value_shapes import (
     is_placeholder,
     looks_random,

@@ -7,8 +7,7 @@ the same line. Every pattern begins with a plain text and looks at a bounded par
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from sapwood.redaction.anchors import Anchored
-from sapwood.redaction.byte_text import Searched, Span
+from sapwood.redaction.byte_text import Anchored, Searched, Span
 from sapwood.redaction.value_shapes import is_placeholder
 
 _PASSWORD = "password"

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from sapwood.redaction.anchors import Anchored
-from sapwood.redaction.byte_text import Searched, Span
+from sapwood.redaction.byte_text import Anchored, Searched, Span
 from sapwood.redaction.value_shapes import (
     is_placeholder,
     looks_chosen,

@@ -7,8 +7,7 @@ of both cases or a sign. A value after the name of another secret must look rand
 import re
 from collections.abc import Iterable, Iterator
 
-from sapwood.redaction.anchors import Anchored
-from sapwood.redaction.byte_text import Searched, Span
+from sapwood.redaction.byte_text import Anchored, Searched, Span
 from sapwood.redaction.value_shapes import looks_chosen, looks_random, looks_typed
 
 _PASSWORD = "password"

@@ -1,4 +1,4 @@
-"""Three stores for the log: in memory, in an SQLite file, in a PostgreSQL database.
+"""Two stores for the log: in an SQLite file, and in a PostgreSQL database.
 
-All three pass the same contract suite (`tests/store/test_contract_*.py`).
+Both pass the same contract suite (`tests/store/test_contract_*.py`).
 """

@@ -1,4 +1,7 @@
-"""The full-screen application: themes, key order, the command palette and one conversation."""
+"""The full-screen application: themes, key order, the command palette and one conversation.
+
+The themes: dark, light, and one of high contrast. `NO_COLOR` does without their colours.
+"""
 
 import os
 import signal
@@ -11,6 +14,7 @@ from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
+from textual.theme import Theme
 from textual.worker import WorkerFailed
 
 from sapwood.app.connection import Connection
@@ -22,13 +26,11 @@ from sapwood.core.command_table import TABLE
 from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
-from sapwood.tui.control_filter import ControlFilter
 from sapwood.tui.conversation_controller import ConversationController
 from sapwood.tui.conversation_screen import ConversationScreen
 from sapwood.tui.key_order import KeyOrder
 from sapwood.tui.keys import KEYS
-from sapwood.tui.terminal import take_mouse
-from sapwood.tui.themes import DARK, THEMES
+from sapwood.tui.terminal import ControlFilter, take_mouse
 
 
 class SapwoodApp(App[object]):
@@ -184,3 +186,72 @@ class SapwoodApp(App[object]):
     def _fatal_error(self) -> None:
         self.bell()
         self._close_messages_no_wait()
+
+
+DARK = "sapwood-dark"
+
+THEMES: tuple[Theme, ...] = (
+    Theme(
+        name=DARK,
+        primary="#8fbf6b",
+        secondary="#7fb0d0",
+        accent="#e3a857",
+        success="#8fbf6b",
+        warning="#e3a857",
+        error="#e06c62",
+        foreground="#dcd8cc",
+        background="#15171a",
+        surface="#1d2024",
+        panel="#2a2e33",
+        dark=True,
+        variables={
+            "mark": "#c792d8",
+            "faint": "#8c8f8a",
+            "code-theme": "one-dark",
+            "block-cursor-text-style": "none",
+            "footer-key-foreground": "#e3a857",
+        },
+    ),
+    Theme(
+        name="sapwood-light",
+        primary="#3d7a33",
+        secondary="#22648f",
+        accent="#9a5b0f",
+        success="#3d7a33",
+        warning="#9a5b0f",
+        error="#b3372c",
+        foreground="#2a2a26",
+        background="#faf8f2",
+        surface="#f0ece0",
+        panel="#e2dccb",
+        dark=False,
+        variables={
+            "mark": "#7d3f94",
+            "faint": "#77746a",
+            "code-theme": "friendly",
+            "block-cursor-text-style": "none",
+            "footer-key-foreground": "#9a5b0f",
+        },
+    ),
+    Theme(
+        name="sapwood-contrast",
+        primary="#7dff5a",
+        secondary="#6ecbff",
+        accent="#ffd400",
+        success="#7dff5a",
+        warning="#ffd400",
+        error="#ff6b6b",
+        foreground="#ffffff",
+        background="#000000",
+        surface="#101010",
+        panel="#3a3a3a",
+        dark=True,
+        variables={
+            "mark": "#ff8cff",
+            "faint": "#d0d0d0",
+            "code-theme": "rrt",
+            "block-cursor-text-style": "bold",
+            "footer-key-foreground": "#ffd400",
+        },
+    ),
+)

@@ -121,7 +121,7 @@ class Pages:
                 await host.open(child)
                 host.show_message(answer.message)
             case AgentTree() | MailShown():
-                from sapwood.tui.screens.agents_page import AgentsPage
+                from sapwood.tui.screens.resume_page import AgentsPage
 
                 self._push(AgentsPage(controller.connection, controller.agent), self._typed)
             case ContextShown(breakdown):
@@ -135,7 +135,7 @@ class Pages:
             case PassageShown(ref):
                 host.go_to(ref.agent, ref.version)
             case RequestReplayed(agent, version=version):
-                from sapwood.tui.screens.replay_page import ReplayPage
+                from sapwood.tui.screens.rewind_page import ReplayPage
 
                 self._push(ReplayPage(controller.session.service, agent, str(version or "")))
             case ContextsCompared():
@@ -147,7 +147,7 @@ class Pages:
 
                 self._push(SettingsPage(controller.config))
             case HelpShown(rows):
-                from sapwood.tui.screens.help_page import HelpPage
+                from sapwood.tui.screens.modal_page import HelpPage
 
                 self._push(HelpPage(controller.config.screen.keys, rows))
             case ArgumentNeeded():
@@ -211,7 +211,7 @@ class Pages:
         self._push(HistoryPage(self._host.composer.sent), self._put)
 
     async def _message(self) -> None:
-        from sapwood.tui.screens.message_page import MessagePage
+        from sapwood.tui.screens.modal_page import MessagePage
 
         if self._host.message:
             self._push(MessagePage(self._host.message))
@@ -226,7 +226,7 @@ class Pages:
 
     def ask_for_key(self, model: str, why: str) -> None:
         """Asks for another API key after a provider rejected the present one."""
-        from sapwood.tui.screens.key_page import KeyPage
+        from sapwood.tui.screens.modal_page import KeyPage
 
         controller, host = self._host.controller, self._host
         found = model_account(model, controller.config)

@@ -1,4 +1,10 @@
-"""The terminal around the application: its title, bell, mouse, clipboard and text editor."""
+"""The terminal around the application: its title, bell, mouse, clipboard and text editor.
+
+The gate for all text that a screen draws: no widget can write a control character.
+
+Widgets show their texts by `sapwood.display`, which explains such characters. This filter is the
+last step before the terminal, for every line of every widget.
+"""
 
 import os
 import shlex
@@ -11,12 +17,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import cast
 
+from rich.segment import Segment
 from textual.app import App
+from textual.color import Color
 from textual.dom import DOMNode
+from textual.filter import LineFilter
 
 from sapwood.config.config_file import ScreenConfig
 from sapwood.core.plural import counted
-from sapwood.display.text import plain
+from sapwood.display.text import one_sign_each, plain
 
 _LONG = 10.0
 """Seconds of work after which the person is assumed to look elsewhere."""
@@ -128,3 +137,18 @@ def edit_text(text: str, environ: Mapping[str, str] = os.environ) -> str:
         file.write_text(text, encoding="utf-8")
         done = subprocess.run([*editor_command(environ), str(file)], check=False)
         return file.read_text(encoding="utf-8").rstrip("\n") if done.returncode == 0 else text
+
+
+class ControlFilter(LineFilter):
+    """Replaces characters that a terminal would obey or not show."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Returns the segments of a line without such characters."""
+        return without_controls(segments)
+
+
+def without_controls(segments: list[Segment]) -> list[Segment]:
+    """Replaces characters that a terminal would obey or not show, one sign for each."""
+    if all(segment.text.isascii() and segment.text.isprintable() for segment in segments):
+        return segments
+    return [Segment(one_sign_each(text), style, control) for text, style, control in segments]

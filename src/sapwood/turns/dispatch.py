@@ -33,7 +33,7 @@ from sapwood.core.commands import (
 )
 from sapwood.core.decide import Accepted, Change, DecisionInput, bad_id, decide, path_after_mark
 from sapwood.core.decide.contexts import restarts_turn
-from sapwood.core.erased_text import without_mail
+from sapwood.core.erasure import without_mail
 from sapwood.core.events import AgentStarted, Recorded
 from sapwood.core.evolve import evolve
 from sapwood.core.history_size import settled

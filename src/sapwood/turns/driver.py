@@ -4,6 +4,11 @@ Every round starts from the log: it runs the tool calls that have no result, cal
 results are there, or completes the turn if the model has answered. The driver has no state of its
 own, so after a crash any process continues the turn. It repeats no model call whose answer is
 stored and no tool call that has finished.
+
+The report of a child: its parent gets the final answer as mail, once for each goal.
+
+The report is sent just before the turn of the goal ends. A worker that dies in between sends it
+again under the same id, so the parent gets it once.
 """
 
 import asyncio
@@ -22,8 +27,9 @@ from sapwood.core.commands import (
     MaskResults,
     RecordDifference,
     RecordNative,
+    Send,
 )
-from sapwood.core.content import ReplyPart, ToolCall
+from sapwood.core.content import Note, ReplyPart, Text, ToolCall
 from sapwood.core.context import ROOT
 from sapwood.core.decide.contexts import restarts_turn
 from sapwood.core.errors import LogError
@@ -33,24 +39,27 @@ from sapwood.core.model_calls import Answer, Failure, FailureKind, ToolSpec
 from sapwood.core.refusals import BudgetReached, Refusal
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
-from sapwood.core.turn import Reply, Turn
+from sapwood.core.turn import Reply, Turn, shortened
 from sapwood.core.turn_params import TurnParams
 from sapwood.core.view import Request, check, view
 from sapwood.programs.agent_provider import Assumed, ProgramAccess, TurnEnd
 from sapwood.programs.registry import ProgramExecutor, program_executor
 from sapwood.turns.checkpoints import Checkpoints
-from sapwood.turns.child_report import report
 from sapwood.turns.clock_and_ids import command_meta, now
 from sapwood.turns.compaction import Compactor
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.log import Log
-from sapwood.turns.model_access import ModelAccess, hinted_stream, hints_of, manifest_of
+from sapwood.turns.model_access import (
+    ModelAccess,
+    bounded_reply,
+    hinted_stream,
+    hints_of,
+    manifest_of,
+)
 from sapwood.turns.open_agent import OpenAgent
 from sapwood.turns.program_sessions import record_assumed
 from sapwood.turns.program_summary import ProgramSummaries
-from sapwood.turns.program_turns import ProgramTurns
-from sapwood.turns.provider_turn import STOPPED
-from sapwood.turns.reply_limits import bounded_reply
+from sapwood.turns.provider_turn import STOPPED, ProgramTurns
 from sapwood.turns.reply_stream import ReplyStream
 from sapwood.turns.tool_calls import (
     CommandTool,
@@ -474,3 +483,35 @@ def _seconds_held(state: State) -> float:
     """For how many seconds a program that runs the open turn itself has the lease of it."""
     lease = state.open.lease if state.open else None
     return (lease.until - now()) / 1_000_000 if lease is not None else 0.0
+
+
+async def report(dispatcher: Dispatcher, state: State, turn: Turn, failure: str = "") -> None:
+    """Sends the answer of this turn to the parent, if the turn works on the goal of a child.
+
+    `failure` is why the turn fails. A parent that can get no mail gets none.
+    """
+    if state.parent is None or not _has_goal(turn):
+        return
+    who = (
+        f"Your child '{state.name}' ({state.agent})" if state.name else f"Your child {state.agent}"
+    )
+    if failure:
+        text = f"{who} stopped without an answer: {failure}"
+    else:
+        text = f"{who} has finished. Its final answer:\n\n{_answer(turn)}"
+    once = f"report:{state.agent}:{turn.first}"
+    mail = Send(state.parent, once, text, sender=state.agent)
+    await dispatcher.dispatch(mail, command_meta(SYSTEM, command=once, request=once))
+
+
+def _has_goal(turn: Turn) -> bool:
+    return any(isinstance(part, Note) and part.origin == "parent" for part in turn.prompt)
+
+
+def _answer(turn: Turn) -> str:
+    """The text of the last reply; a long one is cut, with a line on how to read it whole."""
+    last = next((item for item in reversed(turn.items) if isinstance(item, Reply)), None)
+    if last is None:
+        return "(none)"
+    text = "\n\n".join(part.text for part in last.parts if isinstance(part, Text))
+    return shortened(text, f"{turn.agent}:{last.version}") or "(none)"

@@ -1,4 +1,4 @@
-"""The interface to the log. `sapwood.store` provides three: memory, SQLite, PostgreSQL.
+"""The interface to the log. `sapwood.store` provides two: SQLite, PostgreSQL.
 
 Every call has a space: nothing of one space can be read, counted or guessed from another, not even
 whether an id exists.

@@ -26,8 +26,7 @@ from sapwood.programs.agent_provider import (
 from sapwood.programs.registry import program_executor
 from sapwood.turns.dispatch import Dispatcher
 from sapwood.turns.log import Log
-from sapwood.turns.program_sessions import options_of
-from sapwood.turns.provider_history import read_history
+from sapwood.turns.program_sessions import options_of, read_history
 
 _NO_TOOLS = "No tool may be used for a summary. Answer with text alone."
 

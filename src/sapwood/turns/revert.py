@@ -2,19 +2,35 @@
 
 The log records the start of a revert before any file changes. So a revert that was cut off can be
 finished or taken back: the log has its destination and the files before it.
+
+The target of a revert: what the typed text means, in this conversation or in another one.
+
+Checkpoints belong to the workspace. So a conversation can go back to before a turn of another
+conversation in the same folder: of the one that it succeeded, or of the one it was forked from.
+
+The destinations of a revert: the places before the turns that changed files.
 """
 
 import asyncio
 import os
+from collections.abc import Sequence
+from typing import assert_never
 
 from msgspec import Struct, structs
 
-from sapwood.core.checkpoint import Saved, Unsaved
+from sapwood.core.checkpoint import Destination, Saved, Unsaved
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import CommandMeta, FinishRevert, MakeCheckpoint, StartRevert
 from sapwood.core.content import Note
 from sapwood.core.context import Context, Mark, as_of_turn
-from sapwood.core.events import RevertStarted
+from sapwood.core.events import (
+    CheckpointMade,
+    CheckpointMissed,
+    ContextReverted,
+    RevertStarted,
+    TurnRecorded,
+    TurnStarted,
+)
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.refusals import (
@@ -26,14 +42,270 @@ from sapwood.core.refusals import (
     OtherBranch,
     Refusal,
     TurnIsOpen,
+    UnknownCheckpoint,
 )
 from sapwood.core.state import State
-from sapwood.turns.checkpoints import Checkpoints, link_at
+from sapwood.turns.checkpoints import Checkpoints, FilesAt, Link, chain_of, link_at
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.log import Log
-from sapwood.turns.open_agent import open_state, read_live
-from sapwood.turns.revert_target import RevertTarget, find_target
+from sapwood.turns.open_agent import find_agent, open_state, read_live
+
+_OTHERS = 3
+_LOOKED_AT = 20
+_FEW = 16
+
+
+class RevertTarget(Struct, frozen=True):
+    """A destination. `of` is another agent, whose turn that starts at `turn` it precedes.
+
+    `typed` is what a person typed. `started` is the version at which a revert to this destination
+    started, if it is to be finished.
+    """
+
+    to: Destination
+    of: str = ""
+    turn: int = 0
+    typed: str = ""
+    started: int = 0
+
+
+async def find_target(log: Log, space: Space, state: State, typed: str) -> RevertTarget | Refusal:
+    """Finds what was typed: nothing, the number of a turn or a revert, or `AGENT:TURN`."""
+    history = FileHistory(await chain_of(log, space, state))
+    if not typed:
+        last = history.last_change()
+        if isinstance(last, Refusal):
+            return await _with_other_conversations(log, space, state, last)
+        return RevertTarget(last)
+    name, _, number = typed.removeprefix("#").rpartition(":")
+    if not number.isascii() or not number.isdigit():
+        return history.unknown(typed)
+    version = int(number[:18])
+    if name and name != state.agent:
+        return await _of_another(log, space, state, name, version, typed)
+    to = history.at(version)
+    if to is None and await _is_turn(log, space, state.agent, version):
+        to = history.before_turn(version)
+    if to is None:
+        return history.unknown(typed)
+    return to if isinstance(to, Refusal) else RevertTarget(to, typed=typed)
+
+
+async def _of_another(
+    log: Log, space: Space, state: State, name: str, version: int, typed: str
+) -> RevertTarget | Refusal:
+    found = await find_agent(log, space, name, parent=state.parent)
+    if isinstance(found, Refusal):
+        return found
+    other = await open_state(log, space, found)
+    history = FileHistory(await chain_of(log, space, other))
+    if _folder(other) != _folder(state) or not await _is_turn(log, space, found, version):
+        return history.unknown(typed)
+    to = history.before_turn(version)
+    if isinstance(to, Refusal):
+        return to
+    words = f"{to.words} of '{other.name or found}'"
+    return RevertTarget(structs.replace(to, context=1, words=words), found, version, typed)
+
+
+async def _with_other_conversations(
+    log: Log, space: Space, state: State, refused: NoCheckpoint
+) -> NoCheckpoint:
+    """The refusal, with the turns of other conversations in this folder that can be reverted."""
+    folder = state.workspace.folder
+    page = await log.conversations(space, folder, limit=_LOOKED_AT) if folder else []
+    agents = [*await _relatives(log, space, state), *(each.agent for each in page)]
+    found: list[str] = []
+    for agent in dict.fromkeys(agents):
+        other = await open_state(log, space, agent)
+        if agent == state.agent or other.files is None or _folder(other) != _folder(state):
+            continue
+        turns = FileHistory(await chain_of(log, space, other, _FEW)).turns
+        found += [f"/revert {agent}:{turn}" for turn in turns[:1]]
+    if not found:
+        return refused
+    return NoCheckpoint(
+        "This conversation did not change any files, but others in this folder did: type "
+        f"{' or '.join(found[:_OTHERS])}."
+    )
+
+
+async def _relatives(log: Log, space: Space, state: State) -> list[AgentId]:
+    """The other children of the agent's parent, the last changed first, then its ancestors.
+
+    A child that was succeeded is such a child: its successor has the same parent.
+    """
+    if state.parent is None:
+        return []
+    family = sorted(await log.family(space, state.agent), key=lambda each: -each.updated)
+    siblings = [each.agent for each in family if each.parent == state.parent]
+    return [*siblings[:_LOOKED_AT], *await log.ancestors(space, state.agent)]
+
+
+async def _is_turn(log: Log, space: Space, agent: AgentId, version: int) -> bool:
+    if version < 1:
+        return False
+    events = await log.read(space, agent, version, version)
+    return any(isinstance(each.event, TurnStarted | TurnRecorded) for each in events)
+
+
+def _folder(state: State) -> str:
+    folder = state.workspace.worktree or state.workspace.folder
+    return os.path.realpath(os.path.expanduser(folder)) if folder else ""
+
+
+_NAMED = 5
+
+
+class _Change(Struct, frozen=True):
+    """A turn that changed files, the link with the files before it, and the change before."""
+
+    turn: int
+    before: Link
+    earlier: "_Change | None"
+
+
+class FileHistory:
+    """The turns that changed the files of a workspace, from an agent's chain of checkpoints.
+
+    A revert takes turns out of the present line of changes, and a revert of that revert brings
+    them back. So a bare revert that is repeated goes further back each time.
+    """
+
+    def __init__(self, chain: Sequence[Link]) -> None:
+        self._links = list(reversed(chain))
+        self._lines: dict[int, _Change | None] = {}
+        self._turns: dict[int, Link] = {}
+        self._started: list[RevertStarted] = []
+        line: _Change | None = None
+        previous: Link | None = None
+        for link in self._links:
+            line = self._after(line, previous, link)
+            self._lines[link.version] = line
+            previous = link
+        self._line = line
+
+    @property
+    def turns(self) -> list[int]:
+        """The turns that can be reverted, newest first."""
+        return [turn for turn, before in reversed(self._turns.items()) if before.files]
+
+    def last_change(self) -> Destination | NoCheckpoint:
+        """The place before the last turn that changed files and was not reverted."""
+        if self._line is None:
+            return NoCheckpoint(*self._reasons()[:1])
+        return _before(self._line.turn, self._line.before)
+
+    def at(self, version: int) -> Destination | None:
+        """The place of a checkpoint or of the start of a revert; None if there is none."""
+        for link in self._links:
+            if link.version == version and not isinstance(link.event, CheckpointMissed):
+                return Destination(version, version, _words(link.event, version))
+        return None
+
+    def before_turn(self, turn: int) -> Destination | NoCheckpoint:
+        """The place before a turn.
+
+        The files before a turn that could not change any were not saved: then edits that a person
+        made up to the next checkpoint are kept. If there is no later checkpoint, the files of the
+        destination are 0: they stay as they are.
+        """
+        earlier: Link | None = None
+        for link in self._links:
+            if link.version > turn:
+                found = link if _is_before_changes(link, turn, earlier) else earlier
+                return _before(turn, found) if found else NoCheckpoint()
+            earlier = link
+        if earlier is not None and isinstance(earlier.event, CheckpointMissed):
+            return NoCheckpoint(earlier.event.reason)
+        return Destination(0, turn - 1, f"before turn {turn}")
+
+    def unknown(self, typed: str) -> NoCheckpoint | UnknownCheckpoint:
+        """The refusal of a number that names no place."""
+        if not self._links:
+            return NoCheckpoint()
+        turns = tuple(str(turn) for turn in self.turns[:_NAMED])
+        return UnknownCheckpoint(typed, turns, tuple(str(each) for each in self._reverts()[:1]))
+
+    def _reverts(self) -> list[int]:
+        """The versions at which reverts started, newest first."""
+        links = reversed(self._links)
+        return [link.version for link in links if isinstance(link.event, RevertStarted)]
+
+    def _reasons(self) -> list[str]:
+        """Why there is no place to go back to, newest first."""
+        events = [link.event for link in reversed(self._links)]
+        missed = [event.reason for event in events if isinstance(event, CheckpointMissed)]
+        return missed + [
+            f"No earlier turn changed files. To undo the last revert, type /revert {version}."
+            for version in self._reverts()[:1]
+        ]
+
+    def _after(self, line: _Change | None, previous: Link | None, link: Link) -> _Change | None:
+        """The line of changes after a link."""
+        match link.event:
+            case ContextReverted(to):
+                if self._started and self._started[-1].of:
+                    return None  # the files are those of another conversation
+                return self._lines.get(to.files) if to.files else line
+            case CheckpointMissed(turn=turn, moment="before"):
+                before = link
+            case CheckpointMissed(turn=turn) | CheckpointMade(turn=turn, moment="after"):
+                before = previous
+            case RevertStarted():
+                self._started.append(link.event)
+                return line
+            case CheckpointMade():
+                return line
+            case _:
+                assert_never(link.event)
+        if not turn or before is None or (line is not None and line.turn == turn):
+            return line
+        self._turns.setdefault(turn, before)
+        return _Change(turn, before, line)
+
+
+def _before(turn: int, link: Link) -> Destination | NoCheckpoint:
+    if isinstance(link.event, CheckpointMissed):
+        return NoCheckpoint(link.event.reason)
+    return Destination(link.version, turn - 1, f"before turn {turn}")
+
+
+def _is_before_changes(link: Link, turn: int, earlier: Link | None) -> bool:
+    """Whether a link after the start of a turn has the files before that turn changed any.
+
+    While checkpoints are missed, changes are not recorded: then only a checkpoint of the turn
+    itself has them.
+    """
+    if earlier is not None and isinstance(earlier.event, CheckpointMissed):
+        return isinstance(link.event, CheckpointMade) and (
+            (link.event.turn, link.event.moment) == (turn, "before")
+        )
+    match link.event:
+        case (
+            CheckpointMade(turn=other, moment=moment) | CheckpointMissed(turn=other, moment=moment)
+        ):
+            return moment == "before" or 0 < other < turn
+        case RevertStarted():
+            return True
+        case ContextReverted():
+            return False
+        case _:
+            assert_never(link.event)
+
+
+def _words(event: FilesAt, version: int) -> str:
+    match event:
+        case CheckpointMade(turn=turn, moment=moment):
+            return f"{moment} turn {turn}" if turn else f"at {version}"
+        case RevertStarted():
+            return f"before the revert at {version}"
+        case ContextReverted():
+            return f"after the revert at {version}"
+        case _:
+            assert_never(event)
+
 
 _PAGE = 100
 

@@ -17,18 +17,16 @@ from sapwood.core.events import SYSTEM, ContextTrimmed
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
 from sapwood.core.model_calls import Failure, ToolSpec
-from sapwood.core.quoted_turn import quoted_turn
 from sapwood.core.refusals import Refusal, TurnIsOpen
 from sapwood.core.token_count import Counter
-from sapwood.core.turn import Turn
+from sapwood.core.turn import Turn, quoted_turn
 from sapwood.core.view.frames import framed_departure
 from sapwood.turns.clock_and_ids import command_meta, new_nonce
-from sapwood.turns.compaction import CONTENT, Account, Compactor, listed_ledger
+from sapwood.turns.compaction import CONTENT, Account, Compactor, Draft, listed_ledger
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.log import Log
 from sapwood.turns.model_access import ModelAccess
 from sapwood.turns.open_agent import OpenAgent, read_live
-from sapwood.turns.summary_draft import Draft
 from sapwood.turns.trace import Tracing
 
 EXTEND = (

@@ -5,6 +5,12 @@ not run again, and its result tells the model that the outcome is unknown.
 
 `Toolbox` and `CommandTool` are the interfaces to the tools. `sapwood.workspace` provides toolboxes
 and `sapwood.conversation.model_tool` the slash commands.
+
+The exact arguments of tool calls that contain a secret, in memory only.
+
+The log, the screens and the traces have the masked arguments. The tool gets the exact ones, because
+what runs must be what the model asked for and a person approved: a key in a file, not its mask.
+They are never stored. If the process stops before a call has run, its exact arguments are lost.
 """
 
 import asyncio
@@ -19,6 +25,7 @@ from sapwood.core.commands import Command, FinishTool, StartTool
 from sapwood.core.content import ReplyPart, ToolCall
 from sapwood.core.errors import LogAway, LogError
 from sapwood.core.events import SYSTEM, Actor
+from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import AnswerAwaited, Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import (
     AskedAgain,
@@ -36,7 +43,6 @@ from sapwood.programs.registry import program, program_executor
 from sapwood.turns.checkpoints import Checkpoints, TurnFiles
 from sapwood.turns.clock_and_ids import command_meta, now
 from sapwood.turns.dispatch import Dispatcher
-from sapwood.turns.exact_arguments import ExactArguments
 from sapwood.turns.open_agent import OpenAgent
 from sapwood.turns.trace import Tracing
 
@@ -400,3 +406,29 @@ def _waits_for_answer(state: State, call: ToolCall) -> Parked | None:
 
 def _use(state: State, call: ToolCall) -> ToolUse:
     return ToolUse(state.agent, state.workspace, call, state.settings.permission_mode)
+
+
+_MASK = "[secret: "
+
+
+class ExactArguments:
+    """Holds the arguments of the calls of the newest reply of each agent."""
+
+    def __init__(self) -> None:
+        self._held: dict[AgentId, tuple[int, dict[str, str]]] = {}
+
+    def hold(self, agent: AgentId, turn: int, parts: Sequence[ReplyPart]) -> None:
+        """Keeps the arguments of the calls in a reply, in place of those of earlier replies."""
+        calls = {part.id: part.args for part in parts if isinstance(part, ToolCall)}
+        if calls:
+            self._held[agent] = (turn, calls)
+        else:
+            self._held.pop(agent, None)
+
+    def call(self, agent: AgentId, turn: int, stored: ToolCall) -> ToolCall | None:
+        """Returns the stored call with its exact arguments; None if they are lost."""
+        if _MASK not in stored.args:
+            return stored
+        held_turn, calls = self._held.get(agent, (0, {}))
+        exact = calls.get(stored.id) if held_turn == turn else None
+        return None if exact is None else structs.replace(stored, args=exact)

@@ -24,9 +24,8 @@ from sapwood.workspace.permissions.permission_gate import (
 from sapwood.workspace.permissions.permission_rules import PermissionRules
 from sapwood.workspace.places import Place, locate, root_of
 from sapwood.workspace.programs import environment_for_tools
-from sapwood.workspace.sandbox import Sandbox, sandbox_problem
+from sapwood.workspace.sandbox import Sandbox, TenantSandbox, sandbox_problem
 from sapwood.workspace.space_folder import SpaceFolder
-from sapwood.workspace.tenant_sandbox import TenantSandbox
 from sapwood.workspace.tool_output import ToolBlocked, ToolError
 from sapwood.workspace.tools.file_changes import (
     edit_file,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sapwood.analysis.judgement.judge_answer import (
+from sapwood.analysis.judgement.judge_request import (
     MAX_SENTENCES,
     SentenceVerdict,
     StretchVerdict,

@@ -1,8 +1,14 @@
 """What a judge is asked, and what is made of its answer."""
 
 from sapwood.analysis.chapter_report import Chapter, ChapterReport
-from sapwood.analysis.judgement.judge_answer import JudgeAnswer, SentenceVerdict, StretchVerdict
-from sapwood.analysis.judgement.judge_request import judge_request, sentences_of, stretches_of
+from sapwood.analysis.judgement.judge_request import (
+    JudgeAnswer,
+    SentenceVerdict,
+    StretchVerdict,
+    judge_request,
+    sentences_of,
+    stretches_of,
+)
 from sapwood.analysis.ledger import Decision, Ledger, Question, ledger_of
 from sapwood.analysis.probes import spoken_words
 from sapwood.core.events import JudgedSentence, JudgedStretch

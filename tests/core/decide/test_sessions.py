@@ -26,7 +26,7 @@ from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.refusals import HumanOnly, NoTurnOpen, SystemOnly
 from sapwood.core.timeline.timeline import IN_VIEW, Timeline
 from sapwood.testing import World
-from sapwood.turns.provider_history import needs_assume
+from sapwood.turns.program_sessions import needs_assume
 from tests.core.speaking import MODEL, conversation, does, kinds, last_event, opens, refusal
 
 SESSION = ProgramSession("claude-code", "s1", "s1.jsonl")

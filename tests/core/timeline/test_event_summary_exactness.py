@@ -2,8 +2,7 @@
 
 from sapwood.core.event_texts import event_summary
 from sapwood.core.events import ContextTrimmed, Size, TurnCompleted
-from sapwood.core.timeline.row_labels import divider_label
-from sapwood.core.timeline.rows import Divider
+from sapwood.core.timeline.rows import Divider, divider_label
 from sapwood.core.token_count import ESTIMATORS
 from sapwood.tokens import Chars4Counter, FeatureCounter
 

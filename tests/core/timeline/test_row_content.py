@@ -13,8 +13,7 @@ from sapwood.core.event_texts import event_summary
 from sapwood.core.events import SYSTEM, Event, Recorded, TurnStarted
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.timeline.row_content import NoteText, RowContent, ToolUse, content_of
-from sapwood.core.timeline.row_labels import call_arguments, edge_label, note_label
-from sapwood.core.timeline.rows import Banner, TimelineRow
+from sapwood.core.timeline.rows import Banner, TimelineRow, call_arguments, edge_label, note_label
 from sapwood.core.timeline.timeline import Timeline
 from tests.core.events.examples import EXAMPLES, NAMES
 from tests.tui.conversations import every_kind

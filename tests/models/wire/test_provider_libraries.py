@@ -12,7 +12,7 @@ from sapwood.core.content import File, ReplyPart, Text, Thinking, ToolCall
 from sapwood.core.model_calls import CallHints, ToolSpec
 from sapwood.core.view import Block, Message, Request, ToolResult
 from sapwood.core.view.request import SignedSummary
-from sapwood.models.call_settings import settings_for
+from sapwood.models.calls import settings_for
 from sapwood.models.model_routes import ModelRoute, resolve
 from sapwood.models.wire import (
     anthropic_request,

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-from sapwood.app.migration import grants
+from sapwood.app.maintenance import grants
 
 ROLES = "sapwood_worker, sapwood_eraser, sapwood_server, sapwood_reader"
 _LOCK = 0x5A9_0005  # tests of other processes wait, for they use the same roles

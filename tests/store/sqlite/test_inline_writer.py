@@ -11,8 +11,7 @@ import pytest
 
 from sapwood.core.errors import LogError
 from sapwood.store.sqlite.connections import connect
-from sapwood.store.sqlite.inline_writer import InlineWriter, WriteLockBusy
-from sapwood.store.sqlite.writer import Writer
+from sapwood.store.sqlite.writer import InlineWriter, WriteLockBusy, Writer
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ from sapwood.core.settings import Workspace
 from sapwood.workspace.checkpoints import file_replacement
 from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits
 from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
-from sapwood.workspace.checkpoints.git_command import Git
-from sapwood.workspace.checkpoints.git_objects import object_reader
+from sapwood.workspace.checkpoints.git_command import Git, object_reader
 from tests.workspace.checkpoints.repositories import files_of, git, repository, saved
 
 

@@ -16,7 +16,7 @@ from mcp.types import (
     TextResourceContents,
 )
 
-from sapwood.workspace.mcp_client.mcp_results import result_text
+from sapwood.workspace.mcp_client.mcp_toolbox import result_text
 
 
 @pytest.mark.parametrize(

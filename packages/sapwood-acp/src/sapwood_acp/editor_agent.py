@@ -1,26 +1,42 @@
-"""The agent that an editor talks to: its sessions are conversations of Sapwood."""
+"""The agent that an editor talks to: its sessions are conversations of Sapwood.
+
+Asks in the editor whether a tool may run, when no permission rule decides.
+
+What a person sent from an editor: the blocks of a prompt as a script of commands and text.
+"""
 
 import asyncio
+import base64
+import secrets
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
+from urllib.parse import unquote
 
 from acp import PROTOCOL_VERSION, RequestError
-from acp.helpers import SessionUpdate, update_agent_message_text
+from acp.helpers import SessionUpdate, text_block, tool_content, update_agent_message_text
 from acp.interfaces import Client
 from acp.schema import (
     AgentCapabilities,
+    AllowedOutcome,
+    AudioContentBlock,
+    BlobResourceContents,
     CloseSessionResponse,
+    EmbeddedResourceContentBlock,
     ForkSessionResponse,
+    ImageContentBlock,
     Implementation,
     InitializeResponse,
     ListSessionsResponse,
     LoadSessionResponse,
     NewSessionResponse,
+    PermissionOption,
+    PermissionOptionKind,
     PromptCapabilities,
     PromptResponse,
+    ResourceContentBlock,
     ResumeSessionResponse,
     SessionCapabilities,
     SessionForkCapabilities,
@@ -31,6 +47,9 @@ from acp.schema import (
     SessionResumeCapabilities,
     SetSessionModeResponse,
     StopReason,
+    TextContentBlock,
+    TextResourceContents,
+    ToolCallUpdate,
 )
 
 from sapwood.app.agent_runner import AgentOutput, AgentRunner
@@ -43,32 +62,146 @@ from sapwood.app.prompt_end import PromptProgress
 from sapwood.config.config_file import Config
 from sapwood.conversation.answers import Answer, Prompted
 from sapwood.conversation.configured_models import first_settings
-from sapwood.conversation.script import Script, TextStep, chunks
+from sapwood.conversation.script import Script, TextStep, chunks, parse, with_files
 from sapwood.conversation.timeline_reader import read_conversation
 from sapwood.core.commands import CommandMeta
+from sapwood.core.content import File
 from sapwood.core.errors import RefusedError, SapwoodError
-from sapwood.core.events import (
-    Recorded,
-    ReplyAdded,
-)
+from sapwood.core.events import Recorded, ReplyAdded
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta, Failure
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import PermissionMode, SettingsChange
+from sapwood.display.permission_text import (
+    AnswerChoice,
+    answer_choices,
+    approval_lines,
+    request_sentence,
+)
+from sapwood.display.text import visible
 from sapwood.turns.dispatch import Done
 from sapwood.workspace.permissions.permission_gate import (
+    AllowAlways,
+    Deny,
     NobodyAnswers,
     PermissionAnswer,
     PermissionQuestion,
 )
-from sapwood_acp.editor_permission import ask_in_editor
-from sapwood_acp.editor_prompt import ContentBlock, UnsupportedBlock, prompt_script
 from sapwood_acp.session_updates import (
     available_commands,
     delta_updates,
     event_updates,
     history_updates,
 )
+
+
+async def ask_in_editor(
+    client: Client, session: str, question: PermissionQuestion
+) -> PermissionAnswer:
+    """Shows all of what would be done, and returns the answer. A closed question is a denial."""
+    choices = {each.key: each for each in answer_choices(question) if each.answer is not None}
+    answered = await client.request_permission(
+        session_id=session,
+        tool_call=_shown(session, question),
+        options=[_option(each) for each in choices.values()],
+    )
+    if not isinstance(answered.outcome, AllowedOutcome):
+        return Deny("the question was closed")
+    choice = choices.get(answered.outcome.option_id)
+    return Deny() if choice is None or choice.answer is None else choice.answer
+
+
+def _shown(session: str, question: PermissionQuestion) -> ToolCallUpdate:
+    name = "" if question.agent == session else str(question.agent)
+    lines = [f"in {question.workspace}"] if question.workspace else []
+    lines += [question.why] if question.why else []
+    lines += [line.text for line in approval_lines(question)]
+    return ToolCallUpdate(
+        tool_call_id=f"question-{secrets.token_hex(6)}",
+        title=visible(request_sentence(question, name)),
+        status="pending",
+        content=[tool_content(text_block(visible("\n".join(lines))))],
+    )
+
+
+def _option(choice: AnswerChoice) -> PermissionOption:
+    kind: PermissionOptionKind = "reject_once"
+    if choice.allows:
+        kind = "allow_always" if isinstance(choice.answer, AllowAlways) else "allow_once"
+    return PermissionOption(option_id=choice.key, name=visible(choice.words), kind=kind)
+
+
+ContentBlock = (
+    TextContentBlock
+    | ImageContentBlock
+    | AudioContentBlock
+    | ResourceContentBlock
+    | EmbeddedResourceContentBlock
+)
+
+
+class UnsupportedBlock(Exception):
+    """A prompt holds something that Sapwood does not take, such as a file that is no base64."""
+
+
+def prompt_script(blocks: Sequence[ContentBlock]) -> Script | Refusal:
+    """The steps of a prompt. Only what was typed can be a command; what is attached cannot.
+
+    Raises `UnsupportedBlock`.
+    """
+    typed: list[str] = []
+    attached: list[str] = []
+    files: list[File] = []
+    for block in blocks:
+        match block:
+            case TextContentBlock(text=text):
+                typed.append(text)
+            case ResourceContentBlock(uri=uri):
+                typed.append(_path(uri))
+            case EmbeddedResourceContentBlock(resource=TextResourceContents(uri=uri, text=text)):
+                attached.append(f"{_path(uri)}:\n```\n{text}\n```")
+            case EmbeddedResourceContentBlock(resource=BlobResourceContents() as blob):
+                files.append(_file(blob.blob, blob.mime_type, blob.uri))
+            case ImageContentBlock(data=data, mime_type=kind, uri=uri):
+                files.append(_file(data, kind, uri))
+            case AudioContentBlock(data=data, mime_type=kind):
+                files.append(_file(data, kind))
+            case _:
+                raise UnsupportedBlock(f"Blocks of type '{block.type}' cannot be sent.")
+    script = parse("".join(typed))
+    if isinstance(script, Refusal):
+        return script
+    if attached:
+        script = _with_text(script, "\n\n".join(attached))
+    if not files:
+        return script
+    whole = with_files(script, tuple(files))
+    if whole is None:
+        raise UnsupportedBlock("A command takes no files. Send them with a prompt.")
+    return whole
+
+
+def _with_text(script: Script, text: str) -> Script:
+    """The script with a text after its last prompt, or as its last prompt."""
+    if script and isinstance(last := script[-1], TextStep) and not last.goal:
+        return (*script[:-1], TextStep(f"{last.text}\n\n{text}"))
+    return (*script, TextStep(text))
+
+
+def _file(data: str, media_type: str | None, uri: str | None = None) -> File:
+    name = _path(uri or "").rpartition("/")[2]
+    try:
+        content = base64.b64decode(data, validate=True)
+    except ValueError:
+        raise UnsupportedBlock(
+            f"{name or 'The file'} cannot be sent: it is not valid base64."
+        ) from None
+    return File.of(content, name=name, media_type=media_type or "")
+
+
+def _path(uri: str) -> str:
+    return unquote(uri.removeprefix("file://")) if uri.startswith("file://") else uri
+
 
 _PAGE = 50
 _REFUSED = -32000

@@ -36,9 +36,8 @@ from sapwood.core.timeline.row_content import (
     ThinkingText,
     ToolUse,
 )
-from sapwood.core.timeline.row_labels import call_arguments, edge_label
-from sapwood.display.text import cut
-from sapwood.display.visible_text import readable
+from sapwood.core.timeline.rows import call_arguments, edge_label
+from sapwood.display.text import cut, readable
 
 _TITLE = 120
 

@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from sapwood.api.signatures import REDACTED
 from sapwood.core.content import RecordedReply, RecordedResult, ReplyPart, Text, Thinking, ToolCall
 from sapwood.core.view import Message, ToolResult
+from sapwood.models.wire.signatures import REDACTED
 from sapwood_frameworks.conversation import Item, Prompt
 
 Block = dict[str, object]

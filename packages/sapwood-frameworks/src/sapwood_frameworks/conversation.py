@@ -4,6 +4,8 @@ A framework hands over messages when it likes: the prompt before a run, each rep
 results, or everything at the end. `Conversation.add` puts them into turns: a prompt starts a turn,
 and a reply without tool calls completes it. All it needs to know is in the log, so any process can
 go on where another one stopped.
+
+The error of an integration whose framework is not installed.
 """
 
 import asyncio
@@ -28,14 +30,8 @@ from sapwood.core.commands import (
     RecordTurn,
     StartTurn,
 )
-from sapwood.core.content import (
-    Note,
-    PromptPart,
-    RecordedReply,
-    RecordedResult,
-    Thinking,
-    ToolCall,
-)
+from sapwood.core.content import Note, PromptPart, RecordedReply, RecordedResult, Thinking, ToolCall
+from sapwood.core.errors import SapwoodError
 from sapwood.core.events import SYSTEM, Actor
 from sapwood.core.ids import AgentId
 from sapwood.core.lease import LONGEST_LEASE, Lease
@@ -294,3 +290,16 @@ def _without_last_part(turn: Turn) -> list[RecordedReply | RecordedResult]:
 
 def _recorded(result: Result) -> RecordedResult:
     return RecordedResult(result.call, result.content, result.error)
+
+
+class FrameworkMissing(SapwoodError, ImportError):
+    """The framework of an integration is not installed. The text says how to install it."""
+
+
+def framework_missing(extra: str, error: ModuleNotFoundError) -> Exception:
+    """Returns what an integration raises if it cannot import its framework.
+
+    >>> print(framework_missing("langgraph", ModuleNotFoundError("No module named 'langchain'")))
+    No module named 'langchain'. Install it with: pip install 'sapwood[langgraph]'
+    """
+    return FrameworkMissing(f"{error}. Install it with: pip install 'sapwood[{extra}]'")

@@ -7,8 +7,7 @@ from typing import Any
 
 from sapwood.api import Agent, Sapwood
 from sapwood.core.content import Note, RecordedResult, Text
-from sapwood_frameworks.conversation import Conversation, Database, Item, Prompt
-from sapwood_frameworks.framework_import import framework_missing
+from sapwood_frameworks.conversation import Conversation, Database, Item, Prompt, framework_missing
 
 try:
     from pydantic_ai.capabilities import AbstractCapability, WrapRunHandler
@@ -26,7 +25,7 @@ try:
     from pydantic_ai.run import AgentRunResult
     from pydantic_ai.tools import AgentDepsT, RunContext
 
-    from sapwood.api.pydantic_messages import history_of, instructions_of, recorded_reply
+    from sapwood_frameworks.pydantic_messages import history_of, instructions_of, recorded_reply
 except ModuleNotFoundError as missing:
     raise framework_missing("pydantic-ai", missing) from missing
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import cast
 
-from sapwood.api.signatures import ReasoningItem, decode_reasoning, encode_reasoning
 from sapwood.core.content import (
     File,
     Note,
@@ -23,6 +22,7 @@ from sapwood.core.content import (
 )
 from sapwood.core.view import Message, Request, ToolResult
 from sapwood.core.view.frames import EMPTY_RESULT
+from sapwood.models.wire.signatures import ReasoningItem, decode_reasoning, encode_reasoning
 from sapwood_frameworks.conversation import Item, Prompt
 
 ResponseItem = dict[str, object]

@@ -18,31 +18,28 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sapwood.telemetry.metrics import METRICS
 from sapwood_server.access.identity import COOKIE, Identities
 from sapwood_server.access.principal import Principal
-from sapwood_server.access.rate_limit import OpenStreams
+from sapwood_server.access.rate_limit import OpenStreams, RequestLimits, SignInLimits
 from sapwood_server.access.request_checks import (
     SECURITY_HEADERS,
     AllowedHosts,
     check_origin,
     read_json,
 )
-from sapwood_server.access.request_limits import RequestLimits
-from sapwood_server.access.sign_in_limits import SignInLimits
 from sapwood_server.access.stream_access import StreamAccess
 from sapwood_server.exchange import Endpoint, Exchange, json_response
+from sapwood_server.page.page_html import sign_in_page
 from sapwood_server.page.pages import page_endpoints
-from sapwood_server.page.sign_in_page import sign_in_page
 from sapwood_server.problems import Problem, problem_of, with_openai_error
 from sapwood_server.protocols.ag_ui_api import ag_ui_endpoints
 from sapwood_server.protocols.mcp_api import mcp_endpoints
 from sapwood_server.protocols.openai_conversations import conversation_endpoints
 from sapwood_server.protocols.openai_responses import response_endpoints
 from sapwood_server.routes.command_api import changing_endpoints
-from sapwood_server.routes.conversation_api import reading_endpoints
+from sapwood_server.routes.conversation_api import reading_endpoints, session_endpoints
 from sapwood_server.routes.dispatch_api import dispatch_endpoints
 from sapwood_server.routes.file_api import file_endpoints
 from sapwood_server.routes.log_api import log_endpoints
 from sapwood_server.routes.openapi import openapi_document
-from sapwood_server.routes.session_api import session_endpoints
 from sapwood_server.served_space import ServedSpaces
 
 _log = logging.getLogger("sapwood.server")

@@ -4,14 +4,20 @@ An event is encoded once. A follower names the last version that it has and gets
 once, in order: from memory if it is recent, else from the log. Words of a reply that is arriving
 come as messages `delta`. Their id is the last version, a point, and how much of the reply has come,
 so that a follower which connects again gets the rest.
+
+Server-sent events of a whole space: one reader of the log serves all who follow the space.
+
+A message is an event with its cursor as id, or, in the short form, what a list shows of each agent
+that changed. A follower names the last cursor that it has and gets everything after it once.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator
-from contextlib import suppress
+from contextlib import aclosing, suppress
 
 import msgspec
+from msgspec import Struct
 
 from sapwood.core.events import (
     AgentKilled,
@@ -26,8 +32,8 @@ from sapwood.core.events import (
 )
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.live_words import LiveWords
-from sapwood.core.log_values import LogAway
-from sapwood.display.json_values import event_value
+from sapwood.core.log_values import Cursor, LogAway, TailedEvent
+from sapwood.display.json_values import event_value, facts_value
 from sapwood.turns.log import Log
 
 _KEPT = 512
@@ -243,3 +249,154 @@ def sse_message(kind: str, value: object, place: int | str | None = None) -> byt
     """A message of an event stream. JSON has no line breaks, so one line holds all data."""
     head = b"" if place is None else f"id: {place}\n".encode()
     return head + b"event: " + kind.encode() + b"\ndata: " + _encode(value) + b"\n\n"
+
+
+_SPACE_FEED_KEPT = 2_048
+_SPACE_FEED_TOGETHER = 0.1
+_SECONDS = 30.0
+"""How long an event is kept in memory, so that nothing stays there that was erased."""
+
+
+class _Kept(Struct, frozen=True):
+    """An event that was read: the cursor after it, its agent, and its message."""
+
+    after: int
+    agent: AgentId
+    message: bytes
+    at: float = 0.0
+
+
+class SpaceFeed:
+    """The newest events of one space. It reads the log only while somebody follows."""
+
+    def __init__(self, log: Log, space: Space) -> None:
+        self._log = log
+        self._space = space
+        self._newest: deque[_Kept] = deque()
+        self._start = 0
+        """The cursor before the first event that was kept."""
+        self._reader: asyncio.Task[None] | None = None
+        self._started = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._count = 0
+        self._followers = 0
+        self._shown: dict[AgentId, tuple[int, bytes]] = {}
+        self.closing = False
+
+    async def follow(self, after: Cursor | None, *, short: bool) -> AsyncGenerator[bytes]:
+        """Yields the messages after a cursor, by default after now, and comments in silence."""
+        self._followers += 1
+        if self._reader is None:
+            self._reader = asyncio.ensure_future(self._read())
+        try:
+            yield b"retry: 1000\n\n"
+            await self._started.wait()
+            place = Cursor(self._start if not self._newest else self._newest[-1].after)
+            place = place if after is None else after
+            if after is None:
+                yield b"id: %d\nevent: start\ndata: {}\n\n" % place.events
+            while not self.closing:
+                seen = self._count
+                if place.position or place.events < self._start:
+                    page = await self._page(place)
+                else:
+                    page = [each for each in self._newest if each.after > place.events]
+                if page:
+                    place = Cursor(page[-1].after)
+                    yield await self._short(page) if short else b"".join(k.message for k in page)
+                elif not await self._wait(seen):
+                    yield b": here\n\n"
+        finally:
+            self._followers -= 1
+            if not self._followers:
+                await self._stop()
+
+    def close(self) -> None:
+        """Ends all streams."""
+        self.closing = True
+        self._started.set()
+        self._wake()
+
+    def _forget(self, count: int) -> None:
+        """Forgets the oldest events: who asks for them reads the log."""
+        for _ in range(count):
+            self._start = self._newest.popleft().after
+
+    async def _stop(self) -> None:
+        reader, self._reader = self._reader, None
+        self._started.clear()
+        self._newest.clear()
+        self._shown.clear()
+        if reader is not None:
+            reader.cancel()
+            with suppress(asyncio.CancelledError):
+                await reader
+
+    async def _page(self, after: Cursor) -> list[_Kept]:
+        """Events that are no longer in memory."""
+        found: list[_Kept] = []
+        tail = self._log.tail(self._space, after)
+        async with aclosing(tail):  # pyright: ignore[reportArgumentType] # every log has a generator
+            async for each in tail:
+                found.append(_kept(each))
+                if len(found) == _PAGE or each.cursor.events >= self._start:
+                    break
+        return found
+
+    async def _short(self, page: list[_Kept]) -> bytes:
+        """What lists show of the agents that changed; the last message has the cursor as id."""
+        pieces: list[bytes] = []
+        last = {each.agent: each.after for each in page}
+        for agent, at in sorted(last.items(), key=lambda item: item[1]):
+            known = self._shown.get(agent)
+            if known is None or known[0] < at:
+                facts = await self._log.facts(self._space, agent)
+                gone: dict[str, object] = {"agent": agent, "gone": True}
+                value = gone if facts is None else facts_value(facts)
+                known = self._shown[agent] = (at, sse_message("agent", value))
+            pieces.append(known[1])
+        pieces[-1] = b"id: %d\n" % page[-1].after + pieces[-1]
+        return b"".join(pieces)
+
+    async def _wait(self, seen: int) -> bool:
+        """Waits for more; returns false if there is silence."""
+        if self._count != seen:
+            return True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_BEAT):
+                await self._changed.wait()
+        return self._count != seen
+
+    def _wake(self) -> None:
+        self._count += 1
+        before, self._changed = self._changed, asyncio.Event()
+        before.set()
+
+    async def _read(self) -> None:
+        while True:
+            try:
+                if not self._started.is_set():
+                    self._start = (await self._log.end(self._space)).events
+                    self._started.set()
+                await self._keep(Cursor(self._newest[-1].after if self._newest else self._start))
+            except LogAway:
+                await asyncio.sleep(_AGAIN)
+
+    async def _keep(self, after: Cursor) -> None:
+        loop = asyncio.get_running_loop()
+        waking: asyncio.TimerHandle | None = None
+        async for each in self._log.tail(self._space, after):
+            if isinstance(each.recorded.event, WordsErased):
+                self._forget(len(self._newest))  # earlier events are not what they were
+            self._newest.append(_kept(each, loop.time()))
+            oldest = loop.time() - _SECONDS
+            old = sum(kept.at < oldest for kept in self._newest)
+            self._forget(max(old, len(self._newest) - _SPACE_FEED_KEPT))
+            if waking is None or waking.when() <= loop.time():
+                waking = loop.call_later(_SPACE_FEED_TOGETHER, self._wake)
+
+
+def _kept(each: TailedEvent, at: float = 0.0) -> _Kept:
+    value = {**event_value(each.recorded), "cursor": each.cursor}
+    message = sse_message(each.recorded.kind, value, each.cursor.events)
+    return _Kept(each.cursor.events, each.recorded.agent, message, at)

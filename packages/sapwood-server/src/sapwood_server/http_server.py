@@ -16,7 +16,7 @@ from sapwood.app.worker_wakes import WorkerWakes
 from sapwood.config.config_file import Config
 from sapwood.core.errors import SapwoodError
 from sapwood_server.access.identity import Identities
-from sapwood_server.access.request_limits import RequestLimits
+from sapwood_server.access.rate_limit import RequestLimits
 from sapwood_server.application import create_application
 from sapwood_server.served_space import ServedSpaces
 from sapwood_server.server_tables import counts_of, tokens_of
@@ -111,8 +111,7 @@ async def _issuer(config: Config) -> "IssuerTokens | None":
         return None
     if find_spec("jwt") is None:
         raise SapwoodError(_NO_OIDC)
-    from sapwood_server.access.issuer_keys import IssuerAway
-    from sapwood_server.access.oidc import IssuerTokens
+    from sapwood_server.access.oidc import IssuerAway, IssuerTokens
 
     issuer = IssuerTokens(config.serve, config.space)
     try:

@@ -9,9 +9,9 @@ from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.app.connection import Connection
 from sapwood.app.health_server import Health
 from sapwood.app.prompt_end import DriveFailure
-from sapwood.app.space_folders import space_folder
+from sapwood.app.space_runners import space_folder
 from sapwood.config.config_file import Config
-from sapwood.conversation.conversation_states import ConversationStates
+from sapwood.conversation.conversation_list import ConversationStates
 from sapwood.conversation.machine_sessions import MachineSessions
 from sapwood.conversation.open_timeline import OpenTimeline
 from sapwood.conversation.surroundings import chapters_in_view
@@ -20,9 +20,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
 from sapwood.core.state import State
 from sapwood_server.answered_requests import AnsweredRequests
-from sapwood_server.event_feed import AgentFeeds
+from sapwood_server.event_feed import AgentFeeds, SpaceFeed
 from sapwood_server.served_agents import ServedAgents
-from sapwood_server.space_feed import SpaceFeed
 
 _TIMELINES = 32
 _MAX_TURNS = 300

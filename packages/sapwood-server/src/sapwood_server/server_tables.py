@@ -6,8 +6,8 @@ from typing import Protocol, runtime_checkable
 
 from sapwood.app.connection import open_log
 from sapwood.config.config_file import Config
-from sapwood.config.database_address import is_postgres
 from sapwood.config.server_tokens import FileTokens, Tokens
+from sapwood.store.stores import store_of
 from sapwood.turns.log import Log
 
 
@@ -51,7 +51,7 @@ def counts_of(log: Log) -> SharedCounts | None:
 @asynccontextmanager
 async def stored_tokens(config: Config) -> AsyncGenerator[Tokens]:
     """The tokens for servers of the configured database. Raises `LogError`."""
-    if not is_postgres(config.address):
+    if not store_of(config.address).on_server:
         yield FileTokens()
         return
     log = await open_log(config.address, patience=5.0)

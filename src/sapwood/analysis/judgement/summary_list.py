@@ -8,8 +8,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from sapwood.analysis.judgement.judge_answer import MAX_SENTENCES, read_answer
-from sapwood.analysis.judgement.judge_request import listed, sentences_of
+from sapwood.analysis.judgement.judge_request import (
+    MAX_SENTENCES,
+    listed,
+    read_answer,
+    sentences_of,
+)
 from sapwood.analysis.ledger.entries import Decision, Ledger, Question
 from sapwood.analysis.probes import spoken_words
 from sapwood.core.events import JudgedSentence

@@ -42,7 +42,7 @@ class _SetCommand(Command):
     """`config set`, whose help explains every setting."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from sapwood.config.known_settings import known_settings
+        from sapwood.config.editor import known_settings
 
         with formatter.section("Settings"):
             formatter.write_dl([(each.name, each.help) for each in known_settings()])

@@ -87,8 +87,7 @@ async def _json(connection: "Connection", agent: "AgentId") -> str:
 
 async def _rows(connection: "Connection", agent: "AgentId", form: str, everything: bool) -> str:
     from sapwood.conversation.timeline_reader import read_conversation
-    from sapwood.display.timeline_markdown import conversation_markdown
-    from sapwood.display.timeline_text import conversation_lines
+    from sapwood.display.timeline_text import conversation_lines, conversation_markdown
 
     read = await read_conversation(connection.log, connection.space, agent, everything=everything)
     if form == "text":

@@ -1,15 +1,16 @@
-"""`sapwood help`: all commands by group, those of one group, or the help of a command."""
+"""`sapwood help`, `completion`, and the help of `sapwood hook`, which `sapwood.cli.main` runs."""
 
 import click
 
 from sapwood.cli.command import HelpPage
 from sapwood.cli.command import command as subcommand
+from sapwood.hooks.runner import HOOKS, main
 
 
 @subcommand(examples=["sapwood help", "sapwood help sessions", "sapwood help clear"])
 @click.argument("topic", default="")
 @click.pass_context
-def command(context: click.Context, topic: str) -> None:
+def help_command(context: click.Context, topic: str) -> None:
     """List all commands or one group, or explain a command.
 
     TOPIC is a group, such as sessions, or a command.
@@ -41,3 +42,46 @@ def command(context: click.Context, topic: str) -> None:
         with page.section(title):
             page.write_dl(list(section.items()))
     click.echo(page.getvalue().strip("\n"))
+
+
+_VARIABLE = "_SAPWOOD_COMPLETE"
+
+
+@subcommand(
+    examples=[
+        "echo 'eval \"$(sapwood completion bash)\"' >> ~/.bashrc",
+        "echo 'eval \"$(sapwood completion zsh)\"' >> ~/.zshrc",
+        "sapwood completion fish > ~/.config/fish/completions/sapwood.fish",
+    ]
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_command(shell: str) -> None:
+    """Print a completion script for a shell.
+
+    The script completes commands, options, agents and marks. It needs bash 4.4 or newer.
+    """
+    from click.shell_completion import get_completion_class
+
+    from sapwood.cli.root import root
+
+    made = get_completion_class(shell)
+    assert made is not None
+    click.echo(made(root, {}, "sapwood", _VARIABLE).source())
+
+
+@subcommand(examples=["sapwood hook pre-compact < input.json"])
+@click.argument("name", type=click.Choice(HOOKS))
+def hook_command(name: str) -> None:
+    """Handle a hook or status line call from Claude Code or Codex.
+
+    Called by the plugin that sapwood install adds, with JSON on stdin. The exit code is always 0.
+    To see errors, type: sapwood journal
+    """
+    main(name)
+
+
+COMMANDS = {
+    "help": help_command,
+    "completion": completion_command,
+    "hook": hook_command,
+}

@@ -1,8 +1,9 @@
-"""`sapwood install`: connects Sapwood with an agent program."""
+"""`sapwood install`, `uninstall` and `programs`: connects Sapwood with agent programs."""
 
 import click
 
 from sapwood.cli.command import command as subcommand
+from sapwood.cli.command import json_option
 from sapwood.programs.program import Program
 from sapwood.programs.registry import program, programs_with
 
@@ -15,7 +16,7 @@ _AGENTS = click.Choice([each.name for each in programs_with("installer")])
 @click.argument("agent", type=_AGENTS)
 @click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
 @click.option("-y", "--yes", is_flag=True, help="Make the changes without asking.")
-def command(agent: str, dry_run: bool, yes: bool) -> None:
+def install_command(agent: str, dry_run: bool, yes: bool) -> None:
     """Connect Sapwood to Claude Code or Codex.
 
     Shows the changes, then asks. Your own settings do not change: Sapwood only adds to the files,
@@ -76,3 +77,101 @@ def _offer_judge(chosen: Program) -> None:
     set_setting("tending.judge", chosen.name if judges else "off")
     if not judges:
         click.echo(f"You can change that: sapwood config set tending.judge {chosen.name}")
+
+
+@subcommand(examples=["sapwood uninstall", "sapwood uninstall codex --dry-run"])
+@click.argument("agent", type=_AGENTS, required=False)
+@click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
+@click.option("-y", "--yes", is_flag=True, help="Make the changes without asking.")
+def uninstall_command(agent: str | None, dry_run: bool, yes: bool) -> None:
+    """Disconnect Sapwood from Claude Code, Codex or both.
+
+    Shows the changes, then asks. Restores the changed files byte for byte. Archives, the journal
+    and imported conversations are kept.
+    """
+    from sapwood.cli.console import confirmed
+    from sapwood.journal import add_to_journal
+    from sapwood.programs.installation.file_edits import InstallError, edit_lines
+    from sapwood.programs.installation.installer import apply_uninstall, plan_uninstall
+    from sapwood.programs.program import Program
+
+    chosen = (program(agent),) if agent else programs_with("installer")
+    problems: dict[str, InstallError] = {}
+    connected: list[Program] = []
+    for each in chosen:
+        try:
+            plan = plan_uninstall(each)
+        except InstallError as error:  # the other program can still be disconnected
+            problems[each.name] = error
+            continue
+        if plan.edits:
+            connected.append(each)
+            click.echo("\n".join(edit_lines(plan.edits, plan.folders)))
+            click.echo()
+    if not connected and not problems:
+        click.echo(f"Sapwood is not connected to {agent or 'any agent'}.")
+    elif connected and (dry_run or not (yes or confirmed("Make these changes?"))):
+        click.echo("Nothing was changed.")
+        connected = []
+    for each in connected:
+        try:
+            # Planned again: the files may have changed while the question was open.
+            apply_uninstall(each, plan_uninstall(each))
+        except InstallError as error:
+            problems[each.name] = error
+            continue
+        add_to_journal("uninstalled", f"Removed from {each.name}.", source=each.name)
+        click.echo(f"Removed from {each.name}.")
+    if problems:
+        raise InstallError(
+            "\n".join(f"{name} is still connected. {error}" for name, error in problems.items())
+        )
+
+
+@subcommand(examples=["sapwood programs", "sapwood programs --again", "sapwood programs --json"])
+@click.option("--again", is_flag=True, help="Test every program again.")
+@json_option()
+def programs_command(again: bool, as_json: bool) -> None:
+    """Show which agent programs allow changes to their sessions in place.
+
+    A program that was not tested yet is tested now, which takes a few seconds: it runs a session in
+    a temporary home against a model server of Sapwood's own. The test needs no login and no
+    network, and neither reads nor changes your sessions.
+    """
+    import time
+
+    from sapwood.cli.console import columns, print_lines
+    from sapwood.cli.output.agent_table import table
+    from sapwood.cli.output.event_text import json_line
+    from sapwood.display.quantities import ago
+    from sapwood.display.text import wrapped
+    from sapwood.doctor.program_checks import examine_programs
+
+    reports = examine_programs(again=again)
+    if as_json:
+        print_lines(json_line(report) for report in reports)
+    elif not reports:
+        click.echo("Neither Claude Code nor Codex is installed.")
+    else:
+        now = int(time.time() * 1_000_000)
+        heads = ("PROGRAM", "VERSION", "CHANGES", "TESTED", "PATH")
+        rows = [
+            (
+                each.program,
+                each.version,
+                "in place" if each.in_place else "new session",
+                ago(each.tested, now),
+                each.path,
+            )
+            for each in reports
+        ]
+        print_lines(table(heads, rows, columns()))
+        for each in reports:
+            print_lines(wrapped(each.reason, columns(), "") if each.reason else ())
+
+
+COMMANDS = {
+    "install": install_command,
+    "uninstall": uninstall_command,
+    "programs": programs_command,
+}

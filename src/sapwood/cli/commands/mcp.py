@@ -59,8 +59,7 @@ def command(
 
 
 async def _serve_stdio(catalog: "Catalog") -> None:
-    from sapwood.mcp_server.mcp_messages import McpResponder
-    from sapwood.mcp_server.stdio_server import serve_stdio
+    from sapwood.mcp_server.mcp_messages import McpResponder, serve_stdio
 
     await serve_stdio(McpResponder(catalog))
 
@@ -74,7 +73,7 @@ async def _serve_http(catalog: "Catalog", port: int, token_file: str) -> None:
         raise ModuleNotFoundError(
             "Support for MCP over HTTP is not installed. Type: pip install 'sapwood[mcp]'"
         )
-    from sapwood.config.mcp_token import find_token
+    from sapwood.config.server_tokens import find_token
     from sapwood.mcp_server.http_server import serve_http
 
     token = find_token(os.environ, token_file)

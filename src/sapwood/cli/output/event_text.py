@@ -17,8 +17,7 @@ from sapwood.core.events import (
 )
 from sapwood.display.json_values import event_value, facts_value, usage_value
 from sapwood.display.quantities import clock, money, usage_line
-from sapwood.display.text import cut
-from sapwood.display.visible_text import json_escaped
+from sapwood.display.text import cut, json_escaped
 
 __all__ = [
     "Spending",

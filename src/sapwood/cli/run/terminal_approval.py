@@ -24,7 +24,7 @@ from sapwood.display.permission_text import (
     request_sentence,
     wrapped_rows,
 )
-from sapwood.display.visible_text import visible
+from sapwood.display.text import visible
 from sapwood.workspace.permissions.permission_gate import (
     Deny,
     PermissionAnswer,

@@ -33,9 +33,8 @@ from sapwood.core.context import Context
 from sapwood.core.context_diff import view_change
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, EventRef, TurnRef
-from sapwood.core.quoted_turn import quoted_turn
 from sapwood.core.refusals import ModelNeeded, NoCheckpoint, NoPassage, Refusal, UnknownTurn
-from sapwood.core.turn import Turn
+from sapwood.core.turn import Turn, quoted_turn
 from sapwood.turns.open_agent import OpenAgent, read_live
 
 if TYPE_CHECKING:

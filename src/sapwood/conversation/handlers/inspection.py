@@ -19,7 +19,6 @@ from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.context_diff import diff
 from sapwood.core.errors import RefusedError
 from sapwood.core.event_texts import event_texts
-from sapwood.core.excerpts import excerpt
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.live_path import LivePath
 from sapwood.core.refusals import (
@@ -30,6 +29,7 @@ from sapwood.core.refusals import (
     UnknownMark,
     nearest,
 )
+from sapwood.core.turn import excerpt
 from sapwood.turns.open_agent import OpenAgent, open_agent, read_live
 from sapwood.turns.replay import last_call
 from sapwood.turns.replay import replay as replay_call

@@ -1,16 +1,32 @@
-"""Handlers of commands that show or change settings."""
+"""Handlers of commands that show or change settings.
 
+The handler of `/permissions`: shows and changes the mode of an agent and a project's rules.
+
+The command that answers a tool call which waits for approval.
+"""
+
+import asyncio
 import re
 
 import msgspec
 
-from sapwood.conversation.answers import Changed, SettingShown, SettingsShown
+from sapwood.conversation.answers import Changed, PermissionsShown, SettingShown, SettingsShown
 from sapwood.conversation.call import Call
-from sapwood.core.commands import Configure
+from sapwood.core.commands import AnswerQuestion, Configure
 from sapwood.core.errors import RefusedError
-from sapwood.core.refusals import BadSetting, nearest
+from sapwood.core.events import QuestionAsked
+from sapwood.core.refusals import BadSetting, NoQuestion, nearest
 from sapwood.core.settings import BUDGET, SettingsChange, field_of, typed_name
 from sapwood.core.turn_params import TurnParams
+from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources, project_folder
+from sapwood.workspace.permissions.permission_gate import (
+    AllowAlways,
+    AllowOnce,
+    Deny,
+    PermissionAnswer,
+    PermissionQuestion,
+)
+from sapwood.workspace.permissions.permission_rules import MODES, RuleError, mode_of, parse_rules
 
 _EMPTY = ('""', "''")
 _SHARES = ("levels", "low_water", "summary_score", "budget_cost")
@@ -51,7 +67,7 @@ async def config(call: Call) -> SettingsShown | Changed:
 
 
 async def _configured(call: Call, change: SettingsChange) -> Changed:
-    from sapwood.conversation.model_choice import with_fitting_model
+    from sapwood.conversation.configured_models import with_fitting_model
 
     fitting = await with_fitting_model(call.services, call.agent, change)
     done = await call.give(Configure(call.agent, fitting))
@@ -92,3 +108,112 @@ def _change(call: Call) -> SettingsChange:
         if name == "permission_mode":
             known_rule = "one of ask, accept-edits, read-only, all"
         raise RefusedError(BadSetting(typed, known_rule)) from None
+
+
+async def permissions(call: Call) -> PermissionsShown | Changed:
+    """Shows the mode and the rules, changes the mode, or adds or removes a rule of the project."""
+    word, rest = call.first_and_rest
+    if not word:
+        return await _shown(call)
+    mode = mode_of(word)
+    if mode is not None and not rest:
+        done = await call.give(Configure(call.agent, SettingsChange(permission_mode=mode)))
+        return Changed(call.agent, f"The permission mode is {mode}. {MODES[mode]}", done.events)
+    if word in ("allow", "ask", "deny") and rest:
+        return await _added(call, f"{word} {rest}")
+    if word == "remove" and rest:
+        return await _removed(call, rest)
+    if word in ("allow", "ask", "deny", "remove"):
+        raise call.misused(f"Which rule? For example: /permissions {word} shell(git status)")
+    close = nearest(word, (*MODES, "allow", "deny", "remove"))
+    hint = f" Did you mean {close[0]}?" if close else ""
+    raise call.misused(
+        f"There is no permission mode '{word[:60]}'.{hint} Modes: {', '.join(MODES)}."
+    )
+
+
+async def _shown(call: Call) -> PermissionsShown:
+    state = (await call.opened()).state if call.current else None
+    mode = state.settings.permission_mode if state else "ask"
+    sources = call.services.permissions or RuleSources()
+    rules = await sources.listed(project_folder(call.services.workspace_of(state)) if state else "")
+    return PermissionsShown(mode, MODES[mode], rules)
+
+
+async def _added(call: Call, line: str) -> Changed:
+    try:
+        rules = parse_rules([line])
+    except RuleError as error:
+        raise call.misused(str(error)) from error
+    kept, folder = await _project(call)
+    await asyncio.to_thread(kept.add, folder, rules)
+    return Changed(call.agent, f"Added '{rules[0]}' for {folder}. It is saved in {kept.path}.")
+
+
+async def _removed(call: Call, line: str) -> Changed:
+    kept, folder = await _project(call)
+    known = [str(rule) for rule in await asyncio.to_thread(kept.rules, folder)]
+    wanted = [line] if line in known else [f"{verdict} {line}" for verdict in ("allow", "deny")]
+    for rule in wanted:
+        if rule in known and await asyncio.to_thread(kept.remove, folder, rule):
+            return Changed(call.agent, f"Removed '{rule}' for {folder}.")
+    close = nearest(line, known)
+    hint = f" Did you mean '{close[0]}'?" if close else ""
+    raise call.misused(
+        f"This project has no rule '{line[:200]}'.{hint} To change rules in the configuration, "
+        "type: sapwood config set permissions"
+    )
+
+
+async def _project(call: Call) -> tuple[KeptRules, str]:
+    sources = call.services.permissions
+    folder = project_folder(call.services.workspace_of((await call.opened()).state))
+    if sources is None or sources.kept is None or not folder:
+        raise call.misused("Rules can be saved only for an agent that works in a folder.")
+    return sources.kept, folder
+
+
+async def answer(call: Call) -> Changed:
+    """Answers the oldest question that waits, or the one whose id comes first.
+
+    Without an answer, shows the question.
+    """
+    state = (await call.opened()).state
+    waiting = state.open.questions if state.open else ()
+    if not waiting:
+        raise RefusedError(NoQuestion())
+    word, reason = call.first_and_rest
+    first = next((each for each in waiting if each.question == word), None)
+    if first is not None:
+        word, _, reason = reason.partition(" ")
+    first = first or waiting[0]
+    [recorded] = await call.space.log.read(call.space.space, call.agent, first.asked, first.asked)
+    assert isinstance(recorded.event, QuestionAsked)
+    question = msgspec.json.decode(recorded.event.shown, type=PermissionQuestion)
+    given = _answer(word, reason, question)
+    if given is None:
+        raise call.misused(
+            f"{question.tool} in {question.workspace or 'no folder'} wants:\n{question.preview}\n"
+            "Answer yes, always or no."
+        )
+    command = AnswerQuestion(
+        call.agent,
+        first.question,
+        first.hash,
+        not isinstance(given, Deny),
+        msgspec.json.encode(given).decode(),
+    )
+    done = await call.give(command)
+    return Changed(call.agent, done.message, done.events)
+
+
+def _answer(word: str, reason: str, question: PermissionQuestion) -> PermissionAnswer | None:
+    match word:
+        case "yes":
+            return AllowOnce()
+        case "always":
+            return AllowAlways(question.always)
+        case "no":
+            return Deny(reason)
+        case _:
+            return None

@@ -60,7 +60,7 @@ from sapwood.core.commands import (
     Unfocus,
     UnqueuePrompt,
 )
-from sapwood.core.decide import agents, contexts, files, questions, sessions, turns
+from sapwood.core.decide import agents, contexts, files, turns
 from sapwood.core.decide.decision import Accepted, Change, Decision, DecisionInput, Refused
 from sapwood.core.decide.forks import fork, path_after_mark
 from sapwood.core.decide.guards import bad_id, require_may_run
@@ -196,9 +196,9 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
         case StreamReply():
             return turns.stream_reply(inputs, command, meta)
         case AskQuestion():
-            return questions.ask_question(inputs, command, meta)
+            return turns.ask_question(inputs, command, meta)
         case AnswerQuestion():
-            return questions.answer_question(inputs, command, meta)
+            return turns.answer_question(inputs, command, meta)
         case StartTool():
             return turns.start_tool(inputs, command, meta)
         case FinishTool():
@@ -244,10 +244,10 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
         case FinishRevert():
             return files.finish_revert(inputs, command, meta)
         case RecordAssumed():
-            return sessions.record_assumed(inputs, command, meta)
+            return agents.record_assumed(inputs, command, meta)
         case RecordNative():
-            return sessions.record_native(inputs, command, meta)
+            return agents.record_native(inputs, command, meta)
         case RecordDifference():
-            return sessions.record_difference(inputs, command, meta)
+            return agents.record_difference(inputs, command, meta)
         case _:
             assert_never(command)

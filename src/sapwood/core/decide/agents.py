@@ -1,4 +1,7 @@
-"""Decisions about agents: start, settings, pins, files, focus, judgements, archive, kill, mail."""
+"""Decisions about agents: start, settings, pins, files, focus, judgements, archive, kill, mail.
+
+Decisions about the session of an agent in another program. The system gives these commands.
+"""
 
 from sapwood.core.commands import (
     AddFile,
@@ -11,7 +14,10 @@ from sapwood.core.commands import (
     Kill,
     QueuePrompt,
     ReadMail,
+    RecordAssumed,
+    RecordDifference,
     RecordJudgement,
+    RecordNative,
     RemovePin,
     Rename,
     Send,
@@ -31,6 +37,7 @@ from sapwood.core.decide.guards import (
     require_room_for_notes,
     require_running,
     require_text,
+    require_turn,
     require_word,
 )
 from sapwood.core.decide.trims import slide
@@ -48,12 +55,15 @@ from sapwood.core.events import (
     MailRead,
     MailReceived,
     MailSent,
+    NativeRecorded,
     NoteDeclared,
     Pin,
     PinAdded,
     PinRemoved,
     PromptQueued,
     PromptUnqueued,
+    SessionAssumed,
+    SessionDiffered,
     SessionJudged,
     SettingsChanged,
     Size,
@@ -62,6 +72,7 @@ from sapwood.core.events import (
 )
 from sapwood.core.history_size import size_of
 from sapwood.core.ids import AgentId
+from sapwood.core.program_session import AssumedSession
 from sapwood.core.refusals import (
     AgentExists,
     BadSetting,
@@ -481,3 +492,39 @@ def _budget_rules(settings: Settings) -> list[tuple[str, bool, str]]:
     names = [name for name in Settings.__struct_fields__ if name.startswith(BUDGET)]
     rule = "0 (no limit) or a positive number"
     return [(typed_name(name), getattr(settings, name) >= 0, rule) for name in names]
+
+
+def record_assumed(inputs: DecisionInput, command: RecordAssumed, meta: CommandMeta) -> Accepted:
+    require_exists(inputs.state)
+    draft = Draft(inputs.state, inputs.live, meta)
+    held = AssumedSession(command.session, command.context, command.pins)
+    if held == inputs.state.session and not (command.rows or command.loss):
+        return draft.accepted()
+    draft.add(
+        SessionAssumed(
+            command.session,
+            command.by,
+            command.context,
+            command.rows,
+            command.loss,
+            command.pins,
+        )
+    )
+    return draft.accepted()
+
+
+def record_native(inputs: DecisionInput, command: RecordNative, meta: CommandMeta) -> Accepted:
+    require_turn(inputs.state, command.turn)
+    draft = Draft(inputs.state, inputs.live, meta)
+    if inputs.live.open is None or inputs.live.open.native != command.rows:
+        draft.add(NativeRecorded(command.rows))
+    return draft.accepted()
+
+
+def record_difference(
+    inputs: DecisionInput, command: RecordDifference, meta: CommandMeta
+) -> Accepted:
+    require_exists(inputs.state)
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(SessionDiffered(command.text))
+    return draft.accepted()

@@ -50,7 +50,7 @@ from sapwood.core.events import (
     TurnCompleted,
     TurnStarted,
 )
-from sapwood.core.history_size import size_of
+from sapwood.core.history_size import live_mask, mask_edges, size_of
 from sapwood.core.ids import EventRef, TurnRef
 from sapwood.core.plural import counted
 from sapwood.core.refusals import (
@@ -62,7 +62,6 @@ from sapwood.core.refusals import (
     SummaryOutdated,
     TooManyLoaded,
 )
-from sapwood.core.result_masks import live_mask, mask_edges
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Result, Turn

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from sapwood.core.context import Context, Mask
 from sapwood.core.decide.decision import Draft
 from sapwood.core.events import Cause, ContextTrimmed
-from sapwood.core.history_size import calibrated, settled, turn_sizes
+from sapwood.core.history_size import calibrated, live_mask, settled, turn_sizes
 from sapwood.core.ids import EventRef
 from sapwood.core.live_path import LivePath
-from sapwood.core.result_masks import live_mask
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Turn
 

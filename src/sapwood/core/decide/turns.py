@@ -1,11 +1,17 @@
-"""Decisions about a turn: prompt, model calls, replies, tool calls, the end."""
+"""Decisions about a turn: prompt, model calls, replies, tool calls, the end.
+
+Decisions about questions of tool calls to people. The first answer counts; no model answers.
+"""
 
 from collections.abc import Set as AbstractSet
 
 from msgspec import structs
 
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import (
     AddReply,
+    AnswerQuestion,
+    AskQuestion,
     CallModel,
     CommandMeta,
     CompleteTurn,
@@ -27,6 +33,7 @@ from sapwood.core.decide.guards import (
     require_no_turn,
     require_params,
     require_recordable,
+    require_running,
     require_text,
     require_turn,
     require_whole_files,
@@ -37,6 +44,8 @@ from sapwood.core.events import (
     InstructionsRead,
     InstructionText,
     ModelCalled,
+    QuestionAnswered,
+    QuestionAsked,
     ReplyAdded,
     ReplyLost,
     ReplyStreamed,
@@ -60,6 +69,9 @@ from sapwood.core.refusals import (
     CallStarted,
     DuplicateCall,
     EmptyText,
+    HumanOnly,
+    NoQuestion,
+    OtherQuestion,
     StaleRequest,
     TurnHeld,
     UnknownCall,
@@ -366,3 +378,36 @@ def _size(live: LivePath | None, counter: Counter) -> Size:
     assert live is not None
     assert live.open is not None
     return size_of(live.open, counter)
+
+
+def ask_question(inputs: DecisionInput, command: AskQuestion, meta: CommandMeta) -> Accepted:
+    require_turn(inputs.state, command.turn)
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(
+        QuestionAsked(
+            command.question,
+            command.tool,
+            command.subject,
+            command.shown,
+            command.hash,
+            command.of_call,
+            command.until,
+        )
+    )
+    return draft.accepted()
+
+
+def answer_question(inputs: DecisionInput, command: AnswerQuestion, meta: CommandMeta) -> Accepted:
+    state = inputs.state
+    require_running(state)
+    if command.allowed and meta.actor.role != "human":
+        raise Refused(HumanOnly(TABLE.label_of(AnswerQuestion)))
+    waiting = state.open.questions if state.open else ()
+    asked = next((each for each in waiting if each.question == command.question), None)
+    if asked is None:
+        raise Refused(NoQuestion())
+    if asked.hash != command.hash:
+        raise Refused(OtherQuestion())
+    draft = Draft(state, inputs.live, meta)
+    draft.add(QuestionAnswered(command.question, command.allowed, command.answer))
+    return draft.accepted("Allowed." if command.allowed else "Denied.")

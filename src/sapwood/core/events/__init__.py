@@ -20,6 +20,11 @@ from sapwood.core.events.agent import (
     JudgedSentence,
     JudgedStatus,
     JudgedStretch,
+    MailEvent,
+    MailRead,
+    MailReceived,
+    MailSent,
+    NativeRecorded,
     NoteDeclared,
     NoteKind,
     Pin,
@@ -27,12 +32,18 @@ from sapwood.core.events.agent import (
     PinRemoved,
     PromptQueued,
     PromptUnqueued,
+    SessionAssumed,
+    SessionDiffered,
+    SessionEvent,
     SessionJudged,
     SettingsChanged,
     Unfocused,
+    WordsErased,
 )
 from sapwood.core.events.context import (
     Cause,
+    CheckpointMade,
+    CheckpointMissed,
     ClearDeferred,
     ContextEvent,
     ContextLoaded,
@@ -42,8 +53,11 @@ from sapwood.core.events.context import (
     ContextSummarized,
     ContextTrimmed,
     ContextUndone,
+    FilesEvent,
     MarkSet,
+    Moment,
     ResultsMasked,
+    RevertStarted,
     SummaryDropped,
 )
 from sapwood.core.events.envelope import (
@@ -54,20 +68,6 @@ from sapwood.core.events.envelope import (
     Recorded,
     Role,
     UnreadableEvent,
-)
-from sapwood.core.events.files import (
-    CheckpointMade,
-    CheckpointMissed,
-    FilesEvent,
-    Moment,
-    RevertStarted,
-)
-from sapwood.core.events.mail import MailEvent, MailRead, MailReceived, MailSent, WordsErased
-from sapwood.core.events.session import (
-    NativeRecorded,
-    SessionAssumed,
-    SessionDiffered,
-    SessionEvent,
 )
 from sapwood.core.events.turn import (
     CallReported,

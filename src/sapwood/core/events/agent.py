@@ -1,4 +1,9 @@
-"""Events about agents: start, settings, pins, files, focus, notes, judgements, forks, the end."""
+"""Events about agents: start, settings, pins, files, focus, notes, judgements, forks, the end.
+
+Events about mail between agents, and about its erasure. Mail never has the user's authority.
+
+Events about the session that another agent program, such as Claude Code, keeps for an agent.
+"""
 
 from typing import ClassVar, Literal
 
@@ -7,6 +12,7 @@ from msgspec import Struct
 from sapwood.core.content import File, Note, PromptPart, Usage
 from sapwood.core.context import ROOT, Context
 from sapwood.core.ids import AgentId, Origin
+from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 from sapwood.core.tags import Tags
 from sapwood.core.token_count import Calibration
@@ -282,3 +288,89 @@ AgentEvent = (
     | NoteDeclared
     | SessionJudged
 )
+
+
+class MailSent(Struct, frozen=True, gc=False):
+    """In the log of the sender: mail was sent."""
+
+    kind: ClassVar = "mail.sent"
+
+    mail: str
+    to: AgentId
+    text: str
+
+
+class MailReceived(Struct, frozen=True, omit_defaults=True, gc=False):
+    """In the log of the receiver: mail arrived. `sender` is empty if a person wrote it."""
+
+    kind: ClassVar = "mail.received"
+
+    mail: str
+    text: str
+    sender: str = ""
+
+
+class MailRead(Struct, frozen=True, omit_defaults=True, gc=False):
+    """Mail was read. `noted`: it is put into the next prompt; else it was a tool result.
+
+    `fence` marks its end in a request.
+    """
+
+    kind: ClassVar = "mail.read"
+
+    mails: tuple[str, ...]
+    noted: bool = False
+    fence: str = ""
+
+
+class WordsErased(Struct, frozen=True, gc=False):
+    """Another agent was erased, and its mail and quotations in this log were replaced.
+
+    The earlier events of this log, or of an agent that it was forked from, are not what they were:
+    whoever has them in memory must read them again.
+    """
+
+    kind: ClassVar = "words.erased"
+
+    source: AgentId
+
+
+MailEvent = MailSent | MailReceived | MailRead | WordsErased
+
+
+class SessionAssumed(Struct, frozen=True, omit_defaults=True, gc=False):
+    """The session of the program now has the history of `context`.
+
+    `by` is how: one of `sapwood.programs.agent_provider.AssumedBy`, as plain text, so that ways of
+    later versions can be read. `rows` are the keys of the rows that Sapwood appended to the
+    transcript, `loss` says what could not be carried, and `pins` is the digest of the pins that the
+    history began with.
+    """
+
+    kind: ClassVar = "session.assumed"
+
+    session: ProgramSession
+    by: str = ""
+    context: Context = ROOT
+    rows: tuple[str, ...] = ()
+    loss: str = ""
+    pins: str = ""
+
+
+class NativeRecorded(Struct, frozen=True, gc=False):
+    """The rows of the open turn in the transcript of the program that runs it."""
+
+    kind: ClassVar = "native.recorded"
+
+    rows: NativeRows
+
+
+class SessionDiffered(Struct, frozen=True, gc=False):
+    """The program sent another history than its session should have had; `text` says how."""
+
+    kind: ClassVar = "session.differed"
+
+    text: str
+
+
+SessionEvent = SessionAssumed | NativeRecorded | SessionDiffered

@@ -5,11 +5,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sapwood.core.events.agent import AgentEvent
-from sapwood.core.events.context import ContextEvent
-from sapwood.core.events.files import FilesEvent
-from sapwood.core.events.mail import MailEvent
-from sapwood.core.events.session import SessionEvent
+from sapwood.core.events.agent import AgentEvent, MailEvent, SessionEvent
+from sapwood.core.events.context import ContextEvent, FilesEvent
 from sapwood.core.events.turn import TurnEvent
 from sapwood.core.ids import AgentId, CommandId, EventRef
 

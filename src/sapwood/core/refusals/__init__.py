@@ -19,14 +19,19 @@ from sapwood.core.refusals.agents import (
 from sapwood.core.refusals.budgets import BudgetReached
 from sapwood.core.refusals.commands import (
     BadArguments,
+    BadSetting,
+    BadValue,
     CommandIdUsed,
+    EmptyText,
     HumanOnly,
     ModelNeeded,
+    ModelTooSmall,
     NoConversation,
     NoPassage,
     NoSuchCall,
     NoSuchVersion,
     SystemOnly,
+    TooLong,
     UnclearGoal,
     UnknownCommand,
 )
@@ -36,7 +41,9 @@ from sapwood.core.refusals.contexts import (
     NoMarks,
     NothingToRedo,
     NothingToUndo,
+    SummaryLacking,
     SummaryOutdated,
+    SummaryTooLong,
     TooManyLoaded,
     TooManyNotes,
     TooManyPins,
@@ -63,8 +70,6 @@ from sapwood.core.refusals.files import (
     WorktreeNotMade,
 )
 from sapwood.core.refusals.refusal import Refusal, nearest
-from sapwood.core.refusals.settings import BadSetting, BadValue, EmptyText, ModelTooSmall, TooLong
-from sapwood.core.refusals.summaries import SummaryLacking, SummaryTooLong
 from sapwood.core.refusals.turns import (
     AskedAgain,
     CallsOpen,

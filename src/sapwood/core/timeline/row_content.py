@@ -35,8 +35,7 @@ from sapwood.core.events import (
     TurnStarted,
 )
 from sapwood.core.ids import AgentId, EventRef
-from sapwood.core.timeline.row_labels import note_label
-from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, TimelineRow
+from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, TimelineRow, note_label
 from sapwood.core.token_count import Count
 from sapwood.core.turn import Result
 from sapwood.core.view.frames import how_it_was_cut

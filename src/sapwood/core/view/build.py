@@ -10,8 +10,8 @@ from itertools import islice
 from msgspec import Struct
 
 from sapwood.core.content import Text
+from sapwood.core.history_size import mask_edges
 from sapwood.core.live_path import LivePath
-from sapwood.core.result_masks import mask_edges
 from sapwood.core.state import State
 from sapwood.core.turn import Turn
 from sapwood.core.view.frames import (

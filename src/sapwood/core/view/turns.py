@@ -10,7 +10,7 @@ without a result gets a placeholder.
 """
 
 from sapwood.core.content import File, Text, ToolCall
-from sapwood.core.result_masks import stubs
+from sapwood.core.history_size import stubs
 from sapwood.core.turn import Reply, Result, Turn
 from sapwood.core.view.frames import (
     EMPTY_RESULT,

@@ -14,9 +14,8 @@ from typing import Any, TypeVar
 
 from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
 
-from sapwood.engine.dbos.dbos_logging import LOG_LEVEL
 from sapwood.engine.dbos.drive_queue import ALARM, APPLICATION, DRIVE, QUEUED_BEFORE, VERSION
-from sapwood.engine.dbos.system_database import SystemDatabase
+from sapwood.engine.dbos.system_database import LOG_LEVEL, SystemDatabase
 from sapwood.engine.drives import EngineError
 from sapwood.engine.wake_requests import WakeRequest
 

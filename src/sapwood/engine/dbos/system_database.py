@@ -3,8 +3,16 @@
 The database, its schema and its tables are created when they are missing. Nothing in it has to
 survive a power cut, because `wake_all` rebuilds it from the log. So commits are atomic and ordered
 but not flushed to disk one by one, which halves the cost of a drive.
+
+Keeps DBOS from writing to the terminal.
+
+Its log records go the usual way of Python logging, from WARNING on. Records are dropped when they
+report as trouble what is normal here: drives that were cancelled or that continue in another
+worker. Records about a database that is away are dropped too, because each DBOS thread would log a
+traceback every second; `TransactionThread` logs that once.
 """
 
+import logging
 import os
 import sqlite3
 import tempfile
@@ -16,6 +24,7 @@ from dbos import DBOS
 from msgspec import Struct
 from sqlalchemy import event
 
+from sapwood.config.database_address import is_of_plugin
 from sapwood.engine.drives import EngineError
 from sapwood.engine.wake_requests import SCHEMA, SQLITE_SETTINGS, TABLES, engine_file
 from sapwood.private_files import lock_held
@@ -50,12 +59,12 @@ def open_system_database(address: str | Path) -> SystemDatabase:
     Raises `EngineError` for a log that no durable engine can serve.
     """
     text = str(address)
-    if text.startswith(("postgresql://", "postgres://")):
-        return _open_postgres(text)
     file = engine_file(address)
-    if file is None:
+    if file is not None:
+        return _open_sqlite(file)
+    if text == ":memory:" or is_of_plugin(text):
         raise EngineError(f"There is no durable engine for '{text}'. Use LocalEngine instead.")
-    return _open_sqlite(file)
+    return _open_postgres(text)
 
 
 def find_system_database(address: str | Path) -> SystemDatabase | None:
@@ -146,3 +155,33 @@ def _configure_postgres(connection: psycopg.Connection, record: object) -> None:
         for setting in _POSTGRES_SETTINGS:
             cursor.execute(setting)
     connection.commit()  # else the pool rolls the settings back with the transaction
+
+
+LOG_LEVEL = "WARNING"
+_EXPECTED = (
+    "Asyncio task cancelled",
+    "is no longer owned by this execution",
+    "was cancelled during execution",
+    "no longer the latest version",
+    "Duplicate registration of function",
+    "Could not connect to postgres database to verify existence",
+    "Contention detected in queue thread",
+    "OperationalError",
+    "Database connection failed",
+    "cannot schedule new futures after shutdown",
+)
+
+
+def quiet_dbos_logging() -> None:
+    """Gives the logger of DBOS a null handler, so that it adds none itself, and a filter."""
+    logger = logging.getLogger("dbos")
+    logger.setLevel(LOG_LEVEL)
+    if not any(isinstance(handler, logging.NullHandler) for handler in logger.handlers):
+        logger.addHandler(logging.NullHandler())
+    if _is_unexpected not in logger.filters:
+        logger.addFilter(_is_unexpected)
+
+
+def _is_unexpected(record: logging.LogRecord) -> bool:
+    message = f"{record.getMessage()} {record.exc_info[1] if record.exc_info else ''}"
+    return not any(expected in message for expected in _EXPECTED)

@@ -11,11 +11,10 @@ commit_notifier.py  NOTIFY and LISTEN after commits
 live_events.py      `follow` and `tail`
 fulltext.py         the search index and the search
 event_table.py  agent_table.py      SQL statements, one a function
-token_table.py  limit_table.py      tokens and counts that all servers share
+token_table.py      tokens and counts that all servers share
 key_table.py        the keys of encrypted spaces
-space_wall.py       reads by a login that sees one space at a time
 connections.py  database_errors.py  connections, retries, and errors in words for users
-schema.py  epochs.py  migrations/   the tables, and the order of transactions
+schema.py  migrations/      the tables, the order of transactions, and logins for one space
 """
 
 try:

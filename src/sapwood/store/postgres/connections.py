@@ -1,4 +1,7 @@
-"""Connections to the server: their settings, and the pool for reads."""
+"""Connections to the server: their settings, and the pool for reads.
+
+A lock that one process at a time has, for work that only one of them should do.
+"""
 
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
@@ -8,7 +11,12 @@ import asyncpg
 
 from sapwood.core.ids import Space
 from sapwood.core.log_values import AvailabilityListener, LogError
-from sapwood.store.postgres.database_errors import ServerAvailability, with_retries
+from sapwood.store.postgres.database_errors import (
+    DRIVER_ERRORS,
+    ServerAvailability,
+    log_error,
+    with_retries,
+)
 
 if TYPE_CHECKING:
     from asyncpg.pool import Pool, PoolConnectionProxy
@@ -163,3 +171,42 @@ class ReaderPool:
 
 async def _no_reset(connection: "Connection") -> None:
     """Resets nothing: our statements change no state of a connection."""
+
+
+_TRY = "SELECT pg_try_advisory_lock(hashtextextended($1, 7))"
+
+
+class AdvisoryLock:
+    """A lock of the server, on a connection of its own. It ends with the connection."""
+
+    def __init__(self, connection: "Connection") -> None:
+        self._connection = connection
+
+    async def is_held(self) -> bool:
+        """Whether the connection is still there, and with it the lock."""
+        try:
+            return bool(await self._connection.fetchval("SELECT true"))
+        except DRIVER_ERRORS:
+            return False
+
+    async def release(self) -> None:
+        """Lets another process have it."""
+        try:
+            await self._connection.close(timeout=5)
+        except (*DRIVER_ERRORS, TimeoutError):
+            self._connection.terminate()
+
+
+async def try_lock(server: Server, task: str) -> AdvisoryLock | None:
+    """The lock of a task; None if another process has it. Raises `LogError`."""
+    connection: Connection | None = None
+    try:
+        connection = await server.connect()
+        if await connection.fetchval(_TRY, f"sapwood {task}"):
+            return AdvisoryLock(connection)
+        await connection.close()
+    except (*DRIVER_ERRORS, asyncpg.PostgresError) as error:
+        if connection is not None:
+            connection.terminate()
+        raise log_error(error, "Nothing was changed.") from error
+    return None

@@ -24,11 +24,11 @@ from sapwood.store.postgres.cursor_places import CursorPlaces
 from sapwood.store.postgres.event_table import (
     COLUMNS,
     EventPlace,
+    find_words,
     read_part,
     recorded_of,
 )
 from sapwood.store.postgres.key_table import KeyTable
-from sapwood.store.postgres.word_table import find_words
 
 T = TypeVar("T")
 

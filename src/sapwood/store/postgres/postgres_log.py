@@ -23,19 +23,16 @@ from sapwood.store.master_keys import KeyChanged, MasterKeys, SpaceKey
 from sapwood.store.postgres import agent_table, erasure_table, event_table, schema
 from sapwood.store.postgres.commit_notifier import CommitNotifier, Topic
 from sapwood.store.postgres.commit_queue import CommitJob
-from sapwood.store.postgres.connections import Reader, ReaderPool, Server
+from sapwood.store.postgres.connections import AdvisoryLock, Reader, ReaderPool, Server, try_lock
 from sapwood.store.postgres.cursor_places import CursorPlaces
-from sapwood.store.postgres.epochs import shift_of
+from sapwood.store.postgres.erasure_table import scrub_tables
+from sapwood.store.postgres.event_table import find_words, save_words
 from sapwood.store.postgres.fulltext import FulltextIndexer, search_words
 from sapwood.store.postgres.group_commit import WriterPool
 from sapwood.store.postgres.key_table import KeyTable, list_keys, renew_keys
-from sapwood.store.postgres.leader_lock import AdvisoryLock, try_lock
-from sapwood.store.postgres.limit_table import LimitTable
 from sapwood.store.postgres.live_events import LiveEvents
-from sapwood.store.postgres.scrub import scrub_tables
-from sapwood.store.postgres.space_wall import WalledPool, walled_server
-from sapwood.store.postgres.token_table import TokenTable
-from sapwood.store.postgres.word_table import find_words, save_words
+from sapwood.store.postgres.schema import WalledPool, shift_of, walled_server
+from sapwood.store.postgres.token_table import LimitTable, TokenTable
 from sapwood.store.space_cipher import (
     SpaceCipher,
     key_is_missing,

@@ -3,6 +3,15 @@
 An empty database gets all of them in one transaction, another one each in its own. A lock makes
 processes that open an old or empty database at the same time wait for each other. A released
 migration is never edited.
+
+Keeps the order of events when a database moves to another server.
+
+Events are ordered by transaction number, and each server counts its own transactions. On a new
+server, a restored database would give new events lower numbers than old ones. So the table
+`epochs` records the server. When it has changed, a new epoch begins: from then on, a shift is
+added to every number, so that all are above the largest stored one.
+
+The wall between spaces: a login that sees one space at a time, by row-level security.
 """
 
 import re
@@ -11,10 +20,12 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 
-from sapwood.core.log_values import LogError
+from sapwood.core.ids import Space
+from sapwood.core.log_values import AvailabilityListener, LogError
+from sapwood.store.postgres.connections import Reader, ReaderPool, Server
 
 if TYPE_CHECKING:
-    from sapwood.store.postgres.connections import Connection
+    from sapwood.store.postgres.connections import Connection, Row
 
 
 NEWEST = 11
@@ -153,3 +164,140 @@ async def _refuse_newer(connection: "Connection", at: int) -> None:
             f"The database has schema {at}, from a newer version of Sapwood; this one supports "
             f"{NEWEST}. Nothing was changed. Upgrade Sapwood to open it."
         )
+
+
+_EPOCHS_LOCK = 0x5A9_E90C
+_LAST = "SELECT number, server, shift FROM sapwood.epochs ORDER BY number DESC LIMIT 1"
+_SERVER = "SELECT system_identifier::text FROM pg_control_system()"
+_NOW = "SELECT pg_snapshot_xmax(pg_current_snapshot())"
+_LARGEST = """
+    SELECT tx FROM (
+        (SELECT tx FROM sapwood.events ORDER BY tx DESC LIMIT 1)
+        UNION ALL (SELECT tx FROM sapwood.gaps ORDER BY tx DESC LIMIT 1)
+    ) AS place ORDER BY tx DESC LIMIT 1
+"""
+_BEGIN = "INSERT INTO sapwood.epochs (number, server, shift) VALUES ($1, $2, $3)"
+_NUMBER = "((pg_current_xact_id()::text::bigint + {shift})::text::xid8)"
+_SHIFT = f"""
+    ALTER TABLE sapwood.events
+        ALTER COLUMN tx SET DEFAULT {_NUMBER},
+        DROP CONSTRAINT events_tx,
+        ADD CONSTRAINT events_tx CHECK (
+            CASE WHEN coalesce(current_setting('sapwood.erasure', true), '') <> '' THEN true
+            ELSE tx = {_NUMBER} END
+        ) NOT VALID
+"""
+
+
+async def shift_of(connection: "Connection") -> int:
+    """The shift to add to the server's transaction numbers.
+
+    Begins a new epoch if the database is on another server than before.
+    """
+    server = await _server(connection)
+    last = await connection.fetchrow(_LAST)
+    if last and server in (None, last["server"]):
+        return last["shift"]
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _EPOCHS_LOCK)
+        last = await connection.fetchrow(_LAST)
+        if last and server == last["server"]:
+            return last["shift"]
+        return await _begin(connection, last, server or "unknown")
+
+
+async def _begin(connection: "Connection", last: "asyncpg.Record | None", server: str) -> int:
+    number, shift = (last["number"], last["shift"]) if last else (0, 0)
+    largest = await connection.fetchval(_LARGEST) or 0
+    if largest >= await connection.fetchval(_NOW) + shift:
+        shift = largest
+        await connection.execute(_SHIFT.format(shift=shift))
+    await connection.execute(_BEGIN, number + 1, server, shift)
+    return shift
+
+
+async def _server(connection: "Connection") -> str | None:
+    try:
+        return await connection.fetchval(_SERVER)
+    except asyncpg.InsufficientPrivilegeError:
+        return None
+
+
+_SPACE_WALL_BEGIN = "BEGIN READ ONLY; SELECT set_config('sapwood.space', '{space}', true)"
+# `above` is a login to which row-level security does not apply, `open` one that may read a table of
+# spaces that has no policy for it.
+_LOGIN = """
+    SELECT current_user AS name,
+        (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user)
+            OR pg_has_role(current_user, tableowner, 'USAGE') AS above,
+        EXISTS (
+            SELECT FROM pg_class AS relation
+            JOIN pg_attribute ON attrelid = relation.oid AND attname = 'space'
+            WHERE relation.relnamespace = 'sapwood'::regnamespace AND relkind IN ('r', 'p')
+                AND has_table_privilege(relation.oid, 'SELECT')
+                AND NOT EXISTS (
+                    SELECT FROM pg_policy, unnest(polroles) AS role
+                    WHERE polrelid = relation.oid AND NOT polpermissive
+                        AND pg_has_role(current_user, role, 'USAGE')
+                )
+        ) AS open
+    FROM pg_tables WHERE schemaname = 'sapwood' AND tablename = 'events'
+"""
+
+
+class WalledPool(ReaderPool):
+    """Connections of a login that sees one space at a time.
+
+    The space is set for each transaction, so nothing of it is left for the next one. Without a
+    space, nothing is seen.
+    """
+
+    def of(self, space: Space) -> Reader:
+        """Reads for one space: the database lets nothing else through."""
+        return _SpaceReader(self, space)
+
+
+class _SpaceReader:
+    def __init__(self, pool: WalledPool, space: Space) -> None:
+        self._pool = pool
+        self._begin = _SPACE_WALL_BEGIN.format(space=space.replace("'", "''"))
+
+    async def fetch(self, query: str, *args: object) -> "list[Row]":
+        """Runs a statement and returns all rows."""
+
+        async def within(connection: "Connection") -> "list[Row]":
+            await connection.execute(self._begin)
+            try:
+                return await connection.fetch(query, *args)
+            finally:
+                await connection.execute("COMMIT")
+
+        return await self._pool.use(within)
+
+    async def fetchrow(self, query: str, *args: object) -> "Row | None":
+        """Runs a statement and returns the first row, or None."""
+        rows = await self.fetch(query, *args)
+        return rows[0] if rows else None
+
+
+async def walled_server(
+    dsn: str, patience: float, on_availability: AvailabilityListener | None
+) -> Server:
+    """The server at an address whose login sees one space at a time.
+
+    Raises `LogError` if the login sees more.
+    """
+    server = Server(dsn, patience, on_availability)
+    pool = ReaderPool(server, 1)
+    try:
+        login = await pool.fetchrow(_LOGIN)
+    finally:
+        await pool.close()
+    if login is None or login["above"] or login["open"]:
+        name = login["name"] if login else "of the reader"
+        raise LogError(
+            f"The login {name} is not restricted to one space. As the owner of the tables, type: "
+            "sapwood migrate --print-grants | psql ADDRESS. Then give the login the role "
+            "sapwood_reader and no other."
+        )
+    return server

@@ -1,8 +1,8 @@
 """The log in an SQLite file: it needs no server and no extra package.
 
 sqlite_log.py       the `Log` that the runtime uses
-writer.py           one thread that stores many commits in one transaction
-inline_writer.py    stores a single commit on the event loop, where the disk is fast
+writer.py           one thread that stores many commits in one transaction; a single commit
+                    is stored on the event loop, where the disk is fast
 commit_watcher.py   wakes followers after commits of this process and of others
 fulltext.py         the word index: its statements, and the task that fills it
 commit_rows.py  event_table.py  agent_table.py      SQL statements, one a function

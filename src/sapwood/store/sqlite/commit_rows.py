@@ -17,8 +17,8 @@ from sapwood.store.space_cipher import (
     seal_summary,
 )
 from sapwood.store.sqlite.agent_table import advance_agent, insert_agent
+from sapwood.store.sqlite.event_table import delete_words
 from sapwood.store.sqlite.key_table import cipher_of, require_cipher
-from sapwood.store.sqlite.word_table import delete_words
 
 _Event = tuple[Space, AgentId, int, str, str, str | None, int, str, CommandId]
 _Content = tuple[Space, str, bytes]

@@ -14,8 +14,7 @@ from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import LogError
 from sapwood.store.sqlite.connections import ReaderPool, connect_to_read
 from sapwood.store.sqlite.database_errors import translated_errors
-from sapwood.store.sqlite.event_table import last_position, origins_after
-from sapwood.store.sqlite.word_table import last_words
+from sapwood.store.sqlite.event_table import last_position, last_words, origins_after
 
 _POLL_SECONDS = 0.02
 """The pause between two checks for commits of other processes."""

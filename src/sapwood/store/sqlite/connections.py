@@ -1,4 +1,7 @@
-"""Connections to the database file, and the pool of threads that read it."""
+"""Connections to the database file, and the pool of threads that read it.
+
+A lock that one process at a time has, for work that only one of them should do.
+"""
 
 import asyncio
 import contextlib
@@ -10,6 +13,8 @@ from pathlib import Path
 from threading import local
 from typing import TypeVar
 
+from sapwood.private_files import release_lock
+from sapwood.private_files import try_lock as try_file
 from sapwood.store.master_keys import StoredKeys
 from sapwood.store.sqlite.database_errors import closed_error, translated_errors
 
@@ -19,6 +24,9 @@ BUSY_SECONDS = 10.0
 """How long to wait for another process that is writing; its commits take milliseconds."""
 
 _THREADS = 4
+
+TEMPORARY = "sapwood-temporary.db"
+"""The name of a file that is deleted when it is closed, and never flushed to disk."""
 
 
 class KeyedConnection(sqlite3.Connection):
@@ -39,9 +47,15 @@ def connect(
         factory=KeyedConnection,
     )
     connection.keys = keys
-    # With WAL the level NORMAL keeps the file intact, but a power failure loses commits.
-    connection.execute("PRAGMA synchronous = FULL")
+    set_flush(connection, path, at_commit=True)
     return connection
+
+
+def set_flush(connection: sqlite3.Connection, path: Path, at_commit: bool) -> None:
+    """Sets whether a commit waits until the disk has it."""
+    # With WAL the level NORMAL keeps the file intact, but a power failure loses commits.
+    level = "OFF" if path.name == TEMPORARY else "FULL" if at_commit else "NORMAL"
+    connection.execute(f"PRAGMA synchronous = {level}")
 
 
 def connect_to_read(
@@ -100,3 +114,24 @@ class ReaderPool:
                 )
                 self._opened.append(connection)
             return work(connection)
+
+
+class FileLock:
+    """A lock on a file beside the database. It ends with the process, however that ends."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    async def is_held(self) -> bool:
+        """Always true: nobody can take the lock away."""
+        return True
+
+    async def release(self) -> None:
+        """Lets another process have it."""
+        release_lock(self._handle)
+
+
+def try_lock(path: Path, task: str) -> FileLock | None:
+    """The lock of a task; None if another process has it. Raises `OSError`."""
+    handle = try_file(path.with_name(f"{path.name}.{task}.lock"))
+    return None if handle is None else FileLock(handle)

@@ -3,36 +3,38 @@
 `erase_agent` runs in one transaction, and a row in `erasing_now` lets it pass the guards of the
 log. Positions of events are never used again: if the newest event of the file is erased, a place
 holder takes its position.
+
+Removes erased data from the raw files: free pages, remains inside of pages, the WAL file.
 """
 
 import sqlite3
+import time
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 import msgspec
 
-from sapwood.core.erased_text import (
+from sapwood.core.erasure import (
+    ERASED,
     LONGEST_TURN,
+    OUTSIDE_KINDS,
+    Erasure,
+    ErasureItem,
     ErasureReach,
+    Hold,
+    OutsideData,
+    Senders,
+    UnfinishedErasure,
     quoted_turns,
     text_without_agent,
     turn_has_mail,
     without_agent,
 )
-from sapwood.core.erasure import (
-    ERASED,
-    OUTSIDE_KINDS,
-    Erasure,
-    ErasureItem,
-    Hold,
-    OutsideData,
-    Senders,
-    UnfinishedErasure,
-)
 from sapwood.core.erasure import outside_data as find_outside_data
 from sapwood.core.events import SYSTEM, ContextLoaded, MailSent, Recorded, WordsErased
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
-from sapwood.core.log_values import Receipt
+from sapwood.core.log_values import LogError, Receipt
 from sapwood.store.space_cipher import (
     encode_event,
     open_outside,
@@ -42,7 +44,9 @@ from sapwood.store.space_cipher import (
     seal_receipt,
 )
 from sapwood.store.sqlite.agent_table import descendants
+from sapwood.store.sqlite.connections import BUSY_SECONDS, connect
 from sapwood.store.sqlite.cursor_places import count_all
+from sapwood.store.sqlite.database_errors import translated_errors
 from sapwood.store.sqlite.event_table import ROW, Row, last_position, read_part, recorded_of
 from sapwood.store.sqlite.key_table import cipher_of, is_closed
 
@@ -486,3 +490,35 @@ def _hold_position(connection: sqlite3.Connection, position: int) -> None:
         " VALUES (?, ?, ?, 1, 'agent.unarchived', '{}', 0, 'system', ?)",
         (position, _PLACE_HOLDER, _PLACE_HOLDER, _PLACE_HOLDER),
     )
+
+
+_PAUSE_SECONDS = 0.02
+
+
+def scrub(path: Path, patience: float = BUSY_SECONDS) -> None:
+    """Writes the whole database file again without what was deleted, and empties the WAL file.
+
+    Other processes can read meanwhile, and wait to write. Takes time in proportion to the size of
+    the file. Raises `LogError` if a reader in another process keeps the WAL file from being emptied
+    for `patience` seconds; the erased data may be in that file then.
+    """
+    with translated_errors(path), closing(connect(path)) as connection:
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("VACUUM")
+        until = time.monotonic() + patience
+        while not _is_emptied(connection):
+            if time.monotonic() > until:
+                raise LogError(
+                    f"Another process is reading '{path}', so '{path}-wal' could not be emptied. "
+                    "The data is erased, but that file may still contain it. Stop that process; "
+                    "the next start of Sapwood empties the file."
+                )
+            time.sleep(_PAUSE_SECONDS)
+
+
+def _is_emptied(connection: sqlite3.Connection) -> bool:
+    try:
+        busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.OperationalError:
+        return False
+    return not busy

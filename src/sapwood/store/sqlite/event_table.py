@@ -1,4 +1,7 @@
-"""Statements that read events, with their long texts put back, and those for snapshots."""
+"""Statements that read events, with their long texts put back, and those for snapshots.
+
+Statements about the words of replies that are still arriving.
+"""
 
 import json
 import sqlite3
@@ -8,13 +11,16 @@ from functools import lru_cache
 from sapwood.core.events import SYSTEM, Actor, Recorded, WordsErased
 from sapwood.core.events.codec import decode, unreadable
 from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import Snapshot, steps_with_gaps
 from sapwood.store.space_cipher import (
     SpaceCipher,
     decode_event,
     open_content,
+    open_live_words,
     open_snapshot,
     require_plain,
+    seal_live_words,
     seal_snapshot,
 )
 from sapwood.store.sqlite.key_table import cipher_of
@@ -205,3 +211,59 @@ def find_snapshot(
     if row is None:
         return None
     return open_snapshot(cipher_of(connection, space), Snapshot(agent, row[0], schema, row[1]))
+
+
+def save_words(
+    connection: sqlite3.Connection,
+    space: Space,
+    agent: AgentId,
+    version: int,
+    words: LiveWords,
+    before: CommandId | None,
+) -> bool:
+    """Replaces the words of an agent. Returns false if they or the agent have changed since."""
+    data = seal_live_words(cipher_of(connection, space), agent, words)
+    if before is not None:
+        replaced = connection.execute(
+            "UPDATE live_words SET command = ?, data = ?"
+            " WHERE space = ? AND agent = ? AND asked = ? AND command = ?",
+            (words.command, data, space, agent, words.asked, before),
+        )
+    else:
+        replaced = connection.execute(
+            "INSERT INTO live_words (space, agent, asked, command, data)"
+            " SELECT ?1, ?2, ?3, ?4, ?5 FROM agents"
+            " WHERE space = ?1 AND agent = ?2 AND version = ?6"
+            " ON CONFLICT (space, agent) DO UPDATE SET asked = excluded.asked,"
+            " command = excluded.command, data = excluded.data"
+            " WHERE live_words.asked < excluded.asked",
+            (space, agent, words.asked, words.command, data, version),
+        )
+    return replaced.rowcount == 1
+
+
+def find_words(connection: sqlite3.Connection, space: Space, agent: AgentId) -> LiveWords | None:
+    """The words of an agent."""
+    row = connection.execute(
+        "SELECT asked, command, data FROM live_words WHERE space = ? AND agent = ?", (space, agent)
+    ).fetchone()
+    return open_live_words(cipher_of(connection, space), agent, *row) if row else None
+
+
+def delete_words(
+    connection: sqlite3.Connection, space: Space, agent: AgentId, last: CommandId | None
+) -> bool:
+    """Deletes the words of an agent.
+
+    Returns false if `last` is given and is not the command of the last words; '' is for no words.
+    """
+    row = connection.execute(
+        "DELETE FROM live_words WHERE space = ? AND agent = ? RETURNING command", (space, agent)
+    ).fetchone()
+    return last is None or (row[0] if row else "") == last
+
+
+def last_words(connection: sqlite3.Connection) -> dict[tuple[Space, AgentId], CommandId]:
+    """The command of the last words of each agent whose reply is arriving."""
+    rows = connection.execute("SELECT space, agent, command FROM live_words")
+    return {(Space(space), AgentId(agent)): CommandId(command) for space, agent, command in rows}

@@ -2,8 +2,9 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
+from weakref import finalize
 
 from sapwood.core.erasure import Erasure, Hold, Senders, UnfinishedErasure
 from sapwood.core.events import Recorded
@@ -25,14 +26,24 @@ from sapwood.store.space_cipher import SpaceCipher, open_summary, stored_name
 from sapwood.store.sqlite import agent_table, erasure_table
 from sapwood.store.sqlite.commit_rows import find_receipt, rows_of, store
 from sapwood.store.sqlite.commit_watcher import CommitWatcher
-from sapwood.store.sqlite.connections import ReaderPool, connect, make_private
+from sapwood.store.sqlite.connections import (
+    TEMPORARY,
+    FileLock,
+    ReaderPool,
+    connect,
+    make_private,
+    try_lock,
+)
 from sapwood.store.sqlite.cursor_places import count_page, event_count, is_behind, place_of
 from sapwood.store.sqlite.database_errors import translated_errors
+from sapwood.store.sqlite.erasure_table import scrub
 from sapwood.store.sqlite.event_table import (
     find_snapshot,
+    find_words,
     insert_snapshot,
     read_after,
     read_part,
+    save_words,
 )
 from sapwood.store.sqlite.fulltext import (
     FulltextIndexer,
@@ -47,10 +58,7 @@ from sapwood.store.sqlite.key_table import (
     make_key,
     renew_keys,
 )
-from sapwood.store.sqlite.leader_lock import FileLock, try_lock
 from sapwood.store.sqlite.schema import prepare
-from sapwood.store.sqlite.scrub import scrub
-from sapwood.store.sqlite.word_table import find_words, save_words
 from sapwood.store.sqlite.writer import Writer
 
 _KEY_TRIES = 4
@@ -74,6 +82,7 @@ class SqliteLog:
         self._writer = Writer(connection, path, keys)
         self._watcher = CommitWatcher(path, self._readers)
         self._indexer = FulltextIndexer(self._readers, self._writer)
+        self._delete: Callable[[], object] | None = None
 
     @classmethod
     async def open(cls, path: Path | str, *, masters: MasterKeys | None = None) -> "SqliteLog":
@@ -84,6 +93,17 @@ class SqliteLog:
         """
         keys = None if masters is None else StoredKeys(masters)
         return cls(*await asyncio.to_thread(_open, Path(path), keys), keys)
+
+    @classmethod
+    async def open_temporary(cls) -> "SqliteLog":
+        """Opens an empty log in a private file, which is deleted with `close` or the process."""
+        from shutil import rmtree
+        from tempfile import mkdtemp
+
+        folder = mkdtemp(prefix="sapwood-")
+        log = await cls.open(Path(folder, TEMPORARY))
+        log._delete = finalize(log, rmtree, folder, ignore_errors=True)
+        return log
 
     async def commit(self, space: Space, commit: Commit) -> Receipt | None:
         """Stores all appends and the receipt durably, or nothing.
@@ -463,6 +483,8 @@ class SqliteLog:
         await self._indexer.close()
         await self._readers.close()
         await self._writer.close()
+        if self._delete is not None:
+            self._delete()
 
 
 def _opened(

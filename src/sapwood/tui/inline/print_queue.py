@@ -11,8 +11,7 @@ from msgspec import Struct
 
 from sapwood.core.plural import counted
 from sapwood.core.timeline.layout import Page, banner_for, divider_for, fold_for
-from sapwood.core.timeline.row_labels import divider_label
-from sapwood.core.timeline.rows import Fold, Row, RowKey, TimelineRow
+from sapwood.core.timeline.rows import Fold, Row, RowKey, TimelineRow, divider_label
 from sapwood.core.timeline.timeline import IN_VIEW, Departure, Timeline
 
 _MESSAGES = ("prompt", "note", "reply", "tool")

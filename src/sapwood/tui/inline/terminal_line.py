@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from sapwood.tui.control_filter import without_controls
+from sapwood.tui.terminal import without_controls
 
 
 class TerminalLine(Struct, frozen=True, gc=False):

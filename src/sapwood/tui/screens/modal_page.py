@@ -1,9 +1,17 @@
-"""The base class of all pages over the conversation, and pages of scrolling text."""
+"""The base class of all pages over the conversation, and pages of scrolling text.
 
+The page that shows all of a message that does not fit above the composer.
+
+The page of `/help`: every key and every command, from their tables.
+
+The page that asks for another API key, where a provider rejected the present one.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 from rich.console import RenderableType
-from textual import work
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
@@ -11,6 +19,11 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from sapwood.config.api_keys import key_origins, keys_file, save_key
+from sapwood.config.config_file import ConfigError
+from sapwood.conversation.answers import CommandHelp
+from sapwood.display.text import plain
+from sapwood.tui.keys import KEYS
 from sapwood.tui.terminal import app_of
 
 T = TypeVar("T")
@@ -101,3 +114,112 @@ class TextPage(ModalPage[str]):
     def action_up(self) -> None:
         """Scrolls a line up."""
         self.query_one("#reader").scroll_relative(y=-1, animate=False)
+
+
+class MessagePage(TextPage):
+    """Shows the answer to a command, or why it was refused."""
+
+    HEADING: ClassVar = "Message"
+
+    def __init__(self, message: str) -> None:
+        super().__init__()
+        self._message = message
+
+    async def body(self) -> Content:
+        """The message."""
+        return Content(plain(self._message))
+
+
+_TYPING = (
+    ("enter", "Send the message; while a turn runs, queue it"),
+    ("shift+enter, alt+enter", "Start a new line; also ctrl+j, or \\ and enter"),
+    ("up", "Edit the last queued or sent message"),
+    ("tab", "Complete the word"),
+    ("esc esc", "Pick a mark or turn to go back to"),
+)
+
+
+class HelpPage(TextPage):
+    """Shows the help of one command, or all keys and commands."""
+
+    HEADING: ClassVar = "Help"
+
+    def __init__(self, remapped: Mapping[str, str], rows: Sequence[CommandHelp]) -> None:
+        super().__init__()
+        self._remapped = remapped
+        self._rows = rows
+
+    async def body(self) -> Content:
+        """The help of one command, or of everything, with the keys of the configuration."""
+        if len(self._rows) == 1:
+            [command] = self._rows
+            return Content.assemble((command.line, "bold $accent"), f"\n\n{command.help}.")
+        keys = [(self._remapped.get(key.name, key.keys), key.help) for key in KEYS]
+        commands = [(command.line, command.help) for command in self._rows]
+        return Content("\n").join(
+            [
+                *_section("Typing", _TYPING),
+                *_section("Keys", keys),
+                *_section("Commands", commands),
+                Content.styled(
+                    "To change a key, set it by name in [screen.keys] of the configuration:",
+                    "$faint",
+                ),
+                Content.styled(", ".join(key.name for key in KEYS), "$faint"),
+            ]
+        )
+
+
+def _section(
+    title: str, rows: tuple[tuple[str, str], ...] | list[tuple[str, str]]
+) -> list[Content]:
+    width = max(len(left) for left, _ in rows) + 2
+    lines = [Content.assemble((f"{left:<{width}}", "$accent"), right) for left, right in rows]
+    return [Content.styled(title, "bold"), *lines, Content("")]
+
+
+class KeyPage(ModalPage[str]):
+    """Stores the key that is pasted, and returns it; None if the person closes the page.
+
+    `why` is the sentence of the failure, `account` the provider whose key is asked for.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(self, account: str, title: str, why: str) -> None:
+        super().__init__()
+        self._account = account
+        self._title = title
+        self._why = why
+
+    def compose(self) -> ComposeResult:
+        """Yields the reason, the field, and where the key goes."""
+        with self.frame("Another API key?", "enter stores it · esc closes"):
+            yield Static(plain(self._why), id="asked", markup=False)
+            yield Input(placeholder=f"Paste your API key for {self._title}", password=True)
+            yield Static(self._where(), id="where", markup=False)
+
+    def on_mount(self) -> None:
+        """Focuses the field."""
+        self.query_one(Input).focus()
+
+    def _where(self) -> str:
+        origin = key_origins().get(self._account, "")
+        words = f"It is stored in {keys_file()}, readable only by you."
+        if origin and origin != str(keys_file()):
+            words += f" {origin} takes precedence again at the next start: change it there too."
+        return words
+
+    @on(Input.Submitted)
+    def _entered(self, event: Input.Submitted) -> None:
+        key = event.value.strip()
+        where = self.query_one("#where", Static)
+        if not key:
+            where.update("Paste an API key, or press esc.")
+            return
+        try:
+            save_key(self._account, key)
+        except ConfigError as error:
+            where.update(plain(str(error)))
+        else:
+            self.dismiss(key)

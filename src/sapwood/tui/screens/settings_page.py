@@ -9,8 +9,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from sapwood.config.config_file import Config, ConfigError, config_file
-from sapwood.config.editor import Setting, list_settings, set_setting, shown_value
-from sapwood.config.known_settings import setting_help
+from sapwood.config.editor import Setting, list_settings, set_setting, setting_help, shown_value
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage
 
 

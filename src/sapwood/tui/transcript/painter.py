@@ -28,15 +28,21 @@ from sapwood.core.timeline.row_content import (
     TurnEnd,
     content_of,
 )
-from sapwood.core.timeline.row_labels import call_arguments, divider_label, fold_label
-from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, TimelineRow
+from sapwood.core.timeline.rows import (
+    Banner,
+    Divider,
+    Fold,
+    Row,
+    TimelineRow,
+    call_arguments,
+    divider_label,
+    fold_label,
+)
 from sapwood.core.token_count import show_tokens
 from sapwood.core.turn import Result
 from sapwood.display.quantities import ago
-from sapwood.display.text import cut, one_line, plain
-from sapwood.display.visible_text import visible, without_colours
-from sapwood.tui.transcript.markdown import blocks_of, markdown
-from sapwood.tui.transcript.row_renderer import Lines, RowRenderer
+from sapwood.display.text import cut, one_line, plain, visible, without_colours
+from sapwood.tui.transcript.row_renderer import Lines, RowRenderer, blocks_of, markdown
 from sapwood.tui.transcript.sink import PartialReply
 from sapwood.tui.transcript.styles import TranscriptColours
 

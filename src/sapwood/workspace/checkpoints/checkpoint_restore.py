@@ -28,8 +28,7 @@ from sapwood.workspace.checkpoints.file_replacement import (
     set_permissions,
     state_in,
 )
-from sapwood.workspace.checkpoints.git_command import Git, GitError
-from sapwood.workspace.checkpoints.git_objects import ObjectReader, object_reader
+from sapwood.workspace.checkpoints.git_command import Git, GitError, ObjectReader, object_reader
 from sapwood.workspace.checkpoints.workspace_paths import Folders
 from sapwood.workspace.places import Place, open_parent
 from sapwood.workspace.tool_output import ToolError

@@ -12,7 +12,7 @@ from hashlib import sha1, sha256
 
 from msgspec import Struct
 
-from sapwood.workspace.checkpoints.git_objects import ObjectReader
+from sapwood.workspace.checkpoints.git_command import ObjectReader
 
 _LINK, _PROGRAM = 0o120000, 0o100755
 _SHA1_LENGTH = 40

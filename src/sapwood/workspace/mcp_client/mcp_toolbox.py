@@ -1,11 +1,14 @@
-"""The toolbox of one MCP server, subject to the same permission rules as Sapwood's tools."""
+"""The toolbox of one MCP server, subject to the same permission rules as Sapwood's tools.
+
+The result of an MCP tool as text. Images, audio and other data are only described.
+"""
 
 import asyncio
 import hashlib
 import logging
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import Struct
@@ -17,7 +20,6 @@ from sapwood.workspace.mcp_client.mcp_connection import (
     McpEndpoint,
     McpServerError,
 )
-from sapwood.workspace.mcp_client.mcp_results import result_text
 from sapwood.workspace.permissions.permission_decision import OtherAction
 from sapwood.workspace.permissions.permission_gate import (
     AskPermission,
@@ -26,10 +28,17 @@ from sapwood.workspace.permissions.permission_gate import (
     ProjectRules,
 )
 from sapwood.workspace.permissions.permission_rules import PermissionRules
-from sapwood.workspace.tool_output import ToolBlocked, ToolError
+from sapwood.workspace.tool_output import ToolBlocked, ToolError, byte_size, truncate
 
 if TYPE_CHECKING:
-    from mcp.types import Tool
+    from mcp.types import (
+        BlobResourceContents,
+        CallToolResult,
+        ContentBlock,
+        ResourceLink,
+        TextResourceContents,
+        Tool,
+    )
 
 
 _MAX_ATTEMPTS = 2
@@ -210,3 +219,75 @@ def _arguments(use: ToolUse) -> dict[str, Any]:
         raise ToolError(
             f"{use.call.name} did not run. The arguments are not a JSON object: {error}."
         ) from error
+
+
+def result_text(result: "CallToolResult") -> str:
+    """All parts of a result, separated by new lines."""
+    parts = [_block(block) for block in result.content]
+    texts = [block.text for block in result.content if block.type == "text"]
+    structured: object = result.structured_content
+    if structured is not None and not _repeats(texts, structured):
+        parts.append(msgspec.json.encode(structured).decode())
+    return truncate("\n".join(parts)) or "[no content]"
+
+
+def _block(block: "ContentBlock") -> str:
+    match block.type:
+        case "text":
+            return block.text
+        case "image" | "audio":
+            return f"[{block.type}, {block.mime_type}, {_bytes(block.data)}: not shown]"
+        case "resource_link":
+            return _link(block)
+        case "resource":
+            return _resource(block.resource)
+
+
+def _repeats(texts: list[str], structured: object) -> bool:
+    """Whether the texts only repeat the structured content, as they do for most servers."""
+    values = [structured]
+    if isinstance(structured, dict) and list(cast(dict[str, object], structured)) == ["result"]:
+        values.append(cast(dict[str, object], structured)["result"])
+    return any(
+        [_read(text) for text in texts] == expected
+        for value in values
+        for expected in ([_plain(value)], [_plain(each) for each in _items(value)])
+    )
+
+
+def _items(value: object) -> list[object]:
+    return cast(list[object], value) if isinstance(value, list) else [value]
+
+
+def _plain(value: object) -> object:
+    return _read(value) if isinstance(value, str) else value
+
+
+def _read(text: str) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text
+
+
+def _link(block: "ResourceLink") -> str:
+    about = [
+        text for text in (block.mime_type, byte_size(block.size) if block.size else "") if text
+    ]
+    details = f" ({', '.join(about)})" if about else ""
+    return f"[{block.name}: {block.uri}{details}]" + (
+        f" {block.description}" if block.description else ""
+    )
+
+
+def _resource(resource: "TextResourceContents | BlobResourceContents") -> str:
+    text: str | None = getattr(resource, "text", None)
+    if text is not None:
+        return f"[{resource.uri}]\n{text}"
+    blob: str = getattr(resource, "blob", "")
+    kind = resource.mime_type or "unknown type"
+    return f"[{resource.uri}, {kind}, {_bytes(blob)}: not shown]"
+
+
+def _bytes(base64: str) -> str:
+    return byte_size(len(base64.rstrip("=")) * 3 // 4)

@@ -13,13 +13,13 @@ from functools import cache, lru_cache
 
 from sapwood.workspace.permissions import known_programs as known
 from sapwood.workspace.permissions.command_forms import SHELLS, WRAPPERS
+from sapwood.workspace.permissions.known_programs import only_prints
 from sapwood.workspace.permissions.printed_values import ANY_TEXT, ANY_WORDS, MARKS, SOME_FILE
 from sapwood.workspace.permissions.shell_commands import (
     SimpleCommand,
     simple_commands,
     xargs_command,
 )
-from sapwood.workspace.permissions.text_scripts import only_prints
 
 _QUOTES = str.maketrans("", "", "'\"\\")
 _MAX_PATTERNS = 200

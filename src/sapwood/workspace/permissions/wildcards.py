@@ -14,6 +14,7 @@ from sapwood.workspace.permissions import known_programs as known
 from sapwood.workspace.permissions.command_forms import WRAPPERS
 from sapwood.workspace.permissions.denied_words import evaluates, is_interpreter, script_of
 from sapwood.workspace.permissions.guarded_files import why_private, why_runs_programs
+from sapwood.workspace.permissions.known_programs import only_prints
 from sapwood.workspace.permissions.printed_values import (
     A_NUMBER,
     A_REVISION,
@@ -28,7 +29,6 @@ from sapwood.workspace.permissions.shell_commands import (
     exec_parts,
     xargs_command,
 )
-from sapwood.workspace.permissions.text_scripts import only_prints
 
 _EXAMPLES = str.maketrans({A_NUMBER: "0", A_REVISION: "0000000"})
 _SCRIPTED = frozenset("sed awk gawk mawk".split())

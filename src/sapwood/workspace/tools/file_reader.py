@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import IO
 
-from sapwood.core.excerpts import MAX_SHOWN
+from sapwood.core.turn import MAX_SHOWN
 from sapwood.workspace.places import Place, open_file
 from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError, byte_size
 

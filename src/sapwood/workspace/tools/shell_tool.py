@@ -17,7 +17,7 @@ from sapwood.workspace import process_reaper
 from sapwood.workspace.confinement import Confined, Confinement, Need
 from sapwood.workspace.places import Place, is_folder
 from sapwood.workspace.programs import ProgramResult, run_program
-from sapwood.workspace.tenant_sandbox import TenantSandbox
+from sapwood.workspace.sandbox import TenantSandbox
 from sapwood.workspace.tool_output import ToolError
 
 _NO_NETWORK = re.compile(

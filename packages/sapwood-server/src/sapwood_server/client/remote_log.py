@@ -1,16 +1,31 @@
-"""The log of a server, read over HTTP. Commands are carried out by the server, not here."""
+"""The log of a server, read over HTTP. Commands are carried out by the server, not here.
 
-from collections.abc import AsyncIterator, Callable, Sequence
+Sends commands of the core to a server, which decides. Agents are opened from its log here.
+
+The agents of a server, as the faces of another machine see them: they run there.
+
+The conversation service of a server: its handlers run there, where files, keys and tools are.
+
+Everything that only reads works on the log of the server, as in every other face.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, NoReturn
 
+from msgspec import Struct, structs
+
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection
-from sapwood.conversation.call import Services
+from sapwood.conversation.answers import Answer, Changed, Prompted
+from sapwood.conversation.call import Caller, ModelCall, Person, Services
+from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService
-from sapwood.core.errors import LogError
-from sapwood.core.events import ModelCalled, Recorded, ReplyAdded, ReplyLost
-from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.core.commands import Command, CommandMeta
+from sapwood.core.content import File, PromptPart, Text
+from sapwood.core.errors import LogError, RefusedError, SapwoodError
+from sapwood.core.events import HUMAN, Actor, ModelCalled, Pin, Recorded, ReplyAdded, ReplyLost
+from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import (
     AgentSummary,
@@ -22,11 +37,17 @@ from sapwood.core.log_values import (
     Snapshot,
     TailedEvent,
 )
+from sapwood.core.refusals import Refusal
+from sapwood.core.settings import Settings
+from sapwood.core.tags import Tags
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import joined_parts
-from sapwood.store.store_plugin import StoreOptions
-from sapwood.turns.dispatch import Dispatcher
-from sapwood_server.client.event_values import part_from, recorded_from, tailed_from
+from sapwood.core.turn_params import TurnParams
+from sapwood.store.stores import StoreOptions
+from sapwood.turns.clock_and_ids import new_nonce
+from sapwood.turns.command_batch import SentCommand
+from sapwood.turns.dispatch import Dispatcher, Done
+from sapwood.turns.log import Log
 from sapwood_server.client.http_session import HttpSession, path_of
 from sapwood_server.client.log_calls import (
     CALLS,
@@ -46,11 +67,11 @@ from sapwood_server.client.log_calls import (
     ServerSession,
     SnapshotCall,
     WorkingCall,
+    part_from,
+    recorded_from,
+    tailed_from,
 )
 from sapwood_server.client.login_tokens import server_token
-from sapwood_server.client.remote_dispatcher import RemoteDispatcher
-from sapwood_server.client.remote_runner import RemoteRunner
-from sapwood_server.client.remote_service import RemoteService
 
 _NAMES = {kind: name for name, (kind, _) in CALLS.items()}
 
@@ -271,3 +292,223 @@ class RemoteLog:
 
 def _only_there() -> NoReturn:
     raise LogError("This has to be done on the server itself, not with --server.")
+
+
+class RemoteDispatcher(Dispatcher):
+    """Carries out commands on the agents of one space of a server.
+
+    The server knows the sender by its token: that name is the actor of the events.
+    """
+
+    def __init__(
+        self,
+        session: HttpSession,
+        log: Log,
+        space: Space,
+        counter_for: Callable[[str], Counter],
+    ) -> None:
+        super().__init__(log, space, counter_for)
+        self._session = session
+
+    async def dispatch(self, command: Command, meta: CommandMeta) -> Done | Refusal:
+        """Sends the command. Returns its answer, or the refusal."""
+        body = {
+            "kind": type(command).__name__,
+            "command": structs.asdict(command),
+            "id": meta.id,
+            "holder": meta.holder,
+            "call": meta.call,
+            "role": meta.actor.role,
+            "request": meta.request,
+        }
+        try:
+            return await self._session.post("/v1/dispatch", body, Done)
+        except RefusedError as refused:
+            return refused.refusal
+
+    async def dispatch_all(
+        self, agent: AgentId, commands: Sequence[SentCommand]
+    ) -> tuple[Receipt, ...] | None:
+        """Returns None: the caller then sends them one by one."""
+        return None
+
+
+class _Interrupted(Struct, frozen=True):
+    message: str
+    events: tuple[EventRef, ...] = ()
+
+
+class RemoteRunner(AgentRunner):
+    """Watches and interrupts agents of a server. It drives none."""
+
+    def __init__(self, connection: Connection, session: HttpSession) -> None:
+        self.connection = connection
+        self.programs = None
+        self._session = session
+        self._listeners = set()
+
+    async def start(self) -> None:
+        """Does nothing: the server or its workers run the agents."""
+
+    async def close(self) -> None:
+        """Does nothing."""
+
+    def use_keys(self, keys: Mapping[str, str], urls: Mapping[str, str]) -> None:
+        """Does nothing: the server has its own keys."""
+
+    async def wake(self, agent: AgentId) -> None:
+        """Does nothing: the server or its workers wake agents."""
+
+    async def assume(self, agent: AgentId) -> None:
+        """Does nothing: sessions of programs are on the machine of the server."""
+
+    async def interrupt(self, agent: AgentId, reason: str = "") -> Done | Refusal:
+        """Stops the open turn. The words received so far become the reply of the model."""
+        path = path_of("v1", "agents", agent, "interrupt")
+        try:
+            done = await self._session.post(path, {}, _Interrupted)
+        except RefusedError as refused:
+            return refused.refusal
+        return Done(done.message, done.events)
+
+    async def compact(
+        self, agent: AgentId, keep: int = 0, anyway: bool = False, why: CommandMeta | None = None
+    ) -> Done | Refusal:
+        """Raises `SapwoodError`: the command /compact is carried out by the server."""
+        raise SapwoodError("Summaries are written on the server. Type: /compact")
+
+
+class _Answered(Struct, frozen=True):
+    answer: Answer
+
+
+class _Started(Struct, frozen=True):
+    agent: AgentId
+
+
+class _Uploaded(Struct, frozen=True):
+    id: str
+
+
+class _Upload(Struct, frozen=True):
+    file: _Uploaded
+
+
+class RemoteService(ConversationService):
+    """Sends prompts and commands to a server and returns its typed answers."""
+
+    def __init__(self, services: Services, session: HttpSession) -> None:
+        super().__init__(services)
+        self._session = session
+
+    async def answer(
+        self,
+        agent: AgentId | None,
+        run: CommandStep,
+        *,
+        caller: Caller | None = None,
+        goal: str = "",
+    ) -> Answer | Refusal:
+        """Carries out one command on the server. `agent` is None before there is a conversation."""
+        if isinstance(caller, ModelCall):
+            raise SapwoodError("A server's agents run on the server. Nothing was changed.")
+        words = ("v1", "agents", agent) if agent else ("v1",)
+        body = {
+            "args": run.args,
+            "goal": goal,
+            "picks": self.services.picks,
+            "id": _once(caller.command_id if isinstance(caller, Person) else None),
+        }
+        try:
+            path = path_of(*words, "commands", run.command.name)
+            return (await self._session.post(path, body, _Answered)).answer
+        except RefusedError as refused:
+            return refused.refusal
+
+    async def prompt(
+        self,
+        agent: AgentId,
+        prompt: str | tuple[PromptPart, ...],
+        *,
+        actor: Actor = HUMAN,
+        command_id: str | None = None,
+        params: TurnParams | None = None,
+        reads_instructions: bool = True,
+        request: str = "",
+    ) -> Prompted | Refusal:
+        """Opens a turn with a prompt. Files are uploaded first, and the server reads instructions.
+
+        Raises `Failure`.
+        """
+        if not reads_instructions:
+            raise SapwoodError(
+                "The server reads the instructions in its own workspace. Nothing was sent."
+            )
+        parts: Sequence[PromptPart] = (Text(prompt),) if isinstance(prompt, str) else prompt
+        try:
+            sent = [await self._part(agent, part) for part in parts]
+            body = {"parts": sent, "params": params, "id": _once(command_id)}
+            answered = await self._session.post(
+                path_of("v1", "agents", agent, "turns"), body, _Answered
+            )
+        except RefusedError as refused:
+            return refused.refusal
+        assert isinstance(answered.answer, Prompted)
+        return answered.answer
+
+    async def start(
+        self,
+        folder: str = "",
+        *,
+        name: str = "",
+        settings: Settings | None = None,
+        pins: tuple[Pin, ...] = (),
+        agent: AgentId | None = None,
+        has_prompt: bool = True,
+        script: bool = False,
+        tags: Tags | None = None,
+        actor: Actor = HUMAN,
+        command_id: str | None = None,
+        request: str = "",
+    ) -> AgentId:
+        """Starts a conversation on the server; without settings, with the server's.
+
+        A folder is one of the server, so that of the caller is not sent: the server's own is used.
+        """
+        if settings is None:
+            body = {"name": name, "has_prompt": has_prompt, "id": _once(command_id)}
+            return (await self._session.post("/v1/agents", body, _Started)).agent
+        return await super().start(
+            folder,
+            name=name,
+            settings=settings,
+            pins=pins,
+            agent=agent,
+            has_prompt=has_prompt,
+            script=script,
+            tags=tags,
+            actor=actor,
+            command_id=command_id,
+            request=request,
+        )
+
+    async def checkpoint(
+        self, agent: AgentId, *, actor: Actor = HUMAN, command_id: str | None = None
+    ) -> Changed:
+        """Raises `SapwoodError`: the files are on the machine of the server."""
+        raise SapwoodError(
+            "This conversation's files are on the server, which saves them in each turn. Nothing "
+            "was changed."
+        )
+
+    async def _part(self, agent: AgentId, part: PromptPart) -> object:
+        if not isinstance(part, File):
+            return part
+        path = path_of("v1", "agents", agent, "files")
+        stored = await self._session.upload(path, part.content, _Upload, name=part.name)
+        return {"type": "upload", "id": stored.file.id, "name": part.name}
+
+
+def _once(command_id: str | None) -> str:
+    """An id, so that a request that is repeated acts once."""
+    return command_id or new_nonce() + new_nonce()

@@ -1,10 +1,29 @@
-"""The context page as HTML: bars by turn, the cut with its price, the largest blocks."""
+"""The context page as HTML: bars by turn, the cut with its price, the largest blocks.
 
+The calls page as HTML: what the model saw at each call, checked by its hash; differences.
+
+The tree of turns as HTML: turns in view, turns that left it, side branches, children.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from sapwood.conversation.answers import ContextsCompared, RequestReplayed
 from sapwood.conversation.context_breakdown import ContextBreakdown
-from sapwood.conversation.cut_preview import CutPlan
+from sapwood.conversation.cut_preview import Cut, CutPlan
+from sapwood.conversation.open_timeline import LeftTurns, key_text
+from sapwood.conversation.surroundings import WindowUse
+from sapwood.core.content import File, Text, Thinking, ToolCall
+from sapwood.core.events import ModelCalled, Recorded
+from sapwood.core.ids import AgentId
+from sapwood.core.log_values import AgentSummary
+from sapwood.core.plural import counted
+from sapwood.core.timeline.rows import call_arguments
 from sapwood.core.token_count import Count
+from sapwood.core.turn import Turn
+from sapwood.core.view.request import MessagePart, ToolResult
+from sapwood.display.agent_tree import state_of
 from sapwood.display.quantities import money
-from sapwood_server.page.html_text import attribute, line, size
+from sapwood_server.page.html_text import attribute, line, size, text, time_ago
 
 _LABELLED = 0.06
 """The least share of the request in which a label fits."""
@@ -104,4 +123,212 @@ def _largest(found: ContextBreakdown) -> str:
         '<section class="card"><header><h2>Largest items, and how to free them</h2></header>'
         '<table class="tbl"><thead><tr><th>Block</th><th class="num">holds</th><th>to trim it</th>'
         f'<th class="num">frees</th></tr></thead><tbody>{rows}</tbody></table></section>'
+    )
+
+
+_MOST = 4_000
+
+
+def calls_html(
+    calls: Sequence[Recorded],
+    shown: RequestReplayed,
+    compared: ContextsCompared | None,
+    marks: Sequence[str],
+    now: int,
+) -> str:
+    """The calls, the request of one of them, and the difference of two contexts."""
+    selected = shown.replayed.ref.version if shown.replayed else 0
+    rows = "".join(
+        f'<li><a href="?view=calls&amp;call={each.version}" data-call="{each.version}"'
+        f"{' aria-current=true' if each.version == selected else ''}><b>#{each.version}</b> "
+        f'<span class="faint">{time_ago(each.at, now)}</span> '
+        f'<span class="num">{line(each.event.model)}</span></a></li>'
+        for each in calls
+        if isinstance(each.event, ModelCalled)
+    )
+    none = '<p class="pad faint">No model has been called yet.</p>'
+    return (
+        '<div class="page"><header class="row-x"><div class="grow"><h1 class="h1">What the model '
+        'saw</h1><p class="faint">Every call is rebuilt from the log and compared with the hash '
+        'that was stored before it was sent.</p></div><a class="btn" href="?" '
+        'data-view="timeline">Back to the timeline</a></header><div class="saw">'
+        '<section class="card"><header><h2>Calls</h2></header>'
+        f'<ul class="calls">{rows or none}</ul></section>'
+        f'<section class="card">{_call_request(shown)}</section>'
+        f'<section class="card"><header><h2 class="grow">Compare two contexts</h2></header>'
+        f"{_compare_form(marks)}{comparison_html(compared) if compared else ''}</section></div>"
+        "</div>"
+    )
+
+
+def _call_request(shown: RequestReplayed) -> str:
+    found = shown.replayed
+    if found is None:
+        return (
+            '<header><h2>Request</h2></header><p class="pad faint">Nothing has been sent yet.</p>'
+        )
+    if found.matches:
+        hashed = "<b>✓ The hash matches: this is what was sent</b>"
+    else:
+        hashed = '<b class="bad">✗ The hash does not match</b>'
+    blocks = "".join(
+        _block(block.kind, f"{block.kind} {block.name}".strip(), text(block.text[:_MOST]))
+        for block in found.request.system
+    )
+    blocks += "".join(
+        _block(message.role, message.role, "".join(_part(part) for part in message.parts))
+        for message in found.request.messages
+    )
+    return (
+        f'<header><h2 class="grow">Call #{found.ref.version}</h2>'
+        f'<span class="num faint">{line(found.called.model)}</span></header>'
+        f'<div class="hash">{hashed}'
+        f'<span class="mono">sha256 {line(found.called.hash)}</span></div>'
+        f'<div class="scroll">{blocks}</div>'
+    )
+
+
+def _block(kind: str, name: str, inside: str) -> str:
+    return f'<div class="blk {kind}"><header>{line(name)}</header><pre>{inside}</pre></div>'
+
+
+def _part(part: MessagePart) -> str:
+    match part:
+        case Text() | File():
+            return text(part.text[:_MOST])
+        case Thinking(words):
+            return f'<span class="faint">{text(words[:_MOST])}</span>'
+        case ToolCall(_, name, args):
+            return f"→ <b>{line(name)}</b> {line(call_arguments(args))}\n"
+        case ToolResult(_, name, content):
+            return f"← <b>{line(name)}</b> {text(content[:_MOST])}\n"
+
+
+def _compare_form(marks: Sequence[str]) -> str:
+    """The form that opens this page again with a comparison. It needs no script."""
+    options = "".join(f"<option>{line(name)}</option>" for name in marks if name)
+    return (
+        '<form class="row-x pad" data-compare><input type="hidden" name="view" value="calls">'
+        '<label>A <input name="a" list="places" required '
+        'placeholder="mark or version"></label><label>B <input name="b" list="places" '
+        f'placeholder="now"></label><datalist id="places">{options}</datalist>'
+        '<button class="btn">Compare</button></form>'
+    )
+
+
+def comparison_html(found: ContextsCompared) -> str:
+    """The turns that only one of two contexts shows."""
+    diff = found.diff
+    left = "".join(_turn(each, "del", "−") for each in diff.only_left)
+    right = "".join(_turn(each, "add", "+") for each in diff.only_right)
+    front = '<li class="chg">~ the summary or the carried-over request differs</li>'
+    return (
+        f'<p class="pad" role="status">{line(found.message)}</p><ul class="differs">'
+        f'<li class="same">{counted(diff.shared, "turn")} in both</li>{left}{right}'
+        f"{front if diff.front_differs else ''}</ul>"
+    )
+
+
+def _turn(turn: Turn, kind: str, sign: str) -> str:
+    words = " ".join(part.text for part in turn.prompt if isinstance(part, Text))
+    return f'<li class="{kind}">{sign} <b>#{turn.first}</b> {line(words)[:160]}</li>'
+
+
+def tree_html(
+    found: WindowUse, plan: CutPlan, left: Sequence[LeftTurns], family: Sequence[AgentSummary]
+) -> str:
+    """Turns before the head are hollow, those in view filled, side branches stand aside."""
+    first = plan.cuts[0].turn if plan.cuts and not plan.earlier else 0
+    before = [each for each in left if each.after < first or not plan.cuts]
+    aside = [each for each in left if each not in before]
+    rows = [row for each in before for row in _left(each, aside=False)]
+    if before:
+        rows.append(
+            '<li role="treeitem" aria-selected="false" class="cutline"><button class="head" '
+            'data-cut="0" title="Move the head by hand">head</button></li>'
+        )
+    if plan.earlier:
+        words = f'<span class="faint">{counted(plan.earlier, "earlier turn")} in view</span>'
+        rows.append(_node("", "in", words))
+    for cut in plan.cuts:
+        rows.append(_cut(cut))
+        next_turn = _next(plan, cut)
+        for each in aside:
+            if cut.turn <= each.after < next_turn:
+                rows += _left(each, aside=True)
+    if found.open_turn:
+        rows.append(
+            '<li role="treeitem" aria-selected="true" aria-current="true" class="tip">'
+            '<span class="node tipnode" aria-hidden="true"></span>'
+            f'<span class="t">#{found.open_turn}</span>'
+            '<span class="ell"><span class="chip warn">working</span></span></li>'
+        )
+    rows += [_child(each, found.agent) for each in family if each.agent != found.agent]
+    if not rows:
+        return ""
+    return (
+        '<section class="sec pane grow" tabindex="0" aria-label="Turn tree"><header>'
+        '<h2 class="cap grow">Turn tree</h2><span class="num faint">● in ○ out ▢ agent</span>'
+        f'</header><ul class="tree" role="tree" aria-label="Turns">{"".join(rows)}</ul></section>'
+    )
+
+
+def _next(plan: CutPlan, cut: Cut) -> int:
+    later = [each.turn for each in plan.cuts if each.turn > cut.turn]
+    return later[0] if later else 10**12
+
+
+def _node(attributes: str, kind: str, inside: str, *, row: str = "") -> str:
+    named = f' class="{row}"' if row else ""
+    return (
+        f'<li role="treeitem" aria-selected="false"{named}{attributes}>'
+        f'<span class="node {kind}" aria-hidden="true"></span>{inside}</li>'
+    )
+
+
+def _cut(cut: Cut) -> str:
+    return _node(
+        f' data-turn-to="{cut.turn}"',
+        "in",
+        f'<span class="t">#{cut.turn}</span><span class="ell">{line(cut.title)}</span>'
+        f'<span class="num">{size(cut.size)}</span>',
+    )
+
+
+def _left(each: LeftTurns, *, aside: bool) -> Iterator[str]:
+    """A line for the turns that left together, and one for each of the first of them."""
+    row = "o aside" if aside else "o"
+    edge = each.edge
+    what = "side branch: " if aside else "out of context: "
+    yield _node(
+        f' data-to="{key_text(edge.key)}"',
+        "out",
+        f'<span class="vh">{what}</span><span class="ell">{counted(edge.turns, "turn")} '
+        f'<span class="faint">· {line(edge.cause)}</span></span>',
+        row=row,
+    )
+    for version, title in each.prompts:
+        yield _node(
+            f' data-turn-to="{version}"',
+            "out",
+            f'<span class="t">#{version}</span><span class="ell faint">'
+            f"{line(title) or 'an image'}</span>",
+            row=f"{row} past",
+        )
+    if each.prompts and edge.turns > len(each.prompts):
+        more = edge.turns - len(each.prompts)
+        yield _node("", "none", f'<span class="faint">… {more} more</span>', row=f"{row} past")
+
+
+def _child(facts: AgentSummary, agent: AgentId) -> str:
+    relation = "child" if facts.parent == agent else "family"
+    name = line(facts.name) or line(facts.agent)
+    return _node(
+        "",
+        "kid",
+        f'<span class="vh">{relation}: </span>'
+        f'<a class="ell" href="/c/{attribute(facts.agent)}">{name} '
+        f'<span class="faint">{line(state_of(facts))}</span></a>'
+        f'<span class="num">{size(Count(facts.tokens, facts.exact))}</span>',
+        row="l2",
     )

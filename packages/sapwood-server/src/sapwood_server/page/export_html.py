@@ -15,8 +15,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.plural import counted
 from sapwood.core.state import State
 from sapwood.core.timeline.row_content import LeftBehind, MessageEvent, PromptText, message_parts
-from sapwood.core.timeline.row_labels import fold_label
-from sapwood.core.timeline.rows import Fold, Row
+from sapwood.core.timeline.rows import Fold, Row, fold_label
 from sapwood.display.quantities import clock, now
 from sapwood_server.page.html_text import line, text, time_ago
 from sapwood_server.page.row_html import row_html

@@ -15,8 +15,7 @@ from markdown_it.utils import EnvType, OptionsDict
 
 from sapwood.core.token_count import Count, show
 from sapwood.display.quantities import ago, iso
-from sapwood.display.text import one_line, plain
-from sapwood.display.visible_text import visible_parts
+from sapwood.display.text import one_line, plain, visible_parts
 
 
 def text(value: str) -> str:

@@ -15,17 +15,20 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
 from sapwood.display.quantities import clock, now
 from sapwood_server.exchange import Endpoint, Exchange, json_response
-from sapwood_server.page.calls_html import calls_html
-from sapwood_server.page.context_html import context_html
-from sapwood_server.page.costs_html import costs_html
+from sapwood_server.page.context_html import calls_html, context_html, tree_html
 from sapwood_server.page.export_html import export_html
 from sapwood_server.page.html_text import attribute, line
-from sapwood_server.page.list_html import Listed, list_html
-from sapwood_server.page.page_html import PageParts, page_html
-from sapwood_server.page.question_html import question_html
+from sapwood_server.page.list_html import Listed, costs_html, list_html
+from sapwood_server.page.page_html import (
+    PageParts,
+    budget_html,
+    chapters_html,
+    notes_html,
+    page_html,
+    question_html,
+    warnings_html,
+)
 from sapwood_server.page.row_html import RenderedRow, row_html
-from sapwood_server.page.side_html import budget_html, chapters_html, notes_html, warnings_html
-from sapwood_server.page.turn_tree_html import tree_html
 from sapwood_server.problems import refusal_problem
 
 _LISTED = 400

@@ -19,9 +19,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import ToolOutcome
 from sapwood.core.refusals import Refusal
 from sapwood.core.turn import Turn
-from sapwood.mcp_server.catalog import PromptEntry, ToolEntry
+from sapwood.mcp_server.catalog import PromptEntry, ToolEntry, slash_description
 from sapwood.mcp_server.mcp_messages import McpResponder, ProtocolError, parse_message
-from sapwood.mcp_server.slash_tool import slash_description
 from sapwood_server.exchange import Endpoint, Exchange
 from sapwood_server.problems import Problem
 

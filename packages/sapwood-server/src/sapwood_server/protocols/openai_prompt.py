@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import structs
 
 from sapwood.conversation.call import ModelChoice
-from sapwood.conversation.own_turns import lease_for, new_holder
+from sapwood.conversation.model_requests import lease_for, new_holder
 from sapwood.core.commands import (
     AddReply,
     FinishTool,

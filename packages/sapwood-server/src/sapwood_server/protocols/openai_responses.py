@@ -11,8 +11,7 @@ from contextlib import aclosing, suppress
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from sapwood.app.prompt_end import DriveFailure, PromptEnd, PromptProgress
-from sapwood.app.streamed_words import StreamedWords
+from sapwood.app.prompt_end import DriveFailure, PromptEnd, PromptProgress, StreamedWords
 from sapwood.conversation.configured_models import KNOWN_MODELS
 from sapwood.conversation.turn_lookup import agent_at
 from sapwood.core.model_calls import Failure
