@@ -1,5 +1,7 @@
 """Probes released versions of Claude Code and Codex: `just versions`, `just versions --last 15`.
 
+With `--write` the results go to docs/guides/provider-versions.md.
+
 Each version is fetched by npm, which checks its hash, and deleted after its probe: turns, a rewind,
 a trim, an undo and a resume. The newest versions must be proved. A version that is too old must
 fail with a sentence that says what differed.
@@ -16,11 +18,14 @@ import sys
 import tarfile
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from proofs.agents_e2e.environment import ProofError
-from sapwood.programs.probe.probe_process import run_probe
+from proofs.providers_e2e.support_table import write_releases
+from sapwood.programs.probe.probe_process import ProbeResult, run_probe
+from sapwood.programs.registry import program_title
 
 _SECONDS = 300
 
@@ -33,6 +38,15 @@ class _Source(NamedTuple):
     packed: str
     executable: str
     too_old: str
+
+
+class _Tried(NamedTuple):
+    """A version after its probe."""
+
+    program: str
+    version: str
+    result: ProbeResult
+    as_expected: bool
 
 
 _PLATFORM = f"linux-{'arm64' if platform.machine() == 'aarch64' else 'x64'}"
@@ -53,21 +67,40 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m proofs.versions", description=__doc__)
     parser.add_argument("programs", nargs="*", help="claude-code, codex; both if none is named")
     parser.add_argument("--last", type=int, default=2, help="how many of the newest versions")
+    parser.add_argument("--write", action="store_true", help="write the results into the guide")
     options = parser.parse_args()
-    wrong = 0
+    if options.write and options.programs:
+        parser.error("--write needs the results of all programs")
+    tried: list[_Tried] = []
     for source in _SOURCES:
         if options.programs and source.program not in options.programs:
             continue
         newest = _released(source)[-options.last :]
-        for version in (source.too_old, *newest):
-            wrong += not _try(source, version, expected=version in newest)
+        tried += [_try(source, each, expected=each in newest) for each in (source.too_old, *newest)]
+    if options.write:
+        write_releases(_table(tried))
+    wrong = sum(not each.as_expected for each in tried)
     print(
         f"versions: {wrong} results are not as expected" if wrong else "versions: all as expected"
     )
     return int(bool(wrong))
 
 
-def _try(source: _Source, version: str, *, expected: bool) -> bool:
+def _table(tried: Sequence[_Tried]) -> str:
+    lines = [
+        "The probe that Sapwood runs on your machine, with each of these releases: turns, a",
+        "rewind, a trim, an undo and a resume, judged by the requests. The first release of each",
+        "program is one that is too old.\n",
+        "| program | version | sessions are changed |",
+        "| --- | --- | --- |",
+    ]
+    for each in tried:
+        shown = "in place" if each.result.proved else f"in a new session: {each.result.reason}"
+        lines.append(f"| {program_title(each.program)} | {each.version} | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def _try(source: _Source, version: str, *, expected: bool) -> _Tried:
     with tempfile.TemporaryDirectory(prefix="sapwood-versions-", dir="/var/tmp") as folder:
         path = _fetch(source, version, Path(folder))
         started = time.monotonic()
@@ -77,7 +110,7 @@ def _try(source: _Source, version: str, *, expected: bool) -> bool:
     is_right = result.proved == expected and (result.proved or not result.passing)
     mark = "ok  " if is_right else "FAIL"
     print(f"{mark} {source.program} {version}  {seconds:.1f} s  {shown}", flush=True)
-    return is_right
+    return _Tried(source.program, version, result, is_right)
 
 
 def _released(source: _Source) -> list[str]:

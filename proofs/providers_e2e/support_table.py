@@ -10,10 +10,12 @@ from proofs.providers_e2e.act_checks import Act
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "provider-versions.md"
 _TITLES = {"claude-code": "Claude Code", "codex": "Codex"}
 _COMMANDS = {"claude-code": "claude", "codex": "codex"}
+RELEASES = "\n## Released versions\n"
+"""The heading of the section that `just versions --write` writes."""
 _HEAD = (
     "# What works with which version of Claude Code and Codex\n\n"
-    "Written by `just providers-e2e --write` from its results. Run that, do not change this page."
-    "\n\n"
+    "Written by `just providers-e2e --write`, and the released versions by `just versions --write`,"
+    "\nfrom their results. Run them, do not change this page.\n\n"
     "The proof runs the real programs against a scripted model. An act works if the next request\n"
     "had exactly the turns in view, our own view was the same, and the program's files were only\n"
     "appended to. These are the versions that the proof runs. On your machine Sapwood tests the\n"
@@ -29,7 +31,10 @@ def version_of(home: Home, program: str) -> str:
 
 
 def page_of(acts: Sequence[Act], versions: Mapping[str, str]) -> str:
-    """The page: a table for each act, with the number of checks that passed."""
+    """The page: a table for each act, with the number of checks that passed.
+
+    The section about released versions stays as it is.
+    """
     whats = list(dict.fromkeys(act.what for act in acts))
     programs = [program for program in _TITLES if program in versions]
     titles = [f"{_TITLES[program]} {versions[program]}" for program in programs]
@@ -37,7 +42,14 @@ def page_of(acts: Sequence[Act], versions: Mapping[str, str]) -> str:
     for what in whats:
         cells = [_cell(acts, program, what) for program in programs]
         lines.append(f"| {what} | {' | '.join(cells)} |")
-    return _HEAD + "\n" + "\n".join(lines) + "\n"
+    _, heading, releases = PAGE.read_text("utf-8").partition(RELEASES)
+    return _HEAD + "\n" + "\n".join(lines) + "\n" + heading + releases
+
+
+def write_releases(text: str) -> None:
+    """Replaces the section about released versions; the rest of the page stays as it is."""
+    acts, _, _ = PAGE.read_text("utf-8").partition(RELEASES)
+    PAGE.write_text(f"{acts}{RELEASES}\n{text}", "utf-8")
 
 
 def _cell(acts: Sequence[Act], program: str, what: str) -> str:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -22,7 +23,16 @@ while True:
 """
 PRINTS = 'while True:\n    print(\'{"type": "garbage" \' * 100)\n'
 SAYS = "import os, sys\nsys.exit('saw ' + str(%s))\n"
-needs_bubblewrap = pytest.mark.skipif(not shutil.which("bwrap"), reason="without bubblewrap")
+
+
+def has_bubblewrap() -> bool:
+    tried = ["bwrap", "--ro-bind", "/", "/", "--unshare-net", "--unshare-pid", "true"]
+    return bool(shutil.which("bwrap")) and not subprocess.run(tried, capture_output=True).returncode
+
+
+needs_bubblewrap = pytest.mark.skipif(
+    not has_bubblewrap(), reason="bubblewrap is not installed, or the machine does not allow it"
+)
 
 
 @pytest.fixture
@@ -101,8 +111,7 @@ def test_nothing_of_the_users_home_can_be_read_or_written(home: Path) -> None:
     (home / ".claude" / "secret").write_text("mine")
     (home / ".netrc").write_text("mine")
     result = probed(home, SAYS % f"os.listdir({str(home / '.claude')!r})")
-    if not result.isolated:
-        pytest.skip("bubblewrap cannot isolate an environment that is in a folder it hides")
+    assert result.isolated
     assert result.reason.endswith("saw [])")
     result = probed(home, SAYS % f"open({str(home / '.netrc')!r}).read()")
     assert "PermissionError" in result.reason
@@ -116,8 +125,7 @@ def test_the_network_cannot_be_reached(home: Path) -> None:
         port = listener.getsockname()[1]
         script = f"import socket\nsocket.create_connection(('127.0.0.1', {port}), 5)\n"
         result = probed(home, script)
-    if not result.isolated:
-        pytest.skip("bubblewrap cannot isolate an environment that is in a folder it hides")
+    assert result.isolated
     assert "Connection refused" in result.reason
 
 

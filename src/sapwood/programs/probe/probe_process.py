@@ -161,9 +161,11 @@ def _isolating_command(task: ProbeTask, environ: Mapping[str, str]) -> list[str]
     command += ["--tmpfs", "/tmp", "--tmpfs", "/run"]
     for path in _hidden(user_home(environ), needed):
         command += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
+    bound = "\0"
     for path in sorted(needed):
-        if path.startswith(("/tmp/", "/run/")):
+        if path.startswith(("/tmp/", "/run/")) and not path.startswith(f"{bound}/"):
             command += ["--ro-bind", path, path]
+            bound = path
     command += ["--bind", task.scratch, task.scratch, "--chdir", task.scratch]
     command += ["--unshare-net", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--"]
     tried = subprocess.run(
