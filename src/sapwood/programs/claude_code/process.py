@@ -105,6 +105,8 @@ class ClaudeProcess:
         self._answers[number] = answer
         request = {"subtype": subtype, **fields}
         try:
+            if not self.is_running:
+                await asyncio.wait(self._tasks, timeout=_SECONDS_FOR_ERRORS)
             self.send({"type": "control_request", "request_id": number, "request": request})
             return await asyncio.wait_for(answer, seconds)
         except TimeoutError as error:

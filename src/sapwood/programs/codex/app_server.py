@@ -135,6 +135,8 @@ class AppServer:
         self._waiting[number] = answer
         self._methods[number] = method
         try:
+            if not self.is_running:
+                await asyncio.wait(self._tasks, timeout=_SECONDS_FOR_ERRORS)
             self.send({"id": number, "method": method, "params": params})
             async with asyncio.timeout(_ANSWER_SECONDS):
                 return await answer
