@@ -16,7 +16,9 @@ from sapwood.core.commands import (
     Configure,
     FinishTool,
     KeepLast,
+    Load,
     RecordTurn,
+    Rewind,
     Send,
     StartAgent,
     StartTurn,
@@ -31,7 +33,7 @@ from sapwood.core.content import (
     Usage,
 )
 from sapwood.core.events import HUMAN, Actor
-from sapwood.core.ids import AgentId, CommandId
+from sapwood.core.ids import AgentId, CommandId, EventRef, TurnRef
 from sapwood.core.refusals import BadValue, Refusal
 from sapwood.core.settings import SettingsChange, Workspace
 from sapwood.core.text_size import text_size
@@ -135,6 +137,16 @@ def test_names_and_folders_hold_no_null_character() -> None:
     folder: Any = Path("some/where")
     started = through(StartAgent(ADA, "a\0b", workspace=Workspace(folder=folder)))
     assert (started.name, started.workspace.folder) == ("a\ufffdb", "some/where")
+
+
+@pytest.mark.parametrize("bad", ["\ud800", "nul\0"])
+def test_a_place_in_a_log_that_no_store_can_hold_is_refused(bad: str) -> None:
+    place = EventRef(AgentId(bad), 1)
+    turn = TurnRef(AgentId(bad), 1, 1)
+    for command in (Load(ADA, place, "text"), Rewind(ADA, before=turn)):
+        refused = Gate().command(command)
+        assert isinstance(refused, BadValue)
+        assert refused.rule == "the id of an agent"
 
 
 def test_texts_and_mappings_stand_for_parts() -> None:

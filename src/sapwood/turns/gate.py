@@ -21,7 +21,7 @@ from sapwood.core.commands import AskQuestion, Command, CommandMeta, Compact
 from sapwood.core.content import Text, Thinking, Usage
 from sapwood.core.events import Actor
 from sapwood.core.file_part import LARGEST_FILE, File, is_base64
-from sapwood.core.ids import Origin, Passage
+from sapwood.core.ids import Origin, Passage, can_be_stored
 from sapwood.core.lease import Lease
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.refusals import BadValue
@@ -178,6 +178,8 @@ def _field(kind: type, name: str, hint: Any) -> _Convert:
         return lambda value, _: _file_data(value)
     if kind is File and name == "media_type":
         return lambda value, _: _media_type(value)
+    if name == "agent" and kind not in _COMMANDS:  # a place in the log of any agent
+        return lambda value, _: _agent_id(value)
     if kind is Usage:
         return lambda value, _: as_integer(value, least=0)
     if (kind is CommandMeta and name == "at") or (kind in (Lease, AskQuestion) and name == "until"):
@@ -185,6 +187,13 @@ def _field(kind: type, name: str, hint: Any) -> _Convert:
     if hint is str and kind in _EXACT_CLASSES:
         return lambda value, _: as_identifier(value)
     return _typed(hint, _text(name))
+
+
+def _agent_id(value: object) -> str:
+    text = as_key(value)
+    if not can_be_stored(text):
+        raise Unfit("the id of an agent", value)
+    return text
 
 
 def _file_data(value: object) -> str:

@@ -134,6 +134,7 @@ def test_an_id_that_no_store_could_hold_is_refused(bad: str) -> None:
     commands = (
         *(SetMark(other, "A"), Fork(AGENT, other), StartSuccessor(AGENT, other)),
         *(Send(AGENT, "m", "x", other), Kill(AGENT, other), StartAgent(other)),
+        StartAgent(AGENT, parent=other),
     )
     for command in commands:
         assert decided(command) == BadId(bad)

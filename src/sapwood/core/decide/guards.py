@@ -3,7 +3,15 @@
 import re
 
 from sapwood.core.command_table import SlashCommand
-from sapwood.core.commands import Command, CommandMeta, Fork, Kill, Send, StartSuccessor
+from sapwood.core.commands import (
+    Command,
+    CommandMeta,
+    Fork,
+    Kill,
+    Send,
+    StartAgent,
+    StartSuccessor,
+)
 from sapwood.core.context import Mark, find_mark
 from sapwood.core.decide.decision import Refused
 from sapwood.core.ids import can_be_stored
@@ -145,6 +153,8 @@ def bad_id(command: Command, meta: CommandMeta) -> BadId | None:
 
 def _others(command: Command) -> tuple[str, ...]:
     match command:
+        case StartAgent():
+            return (command.parent or "",)
         case Fork():
             return (command.child,)
         case StartSuccessor():
