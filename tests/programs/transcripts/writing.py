@@ -38,8 +38,11 @@ class _File:
 class ClaudeFile(_File):
     """A transcript of Claude Code."""
 
-    def __init__(self, folder: Path, session: str = "5e55", agent: str = "") -> None:
+    def __init__(
+        self, folder: Path, session: str = "5e55", agent: str = "", cwd: str = "/srv/wood"
+    ) -> None:
         super().__init__(folder / (f"agent-{agent}.jsonl" if agent else f"{session}.jsonl"))
+        self._cwd = cwd
         self._session = session
         self._agent = agent
         self.last: str | None = None
@@ -53,7 +56,7 @@ class ClaudeFile(_File):
             "type": kind,
             "uuid": uuid,
             "timestamp": self.now,
-            "cwd": "/srv/wood",
+            "cwd": self._cwd,
             "sessionId": self._session,
         }
         if self._agent:
@@ -94,9 +97,9 @@ class ClaudeFile(_File):
 class CodexFile(_File):
     """A rollout of Codex."""
 
-    def __init__(self, folder: Path, session: str = "01a1") -> None:
+    def __init__(self, folder: Path, session: str = "01a1", cwd: str = "/srv/wood") -> None:
         super().__init__(folder / f"rollout-2026-11-14T12-00-00-{session}.jsonl")
-        self.row("session_meta", id=session, cwd="/srv/wood")
+        self.row("session_meta", id=session, cwd=cwd)
         self.row("turn_context", model="gpt-5-codex")
 
     def row(self, kind: str, **payload: Any) -> None:
