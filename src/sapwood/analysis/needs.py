@@ -1,0 +1,299 @@
+"""What a model fetched again after a compaction, although it had stood in what left view.
+
+A need is a tool result whose lines stood in an earlier result about the same file, or of the same
+command, which a compaction had taken out of view. It is none if the file changed in between, if the
+lines are still in view, or if a command ran after a change of files that may have been its reason.
+A command that was repeated while its last output was still in view is watched, not forgotten.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct, structs
+
+from sapwood.analysis.call_subjects import CallSubject, SubjectReader
+from sapwood.analysis.ledger.operations.call_outcomes import CallOutcome, call_outcome
+from sapwood.analysis.session import Boundary, Session
+from sapwood.core.content import ToolCall
+from sapwood.core.turn import Reply, Result, Turn
+
+_STOOD = 0.8
+"""The share of a result's lines that must have stood in earlier results."""
+_LEFT = 0.3
+"""The share of a result's lines that must have left view."""
+_MIN_LENGTH = 4
+"""Characters of a line that says something; shorter ones stand in every file."""
+_MAX_SOURCES = 12
+"""The newest results about one subject that are compared."""
+
+_NUMBERED = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
+_VARYING = re.compile(r"\b\d+(?:\.\d+)?\s?(?:ms|s|seconds?)\b|\b\d+:\d\d(?::\d\d)?(?:\.\d+)?\b")
+"""Durations and times of day, which differ each time a command runs."""
+_NOT_LOOKED_UP = re.compile(
+    r"^(?:todo|task|agent|update_?plan|bash_?output|write_?stdin|kill|exit_?plan|ask|skill)", re.I
+)
+"""Tools whose results are not looked up: plans, helpers, background work, questions."""
+
+
+class Need(Struct, frozen=True):
+    """A result that had to be fetched again.
+
+    `left` and `needed` are the numbers of the turns in which it stood and in which it was needed.
+    `boundary` is the index of the compaction that took it out of view. `text` are the lines that
+    had left, and `calls` is how often the model was called with them until the next compaction.
+    """
+
+    call: str
+    subject: str
+    left: int
+    needed: int
+    boundary: int
+    text: str
+    calls: int = 0
+    is_file: bool = True
+
+
+class _Source(Struct, frozen=True, gc=False):
+    """A text that stood in the context: the index of its turn, and the order of its call."""
+
+    turn: int
+    order: int
+    text: str
+
+
+def is_compaction(boundary: Boundary) -> bool:
+    """Whether the program summarized: not a clear or a rewind that was asked for.
+
+    >>> is_compaction(Boundary(3, summary="It is cold.")), is_compaction(Boundary(3, cleared=True))
+    (True, False)
+    """
+    return bool(boundary.summary) or not (boundary.turns or boundary.cleared)
+
+
+def needs_of(session: Session) -> list[Need]:
+    """Returns what was needed again after the compactions of a session, in order."""
+    if not any(map(is_compaction, session.boundaries)):
+        return []
+    return _NeedFinder(session).find()
+
+
+class _NeedFinder:
+    """Goes through the turns once, and remembers every text by its subject."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._numbers = session.numbers
+        self._subjects = SubjectReader(session.folder)
+        self._sources: dict[tuple[str, ...], list[_Source]] = {}
+        self._changes: dict[str, int] = {}
+        self._watched: set[tuple[str, ...]] = set()
+        self._order = 0
+        self._views = _Views(session)
+
+    def find(self) -> list[Need]:
+        found: list[Need] = []
+        for index, turn in enumerate(self._session.turns):
+            view = self._views.at(index)
+            calls = turn.calls
+            for place, item in enumerate(turn.items):
+                call = calls.get(item.call) if isinstance(item, Result) else None
+                if isinstance(item, Result) and call is not None:
+                    need = self._take(call, item, index, view)
+                    if need is not None:
+                        found.append(self._with_calls(need, index, place))
+        return found
+
+    def _take(self, call: ToolCall, result: Result, index: int, view: "_View") -> Need | None:
+        self._order += 1
+        outcome = call_outcome(result)
+        about = self._subjects.subject_of(call, outcome)
+        need = None
+        if (key := _key(call, about, outcome)) is not None:
+            text = _plain(outcome.output)
+            need = self._need(key, about, call, text, index, view)
+            self._note_repetition(key, about, index, view)
+            self._remember(key, text, index)
+        for path in about.changes:
+            self._changes[path] = self._changes["*"] = self._order
+        if about.content:
+            self._remember(("file", about.subject), about.content, index)
+        return need
+
+    def _remember(self, key: tuple[str, ...], text: str, index: int) -> None:
+        sources = self._sources.setdefault(key, [])
+        sources.append(_Source(index, self._order, text))
+        del sources[:-_MAX_SOURCES]
+
+    def _note_repetition(
+        self, key: tuple[str, ...], about: CallSubject, index: int, view: "_View"
+    ) -> None:
+        """Notes a command that ran again although nothing had changed and its output was there."""
+        last = self._sources.get(key, [])[-1:]
+        if about.kind in ("command", "test") and last:
+            changed = self._changes.get("*", 0) > last[0].order
+            if not changed and view.has(last[0].turn, index):
+                self._watched.add(key)
+
+    def _need(
+        self,
+        key: tuple[str, ...],
+        about: CallSubject,
+        call: ToolCall,
+        text: str,
+        index: int,
+        view: "_View",
+    ) -> Need | None:
+        if view.boundary is None or key in self._watched:
+            return None
+        changed = self._changed_at(key, about)
+        sources = [
+            each for each in self._sources.get(key, ()) if each.order >= changed and each.text
+        ]
+        here = [each for each in sources if view.has(each.turn, index, each.text)]
+        left = [each for each in sources if each not in here and view.had(each.turn)]
+        if not left:
+            return None
+        lines = _lines(text)
+        seen, stood = _all_lines(here), _all_lines(left)
+        gone = [each for each in lines if each not in seen]
+        again = [each for each in gone if each in stood]
+        if not lines or len(again) < _LEFT * len(lines):
+            return None
+        if len(again) + len(lines) - len(gone) < _STOOD * len(lines):
+            return None
+        best = max(left, key=lambda each: (len(set(again) & _all_lines([each])), each.order))
+        boundary = self._views.boundary_after(best.turn, index)
+        if boundary is None or not is_compaction(self._session.boundaries[boundary]):
+            return None
+        numbers = self._numbers
+        return Need(
+            call=call.id,
+            subject=about.subject if about.kind != "other" else f"{call.name} {call.args}",
+            left=numbers[best.turn],
+            needed=numbers[index],
+            boundary=boundary,
+            text="\n".join(again),
+            is_file=key[0] == "file",
+        )
+
+    def _changed_at(self, key: tuple[str, ...], about: CallSubject) -> int:
+        """When something changed that makes earlier results about the subject old."""
+        if key[0] == "file":
+            return max(self._changes.get(key[1], 0), self._changes.get("", 0))
+        if about.inspects or about.kind == "other":
+            return 0  # its output shows whether anything changed
+        return self._changes.get("*", 0)
+
+    def _with_calls(self, need: Need, index: int, place: int) -> Need:
+        """Counts how often the model was called with the result, up to the next compaction."""
+        turns, calls = self._session.turns, _replies(self._session.turns[index], place)
+        until = self._views.next_boundary(index)
+        later = sum(_replies(turn) for turn in turns[index + 1 : until])
+        return structs.replace(need, calls=calls + later)
+
+
+def _replies(turn: Turn, after: int = -1) -> int:
+    return sum(isinstance(item, Reply) for item in turn.items[after + 1 :])
+
+
+def _key(call: ToolCall, about: CallSubject, outcome: CallOutcome) -> tuple[str, ...] | None:
+    """What two calls must share to be about the same thing; None for a call that looks up nothing.
+
+    A call that changes files has no result that could be needed.
+    """
+    if outcome.refused or outcome.handle or about.changes:
+        return None
+    match about.kind:
+        case "read":
+            return "file", about.subject
+        case "command" | "test":
+            return "command", about.folder, " ".join(about.subject.split())
+        case "other" if not _NOT_LOOKED_UP.match(call.name):
+            return "call", call.name, call.args
+        case _:
+            return None
+
+
+def _plain(text: str) -> str:
+    """A result without line numbers, durations and times of day."""
+    return _VARYING.sub("", _NUMBERED.sub("", text))
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text that say something."""
+    stripped = (line.strip() for line in text.splitlines())
+    return [line for line in stripped if len(line) >= _MIN_LENGTH]
+
+
+def _all_lines(sources: Sequence[_Source]) -> set[str]:
+    return {line for each in sources for line in _lines(each.text)}
+
+
+class _View(Struct, frozen=True):
+    """What a turn could see: its ancestors, and which of them had left by then.
+
+    `boundary` is the last one before the turn; None before the first.
+    """
+
+    ancestors: frozenset[int]
+    visible: frozenset[int]
+    boundary: Boundary | None
+
+    def has(self, turn: int, current: int, text: str = "") -> bool:
+        """Whether a text of a turn is in view; the turn itself sees what it did before."""
+        if turn == current or turn in self.visible:
+            return True
+        return bool(text and self.boundary and self.boundary.quoted and text in self._quoted)
+
+    @property
+    def _quoted(self) -> str:
+        return _plain(self.boundary.quoted) if self.boundary else ""
+
+    def had(self, turn: int) -> bool:
+        """Whether a turn is on the way to this one, so that only a boundary can have hidden it."""
+        return turn in self.ancestors
+
+
+class _Views:
+    """The view of each turn, from the boundaries of a session and the parents of its turns."""
+
+    def __init__(self, session: Session) -> None:
+        self._turns = session.turns
+        self._boundaries = session.boundaries
+
+    def at(self, index: int) -> _View:
+        """The view of a turn."""
+        before = [each for each in self._boundaries if each.after <= index]
+        chain = list(self._chain(index))
+        if not before:
+            return _View(frozenset(chain), frozenset(chain), None)
+        boundary = before[-1]
+        return _View(frozenset(chain), self._visible(chain, boundary), boundary)
+
+    def boundary_after(self, turn: int, until: int) -> int | None:
+        """The index of the boundary that took a turn out of the view of a later one."""
+        for number, each in enumerate(self._boundaries):
+            if turn < each.after <= until:
+                chain = [place for place in self._chain(until) if place < each.after]
+                if turn not in self._visible(chain, each):
+                    return number
+        return None
+
+    def next_boundary(self, index: int) -> int:
+        """The index of the first turn after the next boundary; the number of turns without one."""
+        after = (each.after for each in self._boundaries if each.after > index)
+        return next(after, len(self._turns))
+
+    def _visible(self, chain: Sequence[int], boundary: Boundary) -> frozenset[int]:
+        """The turns of a chain that are in view after a boundary."""
+        earlier = sorted(place for place in chain if place < boundary.after)
+        kept = boundary.turns or earlier[len(earlier) - boundary.kept :] if boundary.kept else ()
+        return frozenset((*kept, *(place for place in chain if place >= boundary.after)))
+
+    def _chain(self, index: int) -> Iterator[int]:
+        """The turns before a turn on its branch, the newest first."""
+        parent = self._turns[index].parent
+        while parent is not None:
+            place = parent.first - 1
+            yield place
+            parent = self._turns[place].parent if place < len(self._turns) else None
