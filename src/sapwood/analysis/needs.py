@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from sapwood.analysis.call_subjects import CallSubject, SubjectReader
 from sapwood.analysis.ledger.operations.call_outcomes import CallOutcome, call_outcome
 from sapwood.analysis.session import Boundary, Session
-from sapwood.core.content import ToolCall
+from sapwood.core.content import File, ToolCall
 from sapwood.core.turn import Reply, Result, Turn
 
 _STOOD = 0.8
@@ -53,6 +53,22 @@ class Need(Struct, frozen=True):
     is_file: bool = True
 
 
+class Loss(Struct, frozen=True):
+    """What one compaction took out of view, and what was fetched again because of it.
+
+    `boundary` is its index among the boundaries of the session. `turns` are the numbers of the
+    turns that left, `files` the files whose content left, and `results` counts all tool results
+    among them. `characters` is the length of everything that left.
+    """
+
+    boundary: int
+    turns: tuple[int, ...]
+    files: tuple[str, ...]
+    results: int
+    characters: int
+    needs: tuple[Need, ...] = ()
+
+
 class _Source(Struct, frozen=True, gc=False):
     """A text that stood in the context: the index of its turn, and the order of its call."""
 
@@ -72,9 +88,17 @@ def is_compaction(boundary: Boundary) -> bool:
 
 def needs_of(session: Session) -> list[Need]:
     """Returns what was needed again after the compactions of a session, in order."""
-    if not any(map(is_compaction, session.boundaries)):
+    return [need for loss in losses_of(session) for need in loss.needs]
+
+
+def losses_of(session: Session) -> list[Loss]:
+    """Returns what each compaction of a session took out of view; nothing if there was none."""
+    wanted = [n for n, each in enumerate(session.boundaries) if is_compaction(each)]
+    if not wanted:
         return []
-    return _NeedFinder(session).find()
+    finder = _NeedFinder(session)
+    needs = finder.find()
+    return [finder.loss(n, [need for need in needs if need.boundary == n]) for n in wanted]
 
 
 class _NeedFinder:
@@ -89,8 +113,10 @@ class _NeedFinder:
         self._watched: set[tuple[str, ...]] = set()
         self._order = 0
         self._views = _Views(session)
+        self._files: dict[int, set[str]] = {}
 
     def find(self) -> list[Need]:
+        """Returns the needs of all turns, in order."""
         found: list[Need] = []
         for index, turn in enumerate(self._session.turns):
             view = self._views.at(index)
@@ -103,6 +129,20 @@ class _NeedFinder:
                         found.append(self._with_calls(need, index, place))
         return found
 
+    def loss(self, boundary: int, needs: Sequence[Need]) -> Loss:
+        """What a compaction took out of view; `find` must have run."""
+        left = self._views.left_by(boundary)
+        turns = [self._session.turns[index] for index in left]
+        files = {path for index in left for path in self._files.get(index, ())}
+        return Loss(
+            boundary=boundary,
+            turns=tuple(dict.fromkeys(self._numbers[index] for index in left)),
+            files=tuple(sorted(files)),
+            results=sum(isinstance(item, Result) for turn in turns for item in turn.items),
+            characters=sum(map(_length, turns)),
+            needs=tuple(needs),
+        )
+
     def _take(self, call: ToolCall, result: Result, index: int, view: "_View") -> Need | None:
         self._order += 1
         outcome = call_outcome(result)
@@ -113,10 +153,13 @@ class _NeedFinder:
             need = self._need(key, about, call, text, index, view)
             self._note_repetition(key, about, index, view)
             self._remember(key, text, index)
+            if key[0] == "file":
+                self._files.setdefault(index, set()).add(key[1])
         for path in about.changes:
             self._changes[path] = self._changes["*"] = self._order
         if about.content:
             self._remember(("file", about.subject), about.content, index)
+            self._files.setdefault(index, set()).add(about.subject)
         return need
 
     def _remember(self, key: tuple[str, ...], text: str, index: int) -> None:
@@ -194,6 +237,19 @@ class _NeedFinder:
 
 def _replies(turn: Turn, after: int = -1) -> int:
     return sum(isinstance(item, Reply) for item in turn.items[after + 1 :])
+
+
+def _length(turn: Turn) -> int:
+    """The characters of a turn that a model is given."""
+    prompt = sum(len(part.text) for part in turn.prompt if not isinstance(part, File))
+    return prompt + sum(map(_item_length, turn.items))
+
+
+def _item_length(item: Reply | Result) -> int:
+    if isinstance(item, Result):
+        return len(item.content)
+    parts = (part.args if isinstance(part, ToolCall) else part.text for part in item.parts)
+    return sum(map(len, parts))
 
 
 def _key(call: ToolCall, about: CallSubject, outcome: CallOutcome) -> tuple[str, ...] | None:
@@ -278,6 +334,18 @@ class _Views:
                 if turn not in self._visible(chain, each):
                     return number
         return None
+
+    def left_by(self, number: int) -> list[int]:
+        """The indexes of the turns that a boundary took out of view."""
+        boundary = self._boundaries[number]
+        last = boundary.after - 1
+        if not 0 <= last < len(self._turns):
+            return []
+        chain = [last, *self._chain(last)]
+        before = frozenset(chain)
+        if number:
+            before = self._visible(chain, self._boundaries[number - 1])
+        return sorted(before - self._visible(chain, boundary))
 
     def next_boundary(self, index: int) -> int:
         """The index of the first turn after the next boundary; the number of turns without one."""

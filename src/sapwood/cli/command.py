@@ -17,6 +17,7 @@ _SHARED = frozenset({"database", "server", "space", "verbose", "debug"})
 _WORDS = re.compile(r"""(?:"[^"]*"|'[^']*'|\S)+""")
 _NARROW = 60
 _WIDEST = 88
+_UNITS = {"d": 86_400, "h": 3_600, "m": 60}
 
 
 class HelpPage(click.HelpFormatter):
@@ -217,6 +218,29 @@ def group(
 def json_option(help: str = "Print JSON, one object per line.") -> Callable[[F], F]:
     """Returns a decorator that adds the option `--json`."""
     return click.option("--json", "as_json", is_flag=True, help=help)
+
+
+def parse_since(since: str | None) -> int:
+    """Parses a date or an age such as 7d into microseconds since 1970; 0 for None.
+
+    Raises `click.UsageError`.
+    """
+    from datetime import UTC, datetime
+
+    from sapwood.display.quantities import now
+
+    if since is None:
+        return 0
+    number, unit = since[:-1], since[-1:]
+    if number.isdigit() and len(number) < 6 and unit in _UNITS:
+        return now() - int(number) * _UNITS[unit] * 1_000_000
+    try:
+        when = datetime.fromisoformat(since).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise click.UsageError(
+            "--since takes an age such as 7d, 12h or 30m, or a date such as 2026-11-14."
+        ) from None
+    return int(when.timestamp() * 1_000_000)
 
 
 def _is_option(parameter: click.Parameter) -> bool:

@@ -28,6 +28,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "context": "Inspect and manage a session's context: usage, focus, archives, handoff",
         "log": "Show an agent's events",
         "search": "Search all conversations",
+        "report": "Report what compactions dropped, and what was read again",
         "replay": "Show the exact request of a model call, verified by its hash",
         "diff": "Compare two contexts",
         "export": "Export a conversation as Markdown, text, JSON or HTML",

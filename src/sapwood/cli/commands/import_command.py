@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sapwood.cli.command import command as subcommand
-from sapwood.cli.command import json_option
+from sapwood.cli.command import json_option, parse_since
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 from sapwood.core.plural import counted
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 _FOLLOW_SECONDS = 1.0
-_UNITS = {"d": 86_400, "h": 3_600, "m": 60}
 
 
 def _program_options(command: "Callable[..., Exit]") -> "Callable[..., Exit]":
@@ -66,7 +65,7 @@ def command(
     """
     names = (each.name for each in programs_with("sessions"))
     sources = frozenset(name for name in names if chosen.get(name.replace("-", "_")))
-    earliest = _parse_since(since)
+    earliest = parse_since(since)
     return invocation.run(lambda: _import(invocation, paths, sources, earliest, follow, as_json))
 
 
@@ -202,23 +201,3 @@ def _summary(done: "list[ImportResult]", new: "list[ImportResult]") -> str:
     return (
         f"Imported {turns} and {compactions} from {of}.{known} To list them, type: sapwood agents"
     )
-
-
-def _parse_since(since: str | None) -> int:
-    """Parses a date or an age such as 7d into microseconds since 1970."""
-    from datetime import UTC, datetime
-
-    from sapwood.display.quantities import now
-
-    if since is None:
-        return 0
-    number, unit = since[:-1], since[-1:]
-    if number.isdigit() and len(number) < 6 and unit in _UNITS:
-        return now() - int(number) * _UNITS[unit] * 1_000_000
-    try:
-        when = datetime.fromisoformat(since).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise click.UsageError(
-            "--since takes an age such as 7d, 12h or 30m, or a date such as 2026-11-14."
-        ) from None
-    return int(when.timestamp() * 1_000_000)

@@ -1,0 +1,115 @@
+"""`sapwood report`: what compactions took out of view in all sessions, and what that cost."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from sapwood.cli.command import command as subcommand
+from sapwood.cli.command import json_option, parse_since
+from sapwood.cli.exit_codes import Exit
+
+if TYPE_CHECKING:
+    from sapwood.report.figures import Report
+    from sapwood.report.scan import Selection
+
+
+@subcommand(
+    examples=[
+        "sapwood report",
+        "sapwood report --since 30d --project .",
+        "sapwood report --html report.html",
+    ]
+)
+@click.option("--since", metavar="WHEN", help="Only sessions used since: 7d, 12h or 2026-11-14.")
+@click.option(
+    "--program", "programs", multiple=True, metavar="NAME", help="Only this program's sessions."
+)
+@click.option(
+    "--project",
+    metavar="FOLDER",
+    type=click.Path(),
+    help="Only sessions that ran in this folder or below it.",
+)
+@click.option("--html", "page", metavar="FILE", type=click.Path(), help="Write a page with charts.")
+@json_option("Print one JSON object.")
+def command(
+    since: str | None,
+    programs: tuple[str, ...],
+    project: str | None,
+    page: str | None,
+    as_json: bool,
+) -> Exit:
+    """Report what compactions dropped from your sessions, and what was read again.
+
+    Reads every Claude Code, Codex and Gemini CLI session on this machine. Counts sessions, turns
+    and compactions, and lists what each compaction dropped, which of it was read or run again and
+    what that cost, and the commands that bring it back. Calls no model and stores nothing.
+    """
+    from pathlib import Path
+
+    from sapwood.cli.console import Progress, columns, print_lines
+    from sapwood.cli.output.event_text import json_line
+    from sapwood.cli.output.report_text import report_json, report_lines
+    from sapwood.display.quantities import now
+    from sapwood.report.scan import Selection, find_sessions, make_report
+
+    folder = Path(project).expanduser().resolve() if project else None
+    selection = Selection(parse_since(since), _known(programs), folder)
+    files = find_sessions(selection)
+    with Progress(files.size) as progress:
+        progress.set_label(f"{len(files.sessions)} sessions")
+        report = make_report(files, now(), progress.advance)
+    for problem in report.problems:
+        click.echo(problem, err=True)
+    if not report.sessions:
+        click.echo(_nothing_found(selection), err=True)
+        return Exit.NO_SESSION
+    if page:
+        _write_page(page, report)
+    if as_json:
+        click.echo(json_line(report_json(report)))
+    elif not page:
+        print_lines(report_lines(report, columns()))
+    return Exit.OK
+
+
+def _known(programs: tuple[str, ...]) -> frozenset[str]:
+    """The names of programs that were typed. Raises `click.UsageError` for another name."""
+    from sapwood.programs.registry import programs_with
+
+    names = [each.name for each in programs_with("sessions")]
+    for each in programs:
+        if each not in names:
+            known = ", ".join(names)
+            raise click.UsageError(f"There is no program '{each}'. --program takes: {known}.")
+    return frozenset(programs)
+
+
+def _nothing_found(selection: "Selection") -> str:
+    from sapwood.programs.transcripts.discovery import program_homes
+
+    if selection.project is not None:
+        ran = f"No session ran in {selection.project}"
+        return f"{ran}. To see all projects, type: sapwood report"
+    if selection.since:
+        return "No session was used since then. To see all sessions, type: sapwood report"
+    homes = program_homes().items()
+    wanted = [home for name, home in homes if not selection.programs or name in selection.programs]
+    searched = ", ".join(map(str, wanted))
+    return (
+        f"No sessions were found in {searched}. If a program keeps them elsewhere, set its "
+        "variable, such as CLAUDE_CONFIG_DIR or CODEX_HOME."
+    )
+
+
+def _write_page(file: str, report: "Report") -> None:
+    """Writes the page. Raises `click.UsageError` if the file cannot be written."""
+    from pathlib import Path
+
+    from sapwood.report.page import report_page
+
+    try:
+        Path(file).expanduser().write_text(report_page(report), "utf-8")
+    except OSError as error:
+        raise click.UsageError(f"'{file}' cannot be written: {error.strerror}.") from error
+    click.echo(f"Wrote {file}. It contains no request to any other address.", err=True)
