@@ -27,6 +27,7 @@ NAMES: tuple[str, ...] = (
     "sandbox",
     "questions",
     "import",
+    "report",
     "looking",
     "tui",
     "mask",

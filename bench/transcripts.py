@@ -26,14 +26,18 @@ _USAGE = {
 Row = dict[str, Any]
 
 
-def write_claude(path: Path, size: int, seed: int = 7) -> int:
-    """Writes a Claude Code transcript of about this many bytes; returns the number of turns."""
-    return _write(path, size, _Claude(seed).turns())
+def write_claude(path: Path, size: int, seed: int = 7, *, compact_every: int = 0) -> int:
+    """Writes a Claude Code transcript of about this many bytes; returns the number of turns.
+
+    With `compact_every`, it is compacted after so many turns, and files are read more often than
+    they are edited.
+    """
+    return _write(path, size, _Claude(seed).turns(compact_every))
 
 
-def write_codex(path: Path, size: int, seed: int = 7) -> int:
+def write_codex(path: Path, size: int, seed: int = 7, *, compact_every: int = 0) -> int:
     """Writes a Codex rollout of about this many bytes; returns the number of turns."""
-    return _write(path, size, _Codex(seed).turns())
+    return _write(path, size, _Codex(seed).turns(compact_every))
 
 
 def _write(path: Path, size: int, turns: Iterator[list[Row]]) -> int:
@@ -84,15 +88,27 @@ class _Claude(_Program):
         self._session = self.uuid()
         self._last: str | None = None
 
-    def turns(self) -> Iterator[list[Row]]:
+    def turns(self, compact_every: int) -> Iterator[list[Row]]:
+        count = 0
         while True:
+            count += 1
             rows = [self._user("Look into it, change what has to be changed, and run the tests.")]
             rows += [self._attachment() for _ in range(4)]
-            for _ in range(3):
+            for place in range(3):
                 name, text = self.random.choice(self.files)
-                rows += self._read(name, text) + self._edit(name, text) + self._run()
+                rows += self._read(name, text)
+                rows += self._edit(name, text) if not place or not compact_every else ()
+                rows += self._run()
             rows.append(self._says([{"type": "text", "text": "All is green now. " * 20}]))
+            if compact_every and count % compact_every == 0:
+                rows += self._compaction()
             yield rows
+
+    def _compaction(self) -> list[Row]:
+        metadata = {"trigger": "auto", "preTokens": 160_000, "postTokens": 9_000}
+        self._last = None
+        boundary = self._row("system", subtype="compact_boundary", compactMetadata=metadata)
+        return [boundary, self._user("The work so far. " * 300, isCompactSummary=True)]
 
     def _row(self, kind: str, **fields: Any) -> Row:
         uuid, parent = self.uuid(), self._last
@@ -159,16 +175,21 @@ class _Claude(_Program):
 
 
 class _Codex(_Program):
-    def turns(self) -> Iterator[list[Row]]:
+    def turns(self, compact_every: int) -> Iterator[list[Row]]:
+        count = 0
         meta = {"id": self.uuid(), "cwd": _CWD, "cli_version": "0.166.0"}
         rows = [self._row("session_meta", **meta), self._row("turn_context", model="gpt-5-codex")]
         while True:
+            count += 1
             rows.append(self._message("user", "Look into it, and run the tests."))
             for _ in range(4):
-                _, text = self.random.choice(self.files)
-                rows += self._run("cat file.py", text) + self._run("just test", self.output())
+                name, text = self.random.choice(self.files)
+                read = f"cat {name}" if compact_every else "cat file.py"
+                rows += self._run(read, text) + self._run("just test", self.output())
             rows.append(self._message("assistant", "All is green now. " * 20))
             rows.append(self._row("event_msg", type="task_complete"))
+            if compact_every and count % compact_every == 0:
+                rows.append(self._row("compacted", message="The work so far. " * 300))
             yield rows
             rows = []
 

@@ -175,10 +175,11 @@ def _turn_labels(first: int, edge: int, last: int, x: Callable[[int], float]) ->
 
 
 def _badges(needs: Sequence[NeededAgain], x: Callable[[int], float]) -> Iterator[str]:
-    used: dict[int, int] = {}
-    for place, need in enumerate(needs):
-        same = used[need.left] = used.get(need.left, -1) + 1
-        at = x(need.left) + same * 19
+    """The letters of the needs where they stood, moved to the right if they would overlap."""
+    free = 0.0
+    for place, need in sorted(enumerate(needs), key=lambda each: each[1].left):
+        at = max(x(need.left), free)
+        free = at + 18
         yield f'<circle cx="{at:.0f}" cy="203" r="8" class="badge"/>'
         yield f'<text x="{at:.0f}" y="207" class="number">{letter(place)}</text>'
 

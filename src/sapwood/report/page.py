@@ -117,7 +117,11 @@ def _tiles(report: Report) -> str:
     turns = sum(each.turns for each in report.sessions)
     needs = [need for _, need in report.needs]
     share = report.tokens_again / report.tokens_left if report.tokens_left else 0.0
-    of_left = f"{share:.0%}".replace("%", " %") if share >= 0.01 or not needs else "< 1 %"
+    of_left = (
+        f"{share:.0%}".replace("%", "\N{NO-BREAK SPACE}%")
+        if share >= 0.01 or not needs
+        else "< 1\N{NO-BREAK SPACE}%"
+    )
     tiles = (
         (f"{len(report.sessions):,}", f"sessions, {named}; {turns:,} turns", ""),
         (f"{len(report.compactions):,}", f"compactions in {len(report.compacted):,} sessions", ""),
@@ -159,23 +163,23 @@ def _what_left(report: Report) -> str:
     ]
     needs = [need for _, need in report.needs]
     foot = (
-        f"<tfoot><tr><td></td><td>All {len(pairs):,}</td>{_n(f'{report.turns_left:,}')}"
+        f"<tfoot><tr><td></td><td>All {len(pairs):,}</td>{_n(f'{report.turns_left:,}', 'narrow')}"
         f'{_n(_tokens(report.tokens_left))}<td class="bar wide"></td><td class="n wide"></td>'
-        f"{_n(f'{len(needs):,}')}{_n(_tokens(report.tokens_again))}"
+        f"{_n(f'{len(needs):,}', 'narrow')}{_n(_tokens(report.tokens_again))}"
         f"{_n(_cost(total_cost(needs)))}</tr></tfoot>"
     )
     head = _head(
         ("", "n"),
         ("Session", ""),
-        ("turns left", "n"),
+        ("turns left", "n narrow"),
         ("tokens left", "n"),
         ("of these, fetched again", "bar wide"),
         ("summary", "n wide"),
-        ("fetched again", "n"),
+        ("fetched again", "n narrow"),
         ("tokens again", "n"),
         ("cost", "n"),
     )
-    table = f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody>{foot}</table></div>'
+    table = _table(head, rows, foot, kind="what-left")
     rest = (
         f" The {len(shown)} with most fetched again are shown." if len(pairs) > len(shown) else ""
     )
@@ -189,11 +193,11 @@ def _compaction_row(
     cells = (
         _n(str(number), "b"),
         f"<td>{_titled(session, _day(each.at))}</td>",
-        _n(f"{each.turns:,}"),
+        _n(f"{each.turns:,}", "narrow"),
         _n(show(Count(each.tokens, exact=each.is_reported))),
         f'<td class="bar wide">{share_bar(each.tokens, each.tokens_again, most)}</td>',
         _n(_tokens(each.summary_tokens), "wide"),
-        _n(f"{len(each.needs):,}"),
+        _n(f"{len(each.needs):,}", "narrow"),
         _n(_tokens(each.tokens_again)),
         _n(_cost(total_cost(each.needs)), "b"),
     )
@@ -263,7 +267,7 @@ def _lists(report: Report) -> str:
         f"{_n(f'{len(each.compactions):,}')}{_n(_bytes(each.size))}</tr>"
         for each in report.largest
     ]
-    table = f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
+    table = _table(head, rows)
     return _section("The largest sessions", "By the size of their transcripts.", table)
 
 
@@ -286,7 +290,7 @@ def _brought_back(report: Report) -> str:
         '<div class="all"><p><b>Keep a copy of all of them</b>, also when their program deletes '
         "them</p><code>sapwood import</code><button data-copy>Copy</button></div>"
     )
-    table = f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
+    table = _table(head, rows, kind="rows")
     about = (
         "Each command takes the last compaction of a session back: its turns are in view again, "
         "and the session keeps its id. Close the session first. Type it again for an earlier "
@@ -327,6 +331,11 @@ def _note(report: Report) -> str:
 
 def _section(title: str, about: str, body: str) -> str:
     return f"<section><h2>{escape(title)}</h2><p>{escape(about)}</p>{body}</section>\n"
+
+
+def _table(head: str, rows: Sequence[str], foot: str = "", *, kind: str = "") -> str:
+    body = f"{head}<tbody>{''.join(rows)}</tbody>{foot}"
+    return f'<div class="scroll"><table class="{kind}">{body}</table></div>'
 
 
 def _list(title: str, about: str, rows: Sequence[str], head: Iterable[tuple[str, str]]) -> str:
