@@ -51,7 +51,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Data retention": {
         "backup": "Back up the whole database to a file",
         "retain": "Delete or archive conversations idle for N days",
-        "restore": "Restore an archived conversation from object storage",
+        "restore": "Put a deleted session back into its program, or restore an archive",
         "erase": "Permanently delete conversations and everything forked from them",
         "hold": "Put a legal hold on a conversation, an owner or a space",
         "keys": "List encrypted spaces, or create or rotate the master key",

@@ -70,7 +70,7 @@ class Program(NamedTuple):
     `session_variable` has the id of a session in all that the session starts. By `own_variables` it
     knows that it was started by itself; they are not passed on to it. `has_status_line`: it draws
     the line that `sapwood hook status-line` prints. `installed_note` is for the user after
-    `sapwood install`.
+    `sapwood install`. `keeps_restored_id`: a session that is written again can have its old id.
     """
 
     name: str
@@ -92,6 +92,7 @@ class Program(NamedTuple):
     log_in: str = ""
     installed_note: str = ""
     has_status_line: bool = False
+    keeps_restored_id: bool = False
     tools: Mapping[str, ToolKind] = {}
 
     @property

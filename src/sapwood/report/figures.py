@@ -95,7 +95,7 @@ class SweptSession(Struct, frozen=True):
     program: str
     id: str
     title: str
-    turns: int
+    updated: int
     restore: str
 
 

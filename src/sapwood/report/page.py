@@ -282,7 +282,7 @@ def _brought_back(report: Report) -> str:
     ]
     rows += [
         f"<tr><td>{escape(each.title)}<small>{escape(program_title(each.program))} deleted it; "
-        f'Sapwood has it</small></td>{_n(f"{each.turns:,}")}<td class="n wide"></td>'
+        f'Sapwood has it</small></td><td class="n none">–</td><td class="n wide"></td>'
         f"{_copied(each.restore, each.title)}</tr>"
         for each in report.swept[:_MAX_ROWS]
     ]

@@ -11,19 +11,22 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from sapwood.core.ids import Space
 from sapwood.programs.registry import program, programs_with
 from sapwood.programs.transcripts.discovery import NotATranscript, program_homes
 from sapwood.programs.transcripts.session_files import FoundSession
 from sapwood.programs.transcripts.session_reader import read_session
 from sapwood.programs.transcripts.transcript_events import unmasked
-from sapwood.report.figures import Report, SessionFigures, session_figures
+from sapwood.report.figures import Report, SessionFigures, SweptSession, session_figures
 from sapwood.tokens.estimators import FeatureCounter
+from sapwood.turns.log import Log
 
 _BATCH = 8_000_000
 """Bytes that a process is given at a time."""
 _SMALL = 32_000_000
 """Bytes up to which starting other processes would take longer than reading."""
 _MAX_PROCESSES = 4
+_MAX_AGENTS = 10_000
 _PREFIX = 8
 """Characters of a session's id that are shown if no other session begins with them."""
 
@@ -100,6 +103,33 @@ def make_report(files: FoundFiles, made: int, on_progress: OnProgress = lambda _
                 sessions.append(each)
     sessions.sort(key=lambda each: (-each.updated, each.id))
     return Report(made, _with_commands(sessions), problems=tuple(sorted(problems)))
+
+
+async def swept_sessions(log: Log, space: Space, selection: Selection) -> tuple[SweptSession, ...]:
+    """The sessions that their programs deleted and the log has, the newest first."""
+    agents = await log.agents(space, limit=_MAX_AGENTS)
+    there = {(each.source, each.id) for each in find_sessions(Selection()).sessions}
+    names = {each.name for each in programs_with("provider")}
+    wanted = names & selection.programs if selection.programs else names
+    gone = [
+        each
+        for each in agents
+        if each.source in wanted
+        and each.parent is None
+        and (each.source, each.session) not in there
+        and each.updated >= selection.since
+        and (selection.project is None or Path(each.folder).is_relative_to(selection.project))
+    ]
+    return tuple(
+        SweptSession(
+            program=each.source,
+            id=each.session,
+            title=each.name or each.session,
+            updated=each.updated,
+            restore=f"sapwood restore {each.session} --to {each.source}",
+        )
+        for each in sorted(gone, key=lambda one: -one.updated)
+    )
 
 
 def _read_all(

@@ -7,9 +7,10 @@ import click
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.command import json_option, parse_since
 from sapwood.cli.exit_codes import Exit
+from sapwood.cli.invocation import Invocation
 
 if TYPE_CHECKING:
-    from sapwood.report.figures import Report
+    from sapwood.report.figures import Report, SweptSession
     from sapwood.report.scan import Selection
 
 
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 )
 @click.option("--html", "page", metavar="FILE", type=click.Path(), help="Write a page with charts.")
 @json_option("Print one JSON object.")
+@click.pass_obj
 def command(
+    invocation: Invocation,
     since: str | None,
     programs: tuple[str, ...],
     project: str | None,
@@ -46,6 +49,8 @@ def command(
     what that cost, and the commands that bring it back. Calls no model and stores nothing.
     """
     from pathlib import Path
+
+    from msgspec import structs
 
     from sapwood.cli.console import Progress, columns, print_lines
     from sapwood.cli.output.event_text import json_line
@@ -61,7 +66,8 @@ def command(
         report = make_report(files, now(), progress.advance)
     for problem in report.problems:
         click.echo(problem, err=True)
-    if not report.sessions:
+    report = structs.replace(report, swept=_swept(invocation, selection))
+    if not report.sessions and not report.swept:
         click.echo(_nothing_found(selection), err=True)
         return Exit.NO_SESSION
     if page:
@@ -83,6 +89,26 @@ def _known(programs: tuple[str, ...]) -> frozenset[str]:
             known = ", ".join(names)
             raise click.UsageError(f"There is no program '{each}'. --program takes: {known}.")
     return frozenset(programs)
+
+
+def _swept(invocation: Invocation, selection: "Selection") -> "tuple[SweptSession, ...]":
+    """The sessions that only Sapwood has; none if there is no database."""
+    from sapwood.context_actions.session_finder import database_exists
+    from sapwood.core.errors import LogError
+    from sapwood.report.scan import swept_sessions
+
+    if not database_exists(invocation.config):
+        return ()
+
+    async def read() -> "tuple[SweptSession, ...]":
+        async with invocation.connected() as connection:
+            return await swept_sessions(connection.log, connection.space, selection)
+
+    try:
+        return invocation.run(read)
+    except LogError as error:
+        click.echo(f"Deleted sessions are not listed: {error}", err=True)
+        return ()
 
 
 def _nothing_found(selection: "Selection") -> str:

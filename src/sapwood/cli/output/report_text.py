@@ -124,8 +124,8 @@ def _brought_back(report: Report, width: int) -> Iterator[str]:
     if report.swept:
         yield from _heading("Deleted by their program, and kept by Sapwood")
         for swept in report.swept[:_MOST]:
-            figures = f"{counted(swept.turns, 'turn')}; {one_line(swept.title)}"
-            yield from _entry(swept.restore, figures, width)
+            last = f"last used {_day(swept.updated)}; {one_line(swept.title)}"
+            yield from _entry(swept.restore, last, width)
         yield from _rest(len(report.swept), width, "session")
 
 
