@@ -8,6 +8,7 @@ A command that was repeated while its last output was still in view is watched, 
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from msgspec import Struct, structs
 
@@ -69,12 +70,22 @@ class Loss(Struct, frozen=True):
     needs: tuple[Need, ...] = ()
 
 
-class _Source(Struct, frozen=True, gc=False):
-    """A text that stood in the context: the index of its turn, and the order of its call."""
+class _Source:
+    """A text that stood in the context: the index of its turn, and the order of its call.
 
-    turn: int
-    order: int
-    text: str
+    Most texts are never compared, so their lines are found when they are needed.
+    """
+
+    def __init__(self, turn: int, order: int, text: str, is_file: bool) -> None:
+        self.turn = turn
+        self.order = order
+        self.text = text
+        self._is_file = is_file
+
+    @cached_property
+    def lines(self) -> frozenset[str]:
+        """The lines that say something."""
+        return frozenset(_lines(self.text, self._is_file))
 
 
 def is_compaction(boundary: Boundary) -> bool:
@@ -149,7 +160,7 @@ class _NeedFinder:
         about = self._subjects.subject_of(call, outcome)
         need = None
         if (key := _key(call, about, outcome)) is not None:
-            text = _plain(outcome.output)
+            text = outcome.output
             need = self._need(key, about, call, text, index, view)
             self._note_repetition(key, about, index, view)
             self._remember(key, text, index)
@@ -164,7 +175,7 @@ class _NeedFinder:
 
     def _remember(self, key: tuple[str, ...], text: str, index: int) -> None:
         sources = self._sources.setdefault(key, [])
-        sources.append(_Source(index, self._order, text))
+        sources.append(_Source(index, self._order, text, key[0] == "file"))
         del sources[:-_MAX_SOURCES]
 
     def _note_repetition(
@@ -196,7 +207,7 @@ class _NeedFinder:
         left = [each for each in sources if each not in here and view.had(each.turn)]
         if not left:
             return None
-        lines = _lines(text)
+        lines = _lines(text, key[0] == "file")
         seen, stood = _all_lines(here), _all_lines(left)
         gone = [each for each in lines if each not in seen]
         again = [each for each in gone if each in stood]
@@ -204,7 +215,7 @@ class _NeedFinder:
             return None
         if len(again) + len(lines) - len(gone) < _STOOD * len(lines):
             return None
-        best = max(left, key=lambda each: (len(set(again) & _all_lines([each])), each.order))
+        best = max(left, key=lambda each: (len(each.lines.intersection(again)), each.order))
         boundary = self._views.boundary_after(best.turn, index)
         if boundary is None or not is_compaction(self._session.boundaries[boundary]):
             return None
@@ -270,19 +281,21 @@ def _key(call: ToolCall, about: CallSubject, outcome: CallOutcome) -> tuple[str,
             return None
 
 
-def _plain(text: str) -> str:
-    """A result without line numbers, durations and times of day."""
-    return _VARYING.sub("", _NUMBERED.sub("", text))
+def _lines(text: str, is_file: bool) -> list[str]:
+    """The lines of a text that say something.
 
-
-def _lines(text: str) -> list[str]:
-    """The lines of a text that say something."""
-    stripped = (line.strip() for line in text.splitlines())
+    Those of a file are without line numbers, those of a command without durations and times of day.
+    """
+    if is_file:
+        text = _NUMBERED.sub("", text) if _NUMBERED.match(text) else text
+    else:
+        text = _VARYING.sub("", text)
+    stripped = map(str.strip, text.splitlines())
     return [line for line in stripped if len(line) >= _MIN_LENGTH]
 
 
-def _all_lines(sources: Sequence[_Source]) -> set[str]:
-    return {line for each in sources for line in _lines(each.text)}
+def _all_lines(sources: Sequence[_Source]) -> frozenset[str]:
+    return frozenset[str]().union(*(each.lines for each in sources))
 
 
 class _View(Struct, frozen=True):
@@ -299,11 +312,7 @@ class _View(Struct, frozen=True):
         """Whether a text of a turn is in view; the turn itself sees what it did before."""
         if turn == current or turn in self.visible:
             return True
-        return bool(text and self.boundary and self.boundary.quoted and text in self._quoted)
-
-    @property
-    def _quoted(self) -> str:
-        return _plain(self.boundary.quoted) if self.boundary else ""
+        return bool(text and self.boundary and text in self.boundary.quoted)
 
     def had(self, turn: int) -> bool:
         """Whether a turn is on the way to this one, so that only a boundary can have hidden it."""
@@ -320,11 +329,10 @@ class _Views:
     def at(self, index: int) -> _View:
         """The view of a turn."""
         before = [each for each in self._boundaries if each.after <= index]
-        chain = list(self._chain(index))
         if not before:
-            return _View(frozenset(chain), frozenset(chain), None)
-        boundary = before[-1]
-        return _View(frozenset(chain), self._visible(chain, boundary), boundary)
+            return _View(frozenset(), frozenset(range(index)), None)
+        chain = list(self._chain(index))
+        return _View(frozenset(chain), self._visible(chain, before[-1]), before[-1])
 
     def boundary_after(self, turn: int, until: int) -> int | None:
         """The index of the boundary that took a turn out of the view of a later one."""

@@ -13,6 +13,8 @@ from sapwood.models.model_facts import price_of
 from sapwood.redaction import mask_secrets
 
 _TITLE = 80
+_COUNTED = 2_000
+"""Characters from whose tokens those of a longer text are estimated."""
 _PER_TOKEN = 4
 """Characters of a token, for texts that are too many to be counted."""
 
@@ -173,7 +175,7 @@ def session_figures(session: Session, counter: Counter, size: int) -> SessionFig
 
 def _compaction(session: Session, loss: Loss, counter: Counter) -> CompactionFigures:
     boundary = session.boundaries[loss.boundary]
-    summary = counter.count(boundary.summary).tokens
+    summary = _count(boundary.summary, counter)
     before, after = boundary.before_tokens, boundary.after_tokens
     is_reported = before is not None and after is not None and before > after
     estimate = loss.characters // _PER_TOKEN
@@ -194,7 +196,7 @@ def _compaction(session: Session, loss: Loss, counter: Counter) -> CompactionFig
 def _needs(model: str, needs: Sequence[Need], counter: Counter) -> tuple[NeededAgain, ...]:
     found: list[NeededAgain] = []
     for need in needs:
-        tokens = counter.count(need.text).tokens
+        tokens = _count(need.text, counter)
         cost = cost_of(model, tokens, need.calls)
         found.append(
             NeededAgain(
@@ -202,6 +204,13 @@ def _needs(model: str, needs: Sequence[Need], counter: Counter) -> tuple[NeededA
             )
         )
     return tuple(found)
+
+
+def _count(text: str, counter: Counter) -> int:
+    """The tokens of a text; those of a long one by the density of its beginning."""
+    if len(text) <= _COUNTED:
+        return counter.count(text).tokens
+    return counter.count(text[:_COUNTED]).tokens * len(text) // _COUNTED
 
 
 def cost_of(model: str, tokens: int, calls: int) -> int | None:

@@ -69,7 +69,6 @@ def effects_of(
     commands: Sequence[SimpleCommand], folder: str, outcome: CallOutcome
 ) -> Iterator[Operation]:
     """Yields the file operations of the commands of one line that started in a folder."""
-    errors = _error_lines(outcome.output)
     folders = command_folders(commands, folder, outcome)
     for index, command in enumerate(commands):
         if changes_folder(command) or command.before == "||":
@@ -86,7 +85,7 @@ def effects_of(
             operations = [
                 operation for operation in operations if not isinstance(operation, FileRead)
             ]
-        yield from (operation for operation in operations if not _is_refuted(operation, errors))
+        yield from (each for each in operations if not _is_refuted(each, outcome.output))
 
 
 def _listed(words: Sequence[ShellWord], output: str, folder: str) -> Iterator[Operation]:
@@ -95,19 +94,14 @@ def _listed(words: Sequence[ShellWord], output: str, folder: str) -> Iterator[Op
     yield from listed_files([word.text for word in words], output, folder)
 
 
-def _error_lines(output: str) -> list[str]:
-    """Returns the lines of an output that report an error about a file."""
-    marks = [mark for mark in _ERROR_MARKS if mark in output]
-    if not marks:
-        return []
-    return [line for line in output.splitlines() if any(mark in line for mark in marks)]
-
-
-def _is_refuted(operation: Operation, errors: Iterable[str]) -> bool:
-    """Whether an error line names the file of the operation."""
+def _is_refuted(operation: Operation, output: str) -> bool:
+    """Whether a line of the output reports an error about the file of the operation."""
     path = getattr(operation, "path", "") or getattr(operation, "source", "")
     name = path.rsplit("/", 1)[-1]
-    return bool(name) and any(name in line for line in errors)
+    if not name or name not in output:
+        return False
+    lines = (line for line in output.splitlines() if name in line)
+    return any(mark in line for line in lines for mark in _ERROR_MARKS)
 
 
 def _redirected(command: SimpleCommand, folder: str) -> Iterator[Operation]:

@@ -7,6 +7,7 @@ effect. A word that the shell expands is not `plain`, because its value is unkno
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from msgspec import Struct, structs
 
@@ -32,6 +33,8 @@ from sapwood.shell_grammar import (
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 _PATTERN = re.compile(r"[*?\[]")
 _MAX_NESTING = 3
+_MAX_LINES = 1_024
+"""Lines that are remembered: an agent runs the same ones again and again."""
 _MAX_WORDS = 40
 """Words of a line that is not understood."""
 _ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*\+?=")
@@ -76,6 +79,7 @@ class SimpleCommand(Struct, frozen=True):
         return tuple(word.text for word in self.words)
 
 
+@lru_cache(_MAX_LINES)
 def simple_commands(line: str, depth: int = 0) -> tuple[SimpleCommand, ...]:
     """Returns the simple commands of a line in order; a `bash -c` is replaced by its commands.
 
