@@ -191,7 +191,8 @@ class _Claude:
             return
         path = str(Path(self._cwd, call.about))
         content = {"type": "text", "file": {"filePath": path, "content": result}}
-        self._file.row("attachment", attachment={"type": "file", "filename": path, **content})
+        attachment = {"type": "file", "filename": path, "content": content}
+        self._file.row("attachment", attachment=attachment)
 
     def compact(self, keep: int) -> None:
         kept = [row for turn in self._turns[len(self._turns) - keep :] for row in turn]

@@ -7,6 +7,7 @@ from proofs.agents_e2e.claude import Claude
 from proofs.agents_e2e.codex import Codex
 from proofs.agents_e2e.home import Home
 from proofs.providers_e2e.conversation import Conversation, turn
+from proofs.providers_e2e.own_screen import listed_sessions
 
 
 class ProgramSessions:
@@ -69,4 +70,36 @@ def at_rest(talk: Conversation) -> None:
     go_on("a fork", [*names, first, second, third], child)
 
 
-BESIDE: tuple[Callable[[Conversation], None], ...] = (at_rest,)
+def swept(talk: Conversation) -> None:
+    """Deleted by the program: restored from Sapwood into its list, and gone on with there"""
+    program = ProgramSessions(talk.home, talk.program)
+    names = [f"TURN{number}" for number in range(71, 74)]
+    session = program.ask([turn(talk.program, name) for name in names])
+    files = [
+        path
+        for place in (talk.home.claude / "projects", talk.home.codex / "sessions")
+        for path in place.rglob(f"*{session}*.jsonl")
+    ]
+    talk.sapwood("import", *map(str, files))
+    for path in files:
+        path.unlink()
+    report = json.loads(talk.sapwood("report", "--json").splitlines()[0])
+    kept = [each["id"] for each in report["swept"]]
+    talk.checks.expect("the report lists what is only in Sapwood", session in kept, kept)
+    told = talk.sapwood("restore", session, "--to", talk.program)
+    restored = told.split()[-1]
+    if talk.program == "claude-code":
+        talk.checks.expect("a restored session keeps its id", restored == session, told)
+    listed = listed_sessions(talk.home, talk.program, names[0])
+    talk.checks.expect("the program lists it", names[0] in listed, listed)
+    beside = talk.other("swept", names)
+    beside.path = list(names)
+    beside.expect_files("the session is restored")
+    program.ask([beside.probe()], restored)
+    beside.expect_request("a restored session", beside.path)
+    beside.expect_files("a restored session")
+    told = talk.sapwood("restore", session, "--to", talk.program)
+    talk.checks.expect("a session that is there is left alone", "still has" in told, told)
+
+
+BESIDE: tuple[Callable[[Conversation], None], ...] = (at_rest, swept)

@@ -22,7 +22,9 @@ NO_FACES = (
     "sapwood_server/server_tables.py",
 )
 """Files of the server that are no face: its client is a store, and two files wire it."""
-USE_CASES = frozenset({"conversation", "context_actions", "doctor", "imports", "lifecycle"})
+USE_CASES = frozenset(
+    {"conversation", "context_actions", "doctor", "imports", "lifecycle", "report"}
+)
 MAY_USE = frozenset({*FACES, *USE_CASES, "app", "config", "display", "hooks", "journal", "plugins"})
 """Packages whose functions a face may call: faces, use cases, wiring, configuration, rendering."""
 

@@ -308,3 +308,18 @@ def test_no_process_waits_where_a_hook_runs_or_nothing_changed(
     watched.memory.put("transcript", str(codex.path))
     assert sapwood("clear", "1", "--session", THREAD, "--later").code == Exit.OK
     assert not started
+
+
+def test_a_session_that_its_program_deleted_is_put_back_with_its_id(
+    sapwood: Sapwooder, claude: ClaudeFile
+) -> None:
+    sapwood("import")
+    claude.path.unlink()
+    restored = sapwood("restore", SESSION, "--to", "claude-code").out
+    assert restored.startswith("Claude Code has the session again: 4 turns in view.\n")
+    assert restored.endswith(f"To continue, type: claude --resume {SESSION}\n")
+    rows = [json.loads(line) for line in claude.path.read_text().splitlines()]
+    asked = [row["message"]["content"] for row in rows if row["type"] == "user"]
+    assert [f"Ask {number}." in str(each) for number, each in enumerate(asked, 1)] == [True] * 4
+    assert sapwood("import").out == "Nothing to import. 1 had nothing new.\n"
+    assert "4 turns" in sapwood("report").out

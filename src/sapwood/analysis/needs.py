@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 
 from sapwood.analysis.call_subjects import CallSubject, SubjectReader
 from sapwood.analysis.ledger.operations.call_outcomes import CallOutcome, call_outcome
+from sapwood.analysis.ledger.operations.working_folder import relative_path
 from sapwood.analysis.session import Boundary, Session
 from sapwood.core.content import File, ToolCall
 from sapwood.core.turn import Reply, Result, Turn
@@ -197,7 +198,7 @@ class _NeedFinder:
         index: int,
         view: "_View",
     ) -> Need | None:
-        if view.boundary is None or key in self._watched:
+        if view.boundary is None or key in self._watched or self._is_shown(key, index, view):
             return None
         changed = self._changed_at(key, about)
         sources = [
@@ -228,6 +229,14 @@ class _NeedFinder:
             boundary=boundary,
             text="\n".join(again),
             is_file=key[0] == "file",
+        )
+
+    def _is_shown(self, key: tuple[str, ...], index: int, view: "_View") -> bool:
+        """Whether the program itself showed the file again after the last compaction."""
+        after = view.boundary.after if view.boundary else 0
+        return any(
+            after <= turn <= index and ("file", relative_path(path, self._session.folder)) == key
+            for turn, path in self._session.shown_files
         )
 
     def _changed_at(self, key: tuple[str, ...], about: CallSubject) -> int:

@@ -63,7 +63,8 @@ class Session(Struct, frozen=True, omit_defaults=True):
     1970. `used` is the last reported size of the context and `window` its limit; both are None if
     the program did not report them. `abandoned` are the indexes of turns that a rewind left on a
     side branch. `first_request` is set if only the end of a long transcript was read. `parent` is
-    the id of the session that started this one as a subagent.
+    the id of the session that started this one as a subagent. `shown_files` are files that the
+    program showed to the model by itself, each with the number of turns before it.
     """
 
     source: str
@@ -81,6 +82,7 @@ class Session(Struct, frozen=True, omit_defaults=True):
     abandoned: tuple[int, ...] = ()
     first_request: str = ""
     parent: str = ""
+    shown_files: tuple[tuple[int, str], ...] = ()
 
     @property
     def numbers(self) -> tuple[int, ...]:

@@ -4,17 +4,19 @@ Claude Code and Codex delete sessions after some weeks. What Sapwood has importe
 and is written again as a session that the program lists and resumes.
 """
 
-from collections.abc import Callable
+from pathlib import Path
 
 from msgspec import Struct
 
-from sapwood.context_actions.session_finder import NoSession, SessionFinder
+from sapwood.config.config_file import Config
+from sapwood.context_actions.session_finder import Connect, NoSession, SessionFinder
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.errors import SapwoodError
 from sapwood.core.model_calls import Failure
 from sapwood.core.plural import counted
 from sapwood.core.program_session import ProgramSession
-from sapwood.programs.agent_provider import AgentProvider, ProviderOptions, SessionBusy
+from sapwood.programs.agent_provider import ProviderOptions, SessionBusy
+from sapwood.programs.installed_programs import make_provider
 from sapwood.programs.registry import program, program_title, resume_command_for
 from sapwood.programs.transcripts.discovery import program_homes
 from sapwood.programs.transcripts.session_files import FoundSession
@@ -52,18 +54,14 @@ class RestoredSession(Struct, frozen=True):
 
 
 async def restore_session(
-    space: OpenSpace,
-    sessions: SessionFinder,
-    provider_of: Callable[[str], AgentProvider],
-    typed: str,
-    target: str,
+    space: OpenSpace, connect: Connect, config: Config, typed: str, target: str
 ) -> RestoredSession:
     """Writes a session that was imported from a program back into that program.
 
     `typed` is an agent, or the id of the session or its start. Raises `NoSession` if it is unknown,
     and `SapwoodError` if it is of another program or cannot be written.
     """
-    found = await sessions.find(typed)
+    found = await SessionFinder(Path.cwd(), config, connect).find(typed)
     if isinstance(found, FoundSession):
         _require_program(found.source, target, typed)
         there = ProgramSession(found.source, found.id, str(found.path))
@@ -87,11 +85,14 @@ async def restore_session(
         system=state.settings.system,
         mode=state.settings.permission_mode,
     )
-    keeps_id = program(target).keeps_restored_id
+    provider = make_provider(target)
+    former = session if program(target).keeps_restored_id else None
     try:
-        assumed = await provider_of(target).assume(session if keeps_id else None, history, options)
+        assumed = await provider.assume(former, history, options)
     except (SessionBusy, Failure) as error:
         raise SapwoodError(f"The session could not be restored: {error}") from error
+    finally:
+        await provider.close()
     await record_assumed(space.dispatcher, state, assumed)
     return RestoredSession(
         assumed.session,

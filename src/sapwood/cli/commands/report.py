@@ -112,19 +112,23 @@ def _swept(invocation: Invocation, selection: "Selection") -> "tuple[SweptSessio
 
 
 def _nothing_found(selection: "Selection") -> str:
-    from sapwood.programs.transcripts.discovery import program_homes
+    from sapwood.programs.registry import programs_with
 
     if selection.project is not None:
         ran = f"No session ran in {selection.project}"
         return f"{ran}. To see all projects, type: sapwood report"
     if selection.since:
         return "No session was used since then. To see all sessions, type: sapwood report"
-    homes = program_homes().items()
-    wanted = [home for name, home in homes if not selection.programs or name in selection.programs]
-    searched = ", ".join(map(str, wanted))
+    wanted = [
+        each
+        for each in programs_with("sessions")
+        if not selection.programs or each.name in selection.programs
+    ]
+    searched = ", ".join(str(each.home()) for each in wanted)
+    variables = " or ".join(each.home_variable for each in wanted)
     return (
-        f"No sessions were found in {searched}. If a program keeps them elsewhere, set its "
-        "variable, such as CLAUDE_CONFIG_DIR or CODEX_HOME."
+        f"No sessions were found in {searched}. If they are elsewhere, set {variables} to that "
+        "folder."
     )
 
 

@@ -60,20 +60,11 @@ def _known(name: str) -> str:
 
 
 async def _put_back(invocation: Invocation, typed: str, target: str) -> None:
-    from pathlib import Path
-
     from sapwood.app.connection import connect
-    from sapwood.context_actions.session_finder import SessionFinder
     from sapwood.context_actions.session_restore import restore_session
-    from sapwood.programs.installed_programs import make_provider
 
-    provider = make_provider(target)
-    try:
-        async with invocation.connected() as connection:
-            sessions = SessionFinder(Path.cwd(), invocation.config, connect)
-            done = await restore_session(connection, sessions, lambda _: provider, typed, target)
-    finally:
-        await provider.close()
+    async with invocation.connected() as connection:
+        done = await restore_session(connection, connect, invocation.config, typed, target)
     for line in done.lines:
         click.echo(line)
 

@@ -4,6 +4,7 @@ A transcript is append-only, and its rows form a tree by `parentUuid`: side chai
 prompt whose parent is in an earlier turn is a rewind, and a compaction boundary has no parent.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -32,6 +33,7 @@ from sapwood.programs.claude_code.rows import (
 )
 from sapwood.programs.claude_code.user_text import classify_user_text
 from sapwood.programs.transcripts.conversation_builder import COMPACTED, TranscriptReader
+from sapwood.programs.transcripts.session_files import decoded_string
 from sapwood.programs.transcripts.transcript_events import (
     Mask,
     RowRef,
@@ -44,6 +46,9 @@ _ENDS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
 _STOPS = frozenset({"stop_hook_summary", "turn_duration"})
 _SYNTHETIC = "<synthetic>"
 _BOUNDARY = b'"compact_boundary"'
+_SHOWN_FILE = b'"attachment":{"type":"file"'
+"""A file that the program shows to the model by itself, for example after a compaction."""
+_FILE_NAME = re.compile(rb'"filename":\s?("(?:[^"\\]|\\.)*")')
 _LONGEST_REASON = 500
 _MAX_LINES = 20_000
 
@@ -73,6 +78,8 @@ class ClaudeReader(TranscriptReader):
         """Takes in one row, which begins at this byte of the transcript."""
         if _is_noise(row):
             self._turn_of.setdefault(_uuid_of(row), self._builder.turns)
+            if _SHOWN_FILE in row and (path := decoded_string(_FILE_NAME.search(row))):
+                self.details.shown_files.append((self._builder.turns, path))
         elif self._passed_over and (key := _uuid_of(row)) in self._passed_over:
             self._turn_of[key] = self._builder.turns
             if _BOUNDARY in row and (boundary := decode_row(row)):

@@ -111,6 +111,7 @@ def session_of(reader: TranscriptReader, path: Path, *, first_request: str = "")
         abandoned=tuple(sorted(history.abandoned)),
         first_request=first_request,
         parent=details.parent,
+        shown_files=tuple(details.shown_files),
     )
 
 

@@ -76,7 +76,11 @@ TranscriptEvent = TranscriptTurn | TranscriptCompaction | TranscriptRewind
 
 
 class SessionDetails(Struct):
-    """What the rows say about the session as a whole; later rows overwrite earlier ones."""
+    """What the rows say about the session as a whole; later rows overwrite earlier ones.
+
+    `shown_files` are files that the program showed to the model by itself, each with the number of
+    turns before it.
+    """
 
     id: str = ""
     folder: str = ""
@@ -86,6 +90,7 @@ class SessionDetails(Struct):
     window: int | None = None
     updated: int = 0
     parent: str = ""
+    shown_files: list[tuple[int, str]] = []
 
 
 _LAST_MOMENT = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp()) * 1_000_000
