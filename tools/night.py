@@ -43,7 +43,8 @@ RECIPES: tuple[tuple[str, ...], ...] = (
     ("fuzz-sources",),
     ("eval", "ledger"),
     ("eval", "chapters"),
-    ("eval", "resume"),
+    ("eval", "recap"),
+    ("eval", "needs"),
     ("bench", "all"),
 )
 LOGS = Path("dist/night")

@@ -7,8 +7,9 @@ A command that was repeated while its last output was still in view is watched, 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Container, Sequence
 from functools import cached_property
+from itertools import accumulate
 
 from msgspec import Struct, structs
 
@@ -126,6 +127,8 @@ class _NeedFinder:
         self._order = 0
         self._views = _Views(session)
         self._files: dict[int, set[str]] = {}
+        # How many replies there were before each turn, and in all.
+        self._replies = [0, *accumulate(map(_replies, session.turns))]
 
     def find(self) -> list[Need]:
         """Returns the needs of all turns, in order."""
@@ -249,10 +252,9 @@ class _NeedFinder:
 
     def _with_calls(self, need: Need, index: int, place: int) -> Need:
         """Counts how often the model was called with the result, up to the next compaction."""
-        turns, calls = self._session.turns, _replies(self._session.turns[index], place)
+        here = _replies(self._session.turns[index], place)
         until = self._views.next_boundary(index)
-        later = sum(_replies(turn) for turn in turns[index + 1 : until])
-        return structs.replace(need, calls=calls + later)
+        return structs.replace(need, calls=here + self._replies[until] - self._replies[index + 1])
 
 
 def _replies(turn: Turn, after: int = -1) -> int:
@@ -310,16 +312,18 @@ def _all_lines(sources: Sequence[_Source]) -> frozenset[str]:
 class _View(Struct, frozen=True):
     """What a turn could see: its ancestors, and which of them had left by then.
 
-    `boundary` is the last one before the turn; None before the first.
+    Of the ancestors, those in `kept` and those from `start` on are in view. `boundary` is the last
+    one before the turn; None before the first.
     """
 
-    ancestors: frozenset[int]
-    visible: frozenset[int]
-    boundary: Boundary | None
+    ancestors: Container[int]
+    kept: frozenset[int] = frozenset()
+    start: int = 0
+    boundary: Boundary | None = None
 
     def has(self, turn: int, current: int, text: str = "") -> bool:
         """Whether a text of a turn is in view; the turn itself sees what it did before."""
-        if turn == current or turn in self.visible:
+        if turn == current or (turn >= self.start and turn in self.ancestors) or turn in self.kept:
             return True
         return bool(text and self.boundary and text in self.boundary.quoted)
 
@@ -334,22 +338,23 @@ class _Views:
     def __init__(self, session: Session) -> None:
         self._turns = session.turns
         self._boundaries = session.boundaries
+        parents = [turn.parent.first if turn.parent else 0 for turn in session.turns]
+        self._is_line = parents == list(range(len(parents)))
 
     def at(self, index: int) -> _View:
         """The view of a turn."""
         before = [each for each in self._boundaries if each.after <= index]
+        ancestors = self._ancestors(index)
         if not before:
-            return _View(frozenset(), frozenset(range(index)), None)
-        chain = list(self._chain(index))
-        return _View(frozenset(chain), self._visible(chain, before[-1]), before[-1])
+            return _View(ancestors)
+        boundary = before[-1]
+        return _View(ancestors, self._kept(ancestors, boundary), boundary.after, boundary)
 
     def boundary_after(self, turn: int, until: int) -> int | None:
         """The index of the boundary that took a turn out of the view of a later one."""
         for number, each in enumerate(self._boundaries):
-            if turn < each.after <= until:
-                chain = [place for place in self._chain(until) if place < each.after]
-                if turn not in self._visible(chain, each):
-                    return number
+            if turn < each.after <= until and turn not in self._kept(self._ancestors(until), each):
+                return number
         return None
 
     def left_by(self, number: int) -> list[int]:
@@ -358,27 +363,31 @@ class _Views:
         last = boundary.after - 1
         if not 0 <= last < len(self._turns):
             return []
-        chain = [last, *self._chain(last)]
-        before = frozenset(chain)
-        if number:
-            before = self._visible(chain, self._boundaries[number - 1])
-        return sorted(before - self._visible(chain, boundary))
+        path = self._ancestors(last + 1) if self._is_line else {*self._ancestors(last), last}
+        before = self._boundaries[number - 1] if number else None
+        stayed = self._kept(path, before) if before else frozenset[int]()
+        visible = {each for each in path if not before or each >= before.after or each in stayed}
+        return sorted(visible - self._kept(path, boundary))
 
     def next_boundary(self, index: int) -> int:
         """The index of the first turn after the next boundary; the number of turns without one."""
         after = (each.after for each in self._boundaries if each.after > index)
         return next(after, len(self._turns))
 
-    def _visible(self, chain: Sequence[int], boundary: Boundary) -> frozenset[int]:
-        """The turns of a chain that are in view after a boundary."""
-        earlier = sorted(place for place in chain if place < boundary.after)
-        kept = boundary.turns or earlier[len(earlier) - boundary.kept :] if boundary.kept else ()
-        return frozenset((*kept, *(place for place in chain if place >= boundary.after)))
+    def _kept(self, path: Collection[int], boundary: Boundary) -> frozenset[int]:
+        """The turns of a path before a boundary that it left in view."""
+        if not boundary.kept:
+            return frozenset()
+        earlier = sorted(place for place in path if place < boundary.after)
+        return frozenset(boundary.turns or earlier[len(earlier) - boundary.kept :])
 
-    def _chain(self, index: int) -> Iterator[int]:
-        """The turns before a turn on its branch, the newest first."""
+    def _ancestors(self, index: int) -> Collection[int]:
+        """The turns before a turn on its branch."""
+        if self._is_line:
+            return range(index)
+        found: set[int] = set()
         parent = self._turns[index].parent
-        while parent is not None:
-            place = parent.first - 1
-            yield place
-            parent = self._turns[place].parent if place < len(self._turns) else None
+        while parent is not None and parent.first <= len(self._turns):
+            found.add(parent.first - 1)
+            parent = self._turns[parent.first - 1].parent
+        return found
