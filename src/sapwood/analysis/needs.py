@@ -42,8 +42,9 @@ class Need(Struct, frozen=True):
     """A result that had to be fetched again.
 
     `left` and `needed` are the numbers of the turns in which it stood and in which it was needed.
-    `boundary` is the index of the compaction that took it out of view. `text` are the lines that
-    had left, and `calls` is how often the model was called with them until the next compaction.
+    `boundary` is the index of the compaction that took it out of view. `text` is the result, or
+    the lines of it that had left, and `calls` is how often the model was called with them until
+    the next compaction.
     """
 
     call: str
@@ -230,7 +231,7 @@ class _NeedFinder:
             left=numbers[best.turn],
             needed=numbers[index],
             boundary=boundary,
-            text="\n".join(again),
+            text=text if len(again) == len(lines) else "\n".join(again),
             is_file=key[0] == "file",
         )
 

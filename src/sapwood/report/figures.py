@@ -13,8 +13,8 @@ from sapwood.models.model_facts import price_of
 from sapwood.redaction import mask_secrets
 
 _TITLE = 80
-_COUNTED = 2_000
-"""Characters from whose tokens those of a longer text are estimated."""
+_PART = 700
+"""Characters of the beginning, the middle and the end of a text that are counted."""
 _PER_TOKEN = 4
 """Characters of a token, for texts that are too many to be counted."""
 
@@ -207,10 +207,12 @@ def _needs(model: str, needs: Sequence[Need], counter: Counter) -> tuple[NeededA
 
 
 def _count(text: str, counter: Counter) -> int:
-    """The tokens of a text; those of a long one by the density of its beginning."""
-    if len(text) <= _COUNTED:
+    """The tokens of a text; those of a long one by the density of three parts of it."""
+    if len(text) <= 3 * _PART:
         return counter.count(text).tokens
-    return counter.count(text[:_COUNTED]).tokens * len(text) // _COUNTED
+    middle = len(text) // 2
+    parts = (text[:_PART], text[middle : middle + _PART], text[-_PART:])
+    return sum(counter.count(part).tokens for part in parts) * len(text) // (3 * _PART)
 
 
 def cost_of(model: str, tokens: int, calls: int) -> int | None:

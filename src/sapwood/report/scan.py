@@ -5,12 +5,15 @@ Nothing is stored, no model is called, and no other program's file is changed.
 
 import gc
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from msgspec import Struct, structs
 
+from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import Space
 from sapwood.programs.registry import program, programs_with
 from sapwood.programs.transcripts.discovery import NotATranscript, program_homes
@@ -141,14 +144,23 @@ def _read_all(
             on_progress(each.size)
         return
     processes = min(_MAX_PROCESSES, os.cpu_count() or 1, len(sessions))
-    pool = ProcessPoolExecutor(processes)
+    pool = ProcessPoolExecutor(processes, initializer=_leave_interrupts_to_parent)
     try:
         sizes = {pool.submit(_read_batch, batch): batch for batch in _batches(sessions)}
         for done in as_completed(sizes):
             yield done.result()
             on_progress(sum(each.size for each in sizes[done]))
+    except BrokenProcessPool as error:
+        raise SapwoodError(
+            "The system ended a process of the report, probably because memory ran out. To read "
+            "fewer sessions, type: sapwood report --since 30d"
+        ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _leave_interrupts_to_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _batches(sessions: Sequence[FoundSession]) -> Iterator[list[FoundSession]]:
