@@ -88,8 +88,7 @@ def swept(talk: Conversation) -> None:
     talk.checks.expect("the report lists what is only in Sapwood", session in kept, kept)
     told = talk.sapwood("restore", session, "--to", talk.program)
     restored = told.split()[-1]
-    if talk.program == "claude-code":
-        talk.checks.expect("a restored session keeps its id", restored == session, told)
+    talk.checks.expect("a restored session keeps its id", restored == session, told)
     listed = listed_sessions(talk.home, talk.program, names[0])
     talk.checks.expect("the program lists it", names[0] in listed, listed)
     beside = talk.other("swept", names)

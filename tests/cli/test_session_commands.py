@@ -323,3 +323,19 @@ def test_a_session_that_its_program_deleted_is_put_back_with_its_id(
     assert [f"Ask {number}." in str(each) for number, each in enumerate(asked, 1)] == [True] * 4
     assert sapwood("import").out == "Nothing to import. 1 had nothing new.\n"
     assert "4 turns" in sapwood("report").out
+
+
+def test_a_thread_that_codex_deleted_is_put_back_without_codex(
+    sapwood: Sapwooder, codex: CodexFile, home: Path
+) -> None:
+    sapwood("import")
+    codex.path.unlink()
+    restored = sapwood("restore", THREAD, "--to", "codex").out
+    assert restored.startswith("Codex has the session again: 3 turns in view.\n")
+    assert restored.endswith(f"To continue, type: codex resume {THREAD}\n")
+    (path,) = (home / ".codex" / "sessions").rglob(f"*{THREAD}.jsonl")
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert rows[0]["payload"]["id"] == THREAD
+    said = [row["payload"]["message"] for row in rows if row["type"] == "event_msg"]
+    assert said == [f"{who} {n}." for n in (1, 2, 3) for who in ("Ask", "Answer")]
+    assert sapwood("import").out == "Nothing to import. 1 had nothing new.\n"

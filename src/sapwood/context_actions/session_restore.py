@@ -4,18 +4,20 @@ Claude Code and Codex delete sessions after some weeks. What Sapwood has importe
 and is written again as a session that the program lists and resumes.
 """
 
+import asyncio
 from pathlib import Path
 
 from msgspec import Struct
 
 from sapwood.config.config_file import Config
+from sapwood.config.folders import data_folder
 from sapwood.context_actions.session_finder import Connect, NoSession, SessionFinder
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.errors import SapwoodError
 from sapwood.core.model_calls import Failure
 from sapwood.core.plural import counted
 from sapwood.core.program_session import ProgramSession
-from sapwood.programs.agent_provider import ProviderOptions, SessionBusy
+from sapwood.programs.agent_provider import Assumed, History, ProviderOptions, SessionBusy
 from sapwood.programs.installed_programs import make_provider
 from sapwood.programs.registry import program, program_title, resume_command_for
 from sapwood.programs.transcripts.discovery import program_homes
@@ -85,14 +87,10 @@ async def restore_session(
         system=state.settings.system,
         mode=state.settings.permission_mode,
     )
-    provider = make_provider(target)
-    former = session if program(target).keeps_restored_id else None
     try:
-        assumed = await provider.assume(former, history, options)
+        assumed = await _written(session, history, options)
     except (SessionBusy, Failure) as error:
         raise SapwoodError(f"The session could not be restored: {error}") from error
-    finally:
-        await provider.close()
     await record_assumed(space.dispatcher, state, assumed)
     return RestoredSession(
         assumed.session,
@@ -100,6 +98,20 @@ async def restore_session(
         is_new_id=assumed.session.id != session.id,
         loss=assumed.loss,
     )
+
+
+async def _written(session: ProgramSession, history: History, options: ProviderOptions) -> Assumed:
+    """Writes the session again. Raises `SessionBusy` and `Failure`."""
+    target = program(session.program)
+    if "session_writer" in target.parts:
+        return await asyncio.to_thread(
+            target.session_writer, session, history, options, data_folder()
+        )
+    provider = make_provider(target.name)
+    try:
+        return await provider.assume(session, history, options)
+    finally:
+        await provider.close()
 
 
 def _require_program(source: str, target: str, typed: str) -> None:

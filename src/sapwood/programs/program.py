@@ -13,21 +13,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 if TYPE_CHECKING:
-    from sapwood.programs.agent_provider import AgentProvider, ProgramInfo
+    from sapwood.core.program_session import ProgramSession
+    from sapwood.programs.agent_provider import (
+        AgentProvider,
+        Assumed,
+        History,
+        ProgramInfo,
+        ProviderOptions,
+    )
     from sapwood.programs.installation.installer import ProgramInstaller
     from sapwood.programs.single_answer import AnswerFormat
     from sapwood.programs.transcripts.sent_requests import SentRequests
     from sapwood.programs.transcripts.session_files import SessionFiles
 
 Part = Literal[
-    "sessions", "sent_requests", "provider", "probe", "single_answer", "installer", "hooks"
+    "sessions",
+    "sent_requests",
+    "provider",
+    "probe",
+    "session_writer",
+    "single_answer",
+    "installer",
+    "hooks",
 ]
 """What a program can do for Sapwood.
 
 `sessions`: its transcripts can be found and read. `sent_requests`: they contain the requests to the
 model. `provider`: it runs turns, and its sessions can be changed. `probe`: how it is started to
-check that a session can be changed in place. `single_answer`: it answers once, without a session.
-`installer`: Sapwood can be connected with it. `hooks`: it calls hooks.
+check that a session can be changed in place. `session_writer`: a session that it deleted is
+written again without it; otherwise the provider does that. `single_answer`: it answers once,
+without a session. `installer`: Sapwood can be connected with it. `hooks`: it calls hooks.
 """
 
 ToolKind = Literal[
@@ -70,7 +85,7 @@ class Program(NamedTuple):
     `session_variable` has the id of a session in all that the session starts. By `own_variables` it
     knows that it was started by itself; they are not passed on to it. `has_status_line`: it draws
     the line that `sapwood hook status-line` prints. `installed_note` is for the user after
-    `sapwood install`. `keeps_restored_id`: a session that is written again can have its old id.
+    `sapwood install`.
     """
 
     name: str
@@ -92,7 +107,6 @@ class Program(NamedTuple):
     log_in: str = ""
     installed_note: str = ""
     has_status_line: bool = False
-    keeps_restored_id: bool = False
     tools: Mapping[str, ToolKind] = {}
 
     @property
@@ -163,6 +177,16 @@ class Program(NamedTuple):
         """
         made = cast("Callable[..., AgentProvider]", self._part("provider"))
         return made(data, environ, under_test)
+
+    @property
+    def session_writer(
+        self,
+    ) -> "Callable[[ProgramSession, History, ProviderOptions, Path], Assumed]":
+        """Writes a session that the program deleted again. The path is that of Sapwood's data."""
+        return cast(
+            "Callable[[ProgramSession, History, ProviderOptions, Path], Assumed]",
+            self._part("session_writer"),
+        )
 
     @property
     def probe(self) -> Callable[[Path, str, str], dict[str, str]]:

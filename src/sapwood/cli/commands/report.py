@@ -42,7 +42,7 @@ def command(
     page: str | None,
     as_json: bool,
 ) -> Exit:
-    """Report what compactions dropped from your sessions, and what was read again.
+    """Report what compactions dropped, and what was read again.
 
     Reads every Claude Code, Codex and Gemini CLI session on this machine. Counts sessions, turns
     and compactions, and lists what each compaction dropped, which of it was read or run again and

@@ -32,7 +32,7 @@ from sapwood.cli.name_completion import AGENT
 @click.option("--by", default="", metavar="NAME", help="Who requested it, for the record.")
 @click.pass_obj
 def command(invocation: Invocation, agent: str | None, program: str, address: str, by: str) -> None:
-    """Put a deleted session back into its program, or restore from object storage.
+    """Put a deleted session back into its program, or restore an archive.
 
     With --to, SESSION is a session that Claude Code or Codex deleted and Sapwood imported: its id,
     or its agent. The program lists and resumes it again.

@@ -21,7 +21,6 @@ PROGRAM = Program(
     log_in="claude, then /login",
     installed_note="Watch the status line, or type !sapwood context.",
     has_status_line=True,
-    keeps_restored_id=True,
     tools={
         "Bash": "shell",
         "Write": "write_file",

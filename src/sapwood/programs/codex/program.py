@@ -14,7 +14,10 @@ PROGRAM = Program(
     session_variable="CODEX_THREAD_ID",
     resume="codex resume",
     transcript_names=r"rollout-.*",
-    parts=("sessions", "provider", "probe", "single_answer", "installer", "hooks"),
+    parts=(
+        *("sessions", "provider", "probe", "session_writer"),
+        *("single_answer", "installer", "hooks"),
+    ),
     install="npm install -g @openai/codex, or pip install openai-codex",
     log_in="codex login",
     tools={

@@ -1,0 +1,89 @@
+"""Writes a thread that Codex deleted again, as a rollout with its former id.
+
+Codex lists every rollout that it finds and that has a message of the user as an event. It needs
+neither its own database nor a running Codex for that.
+"""
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import Raw
+
+from sapwood.core.model_calls import Failure
+from sapwood.core.program_session import ProgramSession
+from sapwood.private_files import create_file
+from sapwood.programs.agent_provider import Assumed, History, ProviderOptions
+from sapwood.programs.codex.contents import is_scaffolding, text_of
+from sapwood.programs.codex.program import PROGRAM
+from sapwood.programs.codex.response_items import wanted_history
+from sapwood.programs.codex.rows import decode_item
+from sapwood.programs.codex.sessions import is_id
+
+_VERSION = "0.0.0"
+"""The version of Codex that wrote the thread is not in the log, and Codex does not look at it."""
+
+
+def write_session(
+    session: ProgramSession, history: History, options: ProviderOptions, data: Path
+) -> Assumed:
+    """Writes the thread with this history. `data` is the folder of Sapwood's data.
+
+    Raises `Failure` if it cannot be written, for example because it is there already.
+    """
+    if not is_id(session.id):
+        raise Failure("other", f"'{session.id}' is not the id of a Codex session.")
+    home = PROGRAM.home(os.environ)
+    wanted = wanted_history(history, home, data / "programs" / PROGRAM.name, session.id)
+    now = datetime.now(UTC)
+    folder = home / "sessions" / f"{now:%Y/%m/%d}"
+    path = folder / f"rollout-{now:%Y-%m-%dT%H-%M-%S}-{session.id}.jsonl"
+    meta = {
+        "id": session.id,
+        "timestamp": _time(now),
+        "cwd": options.folder,
+        "originator": "sapwood",
+        "cli_version": _VERSION,
+        "source": "cli",
+    }
+    content = _row("session_meta", meta, now)
+    keys: list[str] = []
+    for item in wanted.items:
+        keys.append(f"@{len(content)}")
+        content += _row("response_item", Raw(item.payload), now)
+        for event in _events(item.payload, history.front):
+            content += _row("event_msg", event, now)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        create_file(path, content)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise Failure("other", f"The Codex session could not be written: {reason}.") from error
+    there = ProgramSession(PROGRAM.name, session.id, str(path))
+    return Assumed(there, "new_session", tuple(keys), wanted.loss)
+
+
+def _events(payload: bytes, front: tuple[str, ...]) -> Iterator[dict[str, object]]:
+    """The events by which Codex lists a thread and shows what was said; none for its frame."""
+    item = decode_item(payload)
+    if item is None or item.type != "message":
+        return
+    text = text_of(item.content)
+    if item.role == "assistant":
+        yield {"type": "agent_message", "message": text}
+    elif item.is_users and not is_scaffolding(text) and not (front and text.startswith(front[0])):
+        yield {"type": "user_message", "message": text, "images": []}
+
+
+def _row(kind: str, payload: object, now: datetime) -> bytes:
+    row = {"timestamp": _time(now), "type": kind, "payload": payload}
+    return msgspec.json.encode(row) + b"\n"
+
+
+def _time(now: datetime) -> str:
+    return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+SESSION_WRITER = write_session
