@@ -22,8 +22,7 @@ from sapwood.programs.installed_programs import make_provider
 from sapwood.programs.registry import program, program_title, resume_command_for
 from sapwood.programs.transcripts.discovery import program_homes
 from sapwood.programs.transcripts.session_files import FoundSession
-from sapwood.turns.program_sessions import record_assumed
-from sapwood.turns.provider_history import read_history
+from sapwood.turns.program_sessions import read_history, record_assumed
 
 
 class RestoredSession(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""`sapwood retain`, `restore` and `hold`: what becomes of idle conversations."""
+"""`sapwood retain`, `restore` and `hold`: what becomes of conversations that nobody uses."""
 
 from typing import TYPE_CHECKING
 
@@ -94,8 +94,21 @@ def _show(found: "IdleConversation") -> None:
     )
 
 
-@subcommand(examples=["sapwood restore demo", "sapwood restore --from s3://bucket/a/b.jsonl.gz"])
-@click.argument("agent", type=AGENT, required=False)
+@subcommand(
+    examples=[
+        "sapwood restore 4cfa198d --to claude-code",
+        "sapwood restore demo",
+        "sapwood restore --from s3://bucket/a/b.jsonl.gz",
+    ]
+)
+@click.argument("agent", type=AGENT, required=False, metavar="[SESSION]")
+@click.option(
+    "--to",
+    "program",
+    default="",
+    metavar="PROGRAM",
+    help="Put a deleted session back into claude-code or codex.",
+)
 @click.option(
     "--from",
     "address",
@@ -105,15 +118,44 @@ def _show(found: "IdleConversation") -> None:
 )
 @click.option("--by", default="", metavar="NAME", help="Who requested it, for the record.")
 @click.pass_obj
-def restore_command(invocation: Invocation, agent: str | None, address: str, by: str) -> None:
-    """Restore an archived conversation from object storage.
+def restore_command(
+    invocation: Invocation, agent: str | None, program: str, address: str, by: str
+) -> None:
+    """Put a deleted session back into its program, or restore an archive.
 
-    It replaces its stub, with all descendants and the same ids and versions. The object in storage
-    is kept. Anyone following events sees them again as new.
+    With --to, SESSION is a session that Claude Code or Codex deleted and Sapwood imported: its id,
+    or its agent. The program lists and resumes it again.
+
+    Otherwise the archived conversation replaces its stub, with all descendants and the same ids and
+    versions. The object in storage is kept. Anyone following events sees them again as new.
     """
+    if program:
+        if not agent or address:
+            raise click.UsageError("--to takes a session: sapwood restore SESSION --to PROGRAM")
+        invocation.run(lambda: _put_back(invocation, agent, _known_program(program)))
+        return
     if bool(agent) == bool(address):
         raise click.UsageError("Give an agent, or an object with --from.")
     invocation.run(lambda: _restore(invocation, agent or "", address, by))
+
+
+def _known_program(name: str) -> str:
+    from sapwood.programs.registry import programs_with
+
+    names = [each.name for each in programs_with("provider")]
+    if name not in names:
+        raise click.UsageError(f"--to takes {' or '.join(names)}, not '{name}'.")
+    return name
+
+
+async def _put_back(invocation: Invocation, typed: str, target: str) -> None:
+    from sapwood.app.connection import connect
+    from sapwood.context_actions.session_restore import restore_session
+
+    async with invocation.connected() as connection:
+        done = await restore_session(connection, connect, invocation.config, typed, target)
+    for line in done.lines:
+        click.echo(line)
 
 
 async def _restore(invocation: Invocation, typed: str, address: str, by: str) -> None:
