@@ -97,7 +97,6 @@ class SweptSession(Struct, frozen=True):
     program: str
     id: str
     title: str
-    updated: int
     restore: str
 
 

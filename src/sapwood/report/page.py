@@ -264,7 +264,7 @@ def _lists(report: Report) -> str:
     head = _head(("Session", ""), ("turns", "n"), ("compactions", "n"), ("size", "n"))
     rows = [
         f"<tr><td>{_titled(each, project_name(each))}</td>{_n(f'{each.turns:,}')}"
-        f"{_n(f'{len(each.compactions):,}')}{_n(_bytes(each.size))}</tr>"
+        f"{_n(f'{len(each.compactions):,}')}{_n(size_text(each.size))}</tr>"
         for each in report.largest
     ]
     table = _table(head, rows)
@@ -375,7 +375,12 @@ def _cost(cost: int | None) -> str:
     return "< $0.01" if 0 < dollars < 0.01 else f"${dollars:,.2f}"
 
 
-def _bytes(size: int) -> str:
+def size_text(size: int) -> str:
+    """A number of bytes for people.
+
+    >>> size_text(48_300), size_text(1_260_000)
+    ('48 kB', '1.3 MB')
+    """
     return f"{size / 1_000_000:.1f} MB" if size >= 100_000 else f"{size / 1_000:.0f} kB"
 
 

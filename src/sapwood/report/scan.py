@@ -128,7 +128,6 @@ async def swept_sessions(log: Log, space: Space, selection: Selection) -> tuple[
             program=each.source,
             id=each.session,
             title=each.name or each.session,
-            updated=each.updated,
             restore=f"sapwood restore {each.session} --to {each.source}",
         )
         for each in sorted(gone, key=lambda one: -one.updated)

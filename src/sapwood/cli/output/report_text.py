@@ -12,6 +12,7 @@ from sapwood.display.text import cut, one_line, padded, wrapped
 from sapwood.programs.registry import program_title
 from sapwood.report.figures import CompactionFigures, NeededAgain, Report, SessionFigures
 from sapwood.report.figures import total_cost as cost_of
+from sapwood.report.page import size_text
 
 _MOST = 10
 _WIDEST = 100
@@ -106,7 +107,7 @@ def _needed(report: Report, width: int) -> Iterator[str]:
 def _largest(report: Report, width: int) -> Iterator[str]:
     yield from _heading("Largest sessions")
     for each in report.largest:
-        figures = [_bytes(each.size), counted(each.turns, "turn")]
+        figures = [size_text(each.size), counted(each.turns, "turn")]
         if each.compactions:
             figures.append(counted(len(each.compactions), "compaction"))
         yield from _entry(_title(each), ", ".join(figures), width, session=each)
@@ -124,8 +125,7 @@ def _brought_back(report: Report, width: int) -> Iterator[str]:
     if report.swept:
         yield from _heading("Deleted by their program, and kept by Sapwood")
         for swept in report.swept[:_MOST]:
-            last = f"last used {_day(swept.updated)}; {one_line(swept.title)}"
-            yield from _entry(swept.restore, last, width)
+            yield from _entry(swept.restore, one_line(swept.title), width)
         yield from _rest(len(report.swept), width, "session")
 
 
@@ -172,10 +172,6 @@ def _tokens(number: int) -> str:
 
 def _cost(cost: int | None) -> str:
     return "price unknown" if cost is None else money(cost)
-
-
-def _bytes(size: int) -> str:
-    return f"{size / 1_000_000:.1f} MB" if size >= 100_000 else f"{size / 1_000:.0f} kB"
 
 
 def _day(at: int) -> str:
