@@ -159,13 +159,15 @@ def test_a_page_that_cannot_be_written_is_refused(sapwood: Sapwooder, claude: Cl
 
 
 def test_deleted_sessions_that_sapwood_has_are_listed(
-    sapwood: Sapwooder, claude: ClaudeFile, codex: CodexFile
+    sapwood: Sapwooder, claude: ClaudeFile, tmp_path: Path
 ) -> None:
     sapwood("import")
     claude.path.unlink()
     (swept,) = json.loads(sapwood("report", "--json").out)["swept"]
     assert swept["restore"] == f"sapwood restore {SESSION} --to claude-code"
     assert swept["restore"] in " ".join(sapwood("report").out.split())
+    sapwood("report", "--html", str(tmp_path / "report.html"))
+    assert swept["restore"] in (tmp_path / "report.html").read_text("utf-8")
 
 
 def test_restoring_needs_the_program_and_its_own_sessions(

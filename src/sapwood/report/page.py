@@ -89,11 +89,12 @@ def _opening(report: Report) -> str:
         f"<span>report · {made} · made on this machine, nothing was sent</span></div>\n"
     )
     titles = list(dict.fromkeys(program_title(each.program) for each in report.sessions))
-    named = " and ".join(filter(None, (", ".join(titles[:-1]), titles[-1])))
+    named = " and ".join(filter(None, (", ".join(titles[:-1]), *titles[-1:])))
     times = [at for each in report.sessions for at in (each.started, each.updated) if at]
     days = (max(times) - min(times)) // 86_400_000_000 + 1 if times else 1
     if not report.compactions:
-        return f'{brand}<h1>No session was compacted.</h1><p class="lead">{named}.</p>'
+        lead = f"{counted(days, 'day')} of {named or 'no program'} on one machine."
+        return f'{brand}<h1>No session was compacted.</h1><p class="lead">{escape(lead)}</p>\n'
     needs = len(report.needs)
     headline = f"Compaction took {counted(report.turns_left, 'turn')} out of view."
     again = (

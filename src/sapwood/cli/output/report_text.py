@@ -49,7 +49,8 @@ def report_lines(report: Report, width: int) -> Iterator[str]:
         yield from _dropped(report, width)
     if report.needs:
         yield from _needed(report, width)
-    yield from _largest(report, width)
+    if report.sessions:
+        yield from _largest(report, width)
     yield from _brought_back(report, width)
     yield ""
     yield from wrapped("To share this as a page with charts: sapwood report --html FILE", width)
@@ -61,7 +62,8 @@ def _summary(report: Report, width: int) -> Iterator[str]:
     turns = counted(sum(each.turns for each in report.sessions), "turn")
     compactions = counted(len(report.compactions), "compaction")
     sessions = counted(len(report.sessions), "session")
-    yield from wrapped(f"{sessions} ({named}), {turns}, {compactions}.", width)
+    of = f" ({named})" if named else ""
+    yield from wrapped(f"{sessions}{of}, {turns}, {compactions}.", width)
     if not report.compactions:
         yield from wrapped("Nothing left view: no session was compacted.", width)
         return
