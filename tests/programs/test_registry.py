@@ -115,14 +115,14 @@ def new_program(monkeypatch: pytest.MonkeyPatch) -> Iterator[Program]:
     yield value
     monkeypatch.undo()
     program.cache_clear()
-    for name in ("install", "uninstall", "import_command"):
+    for name in ("install", "import_command"):
         importlib.reload(importlib.import_module(f"sapwood.cli.commands.{name}"))
 
 
-def command_of(name: str) -> click.Command:
+def command_of(module: str, name: str) -> click.Command:
     """The command as a new process has it."""
-    module = importlib.reload(importlib.import_module(f"sapwood.cli.commands.{name}"))
-    command: click.Command = module.command
+    loaded = importlib.reload(importlib.import_module(f"sapwood.cli.commands.{module}"))
+    command: click.Command = getattr(loaded, name)
     return command
 
 
@@ -137,13 +137,12 @@ def test_a_new_program_is_its_folder_and_its_name_in_the_registry(
     assert program_title(NEW) == "Heron"
     for part in new_program.parts:
         assert new_program in programs_with(part)
-    for name in ("install", "uninstall"):
-        choice = command_of(name).params[0].type
+    for name in ("install_command", "uninstall_command"):
+        choice = command_of("install", name).params[0].type
         assert isinstance(choice, click.Choice)
         assert NEW in choice.choices
-    assert f"--{NEW}" in [
-        option for each in command_of("import_command").params for option in each.opts
-    ]
+    imports = command_of("import_command", "command")
+    assert f"--{NEW}" in [option for each in imports.params for option in each.opts]
     CodexFile(tmp_path / "sessions/2026/11/14")
     assert discover({NEW: new_program.home({"HERON_HOME": str(tmp_path)})}) != []
 
