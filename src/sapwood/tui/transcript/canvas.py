@@ -32,8 +32,8 @@ from sapwood.core.timeline.timeline import Timeline
 from sapwood.display.quantities import now
 from sapwood.tui.terminal import app_of
 from sapwood.tui.transcript.painter import Painter
+from sapwood.tui.transcript.row_renderer import TranscriptColours, highlighted, highlighted_words
 from sapwood.tui.transcript.sink import PartialReply
-from sapwood.tui.transcript.styles import TranscriptColours, highlighted, highlighted_words
 
 
 class Viewport:

@@ -135,7 +135,7 @@ def _project(folder: str) -> str:
 def _read(file: Path) -> dict[str, tuple[str, ...]]:
     import tomllib
 
-    from sapwood.config.toml_parser import parse_toml
+    from sapwood.config.toml_edit import parse_toml
 
     try:
         text = file.read_text(encoding="utf-8")
