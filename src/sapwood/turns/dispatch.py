@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct, structs
 
+from sapwood.core.account import Account
 from sapwood.core.commands import (
     CallModel,
     Command,
@@ -41,7 +42,6 @@ from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.core.live_path import EMPTY, LivePath, inherited
 from sapwood.core.log_values import Append, Commit, LogError, Receipt, VersionConflict, summary_of
 from sapwood.core.refusals import CommandIdUsed, Refusal
-from sapwood.core.spending import Account
 from sapwood.core.state import State
 from sapwood.core.text_size import LARGE_TEXT, is_large, stored_size, texts_in
 from sapwood.core.token_count import ZERO, Count, Counter

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
+from sapwood.core.account import Account, account_of
 from sapwood.core.context import Context
 from sapwood.core.events import Recorded, WordsErased
 from sapwood.core.evolve import evolve
@@ -23,7 +24,6 @@ from sapwood.core.ids import AgentId, Space, can_be_stored
 from sapwood.core.live_path import EMPTY, LivePath, Slice, Walk, follow
 from sapwood.core.log_values import Snapshot
 from sapwood.core.refusals import AmbiguousAgent, Refusal, UnknownAgent
-from sapwood.core.spending import Account, account_of
 from sapwood.core.state import State
 from sapwood.core.token_count import Count
 from sapwood.core.turn import fold_turn
