@@ -416,13 +416,13 @@ class Canvas(Widget, can_focus=True):
         elif step > 0:
             await self.action_end()
 
-    async def go_to(self, key: RowKey, *, at: int = 2) -> bool:
+    async def go_to(self, key: RowKey) -> bool:
         """Scrolls to a row, opens its fold and puts the cursor on it; false if it is unknown."""
         place = self.page.find(key)
         if place is None:
             return False
         self._cursor = key
-        await self._move(lambda: self._view.place(place, at))
+        await self._move(lambda: self._view.place(place, 2))
         return True
 
     async def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:

@@ -279,9 +279,9 @@ def login_file() -> Path:
     return config_folder() / "logins.json"
 
 
-def server_token(address: str, environ: Mapping[str, str] = os.environ) -> str:
+def server_token(address: str) -> str:
     """The token for a server: of the environment, else the kept one; empty if there is none."""
-    return environ.get(VARIABLE, "").strip() or _read().get(_origin(address), "")
+    return os.environ.get(VARIABLE, "").strip() or _read().get(_origin(address), "")
 
 
 def keep_login(address: str, token: str) -> None:
