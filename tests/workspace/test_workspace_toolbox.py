@@ -8,7 +8,7 @@ import pytest
 
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.turns.tool_calls import Toolbox
-from sapwood.workspace.function_toolbox import CombinedToolbox
+from sapwood.workspace.combined_toolbox import CombinedToolbox
 from sapwood.workspace.programs import environment_for_tools
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 from tests.workspace.tool_calls import ToolWorkspace, use_of

@@ -283,7 +283,7 @@ def toolbox_for(
     )
     if not config.servers and not config.tools:
         return toolbox
-    from sapwood.workspace.function_toolbox import CombinedToolbox
+    from sapwood.workspace.combined_toolbox import CombinedToolbox
 
     servers = server_toolboxes(config.servers, rules, grants, approve, kept)
     return CombinedToolbox(toolbox, *_plugin_tools(config.tools, space, rules, approve), *servers)
@@ -311,7 +311,7 @@ def _confined_toolbox(
 
     Commands run only in a sandbox that shows nothing but the system and that folder.
     """
-    from sapwood.workspace.function_toolbox import CombinedToolbox, ToolboxPart
+    from sapwood.workspace.combined_toolbox import CombinedToolbox, ToolboxPart
     from sapwood.workspace.permissions.kept_rules import KeptRules
     from sapwood.workspace.space_folder import ConfinedToolbox
     from sapwood.workspace.workspace_toolbox import WorkspaceToolbox

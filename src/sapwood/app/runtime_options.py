@@ -19,12 +19,8 @@ from sapwood.turns.model_access import ModelAccess
 from sapwood.turns.scheduler import Engine
 from sapwood.turns.tool_calls import Toolbox
 from sapwood.turns.trace import SharedTracing
-from sapwood.workspace.function_toolbox import (
-    CombinedToolbox,
-    FunctionTool,
-    FunctionToolbox,
-    function_tools,
-)
+from sapwood.workspace.combined_toolbox import CombinedToolbox
+from sapwood.workspace.function_toolbox import FunctionTool, FunctionToolbox, function_tools
 from sapwood.workspace.permissions.permission_rules import PermissionRules, parse_rules
 
 ToolFunction = Callable[..., object]

@@ -14,7 +14,7 @@ from sapwood.core.machine_paths import FoundPath, found_paths
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import FolderNotAllowed
 from sapwood.core.settings import Workspace
-from sapwood.workspace.function_toolbox import ToolboxPart
+from sapwood.workspace.combined_toolbox import ToolboxPart
 
 
 class SpaceFolder(Struct, frozen=True):
