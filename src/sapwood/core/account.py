@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals.budgets import BudgetReached
+from sapwood.core.refusals.agents import BudgetReached
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
 
