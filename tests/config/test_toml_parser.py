@@ -63,4 +63,4 @@ def test_nothing_else_parses_toml() -> None:
         if isinstance(node, ast.Attribute) and node.attr in ("loads", "load")
         if isinstance(node.value, ast.Name) and node.value.id == "tomllib"
     }
-    assert found == {"toml_parser.py"}
+    assert found == {"toml_edit.py"}
