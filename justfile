@@ -104,6 +104,11 @@ bench NAME *ARGS:
 sizes *ARGS:
     python -m tools.sizes "$@"
 
+# Lines, files and names used more than once, by distribution; `--names` lists the names
+[group('measure')]
+lines *ARGS:
+    python -m tools.lines "$@"
+
 # Every benchmark, small
 [group('measure')]
 bench-quick:

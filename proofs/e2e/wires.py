@@ -1,5 +1,7 @@
 """The four wire formats, each with a model that uses it."""
 
+from typing import Any
+
 from scripted_model import ScriptedModel
 
 WIRES = {
@@ -27,3 +29,14 @@ def base_urls(server: ScriptedModel) -> dict[str, str]:
         "openai": server.openai_url,
         "google": server.gemini_url,
     }
+
+
+_BOOKKEEPING = ("prompt_cache_key", "prompt_cache_options", "diagnostics")
+
+
+def asked(body: Any) -> dict[str, Any]:
+    """What a body asks of the model: without the key of a cache and questions about the cache.
+
+    They depend on the agent and on the last answer, and change nothing that the model sees.
+    """
+    return {name: value for name, value in body.items() if name not in _BOOKKEEPING}

@@ -9,7 +9,7 @@ import pytest
 
 import sapwood
 from sapwood.config.config_file import ConfigError, parse_config
-from sapwood.config.toml_parser import parse_toml
+from sapwood.config.toml_edit import parse_toml
 from sapwood.mcp_server.mcp_messages import ProtocolError, parse_message
 from sapwood.programs.installation.json_edit import CannotEditJson, members
 from sapwood_acp.session_updates import _arguments as acp_arguments  # pyright: ignore[reportPrivateUsage] # the only parser there
@@ -63,4 +63,4 @@ def test_nothing_else_parses_toml() -> None:
         if isinstance(node, ast.Attribute) and node.attr in ("loads", "load")
         if isinstance(node.value, ast.Name) and node.value.id == "tomllib"
     }
-    assert found == {"toml_parser.py"}
+    assert found == {"toml_edit.py"}

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.context_actions import clean_results, session_finder
-from sapwood.context_actions.clean_results import CleanResults
-from sapwood.context_actions.session_finder import read_transcript
+from sapwood.context_actions import session_finder
+from sapwood.context_actions.session_finder import CleanResults, read_transcript
 from sapwood.core.turn import Result
 from sapwood.testing.claude_transcript import ClaudeTranscript
 
@@ -18,15 +17,15 @@ PLAIN = "A long line of a build log that has nothing to hide. " * 4
 def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that were searched for secrets."""
     monkeypatch.setenv("SAPWOOD_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(clean_results, "_SMALLEST", 0)
+    monkeypatch.setattr(session_finder, "_SMALLEST", 0)
     texts: list[str] = []
-    whole = clean_results.mask_secrets
+    whole = session_finder.mask_secrets
 
     def mask(text: str) -> str:
         texts.append(text)
         return whole(text)
 
-    monkeypatch.setattr(clean_results, "mask_secrets", mask)
+    monkeypatch.setattr(session_finder, "mask_secrets", mask)
     return texts
 
 
@@ -55,7 +54,7 @@ def test_other_rules_search_everything_again(
     known = CleanResults(tmp_path)
     assert known.mask(PLAIN) == PLAIN
     known.save()
-    monkeypatch.setattr(clean_results, "_rules", lambda: b"0123456789abcdef")
+    monkeypatch.setattr(session_finder, "_rules", lambda: b"0123456789abcdef")
     searched.clear()
     assert CleanResults(tmp_path).mask(PLAIN) == PLAIN
     assert searched == [PLAIN]

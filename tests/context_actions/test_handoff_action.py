@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.analysis.handoff import handoff_of
-from sapwood.context_actions.handoff_action import count_lines, write_handoff
+from sapwood.context_actions.archive_actions import count_lines, write_handoff
 from tests.analysis.sessions import asked, session
 
 NOW = "2026-01-12T15:30:00Z"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sapwood.core import refusals
 from sapwood.core.refusals import BadMarkName, Refusal, UnknownCommand, UnknownMark, nearest
-from sapwood.core.refusals.budgets import BudgetName
+from sapwood.core.refusals.agents import BudgetName
 from sapwood.core.token_count import Count
 
 REASONS = [

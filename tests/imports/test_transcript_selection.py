@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.imports.transcript_selection import select_transcripts
+from sapwood.imports.importer import select_transcripts
 from sapwood.programs.transcripts.discovery import NotATranscript, ProgramHomes, program_homes
 from tests.programs.transcripts.writing import ClaudeFile, CodexFile, GeminiFile
 

@@ -3,9 +3,8 @@
 from typing import Any
 
 from sapwood import RecordedReply, RecordedResult, Text, Thinking, ToolCall
-from sapwood_frameworks.conversation import Conversation, Database, Prompt
+from sapwood_frameworks.conversation import Conversation, Database, Prompt, StoredValues
 from sapwood_frameworks.gemini_parts import items_of_user, parts_of, reply_of
-from sapwood_frameworks.stored_values import StoredValues
 
 CALLS: list[dict[str, Any]] = [
     {"text": "Look at both.", "thought": True},

@@ -11,7 +11,7 @@ from sapwood.core.content import Text, ToolCall
 from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
 from sapwood.core.view import Message, Request, ToolResult
 from sapwood.models import Models
-from sapwood.models.failures import failure_of
+from sapwood.models.calls import failure_of
 from sapwood.models.model_routes import resolve
 from sapwood.models.wire.provider_error import error_of_response
 from scripted_model import Reply, ScriptedModel, fail, say

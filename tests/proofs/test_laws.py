@@ -16,7 +16,7 @@ from sapwood.core.context import Context, Mark, Step
 from sapwood.core.decide import contexts, forks, turns
 from sapwood.core.decide import trims as trimming
 from sapwood.core.view import build
-from sapwood.core.view import turns as view_turns
+from sapwood.core.view import build as view_turns
 
 
 @given(histories())

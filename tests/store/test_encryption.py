@@ -19,8 +19,8 @@ from sapwood.core.errors import LogError
 from sapwood.core.events import UnreadableEvent
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.live_words import LiveWords
-from sapwood.doctor.unreadable_events import check_events
-from sapwood.store.configured_keys import configured_masters
+from sapwood.doctor.database_checks import check_events
+from sapwood.store.master_keys import configured_masters
 from sapwood.turns.log import Log
 from tests.store.encrypted import PLACES, marker, raw_bytes, tell, traces
 

@@ -27,7 +27,7 @@ from sapwood.core.file_part import File
 from sapwood.core.ids import AgentId, CommandId, Passage
 from sapwood.core.refusals import CommandIdUsed
 from sapwood.testing import World
-from sapwood.turns.command_digest import command_digest
+from sapwood.turns.command_batch import command_digest
 from sapwood.turns.dispatch import Done
 from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, SPACE, Desk

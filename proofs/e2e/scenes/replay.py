@@ -8,7 +8,7 @@ from collections import Counter
 import msgspec
 
 from proofs.e2e.system_under_test import SystemUnderTest
-from proofs.e2e.wires import KEYS, base_urls
+from proofs.e2e.wires import KEYS, asked, base_urls
 from sapwood.conversation.model_tool import slash_spec
 from sapwood.core.events import ModelCalled
 from sapwood.core.view import Request
@@ -38,7 +38,7 @@ async def play(system: SystemUnderTest) -> None:
 async def _sent_again(requests: list[Request]) -> Counter[bytes]:
     tools = (slash_spec(), *await WorkspaceToolbox().specs())
     with ScriptedModel() as server:
-        server.script(lambda asked: "Heard again.")
+        server.script(lambda _: "Heard again.")
         async with Models(KEYS, urls=base_urls(server)) as models:
             for request in requests:
                 async for _ in models.stream(request, tools):
@@ -47,8 +47,9 @@ async def _sent_again(requests: list[Request]) -> Counter[bytes]:
 
 
 def _sent(server: ScriptedModel) -> Counter[bytes]:
-    """The received requests, by path and body."""
+    """The received requests for an answer, by path and body."""
     return Counter(
-        msgspec.json.encode((logged.path, logged.body), order="sorted")
+        msgspec.json.encode((logged.path, asked(logged.body)), order="sorted")
         for logged in server.requests
+        if not logged.counts
     )

@@ -1,6 +1,7 @@
 """Rewind and undo, by a user and by a model that leaves a note for itself."""
 
 from proofs.e2e.system_under_test import SystemUnderTest
+from proofs.e2e.wires import asked
 from scripted_model import ModelRequest, ReplyLike, call, think
 
 NOTE = "the first way fails: the pine is too tall"
@@ -15,10 +16,10 @@ async def play(system: SystemUnderTest) -> None:
 async def _by_a_person(system: SystemUnderTest) -> None:
     checks, seen = system.checks, list[ModelRequest]()
 
-    def model(asked: ModelRequest) -> ReplyLike:
-        seen.append(asked)
-        if asked.results:
-            return f"Read, and {asked.prompt}"
+    def model(request: ModelRequest) -> ReplyLike:
+        seen.append(request)
+        if request.results:
+            return f"Read, and {request.prompt}"
         return [think("Hm."), call("read_file", path="notes.txt")]
 
     system.script(model)
@@ -32,7 +33,7 @@ async def _by_a_person(system: SystemUnderTest) -> None:
     await agent.run_command("/clear START")
     checks.same("a rewind restores the identical request", await agent.request(), at_mark)
     await system.ask(agent, "try this.")
-    checks.same("also as it is sent", seen[-2].body, tried.body)
+    checks.same("also as it is sent", asked(seen[-2].body), asked(tried.body))
     await agent.run_command("/undo")
     checks.same("undo restores it too", await agent.request(), there)
     await system.ask(agent, "and now?")
@@ -46,11 +47,11 @@ async def _by_a_person(system: SystemUnderTest) -> None:
 async def _by_a_model(system: SystemUnderTest) -> None:
     checks, seen = system.checks, list[ModelRequest]()
 
-    def model(asked: ModelRequest) -> ReplyLike:
-        seen.append(asked)
-        if NOTE in str(asked.messages[0]):
+    def model(request: ModelRequest) -> ReplyLike:
+        seen.append(request)
+        if NOTE in str(request.messages[0]):
             return "The second way works."
-        match len(asked.results) and asked.results[-1].content[:6]:
+        match len(request.results) and request.results[-1].content[:6]:
             case 0:
                 return call("slash", command="mark", args="TRY")
             case "Marked":

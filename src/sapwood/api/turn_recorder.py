@@ -22,7 +22,7 @@ from sapwood.conversation.model_requests import (
     new_holder,
     request_for,
 )
-from sapwood.conversation.pinned_files import read_pins_again
+from sapwood.conversation.prompt_files import read_pins_again
 from sapwood.conversation.service import ConversationService
 from sapwood.core.commands import (
     AddReply,

@@ -85,9 +85,8 @@ class Programs:
         self, question: ProviderQuestion, root: str, tools: Mapping[str, ToolKind]
     ) -> "ToolAction":
         """What the call does, in the terms of our rules. Raises `ToolError` for hidden text."""
-        from sapwood.workspace.control_characters import require_visible
         from sapwood.workspace.permissions.permission_decision import OtherAction, ShellAction
-        from sapwood.workspace.places import locate
+        from sapwood.workspace.places import locate, require_visible
 
         kind = tools.get(question.tool, "changes_nothing")
         path = _path_of(question)

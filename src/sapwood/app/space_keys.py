@@ -10,8 +10,7 @@ from msgspec import Struct
 from sapwood.core.errors import LogError
 from sapwood.core.ids import Space
 from sapwood.private_files import replace_file
-from sapwood.store.configured_keys import configured_masters
-from sapwood.store.master_keys import MasterKeys, SpaceKey, parse_keys
+from sapwood.store.master_keys import MasterKeys, SpaceKey, configured_masters, parse_keys
 from sapwood.store.space_cipher import KEY_BYTES
 from sapwood.turns.log import Log
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from sapwood.config.config_file import ConfigError, config_file, load_config
 from sapwood.config.editor import write_config_file
 from sapwood.config.providers import PROVIDERS, plugin_variable
-from sapwood.config.toml_edit import toml_value
-from sapwood.config.toml_parser import parse_toml
+from sapwood.config.toml_edit import parse_toml, toml_value
 from sapwood.core.refusals import nearest
 from sapwood.plugins import plugin_names
 

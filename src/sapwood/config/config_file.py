@@ -483,7 +483,7 @@ def parse_config(text: str, file: Path) -> Config:
 def _tables(text: str, file: Path) -> dict[str, Any]:
     import tomllib
 
-    from sapwood.config.toml_parser import parse_toml
+    from sapwood.config.toml_edit import parse_toml
 
     try:
         return parse_toml(text)

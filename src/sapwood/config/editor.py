@@ -25,8 +25,14 @@ from sapwood.config.config_file import (
     read_config,
 )
 from sapwood.config.database_address import shown_address
-from sapwood.config.toml_edit import CannotEditToml, KeyPath, toml_value, with_value, without_value
-from sapwood.config.toml_parser import parse_toml
+from sapwood.config.toml_edit import (
+    CannotEditToml,
+    KeyPath,
+    parse_toml,
+    toml_value,
+    with_value,
+    without_value,
+)
 from sapwood.core.refusals import nearest
 from sapwood.private_files import replace_file
 

@@ -2,6 +2,11 @@
 
 It edits lines, which does not cover all of TOML. So the edited text is parsed again, and the edit
 is refused if the text does not have exactly the expected values.
+
+Parses TOML that a person or another program wrote.
+
+The parser of the standard library calls itself for each nested list, so a deep one would end in a
+`RecursionError`. Nobody writes such a file on purpose: it is not TOML as far as Sapwood reads it.
 """
 
 import json
@@ -10,8 +15,6 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, cast
-
-from sapwood.config.toml_parser import parse_toml
 
 KeyPath = tuple[str, ...]
 """The path to a value: the names of its tables, and its own name."""
@@ -170,3 +173,40 @@ def without_empty(tables: dict[str, Any]) -> dict[str, Any]:
     """The tables without those that hold nothing."""
     kept = {k: without_empty(v) if isinstance(v, dict) else v for k, v in tables.items()}  # pyright: ignore[reportUnknownArgumentType]
     return {name: value for name, value in kept.items() if value != {}}
+
+
+_MAX_DEPTH = 100
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The tables of a text. Raises `tomllib.TOMLDecodeError`.
+
+    >>> parse_toml("a = 1")
+    {'a': 1}
+    """
+    try:
+        tables = tomllib.loads(text)
+    except RecursionError:
+        raise _too_deep() from None
+    if _is_deep(tables):
+        raise _too_deep()
+    return tables
+
+
+def _is_deep(tables: dict[str, Any]) -> bool:
+    level: list[object] = [tables]
+    for _ in range(_MAX_DEPTH):
+        level = [inner for each in level for inner in _inner(each)]
+        if not level:
+            return False
+    return True
+
+
+def _inner(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return list(cast("dict[str, object]", value).values())
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def _too_deep() -> tomllib.TOMLDecodeError:
+    return tomllib.TOMLDecodeError(f"it has more than {_MAX_DEPTH} levels of nesting")

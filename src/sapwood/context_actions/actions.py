@@ -14,11 +14,10 @@ from sapwood.analysis.session_search import SearchPassage, search_archives, sear
 from sapwood.analysis.window_breakdown import break_down, estimate
 from sapwood.config.config_file import Config
 from sapwood.config.folders import archives_folder
-from sapwood.context_actions.archive_actions import archive, resume
+from sapwood.context_actions.archive_actions import archive, hand_off, resume
 from sapwood.context_actions.archive_files import archived_topics, read_archives
 from sapwood.context_actions.context_answers import ContextAnswer, Notes, SearchResults
 from sapwood.context_actions.context_request import ContextRequest
-from sapwood.context_actions.handoff_action import hand_off
 from sapwood.context_actions.session_finder import (
     Connect,
     NoSession,

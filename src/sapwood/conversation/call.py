@@ -20,7 +20,7 @@ from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.turns.checkpoints import Checkpoints
 from sapwood.turns.clock_and_ids import command_meta
-from sapwood.turns.command_digest import request_text
+from sapwood.turns.command_batch import request_text
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.log import Log
 from sapwood.turns.open_agent import OpenAgent

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from sapwood.conversation.agent_lookup import context_before
 from sapwood.conversation.call import OpenSpace
-from sapwood.conversation.turn_lookup import context_before
 from sapwood.core.budget import budget_of
 from sapwood.core.command_table import TABLE
 from sapwood.core.content import Text, Usage

@@ -34,8 +34,8 @@ from sapwood.conversation.handlers import (
     settings,
 )
 from sapwood.conversation.handlers.agents import wait
+from sapwood.conversation.program_session import lags_behind
 from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
-from sapwood.conversation.session_changes import lags_behind
 from sapwood.core.checkpoint import Unsaved
 from sapwood.core.command_table import SLASH, TABLE, CommandTable
 from sapwood.core.commands import (
@@ -69,7 +69,7 @@ from sapwood.core.tags import Tags
 from sapwood.core.turn_params import TurnParams
 from sapwood.programs.registry import program_executor, runs_turns
 from sapwood.turns.clock_and_ids import command_meta, new_agent_id, new_mail_id
-from sapwood.turns.command_digest import request_text
+from sapwood.turns.command_batch import request_text
 from sapwood.turns.dispatch import Done
 from sapwood.turns.program_sessions import session_in
 
@@ -153,7 +153,7 @@ class Outcome(Struct, frozen=True):
 async def _read_pins_again(services: Services, state: State) -> str:
     if not any(pin.source for pin in state.pins):
         return ""
-    from sapwood.conversation.pinned_files import read_pins_again
+    from sapwood.conversation.prompt_files import read_pins_again
 
     return await read_pins_again(services, state)
 

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from sapwood.core.content import Ended, ReplyPart, ToolCall, Usage
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals.budgets import BudgetReached
+from sapwood.core.refusals.agents import BudgetReached
 from sapwood.core.settings import PermissionMode, Workspace
 
 Lifetime = Literal["5m", "1h"]

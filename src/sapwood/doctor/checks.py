@@ -35,9 +35,8 @@ from sapwood.core.model_calls import Failure
 from sapwood.core.plural import counted
 from sapwood.core.settings import Workspace
 from sapwood.doctor import Finding
-from sapwood.doctor.database_checks import check_database
+from sapwood.doctor.database_checks import Progress, check_database
 from sapwood.doctor.program_checks import check_programs
-from sapwood.doctor.unreadable_events import Progress
 from sapwood.engine import EngineError
 from sapwood.engine.engine_plugin import OWN_ENGINES, load_engine
 from sapwood.models import window_of

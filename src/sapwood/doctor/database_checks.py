@@ -1,20 +1,178 @@
-"""Checks the database: whether it can be opened, and whether its events can be read."""
+"""Checks the database: whether it can be opened, and whether its events can be read.
+
+Searches a database for events that this version of Sapwood cannot read.
+
+It only reads: it runs no migration and does not touch the search index. It starts with the newest
+events and stops after a number of events or seconds.
+"""
 
 import asyncio
 import os
 import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from sapwood.config.config_file import Config
 from sapwood.config.database_address import is_of_plugin, shown_address
 from sapwood.config.folders import is_full
-from sapwood.core.errors import LogError
+from sapwood.core.errors import KeyMissing, LogError
+from sapwood.core.events import Recorded, UnreadableEvent
+from sapwood.core.ids import Space
 from sapwood.core.plural import counted
 from sapwood.doctor import Finding
-from sapwood.doctor.unreadable_events import Progress, check_events
 from sapwood.store.stores import load_store, store_of
+
+MAX_EVENTS = 500_000
+MAX_SECONDS = 30.0
+_PAGE = 1_000
+_SHOWN = 5
+_SQLITE_KEYS = "SELECT 1 FROM sqlite_master WHERE name = 'space_keys'"
+_POSTGRES_KEYS = "SELECT to_regclass('sapwood.space_keys') IS NOT NULL"
+_QUIET_SECONDS = 1.0
+
+Progress = Callable[[int], None]
+"""Is called with the number of events read so far, about once a second."""
+
+
+class Scan(Struct):
+    """How many events were read, those that cannot be, and whether there are more to look at.
+
+    `closed` says why events of an encrypted space could not be looked at; empty if there are none.
+    """
+
+    read: int = 0
+    found: list[Recorded] = []
+    cut: bool = False
+    closed: str = ""
+
+    def take(self, events: Sequence[Recorded]) -> None:
+        """Adds a page."""
+        self.read += len(events)
+        self.found += [each for each in events if isinstance(each.event, UnreadableEvent)]
+
+
+class _Clock:
+    """Decides when to stop, and reports progress."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self._began = self._told = time.monotonic()
+
+    def is_over(self, scan: Scan) -> bool:
+        now = time.monotonic()
+        if self._progress is not None and now - self._told >= _QUIET_SECONDS:
+            self._told = now
+            self._progress(scan.read)
+        scan.cut = scan.read >= MAX_EVENTS or now - self._began >= MAX_SECONDS
+        return scan.cut
+
+
+async def check_events(
+    address: str, space: str, progress: Progress | None = None, *, postgres: bool
+) -> Finding:
+    """What `sapwood doctor` says about the events of a database."""
+    if postgres:
+        scan = await scan_postgres(address, Space(space), progress)
+    else:
+        scan = await asyncio.to_thread(scan_sqlite, Path(address), progress)
+    return _finding(scan)
+
+
+def scan_sqlite(path: Path, progress: Progress | None = None) -> Scan:
+    """Reads the events of a file, of all its spaces, the newest first."""
+    from sapwood.store.master_keys import StoredKeys, configured_masters
+    from sapwood.store.sqlite.connections import KeyedConnection
+    from sapwood.store.sqlite.event_table import Row, read_all_before, recorded_of
+
+    masters = configured_masters()
+    scan, clock, before = Scan(found=[]), _Clock(progress), 2**62
+    address = f"{path.expanduser().absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True, factory=KeyedConnection)) as file:
+        if masters is not None and file.execute(_SQLITE_KEYS).fetchone():
+            file.keys = StoredKeys(masters)
+
+        def of_one_space(rows: list[Row]) -> Iterator[Recorded]:
+            for space, some in groupby(rows, key=lambda row: row[1]):
+                try:
+                    yield from recorded_of(file, space, list(some))
+                except KeyMissing as error:
+                    scan.closed = str(error)
+
+        while rows := read_all_before(file, before, _PAGE):
+            scan.take(list(of_one_space(rows)))
+            before = rows[-1][0]
+            if clock.is_over(scan):
+                break
+    return scan
+
+
+async def scan_postgres(address: str, space: Space, progress: Progress | None = None) -> Scan:
+    """Reads the events of one space of a server, the newest first."""
+    import asyncpg
+
+    from sapwood.store.master_keys import configured_masters
+    from sapwood.store.postgres.event_table import read_newest
+    from sapwood.store.postgres.key_table import KeyTable
+
+    masters = configured_masters()
+    scan, clock, place = Scan(found=[]), _Clock(progress), None
+    session = await asyncpg.connect(address, timeout=5)
+    try:
+        has_keys = masters is not None and await session.fetchval(_POSTGRES_KEYS)
+        keys = KeyTable(session, masters) if masters is not None and has_keys else None
+        while True:
+            events, place = await read_newest(session.fetch, space, place, _PAGE, keys)
+            scan.take(events)
+            if place is None or clock.is_over(scan):
+                return scan
+    except KeyMissing as error:
+        scan.closed = str(error)
+        return scan
+    finally:
+        await session.close()
+
+
+def _finding(scan: Scan) -> Finding:
+    part = "the newest " if scan.cut else ""
+    if scan.closed and not scan.found:
+        said = (
+            f"{part}{scan.read:,} can be read, but those in encrypted spaces cannot: {scan.closed}"
+        )
+        return Finding("events", "broken", said, "sapwood config set encryption.key_file FILE")
+    if not scan.found:
+        return Finding("events", "ok", f"{part}{scan.read:,} can be read")
+    newer = [each for each in scan.found if _is_newer(each)]
+    damaged = [each for each in scan.found if not _is_newer(each)]
+    told = [f"{len(scan.found):,} of {part}{scan.read:,} cannot be read and have no effect"]
+    if newer:
+        told.append(f"{_places(newer)} came from a newer version of Sapwood")
+    if damaged:
+        told.append(f"damaged: {_places(damaged)}")
+    then = "pip install --upgrade sapwood" if newer else "restore the database from a backup"
+    return Finding("events", "broken", "; ".join(told), then)
+
+
+def _is_newer(recorded: Recorded) -> bool:
+    return isinstance(recorded.event, UnreadableEvent) and recorded.event.newer
+
+
+def _places(events: Sequence[Recorded]) -> str:
+    """Where the first few stand, of which kind they are, and why they cannot be read."""
+    shown = [f"{each.ref} ({each.kind}{_why(each)})" for each in events[:_SHOWN]]
+    more = len(events) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")
+
+
+def _why(recorded: Recorded) -> str:
+    event = recorded.event
+    return f": {event.reason}" if isinstance(event, UnreadableEvent) and not event.newer else ""
+
 
 _SECONDS = 5.0
 

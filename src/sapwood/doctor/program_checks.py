@@ -145,16 +145,14 @@ class ProgramReport(Struct, frozen=True, omit_defaults=True):
     reason: str = ""
 
 
-def examine_programs(
-    environ: Mapping[str, str] = os.environ, *, again: bool = False
-) -> list[ProgramReport]:
+def examine_programs(*, again: bool = False) -> list[ProgramReport]:
     """Tests each installed program that was not tested, or all of them `again`.
 
     A test takes some seconds, starts the program in a scratch home, and reads nothing of the user.
     """
     found: list[ProgramReport] = []
     for each in programs_with("probe"):
-        info = make_provider(each.name, environ=environ).prove(again=again)
+        info = make_provider(each.name, environ=os.environ).prove(again=again)
         if info is not None:
             found.append(
                 ProgramReport(

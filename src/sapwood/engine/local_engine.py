@@ -1,4 +1,4 @@
-"""The engine of a log in memory: asyncio tasks and nothing on disk.
+"""The engine of `:memory:`: asyncio tasks and nothing on disk.
 
 It behaves as the other engines do, with one exception: it shares its drives with no other process,
 and when its own process ends, none takes them over.

@@ -116,8 +116,7 @@ async def _import_turns(path: Path, config: "Config", *, ended: bool) -> int:
     from sapwood.app.connection import connect
     from sapwood.app.conversation_service import LazySessionChanges
     from sapwood.config.config_file import prepare_folder
-    from sapwood.imports.importer import Importer
-    from sapwood.imports.transcript_selection import select_transcripts
+    from sapwood.imports.importer import Importer, select_transcripts
 
     prepare_folder(config)
     connection = await connect(config.address, config.space, patience=_DATABASE_SECONDS)

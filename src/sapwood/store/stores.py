@@ -83,7 +83,7 @@ class _SqliteStore:
     on_server = False
 
     async def open(self, address: str, options: StoreOptions) -> "Log":
-        from sapwood.store.configured_keys import configured_masters
+        from sapwood.store.master_keys import configured_masters
         from sapwood.store.sqlite import SqliteLog
 
         return await SqliteLog.open(Path(address), masters=configured_masters())
@@ -118,7 +118,7 @@ class _PostgresStore:
     on_server = True
 
     async def open(self, address: str, options: StoreOptions) -> "Log":
-        from sapwood.store.configured_keys import configured_masters
+        from sapwood.store.master_keys import configured_masters
         from sapwood.store.postgres import PostgresLog
 
         return await PostgresLog.open(

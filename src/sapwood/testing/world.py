@@ -17,6 +17,7 @@ A test gives commands and compares logs and requests.
 
 from msgspec import structs
 
+from sapwood.core.account import account_of
 from sapwood.core.commands import (
     AddReply,
     Command,
@@ -35,7 +36,6 @@ from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.live_path import EMPTY, LivePath, Walk, follow, inherited
 from sapwood.core.settings import Settings
-from sapwood.core.spending import account_of
 from sapwood.core.state import State
 from sapwood.core.token_count import Count, Counter
 from sapwood.core.turn import fold_turn

@@ -105,10 +105,10 @@ def clipboard_programs(environ: Mapping[str, str] = os.environ) -> list[tuple[st
     return [each for each in found if shutil.which(each[1][0])]
 
 
-def copy_text(app: App[object], text: str, environ: Mapping[str, str] = os.environ) -> str:
+def copy_text(app: App[object], text: str) -> str:
     """Copies a text; returns a sentence that says where to."""
     size = counted(len(text), "character")
-    for place, command in clipboard_programs(environ):
+    for place, command in clipboard_programs(os.environ):
         try:
             done = subprocess.run(
                 command,

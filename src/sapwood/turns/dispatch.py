@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct, structs
 
+from sapwood.core.account import Account
 from sapwood.core.commands import (
     CallModel,
     Command,
@@ -41,19 +42,24 @@ from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.core.live_path import EMPTY, LivePath, inherited
 from sapwood.core.log_values import Append, Commit, LogError, Receipt, VersionConflict, summary_of
 from sapwood.core.refusals import CommandIdUsed, Refusal
-from sapwood.core.spending import Account
 from sapwood.core.state import State
 from sapwood.core.text_size import LARGE_TEXT, is_large, stored_size, texts_in
 from sapwood.core.token_count import ZERO, Count, Counter
 from sapwood.programs.registry import runs_turns
 from sapwood.turns.arriving_words import ArrivingWords, EndedWords
-from sapwood.turns.command_batch import AdmittedCommand, Batch, SentCommand, decide_all
-from sapwood.turns.command_digest import command_digest, request_digest
-from sapwood.turns.family_account import FamilyAccounts
+from sapwood.turns.command_batch import (
+    AdmittedCommand,
+    Batch,
+    SentCommand,
+    command_digest,
+    decide_all,
+    request_digest,
+)
 from sapwood.turns.gate import Gate, Mask
 from sapwood.turns.log import Log
 from sapwood.turns.open_agent import (
     SNAPSHOT_EVERY,
+    FamilyAccounts,
     OpenAgent,
     advanced,
     open_agent,

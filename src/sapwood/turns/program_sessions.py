@@ -22,10 +22,9 @@ from sapwood.core.live_path import LivePath
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.state import State
 from sapwood.core.turn import Turn
-from sapwood.core.view.build import front_texts
+from sapwood.core.view.build import front_texts, messages_of, note_after
 from sapwood.core.view.frames import framed_prompt
 from sapwood.core.view.request import Message
-from sapwood.core.view.turns import messages_of, note_after
 from sapwood.programs.agent_provider import (
     AgentProvider,
     Assumed,

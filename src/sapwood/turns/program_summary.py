@@ -13,7 +13,7 @@ from sapwood.core.content import ReplyPart, Text, Usage
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
 from sapwood.core.view import Request
-from sapwood.core.view.turns import messages_of
+from sapwood.core.view.build import messages_of
 from sapwood.programs.agent_provider import (
     History,
     HistoryTurn,

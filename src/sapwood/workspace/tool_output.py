@@ -19,11 +19,12 @@ def byte_size(count: int) -> str:
     return counted(count, "byte")
 
 
-def truncate(text: str, most: int = MAX_RESULT_BYTES) -> str:
-    """The text, or its first `most` characters and a note on how many are missing."""
-    if len(text) <= most:
+def truncate(text: str) -> str:
+    """The text, or as much of it as a result may have and a note on how many are missing."""
+    if len(text) <= MAX_RESULT_BYTES:
         return text
-    return f"{text[:most]}\n[{len(text) - most:,} more characters were left out]"
+    missing = len(text) - MAX_RESULT_BYTES
+    return f"{text[:MAX_RESULT_BYTES]}\n[{missing:,} more characters were left out]"
 
 
 class BoundedOutput:

@@ -11,7 +11,6 @@ from msgspec import Struct, structs
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import nearest
 from sapwood.workspace.confinement import Confinement, Need
-from sapwood.workspace.control_characters import require_visible
 from sapwood.workspace.file_walk import ShouldStop
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.permissions.permission_decision import FileAction, ShellAction, ToolAction
@@ -22,7 +21,7 @@ from sapwood.workspace.permissions.permission_gate import (
     ProjectRules,
 )
 from sapwood.workspace.permissions.permission_rules import PermissionRules
-from sapwood.workspace.places import Place, locate, root_of
+from sapwood.workspace.places import Place, locate, require_visible, root_of
 from sapwood.workspace.programs import environment_for_tools
 from sapwood.workspace.sandbox import Sandbox, TenantSandbox, sandbox_problem
 from sapwood.workspace.space_folder import SpaceFolder

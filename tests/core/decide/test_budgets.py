@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from sapwood.core.account import account_of
 from sapwood.core.commands import (
     AddReply,
     CallModel,
@@ -21,7 +22,6 @@ from sapwood.core.events import SYSTEM, TurnFailed
 from sapwood.core.ids import AgentId, Origin
 from sapwood.core.refusals import BadSetting, BudgetReached
 from sapwood.core.settings import Settings, SettingsChange
-from sapwood.core.spending import account_of
 from sapwood.core.view.request import digest
 from sapwood.testing import World
 from tests.core.speaking import MODEL, by_model, conversation, does, last_event, opens, refusal

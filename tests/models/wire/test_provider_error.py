@@ -6,7 +6,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from sapwood.models.failures import failure_of
+from sapwood.models.calls import failure_of
 from sapwood.models.model_routes import resolve
 from sapwood.models.wire.provider_error import error_in_stream, error_of_response
 

@@ -1,7 +1,6 @@
 """What is written to a terminal, as it then stands there."""
 
-from sapwood.tui.inline.scrollback import Scrollback
-from sapwood.tui.inline.terminal_line import TerminalLine
+from sapwood.tui.inline.scrollback import Scrollback, TerminalLine
 from tests.tui.inline.terminal import PlainTerminal
 
 _COMPOSER = ("+--------+", "|        |", "+--------+", "status")

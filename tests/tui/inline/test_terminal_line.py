@@ -5,7 +5,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from sapwood.tui.inline.terminal_line import TerminalColours, TerminalLine
+from sapwood.tui.inline.scrollback import TerminalColours, TerminalLine
 
 _CONSOLE = Console(color_system="truecolor", force_terminal=True)
 _COLOURS = TerminalColours("#15171a", "#dcd8cc")

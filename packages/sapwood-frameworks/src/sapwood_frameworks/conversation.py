@@ -6,16 +6,25 @@ and a reply without tool calls completes it. All it needs to know is in the log,
 go on where another one stopped.
 
 The error of an integration whose framework is not installed.
+
+The class `BackgroundLoop`: runs coroutines for a program that has no event loop.
+
+The class `StoredValues`: values of a framework that are no messages, such as its state.
+
+They are kept as the turns of an agent of their own, each with all values as JSON. The newest turn
+counts; the older ones stay in the log.
 """
 
 import asyncio
 import hashlib
+import json
 import re
+import threading
 import time
-from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, TypeVar, cast
 
 from msgspec import Struct, structs
 
@@ -28,11 +37,20 @@ from sapwood.core.commands import (
     Fork,
     InterruptTurn,
     RecordTurn,
+    StartAgent,
     StartTurn,
 )
-from sapwood.core.content import Note, PromptPart, RecordedReply, RecordedResult, Thinking, ToolCall
-from sapwood.core.errors import SapwoodError
-from sapwood.core.events import SYSTEM, Actor
+from sapwood.core.content import (
+    Note,
+    PromptPart,
+    RecordedReply,
+    RecordedResult,
+    Text,
+    Thinking,
+    ToolCall,
+)
+from sapwood.core.errors import RefusedError, SapwoodError
+from sapwood.core.events import SYSTEM, Actor, TurnRecorded
 from sapwood.core.ids import AgentId
 from sapwood.core.lease import LONGEST_LEASE, Lease
 from sapwood.core.turn import Reply, Result, Turn
@@ -303,3 +321,74 @@ def framework_missing(extra: str, error: ModuleNotFoundError) -> Exception:
     No module named 'langchain'. Install it with: pip install 'sapwood[langgraph]'
     """
     return FrameworkMissing(f"{error}. Install it with: pip install 'sapwood[{extra}]'")
+
+
+_Result = TypeVar("_Result")
+
+
+class BackgroundLoop:
+    """An event loop in a thread of its own, started at its first use.
+
+    >>> async def answer() -> int:
+    ...     return 42
+    >>> loop = BackgroundLoop()
+    >>> loop.run(answer())
+    42
+    >>> loop.stop()
+    """
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._starting = threading.Lock()
+
+    def run(self, work: Coroutine[Any, Any, _Result]) -> _Result:
+        """Runs a coroutine and returns its result."""
+        with self._starting:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+                self._thread.start()
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def stop(self) -> None:
+        """Ends the thread, if it was started."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+            self._loop = None
+
+
+Values = dict[str, object]
+
+
+class StoredValues:
+    """Named values under one name, in any process."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        self._database = database
+        self._name = name
+        self._id = AgentId(agent_id(f"values/{name}"))
+
+    async def read(self) -> Values:
+        """Returns the values; none if nothing was stored."""
+        agent = await self._agent()
+        for recorded in await agent.events(limit=1, backward=True):
+            if isinstance(recorded.event, TurnRecorded):
+                values = json.loads(recorded.event.prompt[0].text)
+                return cast("Values", values)
+        return {}
+
+    async def update(self, changes: Values) -> None:
+        """Sets the given values; the others stay."""
+        if not changes:
+            return
+        values = {**await self.read(), **changes}
+        agent = await self._agent()
+        with suppress(RefusedError):  # it was started before
+            await agent.do(StartAgent(self._id, self._name[:200], script=True))
+        note = Note("program", json.dumps(values, ensure_ascii=False, default=str))
+        await agent.do(RecordTurn(self._id, (note,), (RecordedReply((Text("stored"),)),)))
+
+    async def _agent(self) -> Agent:
+        return Agent((await self._database.db()).connection, self._id)

@@ -10,9 +10,14 @@ from sapwood.api import Agent, Sapwood
 from sapwood.core.content import RecordedReply, ToolCall
 from sapwood.core.log_values import Where
 from sapwood.core.view import Request
-from sapwood_frameworks.conversation import Conversation, Database, agent_id, framework_missing
+from sapwood_frameworks.conversation import (
+    Conversation,
+    Database,
+    StoredValues,
+    agent_id,
+    framework_missing,
+)
 from sapwood_frameworks.gemini_parts import items_of_user, parts_of, reply_of
-from sapwood_frameworks.stored_values import StoredValues
 
 try:
     from google.adk.errors.already_exists_error import AlreadyExistsError

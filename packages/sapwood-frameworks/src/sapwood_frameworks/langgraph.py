@@ -12,8 +12,12 @@ from typing import Any
 
 from sapwood.api import Agent, Sapwood
 from sapwood.core.view import Request
-from sapwood_frameworks.background_loop import BackgroundLoop
-from sapwood_frameworks.conversation import Conversation, Database, framework_missing
+from sapwood_frameworks.conversation import (
+    BackgroundLoop,
+    Conversation,
+    Database,
+    framework_missing,
+)
 from sapwood_frameworks.langchain_messages import item_of, messages_of
 
 try:

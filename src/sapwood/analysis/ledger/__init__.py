@@ -22,8 +22,8 @@ from sapwood.analysis.ledger.entries import (
 
 TYPE_CHECKING = False  # as in `typing`; importing `typing` would take longer than this module
 if TYPE_CHECKING:
+    from sapwood.analysis.ledger.entries import render_ledger
     from sapwood.analysis.ledger.ledger_builder import LedgerBuilder, files_of, ledger_of
-    from sapwood.analysis.ledger.ledger_text import render_ledger
 
 __all__ = [
     "CommandRun",
@@ -52,7 +52,7 @@ if not TYPE_CHECKING:  # hidden from type checkers, so that they report unknown 
 
                 return getattr(folding, name)
             case "render_ledger":
-                from sapwood.analysis.ledger.ledger_text import render_ledger
+                from sapwood.analysis.ledger.entries import render_ledger
 
                 return render_ledger
             case _:

@@ -126,7 +126,7 @@ def _require_rules(value: str) -> None:
     import tomllib
 
     from sapwood.app.assembly import require_rules
-    from sapwood.config.toml_parser import parse_toml
+    from sapwood.config.toml_edit import parse_toml
 
     try:
         lines = parse_toml(f"lines = {value}")["lines"]

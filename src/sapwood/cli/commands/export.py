@@ -1,7 +1,12 @@
-"""`sapwood export`: writes a conversation to a file."""
+"""`sapwood export`: writes a conversation to a file.
+
+Pages that plug-ins add, by entry points of the group `sapwood.pages`.
+
+A page is a document that shows one conversation. `sapwood export --format NAME` writes it.
+"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast
 
 import click
 
@@ -9,10 +14,13 @@ from sapwood.cli.command import command as subcommand
 from sapwood.cli.command import json_option
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.name_completion import AGENT
+from sapwood.conversation.call import OpenSpace
+from sapwood.core.errors import SapwoodError
+from sapwood.core.ids import AgentId
+from sapwood.plugins import load_plugin, plugin_names
 
 if TYPE_CHECKING:
     from sapwood.app.connection import Connection
-    from sapwood.core.ids import AgentId
 
 
 _TEXT_WIDTH = 88
@@ -73,7 +81,6 @@ async def _export(invocation: Invocation, typed: str, form: str, everything: boo
             return await _json(connection, agent)
         if form in ("markdown", "text"):
             return await _rows(connection, agent, form, everything)
-        from sapwood.app.page_plugin import load_page
 
         return await load_page(form)(connection, agent, everything=everything)
 
@@ -95,3 +102,20 @@ async def _rows(connection: "Connection", agent: "AgentId", form: str, everythin
         return "".join(f"{line}\n" for line in lines)
     opened = await connection.dispatcher.open(agent)
     return conversation_markdown(opened.state, read)
+
+
+class Page(Protocol):
+    """What the entry point of a page names."""
+
+    async def __call__(self, space: OpenSpace, agent: AgentId, *, everything: bool) -> str:
+        """Returns the document; with `everything`, also with turns that left view."""
+        ...
+
+
+def load_page(name: str) -> Page:
+    """Returns the page with this name. Raises `SapwoodError` if there is none."""
+    found = load_plugin("pages", name)
+    if found is None:
+        known = ", ".join(["markdown", "text", "json", *plugin_names("pages")])
+        raise SapwoodError(f"There is no format '{name}'. Choose one of: {known}")
+    return cast("Page", found)

@@ -80,8 +80,7 @@ async def _import(
     from pathlib import Path
 
     from sapwood.cli.run.stop_request import stop_on_signals
-    from sapwood.imports.importer import Importer
-    from sapwood.imports.transcript_selection import select_transcripts, session_folders
+    from sapwood.imports.importer import Importer, select_transcripts, session_folders
 
     def find_sessions() -> "list[FoundSession]":
         named = [Path(path).expanduser() for path in paths]

@@ -4,7 +4,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from sapwood.conversation.agent_lookup import find
+from sapwood.conversation.agent_lookup import context_before, find, find_turn, turn_at
 from sapwood.conversation.answers import (
     ArgumentNeeded,
     Changed,
@@ -13,7 +13,6 @@ from sapwood.conversation.answers import (
     PromptToEdit,
 )
 from sapwood.conversation.call import Call, Services
-from sapwood.conversation.turn_lookup import context_before, find_turn, turn_at
 from sapwood.core.commands import (
     AddPin,
     Clear,
@@ -162,7 +161,7 @@ async def pin(call: Call) -> Changed:
     name, text = call.first_and_rest
     if not text:
         raise call.misused("A pin needs a name and a text.")
-    from sapwood.conversation.pinned_files import file_named, pin_of_file
+    from sapwood.conversation.prompt_files import file_named, pin_of_file
 
     if path := file_named(text):
         state = (await call.opened()).state

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from sapwood.core.account import Account
 from sapwood.core.commands import CommandMeta
 from sapwood.core.events import Event, Recorded
 from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId
 from sapwood.core.live_path import LivePath, follow
 from sapwood.core.refusals import Refusal
-from sapwood.core.spending import Account
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 

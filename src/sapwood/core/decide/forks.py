@@ -6,6 +6,7 @@ first prompt. It does not have the replies and results of the open turn.
 
 from msgspec import UNSET, structs
 
+from sapwood.core.account import fork_problem
 from sapwood.core.commands import CommandMeta, Fork
 from sapwood.core.content import Note, PromptPart, Text, ToolCall
 from sapwood.core.context import Context, Mark, as_of_turn, find_mark
@@ -22,7 +23,6 @@ from sapwood.core.events import AgentForked, AgentStarted, TurnStarted
 from sapwood.core.live_path import LivePath, inherited
 from sapwood.core.refusals import AgentExists, NoGoal
 from sapwood.core.settings import Settings, SettingsChange
-from sapwood.core.spending import fork_problem
 from sapwood.core.state import State
 from sapwood.core.tags import Tags
 from sapwood.core.turn import Reply, Turn

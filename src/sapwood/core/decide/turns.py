@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from msgspec import structs
 
+from sapwood.core.account import call_problem, restart_problem
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import (
     AddReply,
@@ -76,7 +77,6 @@ from sapwood.core.refusals import (
     TurnHeld,
     UnknownCall,
 )
-from sapwood.core.spending import call_problem, restart_problem
 from sapwood.core.state import OpenTurn, State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import recorded_turn

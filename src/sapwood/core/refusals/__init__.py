@@ -4,6 +4,7 @@ from sapwood.core.refusals.agents import (
     AgentExists,
     AmbiguousAgent,
     BadId,
+    BudgetReached,
     ErasureHeld,
     Imported,
     MailboxFull,
@@ -16,7 +17,6 @@ from sapwood.core.refusals.agents import (
     UnknownAgent,
     UnknownHold,
 )
-from sapwood.core.refusals.budgets import BudgetReached
 from sapwood.core.refusals.commands import (
     BadArguments,
     BadSetting,

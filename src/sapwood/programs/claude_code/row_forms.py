@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from sapwood.core.content import File, PromptPart, Text, Thinking, ToolCall
 from sapwood.core.turn import Reply, Turn
+from sapwood.core.view.build import messages_of
 from sapwood.core.view.request import Message, MessagePart, ToolResult
-from sapwood.core.view.turns import messages_of
 from sapwood.programs.claude_code.history_end import HistoryEnd
 from sapwood.programs.claude_code.rows import WRITER
 from sapwood.programs.prompt_parts import PICTURES, prompt_text

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sapwood.config.folders import data_folder
-from sapwood.config.toml_edit import without_empty
-from sapwood.config.toml_parser import parse_toml
+from sapwood.config.toml_edit import parse_toml, without_empty
 from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.installation.file_edits import FileEdit, InstallError, cannot_edit, read_bytes
 from sapwood.programs.installation.plugin_files import plugin_version

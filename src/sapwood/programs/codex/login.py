@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from sapwood.config.toml_parser import parse_toml
+from sapwood.config.toml_edit import parse_toml
 from sapwood.programs.codex.program import PROGRAM
 
 _KEYS = ("CODEX_API_KEY", "OPENAI_API_KEY")

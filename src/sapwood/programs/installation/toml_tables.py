@@ -14,11 +14,11 @@ from sapwood.config.toml_edit import (
     CannotEditToml,
     KeyPath,
     header_names,
+    parse_toml,
     table_header,
     toml_value,
     without_empty,
 )
-from sapwood.config.toml_parser import parse_toml
 
 __all__ = ["CannotEditToml", "with_tables", "without_tables"]
 

@@ -19,8 +19,7 @@ import msgspec
 from sapwood.core.log_values import LogError, Receipt, VersionConflict
 from sapwood.store.postgres.agent_table import storable_name
 from sapwood.store.postgres.commit_queue import CommitJob, EncodedAppend
-from sapwood.store.postgres.connections import terminated_on_error
-from sapwood.store.postgres.database_errors import is_conflict
+from sapwood.store.postgres.connections import is_conflict, terminated_on_error
 from sapwood.store.space_cipher import open_receipt
 
 if TYPE_CHECKING:

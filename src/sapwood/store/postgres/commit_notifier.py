@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.store.postgres.connections import Server
-from sapwood.store.postgres.database_errors import DRIVER_ERRORS
+from sapwood.store.postgres.connections import DRIVER_ERRORS, Server
 
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection

@@ -12,9 +12,9 @@ from sapwood.core.ids import Space
 from sapwood.core.log_values import Commit, LogError, Receipt
 from sapwood.store.postgres.appender import Appender
 from sapwood.store.postgres.commit_queue import CommitJob, KeyedQueue, job_of
-from sapwood.store.postgres.connections import Server
-from sapwood.store.postgres.database_errors import (
+from sapwood.store.postgres.connections import (
     DRIVER_ERRORS,
+    Server,
     is_connection_loss,
     is_temporary,
     log_error,

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from sapwood.core.log_values import LogError
 from sapwood.private_files import new_file
-from sapwood.store.sqlite.connections import connect_to_read
-from sapwood.store.sqlite.database_errors import translated_errors
+from sapwood.store.sqlite.connections import connect_to_read, translated_errors
 from sapwood.store.sqlite.schema import require_ours
 
 

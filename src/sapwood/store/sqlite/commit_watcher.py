@@ -12,8 +12,7 @@ from pathlib import Path
 
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import LogError
-from sapwood.store.sqlite.connections import ReaderPool, connect_to_read
-from sapwood.store.sqlite.database_errors import translated_errors
+from sapwood.store.sqlite.connections import ReaderPool, connect_to_read, translated_errors
 from sapwood.store.sqlite.event_table import last_position, last_words, origins_after
 
 _POLL_SECONDS = 0.02

@@ -44,9 +44,8 @@ from sapwood.store.space_cipher import (
     seal_receipt,
 )
 from sapwood.store.sqlite.agent_table import descendants
-from sapwood.store.sqlite.connections import BUSY_SECONDS, connect
+from sapwood.store.sqlite.connections import BUSY_SECONDS, connect, translated_errors
 from sapwood.store.sqlite.cursor_places import count_all
-from sapwood.store.sqlite.database_errors import translated_errors
 from sapwood.store.sqlite.event_table import ROW, Row, last_position, read_part, recorded_of
 from sapwood.store.sqlite.key_table import cipher_of, is_closed
 

@@ -32,10 +32,10 @@ from sapwood.store.sqlite.connections import (
     ReaderPool,
     connect,
     make_private,
+    translated_errors,
     try_lock,
 )
 from sapwood.store.sqlite.cursor_places import count_page, event_count, is_behind, place_of
-from sapwood.store.sqlite.database_errors import translated_errors
 from sapwood.store.sqlite.erasure_table import scrub
 from sapwood.store.sqlite.event_table import (
     find_snapshot,

@@ -24,8 +24,7 @@ from threading import Lock, Thread
 from typing import Any, Generic, TypeVar, cast
 
 from sapwood.store.master_keys import StoredKeys
-from sapwood.store.sqlite.connections import connect, set_flush
-from sapwood.store.sqlite.database_errors import closed_error, translate_error
+from sapwood.store.sqlite.connections import closed_error, connect, set_flush, translate_error
 
 T = TypeVar("T")
 

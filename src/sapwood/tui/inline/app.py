@@ -26,8 +26,7 @@ from sapwood.tui.app import SapwoodApp
 from sapwood.tui.conversation_screen import ConversationScreen
 from sapwood.tui.inline.inline_screen import InlineScreen
 from sapwood.tui.inline.print_queue import PrintItem
-from sapwood.tui.inline.scrollback import Scrollback
-from sapwood.tui.inline.terminal_line import TerminalColours
+from sapwood.tui.inline.scrollback import Scrollback, TerminalColours
 
 # pyright: reportPrivateUsage=false
 

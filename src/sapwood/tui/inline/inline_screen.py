@@ -38,9 +38,8 @@ from sapwood.tui.inline.print_queue import PrintItem, PrintQueue, Rule, messages
 from sapwood.tui.status_bars import StatusLine
 from sapwood.tui.terminal import app_of, copy_text
 from sapwood.tui.transcript.painter import Painter
-from sapwood.tui.transcript.row_renderer import Lines
+from sapwood.tui.transcript.row_renderer import Lines, TranscriptColours
 from sapwood.tui.transcript.sink import PartialReply, TranscriptSink
-from sapwood.tui.transcript.styles import TranscriptColours
 
 
 class InlinePainter(Painter):

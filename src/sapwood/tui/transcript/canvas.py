@@ -32,8 +32,8 @@ from sapwood.core.timeline.timeline import Timeline
 from sapwood.display.quantities import now
 from sapwood.tui.terminal import app_of
 from sapwood.tui.transcript.painter import Painter
+from sapwood.tui.transcript.row_renderer import TranscriptColours, highlighted, highlighted_words
 from sapwood.tui.transcript.sink import PartialReply
-from sapwood.tui.transcript.styles import TranscriptColours, highlighted, highlighted_words
 
 
 class Viewport:
@@ -416,13 +416,13 @@ class Canvas(Widget, can_focus=True):
         elif step > 0:
             await self.action_end()
 
-    async def go_to(self, key: RowKey, *, at: int = 2) -> bool:
+    async def go_to(self, key: RowKey) -> bool:
         """Scrolls to a row, opens its fold and puts the cursor on it; false if it is unknown."""
         place = self.page.find(key)
         if place is None:
             return False
         self._cursor = key
-        await self._move(lambda: self._view.place(place, at))
+        await self._move(lambda: self._view.place(place, 2))
         return True
 
     async def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:

@@ -42,9 +42,14 @@ from sapwood.core.token_count import show_tokens
 from sapwood.core.turn import Result
 from sapwood.display.quantities import ago
 from sapwood.display.text import cut, one_line, plain, visible, without_colours
-from sapwood.tui.transcript.row_renderer import Lines, RowRenderer, blocks_of, markdown
+from sapwood.tui.transcript.row_renderer import (
+    Lines,
+    RowRenderer,
+    TranscriptColours,
+    blocks_of,
+    markdown,
+)
 from sapwood.tui.transcript.sink import PartialReply
-from sapwood.tui.transcript.styles import TranscriptColours
 
 _RESULT_LINES = 3
 _LONGEST = 20_000

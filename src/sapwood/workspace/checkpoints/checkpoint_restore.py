@@ -17,6 +17,7 @@ from sapwood.workspace.checkpoints.checkpoint_record import (
     FOLDER,
     PROGRAM,
     CheckpointRecord,
+    Folders,
     read_record,
 )
 from sapwood.workspace.checkpoints.checkpoint_save import left_out_for_event, update_index
@@ -29,7 +30,6 @@ from sapwood.workspace.checkpoints.file_replacement import (
     state_in,
 )
 from sapwood.workspace.checkpoints.git_command import Git, GitError, ObjectReader, object_reader
-from sapwood.workspace.checkpoints.workspace_paths import Folders
 from sapwood.workspace.places import Place, open_parent
 from sapwood.workspace.tool_output import ToolError
 

@@ -16,8 +16,10 @@ from sapwood.core.ids import AgentId
 from sapwood.workspace.checkpoints.checkpoint_record import (
     FILE,
     PROGRAM,
+    Folders,
     message_of,
     state_of,
+    unreadable_folders,
 )
 from sapwood.workspace.checkpoints.checkpoint_store import (
     CheckpointStore,
@@ -25,7 +27,6 @@ from sapwood.workspace.checkpoints.checkpoint_store import (
     reset_store,
 )
 from sapwood.workspace.checkpoints.git_command import Git, GitError
-from sapwood.workspace.checkpoints.workspace_paths import Folders, unreadable_folders
 from sapwood.workspace.tool_output import byte_size
 
 _MAX_NAMED = 4 * SHOWN

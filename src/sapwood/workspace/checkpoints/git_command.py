@@ -31,11 +31,11 @@ class GitError(Exception):
     """Git failed; the message is the line in which it says why."""
 
 
-def environment_for_git(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+def environment_for_git() -> dict[str, str]:
     """The environment for git, without variables that name another repository, index or program."""
     passed_on = {
         name: value
-        for name, value in environment.items()
+        for name, value in os.environ.items()
         if not name.startswith("GIT_") or name in _PASSED_ON
     }
     return passed_on | _FIXED

@@ -95,9 +95,9 @@ def project_folder(workspace: Workspace) -> str:
 _HEAD = "# Permission rules for a project. Type /permissions to see and change them.\n"
 
 
-def project_rules_file(environ: Mapping[str, str] = os.environ) -> Path:
+def project_rules_file() -> Path:
     """The path of the file, which may not exist."""
-    return config_file(environ).with_name("permissions.toml")
+    return config_file().with_name("permissions.toml")
 
 
 def project_rules(folder: str, file: Path | None = None) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ def _project(folder: str) -> str:
 def _read(file: Path) -> dict[str, tuple[str, ...]]:
     import tomllib
 
-    from sapwood.config.toml_parser import parse_toml
+    from sapwood.config.toml_edit import parse_toml
 
     try:
         text = file.read_text(encoding="utf-8")

@@ -10,8 +10,9 @@ from msgspec import Struct
 
 from sapwood.core.settings import PermissionMode
 from sapwood.workspace.globs import escape
-from sapwood.workspace.permissions.command_forms import forms_of, forms_of_unclear_line
 from sapwood.workspace.permissions.denied_words import (
+    forms_of,
+    forms_of_unclear_line,
     may_be,
     mentions,
     runs_unseen_text,

@@ -11,8 +11,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from sapwood.workspace.permissions import known_programs as known
-from sapwood.workspace.permissions.command_forms import WRAPPERS
-from sapwood.workspace.permissions.denied_words import evaluates, is_interpreter, script_of
+from sapwood.workspace.permissions.denied_words import (
+    WRAPPERS,
+    evaluates,
+    is_interpreter,
+    script_of,
+)
 from sapwood.workspace.permissions.guarded_files import why_private, why_runs_programs
 from sapwood.workspace.permissions.known_programs import only_prints
 from sapwood.workspace.permissions.printed_values import (

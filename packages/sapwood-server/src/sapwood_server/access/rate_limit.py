@@ -65,9 +65,9 @@ class RateLimit:
         used, self._used = self._used, {}
         return used
 
-    def correct(self, ahead: Mapping[str, float], now: float | None = None) -> None:
+    def correct(self, ahead: Mapping[str, float]) -> None:
         """Takes over by how many seconds keys were ahead when `take_used` was told to others."""
-        now = time.monotonic() if now is None else now
+        now = time.monotonic()
         for key, seconds in ahead.items():
             if key in self._due:
                 self._due[key] = now + max(0.0, seconds) + self._used.get(key, 0.0)

@@ -3,13 +3,17 @@
 Nothing is sent twice with an effect: whatever changes something carries an id.
 
 Turns the problem documents of a server into the errors that the library raises.
+
+The tokens with which this user signs in to servers: of the environment, or kept privately.
 """
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from functools import cache
+from pathlib import Path
 from typing import TypeVar, get_args
 from urllib.parse import quote, urlsplit
 
@@ -17,11 +21,13 @@ import httpx2
 import msgspec
 from msgspec import Raw, Struct
 
+from sapwood.config.folders import config_folder
 from sapwood.core import refusals
 from sapwood.core.errors import LogAway, LogError, RefusedError, SapwoodError
 from sapwood.core.log_values import AvailabilityListener
 from sapwood.core.model_calls import Failure, FailureKind
 from sapwood.core.refusals import Refusal
+from sapwood.private_files import locked, replace_file
 
 T = TypeVar("T")
 
@@ -263,3 +269,58 @@ def _kinds() -> dict[str, type[Refusal]]:
 
 def _kind(name: str) -> FailureKind:
     return msgspec.convert(name, FailureKind)
+
+
+VARIABLE = "SAPWOOD_TOKEN"
+
+
+def login_file() -> Path:
+    """The file of the kept tokens. Only its owner can read it."""
+    return config_folder() / "logins.json"
+
+
+def server_token(address: str) -> str:
+    """The token for a server: of the environment, else the kept one; empty if there is none."""
+    return os.environ.get(VARIABLE, "").strip() or _read().get(_origin(address), "")
+
+
+def keep_login(address: str, token: str) -> None:
+    """Keeps the token for a server."""
+    with locked(login_file()):
+        _write({**_read(), _origin(address): token})
+
+
+def forget_login(address: str) -> bool:
+    """Removes the token for a server. Returns whether there was one."""
+    with locked(login_file()):
+        kept = _read()
+        if kept.pop(_origin(address), None) is None:
+            return False
+        _write(kept)
+        return True
+
+
+def _origin(address: str) -> str:
+    """The part of an address that names the server.
+
+    >>> _origin("https://Sapwood.example/x")
+    'https://sapwood.example'
+    """
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2].lower()}"
+
+
+def _read() -> dict[str, str]:
+    file = login_file()
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, str])
+    except FileNotFoundError:
+        return {}
+    except (OSError, msgspec.MsgspecError) as error:
+        raise SapwoodError(
+            f"{file} cannot be read: {error}. Sign in again: sapwood login"
+        ) from None
+
+
+def _write(kept: dict[str, str]) -> None:
+    replace_file(login_file(), msgspec.json.encode(kept).decode() + "\n")

@@ -48,7 +48,7 @@ from sapwood.turns.clock_and_ids import new_nonce
 from sapwood.turns.command_batch import SentCommand
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.log import Log
-from sapwood_server.client.http_session import HttpSession, path_of
+from sapwood_server.client.http_session import HttpSession, path_of, server_token
 from sapwood_server.client.log_calls import (
     CALLS,
     AncestorsCall,
@@ -71,7 +71,6 @@ from sapwood_server.client.log_calls import (
     recorded_from,
     tailed_from,
 )
-from sapwood_server.client.login_tokens import server_token
 
 _NAMES = {kind: name for name, (kind, _) in CALLS.items()}
 

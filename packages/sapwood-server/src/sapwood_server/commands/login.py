@@ -24,7 +24,7 @@ def command(invocation: Invocation, address: str, remove: bool) -> None:
     with sapwood --server URL, or for every command: sapwood config set server URL
     """
     from sapwood.config.database_address import is_server
-    from sapwood_server.client.login_tokens import forget_login
+    from sapwood_server.client.http_session import forget_login
 
     if not is_server(address):
         raise click.UsageError("A server address must start with https:// or http://.")
@@ -52,7 +52,7 @@ def _given_token() -> str:
 
 async def _sign_in(address: str, token: str) -> None:
     from sapwood.app.connection import connect
-    from sapwood_server.client.login_tokens import keep_login
+    from sapwood_server.client.http_session import keep_login
 
     connection = await connect(address, token=token, opening=5.0)
     space = connection.space

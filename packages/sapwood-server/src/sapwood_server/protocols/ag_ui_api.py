@@ -16,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 
 from sapwood.app.permission_questions import PostedQuestion, waiting_questions
 from sapwood.app.prompt_end import DriveFailure, PromptEnd, PromptProgress
-from sapwood.conversation.turn_lookup import agent_at
+from sapwood.conversation.agent_lookup import agent_at
 from sapwood.core.commands import AddPin
 from sapwood.core.content import File, PromptPart, RecordedResult, Text, Usage
 from sapwood.core.events import (
@@ -39,7 +39,7 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.turn_params import CallerTool, TurnParams
 from sapwood.display.json_values import event_value
 from sapwood.display.permission_text import answer_choices, request_sentence
-from sapwood.turns.command_digest import request_text
+from sapwood.turns.command_batch import request_text
 from sapwood.turns.open_agent import OpenAgent
 from sapwood_server.access.rate_limit import OpenStreams
 from sapwood_server.exchange import Endpoint, Exchange, Handler

@@ -12,11 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from sapwood.app.prompt_end import DriveFailure, PromptEnd, PromptProgress, StreamedWords
+from sapwood.conversation.agent_lookup import agent_at
 from sapwood.conversation.configured_models import KNOWN_MODELS
-from sapwood.conversation.turn_lookup import agent_at
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
-from sapwood.turns.command_digest import request_text
+from sapwood.turns.command_batch import request_text
 from sapwood_server.access.rate_limit import OpenStreams
 from sapwood_server.event_feed import sse_message
 from sapwood_server.exchange import Endpoint, Exchange, Handler, json_response

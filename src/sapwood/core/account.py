@@ -1,7 +1,7 @@
 """What the agents of one root have spent and started, and the budgets that limit it.
 
 Every agent counts its own model calls and money in its state, from its log. The account of a root
-is the sum over its agents. `sapwood.turns.family_account` reads it before a model is called or a
+is the sum over its agents. `sapwood.turns.open_agent` reads it before a model is called or a
 model forks, so `decide` stays pure.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals.budgets import BudgetReached
+from sapwood.core.refusals.agents import BudgetReached
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
 
