@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-NAMES: tuple[str, ...] = ("ledger", "chapters", "recap")
+NAMES: tuple[str, ...] = ("ledger", "chapters", "recap", "search")
 
 
 def main(argv: list[str]) -> int:
