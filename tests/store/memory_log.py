@@ -38,7 +38,20 @@ from sapwood.core.log_values import (
     VersionConflict,
     unknown_cursor,
 )
-from sapwood.core.search_text import index_terms, query_phrases, snippet_of
+from sapwood.core.search_query import SearchKey, read_query
+from sapwood.core.search_ranking import (
+    IN_TURNS,
+    MAX_TEXTS,
+    TURN_STARTS,
+    CandidateEvent,
+    KeyHits,
+    choose_events,
+    rank_turns,
+    unranked_hits,
+    useful_keys,
+    wider_keys,
+)
+from sapwood.core.search_terms import index_terms
 
 
 class MemoryLog:
@@ -309,18 +322,41 @@ class MemoryLog:
         limit: int = 20,
         offset: int = 0,
     ) -> list[SearchHit]:
-        """Events that contain these words, best match first."""
-        data = self._data_of(space)
-        phrases = [f" {' '.join(map(_stem, phrase))} " for phrase in query_phrases(query)]
-        hits = [
-            _hit(recorded, terms, phrases, query)
-            for recorded, terms in data.with_terms()
-            if phrases
-            and (agents is None or recorded.agent in agents)
-            and all(phrase in terms for phrase in phrases)
+        """Turns that have words of the query, best first."""
+        asked = read_query(query)
+        if not asked.keys:
+            return []
+        events = [
+            (each, terms)
+            for each, terms in self._data_of(space).with_terms()
+            if (agents is None or each.agent in agents)
+            and each.at >= asked.after
+            and not 0 < asked.before <= each.at
         ]
-        hits.sort(key=lambda hit: (-hit.score, -hit.at, hit.ref.agent, hit.ref.version))
+
+        def look_up(key: SearchKey) -> KeyHits[int]:
+            found = [at for at, (_, terms) in enumerate(events) if _has_key(terms, key)][::-1]
+            return KeyHits(found, len(found))
+
+        found = {key: look_up(key) for key in asked.keys}
+        wider = wider_keys(asked.keys, found)
+        found |= {key: look_up(key) for key in wider if key not in found}
+        keys = useful_keys((*asked.keys, *wider), found)
+        if any(key.phrase and key not in keys for key in asked.keys):
+            return []
+        chosen = [events[at][0] for at in choose_events(keys, found, len(events))]
+        candidates = [CandidateEvent(each, self._turn_of(space, each)) for each in chosen]
+        hits = rank_turns(keys, found, len(events), candidates[:MAX_TEXTS])
+        hits += unranked_hits(keys, candidates[MAX_TEXTS:], hits)
         return hits[offset : offset + limit]
+
+    def _turn_of(self, space: Space, recorded: Recorded) -> int:
+        if recorded.kind in IN_TURNS:
+            stream = self._data_of(space).streams[recorded.agent]
+            for each in reversed(stream[: recorded.version]):
+                if each.kind in TURN_STARTS:
+                    return each.version
+        return recorded.version
 
     async def begin_erasure(
         self, space: Space, erasure: Erasure, agents: Sequence[AgentId]
@@ -480,18 +516,18 @@ class _SpaceData:
         self.erasures: dict[str, Erasure] = {}
         self.erasing: dict[str, dict[AgentId, ErasureItem]] = {}
         self.holds: dict[str, Hold] = {}
-        self._terms: list[str] = []
+        self._terms: list[frozenset[str]] = []
 
     def newest_first(self) -> list[AgentSummary]:
         return sorted(
             self.facts.values(), key=lambda facts: (facts.created, facts.agent), reverse=True
         )
 
-    def with_terms(self) -> list[tuple[Recorded, str]]:
+    def with_terms(self) -> list[tuple[Recorded, frozenset[str]]]:
         """Every event with its search terms, which the first search computes."""
         for recorded in self.order[len(self._terms) :]:
-            terms = index_terms(event_texts(recorded.event).search).split() if recorded else []
-            self._terms.append(f" {' '.join(map(_stem, terms))} ")
+            terms = index_terms(event_texts(recorded.event).search) if recorded else []
+            self._terms.append(frozenset(terms))
         both = zip(self.order, self._terms, strict=True)
         return [(recorded, terms) for recorded, terms in both if recorded is not None]
 
@@ -569,22 +605,7 @@ class _SpaceData:
                 self.receipts[command] = Receipt(command, ERASED, left)
 
 
-def _hit(recorded: Recorded, terms: str, phrases: list[str], query: str) -> SearchHit:
-    count = sum(terms.count(phrase) for phrase in phrases)
-    snippet = snippet_of(event_texts(recorded.event).search, query)
-    score = count / (100 + len(terms))
-    return SearchHit(recorded.ref, recorded.kind, recorded.at, snippet, score)
-
-
-def _stem(term: str) -> str:
-    """The first step of Porter's stemmer: plurals, tenses and a final y."""
-    if term.endswith(("ies", "sses")):
-        term = term[:-2]
-    elif term.endswith("s") and not term.endswith("ss"):
-        term = term[:-1]
-    for suffix in ("ing", "ed"):
-        stem = term.removesuffix(suffix)
-        if stem != term and any(vowel in stem for vowel in "aeiouy"):
-            term = stem
-            break
-    return f"{term[:-1]}i" if len(term) > 2 and term.endswith("y") else term
+def _has_key(terms: frozenset[str], key: SearchKey) -> bool:
+    if key.prefix:
+        return any(term.startswith(key.terms[0]) for term in terms)
+    return terms.issuperset(key.terms)
