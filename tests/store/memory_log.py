@@ -21,7 +21,6 @@ from sapwood.core.erasure import (
     turn_has_mail,
     without_agent,
 )
-from sapwood.core.event_texts import event_texts
 from sapwood.core.events import SYSTEM, Recorded, WordsErased
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.live_words import LiveWords
@@ -38,20 +37,8 @@ from sapwood.core.log_values import (
     VersionConflict,
     unknown_cursor,
 )
-from sapwood.core.search_query import SearchKey, read_query
-from sapwood.core.search_ranking import (
-    IN_TURNS,
-    MAX_TEXTS,
-    TURN_STARTS,
-    CandidateEvent,
-    KeyHits,
-    choose_events,
-    rank_turns,
-    unranked_hits,
-    useful_keys,
-    wider_keys,
-)
-from sapwood.core.search_terms import index_terms
+from sapwood.core.search_query import read_query
+from sapwood.core.search_ranking import IN_TURNS, TURN_STARTS, CandidateEvent, search_events
 
 
 class MemoryLog:
@@ -323,32 +310,12 @@ class MemoryLog:
         offset: int = 0,
     ) -> list[SearchHit]:
         """Turns that have words of the query, best first."""
-        asked = read_query(query)
-        if not asked.keys:
-            return []
         events = [
-            (each, terms)
-            for each, terms in self._data_of(space).with_terms()
-            if (agents is None or each.agent in agents)
-            and each.at >= asked.after
-            and not 0 < asked.before <= each.at
+            CandidateEvent(each, self._turn_of(space, each))
+            for each in self._data_of(space).order
+            if each is not None and (agents is None or each.agent in agents)
         ]
-
-        def look_up(key: SearchKey) -> KeyHits[int]:
-            found = [at for at, (_, terms) in enumerate(events) if _has_key(terms, key)][::-1]
-            return KeyHits(found, len(found))
-
-        found = {key: look_up(key) for key in asked.keys}
-        wider = wider_keys(asked.keys, found)
-        found |= {key: look_up(key) for key in wider if key not in found}
-        keys = useful_keys((*asked.keys, *wider), found)
-        if any(key.phrase and key not in keys for key in asked.keys):
-            return []
-        chosen = [events[at][0] for at in choose_events(keys, found, len(events))]
-        candidates = [CandidateEvent(each, self._turn_of(space, each)) for each in chosen]
-        hits = rank_turns(keys, found, len(events), candidates[:MAX_TEXTS])
-        hits += unranked_hits(keys, candidates[MAX_TEXTS:], hits)
-        return hits[offset : offset + limit]
+        return search_events(read_query(query), events)[offset : offset + limit]
 
     def _turn_of(self, space: Space, recorded: Recorded) -> int:
         if recorded.kind in IN_TURNS:
@@ -516,20 +483,11 @@ class _SpaceData:
         self.erasures: dict[str, Erasure] = {}
         self.erasing: dict[str, dict[AgentId, ErasureItem]] = {}
         self.holds: dict[str, Hold] = {}
-        self._terms: list[frozenset[str]] = []
 
     def newest_first(self) -> list[AgentSummary]:
         return sorted(
             self.facts.values(), key=lambda facts: (facts.created, facts.agent), reverse=True
         )
-
-    def with_terms(self) -> list[tuple[Recorded, frozenset[str]]]:
-        """Every event with its search terms, which the first search computes."""
-        for recorded in self.order[len(self._terms) :]:
-            terms = index_terms(event_texts(recorded.event).search) if recorded else []
-            self._terms.append(frozenset(terms))
-        both = zip(self.order, self._terms, strict=True)
-        return [(recorded, terms) for recorded, terms in both if recorded is not None]
 
     def erase(
         self, agent: AgentId, sources: Sequence[AgentId], at: int, command: CommandId
@@ -548,7 +506,6 @@ class _SpaceData:
         for key in [key for key in self.snapshots if key[0] in {agent, *told}]:
             del self.snapshots[key]
         self._erase_receipts(agent)
-        self._terms.clear()
         return events, frozenset(told), rewritten
 
     def _rewrite_others(
@@ -603,9 +560,3 @@ class _SpaceData:
             del self.receipts[command]
             if left:
                 self.receipts[command] = Receipt(command, ERASED, left)
-
-
-def _has_key(terms: frozenset[str], key: SearchKey) -> bool:
-    if key.prefix:
-        return any(term.startswith(key.terms[0]) for term in terms)
-    return terms.issuperset(key.terms)

@@ -17,13 +17,14 @@ from sapwood.core.event_texts import event_texts
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.log_values import SearchHit
-from sapwood.core.search_query import SearchKey
+from sapwood.core.search_query import SearchKey, SearchQuery
 from sapwood.core.search_terms import (
     STOP_WORDS,
     WORD,
     WORD_TERMS,
     fold,
     folded_letters,
+    index_terms,
     is_unspaced,
     normal_text,
     spaced,
@@ -255,6 +256,43 @@ def rank_turns(
         hits.append(_hit(ref, parts, worths, round(score, 6)))
     hits.sort(key=lambda hit: (-hit.score, -hit.at, hit.ref.agent, -hit.turn))
     return hits
+
+
+def search_events(query: SearchQuery, events: Sequence[CandidateEvent]) -> list[SearchHit]:
+    """Searches events that are in memory, without an index."""
+    chosen = [
+        (each, frozenset(index_terms(event_texts(each.recorded.event).search)))
+        for each in events
+        if each.recorded.at >= query.after and not 0 < query.before <= each.recorded.at
+    ]
+
+    def look_up(key: SearchKey) -> KeyHits[int]:
+        found = [place for place, (_, terms) in enumerate(chosen) if _has_key(terms, key)]
+        return KeyHits(found[::-1], len(found))
+
+    found = {key: look_up(key) for key in query.keys}
+    wider = wider_keys(query.keys, found)
+    found |= {key: look_up(key) for key in wider if key not in found}
+    keys = useful_keys((*query.keys, *wider), found)
+    if any(key.phrase and key not in keys for key in query.keys):
+        return []
+    best = [chosen[place][0] for place in choose_events(keys, found, len(chosen))]
+    hits = rank_turns(keys, found, len(chosen), best[:MAX_TEXTS])
+    return hits + unranked_hits(keys, best[MAX_TEXTS:], hits)
+
+
+def _has_key(terms: frozenset[str], key: SearchKey) -> bool:
+    if key.prefix:
+        return any(term.startswith(key.terms[0]) for term in terms)
+    return terms.issuperset(key.terms)
+
+
+def grouped(hits: Iterable[SearchHit]) -> list[SearchHit]:
+    """The hits of each conversation together, the conversation with the best hit first."""
+    found: dict[AgentId, list[SearchHit]] = {}
+    for hit in hits:
+        found.setdefault(hit.ref.agent, []).append(hit)
+    return [hit for each in found.values() for hit in each]
 
 
 def unranked_hits(
