@@ -19,7 +19,7 @@ from sapwood.core.search_ranking import CandidateEvent, grouped, search_events
 from sapwood.core.search_terms import folded_letters
 from sapwood.programs.transcripts.discovery import NotATranscript
 from sapwood.programs.transcripts.session_files import FoundSession
-from sapwood.programs.transcripts.session_reader import read_events
+from sapwood.programs.transcripts.session_reader import read_events, session_files
 from sapwood.programs.transcripts.transcript_events import TranscriptTurn
 
 _MAX_KEPT = 4_000
@@ -58,7 +58,8 @@ def search_transcripts(
 def _turns(session: FoundSession, needles: Sequence[str]) -> Iterator[Recorded]:
     """The turns of a session as events; none if its file has no word of the query."""
     try:
-        if not _may_contain(session.path, needles):
+        files = [path for _, path in session_files(session.path, session.source)]
+        if not any(_may_contain(path, needles) for path in files):
             return
         events = read_events(session.path, session.source)
     except (OSError, NotATranscript):

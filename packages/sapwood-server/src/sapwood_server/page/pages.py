@@ -157,8 +157,7 @@ async def question_piece(call: Exchange) -> Response:
 
 def _sentence(hit: SearchHit) -> str:
     return "".join(
-        f"<mark>{line(piece)}</mark>" if is_found else line(piece)
-        for piece, is_found in pieces(hit)
+        f"<mark>{line(piece)}</mark>" if found else line(piece) for piece, found in pieces(hit)
     )
 
 
