@@ -46,7 +46,7 @@ _OTHER_FORM, _TOGETHER, _CONVERSATION, _NEW = 0.85, 0.25, 0.1, 0.02
 _DAY = 86_400_000_000
 _MONTH = 30 * _DAY
 _SPLIT_WEIGHT, _SIMILAR_WEIGHT, _CHARACTER_WEIGHT = 0.7, 0.6, 0.25
-_SHORTEST_PART, _SHORTEST_TYPO, _LIKENESS = 4, 5, 0.3
+_SHORTEST_PART, _SHORTEST_TYPO, _LIKENESS = 4, 5, 0.56
 _PART_CHARACTERS, _PART_OVERLAP = 200_000, 2_000
 _WINDOW, _SNIPPET, _NEAR_CHARACTERS = 160, 240, 8
 
@@ -216,14 +216,13 @@ class _Matcher(dict[str, "tuple[tuple[int, float], ...]"]):
 
 
 def _likeness(one: str, other: str) -> float:
-    """The share of the groups of three letters that two words have in common."""
-    first, second = _trigrams(one), _trigrams(other)
-    return len(first & second) / len(first | second)
+    """The share of the pairs of letters that two words have in common.
 
-
-def _trigrams(word: str) -> set[str]:
-    padded = f"  {word}"
-    return {padded[at : at + 3] for at in range(len(padded) - 2)}
+    >>> [round(_likeness("receive", word), 2) for word in ("recieve", "receipt", "recent")]
+    [0.57, 0.57, 0.5]
+    """
+    first, second = ({*pairwise(f" {word}")} for word in (one, other))
+    return 2 * len(first & second) / (len(first) + len(second))
 
 
 def rank_turns(

@@ -56,8 +56,7 @@ _MAX_AGENT_TERMS = 64
 # Without content and places: the events have the texts, which decide about phrases and order. No
 # entry is ever deleted; after an erasure the whole index is made again.
 _CREATE = (
-    "CREATE VIRTUAL TABLE {table} USING fts5(terms, content='', detail=none, columnsize=0,"
-    " tokenize='ascii')"
+    "CREATE VIRTUAL TABLE {table} USING fts5(terms, content='', detail=none, tokenize='ascii')"
 )
 
 
