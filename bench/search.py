@@ -31,6 +31,7 @@ LIMIT_MS = 50.0
 _EVENTS, _QUICK = 1_000_000, 20_000
 _PER_AGENT, _AGENTS_PER_COMMIT = 500, 10
 _WORDS, _EVENT_WORDS, _QUERIES = 50_000, 60, 60
+_SYLLABLES = ("ba", "de", "fi", "go", "lu", "ma", "ne", "pi", "ro", "su")
 _SPACE = Space("bench")
 _BACKENDS = """
     SELECT pid FROM pg_stat_activity
@@ -115,9 +116,15 @@ async def _measure(log: SqliteLog | PostgresLog, cpu: Callable[[], float]) -> fl
     return p95
 
 
-def _word(chance: random.Random) -> str:
+def _word(rank: int) -> str:
+    """The word of a rank. No word is the beginning of another one."""
+    digits = f"{rank:05}"[::-1]
+    return "".join(_SYLLABLES[int(digit)] for digit in digits) + "k"
+
+
+def _any_word(chance: random.Random) -> str:
     """A word by Zipf's law: the rank of a word is its frequency turned upside down."""
-    return f"w{int(_WORDS ** chance.random())}"
+    return _word(int(_WORDS ** chance.random()))
 
 
 def _commits(events: int) -> Iterator[Commit]:
@@ -130,7 +137,7 @@ def _commits(events: int) -> Iterator[Commit]:
             agent = AgentId(f"agent-{start // _PER_AGENT}")
             recorded: list[Recorded] = []
             for number in range(start, min(start + _PER_AGENT, events)):
-                words = " ".join(_word(chance) for _ in range(_EVENT_WORDS))
+                words = " ".join(_any_word(chance) for _ in range(_EVENT_WORDS))
                 part = (Text(f"{words} event{number}"),)
                 event = ReplyAdded(part) if number % 4 else TurnStarted(None, part)
                 at = _START + number * _SECOND
@@ -144,12 +151,12 @@ def _commits(events: int) -> Iterator[Commit]:
 def _queries() -> Iterator[str]:
     chance = random.Random(2)
     for number in range(_QUERIES):
-        words = [f"w{chance.randint(1, 30)}" for _ in range(2)]
+        words = [_word(chance.randint(1, 30)) for _ in range(2)]
         if number % 4 == 0:
-            words.append(f"w{chance.randint(1, 30)}")
+            words.append(_word(chance.randint(1, 30)))
         else:
-            words += [f"w{chance.randint(100, 2_000)}" for _ in range(2)]
-            words.append(f"w{chance.randint(10_000, _WORDS)}")
+            words += [_word(chance.randint(100, 2_000)) for _ in range(2)]
+            words.append(_word(chance.randint(10_000, _WORDS - 1)))
         chance.shuffle(words)
         yield "which of the " + " ".join(words)
 

@@ -7,7 +7,10 @@ import pytest
 import sapwood
 from sapwood import RecordedReply, RecordedResult, RefusedError, Sapwood, ToolCall
 from sapwood.conversation.turn_search import search_turns
+from sapwood.core.commands import DeclareNote
+from sapwood.core.events import HUMAN
 from sapwood.core.ids import AgentId
+from sapwood.turns.clock_and_ids import command_meta
 
 
 @pytest.fixture
@@ -57,8 +60,8 @@ async def test_filters_restrict_a_search(db: Sapwood, query: str, places: list[s
 
 
 async def test_a_declared_decision_is_found(db: Sapwood) -> None:
-    agent = await db.get("ponds")
-    await agent.note("decision", "The heron stays.")
+    note = DeclareNote(AgentId("ponds"), "decision", "The heron stays.")
+    await db.connection.dispatcher.dispatch(note, command_meta(HUMAN))
     assert "ponds:4" in await found(db, "heron is:decision")
 
 
