@@ -29,7 +29,7 @@ def test_an_empty_query_finds_nothing() -> None:
 
 def test_turns_out_of_view_are_found_and_marked() -> None:
     compacted = structs.replace(WORK, boundaries=(Boundary(1),))
-    (hit,) = search_session(compacted, "refreshed")
+    (hit,) = search_session(compacted, '"refreshed"')
     assert hit.where == "turn 1, out of view"
 
 

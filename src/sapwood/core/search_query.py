@@ -57,7 +57,7 @@ def read_query(text: str) -> SearchQuery:
 
     >>> query = read_query('retry "token refresh" tool:shell after:2026-05-01')
     >>> [key.word or key.phrase for key in query.keys], query.tools, query.after
-    (['retry', ' token refresh '], ('shell',), 1777593600000000)
+    ([' token refresh ', 'retry'], ('shell',), 1777593600000000)
     """
     named: dict[str, list[str]] = {}
 

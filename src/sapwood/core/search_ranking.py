@@ -218,8 +218,8 @@ class _Matcher(dict[str, "tuple[tuple[int, float], ...]"]):
 def _likeness(one: str, other: str) -> float:
     """The share of the pairs of letters that two words have in common.
 
-    >>> [round(_likeness("receive", word), 2) for word in ("recieve", "receipt", "recent")]
-    [0.57, 0.57, 0.5]
+    >>> [round(_likeness("receive", word), 2) for word in ("recieve", "receives", "recent")]
+    [0.57, 0.93, 0.46]
     """
     first, second = ({*pairwise(f" {word}")} for word in (one, other))
     return 2 * len(first & second) / (len(first) + len(second))
@@ -230,8 +230,9 @@ def rank_turns(
     found: Mapping[SearchKey, KeyHits[Place]],
     total: int,
     events: Sequence[CandidateEvent],
+    limit: int | None = None,
 ) -> list[SearchHit]:
-    """The turns of these events, best first, each with the sentence that fits best."""
+    """The best turns of these events, best first, each with the sentence that fits best."""
     worths = [key.weight * rarity(found[key].count, total) for key in keys]
     matcher = _Matcher(keys)
     turns: dict[EventRef, list[_EventMatches]] = {}
@@ -244,7 +245,7 @@ def rank_turns(
     for ref, each in counts.items():
         elsewhere.setdefault(ref.agent, set()).update(each)
     newest = max((part.recorded.at for parts in turns.values() for part in parts), default=0)
-    hits: list[SearchHit] = []
+    ranked: list[tuple[float, int, EventRef]] = []
     for ref, parts in turns.items():
         own = counts[ref]
         at = max(part.recorded.at for part in parts)
@@ -252,9 +253,9 @@ def rank_turns(
         score += _together_bonus(parts, worths)
         score += _CONVERSATION * sum(worths[key] for key in elsewhere[ref.agent] - own.keys())
         score *= 1 + _NEW * 0.5 ** ((newest - at) / _MONTH)
-        hits.append(_hit(ref, parts, worths, round(score, 6)))
-    hits.sort(key=lambda hit: (-hit.score, -hit.at, hit.ref.agent, -hit.turn))
-    return hits
+        ranked.append((round(score, 6), at, ref))
+    ranked.sort(key=lambda each: (-each[0], -each[1], each[2].agent, -each[2].version))
+    return [_hit(ref, turns[ref], worths, score) for score, _, ref in ranked[:limit]]
 
 
 def search_events(query: SearchQuery, events: Sequence[CandidateEvent]) -> list[SearchHit]:

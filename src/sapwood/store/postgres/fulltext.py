@@ -405,7 +405,7 @@ async def search_words(
     with_all = [ref for hits in both for ref in hits.events]
     chosen = choose_events(asked, found, total, with_all)
     events = await _candidates(fetch, space, chosen[:MAX_TEXTS], keys)
-    hits = rank_turns(asked, found, total, events)
+    hits = rank_turns(asked, found, total, events, offset + limit)
     if offset + limit > len(hits):
         rest = chosen[MAX_TEXTS : MAX_TEXTS + offset + limit]
         hits += unranked_hits(asked, await _candidates(fetch, space, rest, keys), hits)
@@ -443,9 +443,10 @@ class _WordIndex:
         rows = await self._fetch(
             _LOOK_UP, self._space, scoped, self.limit, query.before, query.after
         )
-        found = [list["Row"]() for _ in keys]
+        found: list[list[Row]] = [[] for _ in keys]
         for row in rows:
-            found[row["number"] - 1].append(row)
+            number: int = row["number"]
+            found[number - 1].append(row)
         counts = [float(len(each)) for each in found]
         common = [number for number, count in enumerate(counts) if count >= self.limit]
         if common:

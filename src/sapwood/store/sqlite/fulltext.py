@@ -149,7 +149,7 @@ def search_words(
     both = [index.look_up(key).events for key in common_terms(keys, found, index.limit)]
     total = index.event_count()
     chosen = choose_events(keys, found, total, chain.from_iterable(both))
-    hits = rank_turns(keys, found, total, index.read(chosen[:MAX_TEXTS]))
+    hits = rank_turns(keys, found, total, index.read(chosen[:MAX_TEXTS]), offset + limit)
     if offset + limit > len(hits):
         rest = index.read(chosen[MAX_TEXTS : MAX_TEXTS + offset + limit])
         hits += unranked_hits(keys, rest, hits)
