@@ -109,7 +109,7 @@ sizes *ARGS:
 bench-quick:
     python -m bench all --quick
 
-# How well ledger, chapters or recap do on labelled sessions: `just eval ledger`
+# How well ledger, chapters, recap or search do on labelled sessions: `just eval ledger`
 [group('measure')]
 eval NAME *ARGS:
     python -m evals "$@"

@@ -31,9 +31,9 @@ async def db() -> AsyncGenerator[Sapwood]:
         yield opened
 
 
-async def found(db: Sapwood, query: str, **more: list[AgentId]) -> list[str]:
+async def found(db: Sapwood, query: str, agents: list[AgentId] | None = None) -> list[str]:
     """The places of the turns that a query finds."""
-    hits = await search_turns(db.connection, query, **more)
+    hits = await search_turns(db.connection, query, agents=agents)
     return [f"{hit.name}:{hit.turn}" for hit in hits]
 
 
