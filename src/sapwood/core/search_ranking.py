@@ -32,9 +32,9 @@ from sapwood.core.search_terms import (
     stem,
 )
 
-MAX_TEXTS = 150
+MAX_TEXTS = 100
 """Events whose texts are read for one search. The others follow in the order of their terms."""
-MAX_PER_TERM = 2_000
+MAX_PER_TERM = 1_000
 """Events that a database returns for one term, the newest first: others have it too, if it is so
 common that there are more."""
 IN_TURNS = ("reply.added", "reply.lost", "tool.finished", "turn.failed")
