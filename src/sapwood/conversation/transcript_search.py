@@ -4,7 +4,7 @@ Files are read one after the other, and only those that contain a word of the qu
 what was read, only the turns that have a word stay in memory, up to a limit.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import structs
@@ -17,7 +17,7 @@ from sapwood.core.log_values import SearchHit
 from sapwood.core.search_query import read_query
 from sapwood.core.search_ranking import CandidateEvent, grouped, search_events
 from sapwood.core.search_terms import folded_letters
-from sapwood.programs.transcripts.discovery import NotATranscript
+from sapwood.programs.transcripts.discovery import NotATranscript, discover
 from sapwood.programs.transcripts.session_files import FoundSession
 from sapwood.programs.transcripts.session_reader import read_events, session_files
 from sapwood.programs.transcripts.transcript_events import TranscriptTurn
@@ -26,21 +26,18 @@ _MAX_KEPT = 4_000
 
 
 def search_transcripts(
-    query: str,
-    sessions: Iterable[FoundSession],
-    *,
-    limit: int = 20,
-    progress: Callable[[int], None] = lambda _: None,
+    query: str, *, limit: int = 20, progress: Callable[[int, int], None] = lambda _read, _all: None
 ) -> list[SearchHit]:
-    """The turns of these sessions that answer a query, those of one session together, best first.
+    """The turns of all sessions that answer a query, those of one session together, best first.
 
     The agent of a hit is the path of the transcript, and its version the number of the turn.
-    `progress` is called with the number of sessions that were read.
+    `progress` is called with the number of sessions that were read, and of all.
     """
     asked = read_query(query)
     needles = [term for key in asked.keys for term in key.terms]
     kept: list[tuple[int, CandidateEvent]] = []
     names: dict[str, str] = {}
+    sessions = discover()
     for number, session in enumerate(sessions, start=1):
         names[str(session.path)] = f"{session.source} {session.id}"
         for turn in _turns(session, needles):
@@ -50,7 +47,7 @@ def search_transcripts(
                 kept.append((present, CandidateEvent(turn, turn.version)))
         if len(kept) > 2 * _MAX_KEPT:  # those with the most words; of equal ones, the newest
             kept = sorted(kept, key=lambda each: each[0], reverse=True)[:_MAX_KEPT]
-        progress(number)
+        progress(number, len(sessions))
     hits = search_events(asked, [each for _, each in kept])[:limit]
     return grouped(structs.replace(hit, name=names[hit.ref.agent]) for hit in hits)
 

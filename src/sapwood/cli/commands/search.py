@@ -76,18 +76,16 @@ async def _search(
 def _search_sessions(query: str, limit: int) -> "Sequence[SearchHit]":
     """Searches transcripts. After a second, shows on standard error how many were read."""
     from sapwood.conversation.transcript_search import search_transcripts
-    from sapwood.programs.transcripts.discovery import discover
 
-    began, found = time.monotonic(), discover()
-    shown = False
+    began, shown = time.monotonic(), False
 
-    def progress(read: int) -> None:
+    def progress(read: int, total: int) -> None:
         nonlocal shown
         if sys.stderr.isatty() and time.monotonic() - began > _PROGRESS_SECONDS:
             shown = True
-            click.echo(f"\rSearching session {read:,} of {len(found):,}", err=True, nl=False)
+            click.echo(f"\rSearching session {read:,} of {total:,}", err=True, nl=False)
 
-    hits = search_transcripts(query, found, limit=limit, progress=progress)
+    hits = search_transcripts(query, limit=limit, progress=progress)
     if shown:
         click.echo(err=True)
     return hits
