@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-NAMES: tuple[str, ...] = ("ledger", "chapters", "recap", "needs")
+NAMES: tuple[str, ...] = ("ledger", "chapters", "recap", "needs", "search")
 
 
 def main(argv: list[str]) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 from msgspec import structs
 
 from sapwood.analysis.session import Boundary, TopicArchive
-from sapwood.analysis.session_search import search_archives, search_session, words_of
+from sapwood.analysis.session_search import search_archives, search_session
 from tests.analysis.sessions import ToolRun, asked, session
 
 WORK = session(
@@ -16,25 +16,26 @@ WORK = session(
 )
 
 
-def test_one_text_must_contain_all_words() -> None:
-    found = [hit.where for hit in search_session(WORK, words_of("Token REFRESH"))]
+def test_turns_with_more_of_the_words_come_first() -> None:
+    found = [hit.where for hit in search_session(WORK, "where is the REFRESH of an offline token")]
     assert found == ["turn 2", "turn 1"]
-    assert not list(search_session(WORK, words_of("token till offline")))
+    assert [hit.where for hit in search_session(WORK, '"in the till"')] == ["turn 1"]
+    assert not list(search_session(WORK, "flamingo"))
 
 
 def test_an_empty_query_finds_nothing() -> None:
-    assert not list(search_session(WORK, words_of("  ")))
+    assert not list(search_session(WORK, "  "))
 
 
 def test_turns_out_of_view_are_found_and_marked() -> None:
     compacted = structs.replace(WORK, boundaries=(Boundary(1),))
-    (hit,) = search_session(compacted, words_of("refreshed"))
+    (hit,) = search_session(compacted, '"refreshed"')
     assert hit.where == "turn 1, out of view"
 
 
 def test_the_excerpt_shows_the_text_around_the_words() -> None:
-    long = session(asked("a" * 500 + " needle " + "b" * 500, "Yes."))
-    (hit,) = search_session(long, words_of("needle"))
+    long = session(asked("a " * 250 + " needle " + "b " * 250, "Yes."))
+    (hit,) = search_session(long, "needle")
     assert "needle" in hit.excerpt
     assert hit.excerpt[0] == hit.excerpt[-1] == "…"
     assert len(hit.excerpt) < 300
@@ -45,4 +46,4 @@ def test_all_texts_of_an_archive_are_searched() -> None:
         (Path("a.txt"), TopicArchive("OAuth", decisions=("Use PKCE for mobile",))),
         (Path("b.txt"), TopicArchive("Docs", excerpt="Nothing here.")),
     ]
-    assert [hit.where for hit in search_archives(archives, words_of("pkce"))] == ["a.txt"]
+    assert [hit.where for hit in search_archives(archives, "pkce")] == ["a.txt"]

@@ -171,3 +171,17 @@ def test_several_processes_at_once_import_everything_once(
     assert sum(json.loads(each).get("turns", 0) for each in printed) == 31
     events = [json.loads(line) for line in sapwood("log", SESSION, "--json").out.splitlines()]
     assert [each["kind"] for each in events].count("turn.recorded") == 31
+
+
+def test_sessions_are_searched_without_an_import(
+    sapwood: Sapwooder, claude: ClaudeFile, codex: CodexFile
+) -> None:
+    ran = sapwood("search", "--sessions", "where", "does", "a", "heron", "nest")
+    assert ran.code == 0
+    assert f"claude-code {SESSION}\n{claude.path}:1 " in ran.out
+    assert "Where do herons nest?" in ran.out
+    assert "storks" not in ran.out
+    (hit,) = map(json.loads, sapwood("search", "--sessions", "roofs", "--json").out.splitlines())
+    assert hit["name"].startswith("codex ")
+    assert sapwood("search", "--sessions", "flamingo").code == 1
+    assert sapwood("agents", "--all").out.count("claude-code") == 0

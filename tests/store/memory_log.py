@@ -21,7 +21,6 @@ from sapwood.core.erasure import (
     turn_has_mail,
     without_agent,
 )
-from sapwood.core.event_texts import event_texts
 from sapwood.core.events import SYSTEM, Recorded, WordsErased
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.live_words import LiveWords
@@ -38,7 +37,8 @@ from sapwood.core.log_values import (
     VersionConflict,
     unknown_cursor,
 )
-from sapwood.core.search_text import index_terms, query_phrases, snippet_of
+from sapwood.core.search_query import read_query
+from sapwood.core.search_ranking import IN_TURNS, TURN_STARTS, CandidateEvent, search_events
 
 
 class MemoryLog:
@@ -309,18 +309,21 @@ class MemoryLog:
         limit: int = 20,
         offset: int = 0,
     ) -> list[SearchHit]:
-        """Events that contain these words, best match first."""
-        data = self._data_of(space)
-        phrases = [f" {' '.join(map(_stem, phrase))} " for phrase in query_phrases(query)]
-        hits = [
-            _hit(recorded, terms, phrases, query)
-            for recorded, terms in data.with_terms()
-            if phrases
-            and (agents is None or recorded.agent in agents)
-            and all(phrase in terms for phrase in phrases)
+        """Turns that have words of the query, best first."""
+        events = [
+            CandidateEvent(each, self._turn_of(space, each))
+            for each in self._data_of(space).order
+            if each is not None and (agents is None or each.agent in agents)
         ]
-        hits.sort(key=lambda hit: (-hit.score, -hit.at, hit.ref.agent, hit.ref.version))
-        return hits[offset : offset + limit]
+        return search_events(read_query(query), events)[offset : offset + limit]
+
+    def _turn_of(self, space: Space, recorded: Recorded) -> int:
+        if recorded.kind in IN_TURNS:
+            stream = self._data_of(space).streams[recorded.agent]
+            for each in reversed(stream[: recorded.version]):
+                if each.kind in TURN_STARTS:
+                    return each.version
+        return recorded.version
 
     async def begin_erasure(
         self, space: Space, erasure: Erasure, agents: Sequence[AgentId]
@@ -480,20 +483,11 @@ class _SpaceData:
         self.erasures: dict[str, Erasure] = {}
         self.erasing: dict[str, dict[AgentId, ErasureItem]] = {}
         self.holds: dict[str, Hold] = {}
-        self._terms: list[str] = []
 
     def newest_first(self) -> list[AgentSummary]:
         return sorted(
             self.facts.values(), key=lambda facts: (facts.created, facts.agent), reverse=True
         )
-
-    def with_terms(self) -> list[tuple[Recorded, str]]:
-        """Every event with its search terms, which the first search computes."""
-        for recorded in self.order[len(self._terms) :]:
-            terms = index_terms(event_texts(recorded.event).search).split() if recorded else []
-            self._terms.append(f" {' '.join(map(_stem, terms))} ")
-        both = zip(self.order, self._terms, strict=True)
-        return [(recorded, terms) for recorded, terms in both if recorded is not None]
 
     def erase(
         self, agent: AgentId, sources: Sequence[AgentId], at: int, command: CommandId
@@ -512,7 +506,6 @@ class _SpaceData:
         for key in [key for key in self.snapshots if key[0] in {agent, *told}]:
             del self.snapshots[key]
         self._erase_receipts(agent)
-        self._terms.clear()
         return events, frozenset(told), rewritten
 
     def _rewrite_others(
@@ -567,24 +560,3 @@ class _SpaceData:
             del self.receipts[command]
             if left:
                 self.receipts[command] = Receipt(command, ERASED, left)
-
-
-def _hit(recorded: Recorded, terms: str, phrases: list[str], query: str) -> SearchHit:
-    count = sum(terms.count(phrase) for phrase in phrases)
-    snippet = snippet_of(event_texts(recorded.event).search, query)
-    score = count / (100 + len(terms))
-    return SearchHit(recorded.ref, recorded.kind, recorded.at, snippet, score)
-
-
-def _stem(term: str) -> str:
-    """The first step of Porter's stemmer: plurals, tenses and a final y."""
-    if term.endswith(("ies", "sses")):
-        term = term[:-2]
-    elif term.endswith("s") and not term.endswith("ss"):
-        term = term[:-1]
-    for suffix in ("ing", "ed"):
-        stem = term.removesuffix(suffix)
-        if stem != term and any(vowel in stem for vowel in "aeiouy"):
-            term = stem
-            break
-    return f"{term[:-1]}i" if len(term) > 2 and term.endswith("y") else term

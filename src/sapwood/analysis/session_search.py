@@ -1,7 +1,7 @@
 """Searches a session and archives for words, without an index."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -9,6 +9,10 @@ from msgspec import Struct
 from sapwood.analysis.language.word_stems import content_words
 from sapwood.analysis.session import Session, TopicArchive
 from sapwood.core.content import Text
+from sapwood.core.events import SYSTEM, Recorded, TurnStarted
+from sapwood.core.ids import AgentId, CommandId
+from sapwood.core.search_query import read_query
+from sapwood.core.search_ranking import CandidateEvent, search_events
 from sapwood.core.turn import Reply, Turn
 
 _EXCERPT_MARGIN = 100
@@ -31,15 +35,14 @@ def words_of(query: str) -> tuple[str, ...]:
     return tuple(query.casefold().split())
 
 
-def search_session(session: Session, words: tuple[str, ...]) -> Iterator[SearchPassage]:
-    """Yields the turns in which one text contains all the words, the newest first."""
+def search_session(session: Session, query: str) -> Iterator[SearchPassage]:
+    """Yields the turns that answer a query, best first."""
     in_view, numbers = set(session.indexes_in_view), session.numbers
-    for index in reversed(range(len(session.turns))):
-        found = _excerpt(_texts(session.turns[index]), words)
-        if found:
-            suffix = "" if index in in_view else ", out of view"
-            at = session.times[index] if index < len(session.times) else 0
-            yield SearchPassage(f"turn {numbers[index]}{suffix}", found, at)
+    texts = ["\n".join(_texts(turn)) for turn in session.turns]
+    for index, sentence in _ranked(texts, query):
+        suffix = "" if index in in_view else ", out of view"
+        at = session.times[index] if index < len(session.times) else 0
+        yield SearchPassage(f"turn {numbers[index]}{suffix}", sentence, at)
 
 
 def turns_about(session: Session, topic: str) -> tuple[int, ...]:
@@ -71,13 +74,27 @@ def _stems_of(turn: Turn) -> set[str]:
 
 
 def search_archives(
-    archives: Iterable[tuple[Path, TopicArchive]], words: tuple[str, ...]
+    archives: Iterable[tuple[Path, TopicArchive]], query: str
 ) -> Iterator[SearchPassage]:
-    """Yields the archives in which one text contains all the words, in the given order."""
-    for path, archive in archives:
-        texts = (archive.topic, *archive.decisions, *archive.files, *archive.questions)
-        if found := _excerpt((*texts, archive.excerpt), words):
-            yield SearchPassage(str(path), found)
+    """Yields the archives that answer a query, best first."""
+    known = list(archives)
+    texts = [
+        "\n".join((each.topic, *each.decisions, *each.files, *each.questions, each.excerpt))
+        for _, each in known
+    ]
+    for index, sentence in _ranked(texts, query):
+        yield SearchPassage(str(known[index][0]), sentence)
+
+
+def _ranked(texts: Sequence[str], query: str) -> Iterator[tuple[int, str]]:
+    """The places of the texts that answer a query, best first, and their best sentences."""
+    events = [
+        Recorded(AgentId(""), at, TurnStarted(None, (Text(text),)), at, SYSTEM, CommandId(""))
+        for at, text in enumerate(texts)
+    ]
+    candidates = [CandidateEvent(each, each.version) for each in events]
+    for hit in search_events(read_query(query), candidates):
+        yield hit.turn, hit.snippet
 
 
 def _texts(turn: Turn) -> Iterator[str]:

@@ -27,6 +27,7 @@ from sapwood.app.conversation_service import offline_service
 from sapwood.app.worker_wakes import WorkerWakes
 from sapwood.config.config_file import Config
 from sapwood.conversation.agent_lookup import find
+from sapwood.conversation.turn_search import search_turns
 from sapwood.core.erasure import Erasure
 from sapwood.core.errors import AgentNotFound, RefusedError
 from sapwood.core.events import HUMAN, Actor, Recorded
@@ -198,13 +199,15 @@ class Sapwood:
         limit: int = 20,
         offset: int = 0,
     ) -> list[SearchHit]:
-        """Returns the messages that contain these words, best match first.
+        """Returns the turns that answer a query, those of one conversation together, best first.
 
-        Searches everything in the log, also what no model sees any more. `agents` are ids to
-        search in, by default all. `limit` and `offset` select a page of the results.
+        Searches everything in the log, also what no model sees any more. Any word may match; a
+        phrase in quotes must. Filters: `agent:` `file:` `tool:` `before:` `after:` `is:decision`.
+        `agents` are ids to search in, by default all. `limit` and `offset` select a page of the
+        results. Raises `RefusedError` if `agent:` names no agent.
         """
-        return await self.connection.log.search(
-            self.connection.space,
+        return await search_turns(
+            self.connection,
             text(query, "query"),
             agents=optional(agent_ids, agents, "agents"),
             limit=count(limit, "limit"),

@@ -10,7 +10,7 @@ from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.declared_notes import plan_of
 from sapwood.analysis.focus import BackgroundTopic, Focus, unfocused
 from sapwood.analysis.prune_advice import advise_pruning
-from sapwood.analysis.session_search import SearchPassage, search_archives, search_session, words_of
+from sapwood.analysis.session_search import SearchPassage, search_archives, search_session
 from sapwood.analysis.window_breakdown import break_down, estimate
 from sapwood.config.config_file import Config
 from sapwood.config.folders import archives_folder
@@ -203,8 +203,7 @@ class ContextActions:
 
     async def _search(self, request: ContextRequest) -> ContextAnswer:
         """Searches the session's turns first, then archives, then the log."""
-        words = words_of(request.query)
-        if not words:
+        if not request.query.strip():
             raise SapwoodError(
                 "There is nothing to search for. Give some words, for example: context search "
                 "token refresh"
@@ -212,13 +211,13 @@ class ContextActions:
         source = await self._session_or_none(request)
         found: list[SearchPassage] = []
         if source is not None:
-            found += search_session(source.session, words)
+            found += search_session(source.session, request.query)
         if source is None or source.kept:
             folders = self._project_folders(source)
             archives = read_archives(archives_folder())
             found += search_archives(
                 ((path, each) for path, each in archives if not folders or each.project in folders),
-                words,
+                request.query,
             )
             if len(found) < request.limit:
                 found += await self._search_log(request, folders)

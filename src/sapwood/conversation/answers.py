@@ -159,8 +159,12 @@ class SearchResults(Struct, frozen=True, tag=True):
 
     @property
     def message(self) -> str:
-        """One line a hit: its place and the words around it."""
-        lines = [f"{hit.ref}: {hit.snippet}" for hit in self.hits]
+        """A line for each turn, with its place and its best sentence, below its conversation."""
+        lines: list[str] = []
+        for before, hit in zip((None, *self.hits), self.hits, strict=False):
+            if hit.name and (before is None or before.ref.agent != hit.ref.agent):
+                lines.append(f"{hit.name}:")
+            lines.append(f"{hit.ref}: {hit.snippet}")
         return "\n".join(lines) or "Nothing was found."
 
 

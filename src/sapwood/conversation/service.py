@@ -36,6 +36,7 @@ from sapwood.conversation.handlers import (
 from sapwood.conversation.handlers.agents import wait
 from sapwood.conversation.program_session import lags_behind
 from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
+from sapwood.conversation.turn_search import search_turns
 from sapwood.core.checkpoint import Unsaved
 from sapwood.core.command_table import SLASH, TABLE, CommandTable
 from sapwood.core.commands import (
@@ -435,9 +436,8 @@ class ConversationService:
     async def search(
         self, query: str, *, agents: Sequence[AgentId] | None = None, limit: int = 20
     ) -> SearchResults:
-        """Searches everything said, by these agents or by all."""
-        space = self.services.space
-        hits = await space.log.search(space.space, query, agents=agents, limit=limit)
+        """Searches everything said, by these agents or by all. Raises `RefusedError`."""
+        hits = await search_turns(self.services.space, query, agents=agents, limit=limit)
         return SearchResults(query, tuple(hits))
 
     async def list_agents(

@@ -240,7 +240,12 @@ class TailedEvent(Struct, frozen=True):
 
 
 class SearchHit(Struct, frozen=True):
-    """An event that contains the searched words. A higher score is better.
+    """A turn that was found, by its best sentence. A higher score is better.
+
+    `ref` is the event with the sentence and `turn` the version of the event that began its turn.
+    What is outside of turns, such as a note or mail, is a turn of its own here. `marks` are the
+    ranges of the words that were found, in the `snippet`. `name` is that of the conversation, where
+    the caller looked it up.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as db:
@@ -255,6 +260,9 @@ class SearchHit(Struct, frozen=True):
     at: int
     snippet: str
     score: float
+    turn: int = 0
+    marks: tuple[tuple[int, int], ...] = ()
+    name: str = ""
 
 
 def summary_of(state: State, history: Count) -> AgentSummary:

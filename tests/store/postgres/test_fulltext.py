@@ -1,15 +1,15 @@
 """A text of any length becomes terms that PostgreSQL can index."""
 
 import asyncio
-from itertools import pairwise
 
 import asyncpg
 import pytest
 
 from sapwood.core.events import AgentArchived, Event, ToolFinished
 from sapwood.core.ids import AgentId, Space
+from sapwood.core.search_query import read_query
 from sapwood.store.postgres import PostgresLog, fulltext
-from sapwood.store.postgres.fulltext import parts_of, search_words
+from sapwood.store.postgres.fulltext import search_words, term_parts
 from sapwood.turns.log import Log
 from tests.store.contract import append, commit_of
 
@@ -19,28 +19,26 @@ def of(text: str) -> Event:
 
 
 def test_an_event_without_words_has_no_terms() -> None:
-    assert parts_of(AgentArchived()) == []
-    assert parts_of(of("… — !")) == []
+    assert term_parts(AgentArchived()) == []
+    assert term_parts(of("… — !")) == []
 
 
 def test_an_ordinary_text_is_one_part() -> None:
-    assert parts_of(of("Hello, World")) == ["hello world"]
-    assert len(parts_of(of("word " * 12_000))) == 1
+    assert term_parts(of("Hello, World")) == [["hell", "world"]]
+    assert len(term_parts(of("word " * 50_000))) == 1
 
 
-def test_a_long_text_becomes_parts_that_overlap() -> None:
+def test_a_long_text_becomes_parts() -> None:
     words = [f"w{n}" for n in range(30_000)]
-    parts = [part.split() for part in parts_of(of(" ".join(words)))]
+    parts = term_parts(of(" ".join(words)))
     assert len(parts) == 3
-    for part, following in pairwise(parts):
-        assert part[-32:] == following[:32]
-    assert [*parts[0][:-32], *parts[1][:-32], *parts[2]] == words
+    assert [*parts[0], *parts[1], *parts[2]] == words
 
 
 def test_an_absurd_text_is_indexed_up_to_a_point() -> None:
-    parts = parts_of(of(" ".join(f"{n:x}" * 20 for n in range(200_000))))
+    parts = term_parts(of(" ".join(f"{n:x}" * 20 for n in range(200_000))))
     assert len(parts) == 16
-    assert all(len(part) < 1_000_000 for part in parts)
+    assert all(sum(map(len, part)) < 1_000_000 for part in parts)
 
 
 @pytest.mark.parametrize("place", [0, 11_990, 12_000, 25_000])
@@ -70,7 +68,7 @@ async def test_a_search_does_not_wait_for_a_large_backlog(
         await log.commit(space, commit_of(append(AgentId(f"agent-{number}"), event)))
     indexer = getattr(log, "_indexer")  # noqa: B009  # the parts of a store are its own
     await indexer.catch_up(space, patience=-1.0)
-    found = await search_words(indexer._readers.fetch, space, "hay", None, 20, 0)
+    found = await search_words(indexer._readers.fetch, space, read_query("hay"), None, 20, 0, 8)
     assert {hit.ref.agent for hit in found} == {"agent-6", "agent-7"}
     await until_found(log, space, "hay", 8)
 
@@ -86,7 +84,7 @@ async def test_what_another_program_wrote_is_indexed_without_a_search(
         indexer = second._indexer  # pyright: ignore[reportPrivateUsage]
         fetch = indexer._readers.fetch  # pyright: ignore[reportPrivateUsage]
         async with asyncio.timeout(60):
-            while not await search_words(fetch, space, "needle", None, 5, 0):  # noqa: ASYNC110
+            while not await search_words(fetch, space, read_query("needle"), None, 5, 0, 1):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
     finally:
         await second.close()

@@ -1,6 +1,7 @@
 """The answers of the conversation service as lines for a terminal."""
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import assert_never
 
 from sapwood.cli.output.agent_table import agents_table
@@ -38,19 +39,45 @@ from sapwood.conversation.answers import (
 from sapwood.core.content import File, Text, Thinking, ToolCall
 from sapwood.core.log_values import SearchHit
 from sapwood.core.view.request import MessagePart, Request, ToolResult
+from sapwood.display.found_words import pieces
 from sapwood.display.quantities import clock
-from sapwood.display.text import indented, wrapped
+from sapwood.display.text import indented, one_line, wrapped
 from sapwood.display.timeline_text import comparison_lines
 
 
 def hit_lines(hits: Sequence[SearchHit], width: int) -> list[str]:
-    """Returns the place of each hit and the words around it."""
+    """Returns the conversations with the place of each hit and its sentence."""
     lines: list[str] = []
+    shown = ""
     for hit in hits:
-        place = styled(str(hit.ref), fg="cyan")
-        lines.append(f"{place} {styled(clock(hit.at), dim=True)}")
-        lines += wrapped(" ".join(hit.snippet.split()), width, "  ")
+        if hit.name and hit.ref.agent != shown:
+            lines.append(styled(one_line(hit.name), bold=True))
+        shown = hit.ref.agent
+        lines.append(f"{styled(str(hit.ref), fg='cyan')} {styled(clock(hit.at), dim=True)}")
+        lines += _marked(hit, width)
     return lines or ["Nothing was found."]
+
+
+def _marked(hit: SearchHit, width: int) -> list[str]:
+    """The sentence in lines, with the words that were found in bold.
+
+    The marks are counted without spaces, because lines are broken at spaces.
+    """
+    letters = [found for piece, found in pieces(hit) for char in piece if not char.isspace()]
+    at = 0
+    lines: list[str] = []
+    for line in wrapped(hit.snippet, width, "  "):
+        words: list[str] = []
+        for word in line.strip().split(" "):
+            runs = groupby(zip(word, letters[at:], strict=False), key=lambda pair: pair[1])
+            at += len(word)
+            words.append("".join(_run(found, [char for char, _ in run]) for found, run in runs))
+        lines.append(f"  {' '.join(words)}")
+    return lines
+
+
+def _run(found: bool, chars: list[str]) -> str:
+    return styled("".join(chars), bold=True) if found else "".join(chars)
 
 
 def request_lines(request: Request) -> list[str]:

@@ -15,6 +15,7 @@ from sapwood.conversation.answers import (
 )
 from sapwood.conversation.call import Call, OpenSpace
 from sapwood.conversation.context_breakdown import break_down
+from sapwood.conversation.turn_search import search_turns
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.context_diff import diff
 from sapwood.core.errors import RefusedError
@@ -62,7 +63,7 @@ async def recall(call: Call) -> SearchResults | PassageShown | ArgumentNeeded:
         at = EventRef(AgentId(place["agent"]), int(place["version"]))
         return await _passage(space, at, int(place["first"] or 0))
     limit = _HITS_FOR_MODELS if call.by_model else _HITS
-    hits = await space.log.search(space.space, query, agents=own, limit=limit)
+    hits = await search_turns(space, query, agents=own, limit=limit)
     return SearchResults(query, tuple(hits))
 
 

@@ -47,9 +47,12 @@ _FORWARD = f"""
 _BACKWARD = _FORWARD.replace("ORDER BY version", "ORDER BY version DESC")
 _REFS = f"""
     SELECT event.{COLUMNS.replace(", ", ", event.")}
-    FROM unnest($2::text[], $3::bigint[]) AS asked (agent, version)
-    JOIN sapwood.events AS event
-        ON event.space = $1 AND event.agent = asked.agent AND event.version = asked.version
+    FROM unnest($2::text[], $3::bigint[]) AS asked (agent, version),
+    LATERAL (
+        -- One by one: without statistics of a new table, a join would read all of it.
+        SELECT * FROM sapwood.events
+        WHERE space = $1 AND agent = asked.agent AND version = asked.version LIMIT 1
+    ) AS event
 """
 _NEWEST = f"""
     SELECT {COLUMNS}, tx, position FROM sapwood.events

@@ -7,13 +7,12 @@ leaves the rest to the background. Only one process at a time works on a space. 
 `searchable` has a cursor for each space. Events after the oldest running transaction are indexed
 too, but the cursor stays before them.
 
-A `tsvector` stores positions of at most 16,383 words and has at most a megabyte. So a very long
-text is indexed in several parts, up to a limit. Neighbouring parts overlap, so that a phrase across
-the border is found. Words in different parts of such a text are not found together.
+The index finds the events that have a term; `core/search_ranking.py` ranks them. A `tsvector` has
+at most a megabyte. So a very long text is indexed in several parts, up to a limit. Words of a
+phrase in different parts of such a text are not found together.
 """
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -22,7 +21,22 @@ from sapwood.core.event_texts import event_texts
 from sapwood.core.events import Event, Recorded
 from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.core.log_values import SearchHit
-from sapwood.core.search_text import index_terms, query_phrases, snippet_of
+from sapwood.core.search_query import SearchKey, SearchQuery
+from sapwood.core.search_ranking import (
+    IN_TURNS,
+    MAX_PER_TERM,
+    MAX_TEXTS,
+    TURN_STARTS,
+    CandidateEvent,
+    KeyHits,
+    choose_events,
+    common_terms,
+    rank_turns,
+    unranked_hits,
+    useful_keys,
+    wider_keys,
+)
+from sapwood.core.search_terms import agent_term, index_terms
 from sapwood.store.postgres.connections import Fetch, ReaderPool
 from sapwood.store.postgres.event_table import COLUMNS, EventPlace, read_refs, recorded_of
 from sapwood.store.postgres.key_table import KeyTable
@@ -32,33 +46,19 @@ if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
 
 
-_TERMS_PER_PART, _OVERLAP, _MAX_PARTS = 12_000, 32, 16
-_MAX_TERM = 64  # in a very long text, where hashes and base64 would fill the megabyte
-_ONE_PART_CHARACTERS = 16_000
+_TERMS_PER_PART, _MAX_PARTS = 12_000, 16
 
 
-def parts_of(event: Event) -> list[str]:
-    """The terms of an event as texts to index: none, one, or several for a very long event."""
-    text = index_terms(event_texts(event).search)
-    if len(text) < _ONE_PART_CHARACTERS:
-        return [text] if text else []
-    terms = [term[:_MAX_TERM] for term in text.split()]
+def term_parts(event: Event) -> list[list[str]]:
+    """The terms of an event to index: none, one list, or several for a very long event."""
+    terms = index_terms(event_texts(event).search)
     starts = range(0, len(terms), _TERMS_PER_PART)[:_MAX_PARTS]
-    return [" ".join(terms[start : start + _TERMS_PER_PART + _OVERLAP]) for start in starts]
+    return [terms[start : start + _TERMS_PER_PART] for start in starts]
 
 
 def space_term(space: Space) -> str:
     """The term that marks every event of a space."""
-    return f"s{_digest(space)}"
-
-
-def agent_term(agent: AgentId) -> str:
-    """The term that marks every event of an agent."""
-    return f"a{_digest(agent)}"
-
-
-def _digest(name: str) -> str:
-    return hashlib.blake2b(name.encode(), digest_size=12).hexdigest()
+    return f"\u00a7{agent_term(space)}"
 
 
 _log = logging.getLogger("sapwood.search")
@@ -106,7 +106,7 @@ _NEXT = f"""
 _INDEX = """
     INSERT INTO sapwood.search (space, agent, version, part, at, terms)
     SELECT $1, row.agent, row.version, row.part, row.at,
-           array_to_tsvector(ARRAY[$2, row.scope]) || to_tsvector('sapwood.sapwood', row.terms)
+           array_to_tsvector(ARRAY[$2, row.scope] || string_to_array(row.terms, ' '))
     FROM unnest($3::text[], $4::text[], $5::bigint[], $6::int[], $7::bigint[], $8::text[])
         AS row (agent, scope, version, part, at, terms)
     ON CONFLICT DO NOTHING
@@ -254,10 +254,10 @@ async def index_events(
     found = [
         (
             *(each.agent, agent_term(each.agent), each.version, part, each.at),
-            terms if cipher is None else cipher.terms(terms),
+            " ".join(terms) if cipher is None else cipher.terms(" ".join(terms)),
         )
         for each in events
-        for part, terms in enumerate(parts_of(each.event))
+        for part, terms in enumerate(term_parts(each.event))
     ]
     if found:
         columns = zip(*found, strict=True)
@@ -329,63 +329,177 @@ async def _index_rows(
     await index_events(connection, space, events, cipher)
 
 
-_SEARCH = """
-    WITH asked AS MATERIALIZED (
-        SELECT string_agg('(' || phrase::text || ')', ' & ')::tsquery AS words
-        FROM (
-            SELECT phraseto_tsquery('sapwood.sapwood', terms) AS phrase
-            FROM unnest($3::text[]) AS terms
-        ) AS phrases
-        WHERE numnode(phrase) > 0
-    )
-    SELECT agent, version, max(at) AS at, max(ts_rank(terms, asked.words, 1)) AS score
-    FROM sapwood.search, asked
-    WHERE space = $1 AND terms @@ (SELECT words && $2::text::tsquery FROM asked)
-    GROUP BY agent, version
-    ORDER BY score DESC, at DESC, agent, version
-    LIMIT $4 OFFSET $5
+_LOOK_UP = """
+    SELECT asked.number, found.agent, found.version, found.at
+    FROM unnest($2::text[]) WITH ORDINALITY AS asked (words, number),
+    LATERAL (
+        SELECT agent, version, at FROM sapwood.search
+        WHERE space = $1 AND terms @@ asked.words::tsquery
+            AND ($4::bigint = 0 OR at < $4) AND at >= $5
+        LIMIT $3
+    ) AS found
 """
+_BLOCKS = """
+    SELECT coalesce(sum(pg_relation_size(inhrelid)), 0) / current_setting('block_size')::int
+    AS blocks FROM pg_inherits WHERE inhparent = 'sapwood.search'::regclass
+"""
+_SAMPLE = """
+    WITH sample AS MATERIALIZED (
+        SELECT terms FROM sapwood.search TABLESAMPLE SYSTEM ($3) REPEATABLE (1) WHERE space = $1
+    )
+    SELECT asked.number, count(*) AS seen,
+           count(*) FILTER (WHERE sample.terms @@ asked.words::tsquery) AS having
+    FROM sample, unnest($2::text[]) WITH ORDINALITY AS asked (words, number)
+    GROUP BY asked.number
+"""
+_VERSIONS = """
+    SELECT coalesce(sum(version), 0)::bigint AS events FROM sapwood.agents
+    WHERE space = $1 AND agent = ANY($2)
+"""
+_TURNS = """
+    SELECT asked.agent, asked.version, began.version AS turn
+    FROM unnest($2::text[], $3::bigint[]) AS asked (agent, version),
+    LATERAL (
+        SELECT version FROM sapwood.events
+        WHERE space = $1 AND agent = asked.agent AND version < asked.version AND kind = ANY($4)
+        ORDER BY version DESC LIMIT 1
+    ) AS began
+"""
+_SAMPLED_BLOCKS = 100
 
 
 async def search_words(
     fetch: Fetch,
     space: Space,
-    query: str,
+    query: SearchQuery,
     agents: Sequence[AgentId] | None,
     limit: int,
     offset: int,
+    total: int,
     look_up: Fetch | None = None,
     keys: KeyTable | None = None,
 ) -> list[SearchHit]:
-    """The indexed events that contain these words, best match first.
+    """A page of the turns that have words of the query, best match first.
 
-    `look_up` reads the index, if `fetch` is not to do it. The words that are shown are always those
-    that `fetch` returns.
+    `total` is the number of events in the space. `look_up` reads the index, if `fetch` is not to do
+    it. The words that are shown are always those that `fetch` returns.
     """
-    asked = query_phrases(query)
-    if keys is not None and (cipher := await keys.of(space)):
-        asked = cipher.phrases(asked)
-    phrases = [" ".join(phrase) for phrase in asked]
-    if not phrases or (agents is not None and not agents):
+    if not query.keys or (agents is not None and not agents):
         return []
-    rows = await (look_up or fetch)(_SEARCH, space, _scope(space, agents), phrases, limit, offset)
-    scores = {EventRef(row["agent"], row["version"]): row["score"] for row in rows}
-    events = await read_refs(fetch, space, list(scores), keys)
-    return [
-        SearchHit(
-            ref,
-            events[ref].kind,
-            events[ref].at,
-            snippet_of(event_texts(events[ref].event).search, query),
-            score,
+    cipher = None if keys is None else await keys.of(space)
+    index = _WordIndex(
+        look_up or fetch, space, query, agents, cipher, max(MAX_PER_TERM, limit + offset)
+    )
+    if agents is not None:
+        (row,) = await fetch(_VERSIONS, space, list(agents))
+        total = row["events"]
+    asked = list(query.keys)
+    found = await index.look_up(asked, total)
+    if cipher is None and (wider := wider_keys(asked, found)):
+        found |= await index.look_up(wider, total)
+        asked += wider
+    asked = useful_keys(asked, found)
+    if any(key.phrase and key not in asked for key in query.keys):
+        return []
+    both = (await index.look_up(common_terms(asked, found, index.limit), total)).values()
+    with_all = [ref for hits in both for ref in hits.events]
+    chosen = choose_events(asked, found, total, with_all)
+    events = await _candidates(fetch, space, chosen[:MAX_TEXTS], keys)
+    hits = rank_turns(asked, found, total, events, offset + limit)
+    if offset + limit > len(hits):
+        rest = chosen[MAX_TEXTS : MAX_TEXTS + offset + limit]
+        hits += unranked_hits(asked, await _candidates(fetch, space, rest, keys), hits)
+    return hits[offset : offset + limit]
+
+
+class _WordIndex:
+    """The index of one space within the limits of one search."""
+
+    def __init__(
+        self,
+        fetch: Fetch,
+        space: Space,
+        query: SearchQuery,
+        agents: Sequence[AgentId] | None,
+        cipher: SpaceCipher | None,
+        limit: int,
+    ) -> None:
+        self._fetch = fetch
+        self._space = space
+        self._query = query
+        self._cipher = cipher
+        self._scope = _scope(space, agents)
+        self.limit = limit
+
+    async def look_up(
+        self, keys: Sequence[SearchKey], total: int
+    ) -> dict[SearchKey, KeyHits[EventRef]]:
+        """The newest events that have each key; of a very common one, any of them."""
+        if not keys:
+            return {}
+        words = [self._words(key) for key in keys]
+        scoped = [f"{self._scope} & {each}" for each in words]
+        query = self._query
+        rows = await self._fetch(
+            _LOOK_UP, self._space, scoped, self.limit, query.before, query.after
         )
-        for ref, score in scores.items()
-        if ref in events  # else it was erased meanwhile
+        found: list[list[Row]] = [[] for _ in keys]
+        for row in rows:
+            number: int = row["number"]
+            found[number - 1].append(row)
+        counts = [float(len(each)) for each in found]
+        common = [number for number, count in enumerate(counts) if count >= self.limit]
+        if common:
+            shares = await self._shares([words[number] for number in common])
+            for number, share in zip(common, shares, strict=True):
+                counts[number] = max(counts[number], share * total)
+        return {
+            key: KeyHits(_newest_first(each), count)
+            for key, each, count in zip(keys, found, counts, strict=True)
+        }
+
+    def _words(self, key: SearchKey) -> str:
+        terms = " ".join(key.terms)
+        if self._cipher is not None:
+            terms = self._cipher.terms(terms)
+        # Terms have only letters and digits, so they contain no quote.
+        return " & ".join(f"'{term}'{':*' if key.prefix else ''}" for term in terms.split())
+
+    async def _shares(self, words: Sequence[str]) -> list[float]:
+        """The estimated share of the events of the space that match each of these."""
+        (size,) = await self._fetch(_BLOCKS)
+        percent = min(100.0, 100.0 * _SAMPLED_BLOCKS / max(1, float(size["blocks"])))
+        rows = await self._fetch(_SAMPLE, self._space, list(words), percent)
+        shares = {row["number"]: row["having"] / row["seen"] for row in rows}
+        return [shares.get(number, 0.0) for number in range(1, len(words) + 1)]
+
+
+def _newest_first(rows: "Sequence[Row]") -> list[EventRef]:
+    ordered = sorted(rows, key=lambda row: (-row["at"], row["agent"], -row["version"]))
+    return list(dict.fromkeys(EventRef(row["agent"], row["version"]) for row in ordered))
+
+
+async def _candidates(
+    fetch: Fetch, space: Space, refs: Sequence[EventRef], keys: KeyTable | None
+) -> list[CandidateEvent]:
+    """The events with the starts of their turns, without those that were erased meanwhile."""
+    if not refs:
+        return []
+    events = await read_refs(fetch, space, refs, keys)
+    inside = [ref for ref, each in events.items() if each.kind in IN_TURNS]
+    rows = await fetch(
+        *(_TURNS, space, [ref.agent for ref in inside], [ref.version for ref in inside]),
+        list(TURN_STARTS),
+    )
+    turns = {EventRef(row["agent"], row["version"]): row["turn"] for row in rows}
+    return [
+        CandidateEvent(events[ref], turns.get(ref, ref.version)) for ref in refs if ref in events
     ]
 
 
 def _scope(space: Space, agents: Sequence[AgentId] | None) -> str:
     """The space and the agents as a query of terms, so that the index itself filters by them."""
     if agents is None:
-        return space_term(space)
-    return f"{space_term(space)} & ({' | '.join(agent_term(agent) for agent in agents)})"
+        return f"'{space_term(space)}'"
+    names = " | ".join(f"'{agent_term(agent)}'" for agent in agents)
+    return f"'{space_term(space)}' & ({names})"

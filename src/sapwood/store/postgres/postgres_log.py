@@ -19,6 +19,7 @@ from sapwood.core.log_values import (
     Snapshot,
     TailedEvent,
 )
+from sapwood.core.search_query import read_query
 from sapwood.store.master_keys import KeyChanged, MasterKeys, SpaceKey
 from sapwood.store.postgres import agent_table, erasure_table, event_table, schema
 from sapwood.store.postgres.commit_notifier import CommitNotifier, Topic
@@ -320,10 +321,14 @@ class PostgresLog:
         limit: int = 20,
         offset: int = 0,
     ) -> list[SearchHit]:
-        """Events that contain these words, best match first; includes everything committed."""
+        """Turns that have words of the query, best first; includes everything committed."""
         await self._indexer.catch_up(space)
-        fetch, look_up = self._of(space).fetch, self._readers.fetch
-        return await search_words(fetch, space, query, agents, limit, offset, look_up, self._keys)
+        total = (await self._places.end(space)).events if agents is None else 0
+        return await search_words(
+            *(self._of(space).fetch, space, read_query(query), agents, limit, offset, total),
+            look_up=self._readers.fetch,
+            keys=self._keys,
+        )
 
     async def begin_erasure(
         self, space: Space, erasure: Erasure, agents: Sequence[AgentId]

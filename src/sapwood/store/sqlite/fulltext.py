@@ -1,8 +1,9 @@
-"""Full-text search: one FTS5 table for each space, and the task that fills them.
+"""Full-text search: one FTS5 table for each space, the task that fills them, and the search.
 
-A commit never waits for the index. A background task adds words while nothing is being written,
-and a search first adds what is missing. Reader threads extract the words; the writer only inserts
-them, in batches small enough not to delay a commit.
+A commit never waits for the index. A background task adds terms while nothing is being written,
+and a search first adds what is missing. Reader threads extract the terms; the writer only inserts
+them, in batches small enough not to delay a commit. FTS5 finds the events that have a term;
+`core/search_ranking.py` ranks them.
 """
 
 import asyncio
@@ -10,16 +11,34 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain
 
 from msgspec import Struct
 
 from sapwood.core.errors import KeyMissing
 from sapwood.core.event_texts import event_texts
+from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import LogError, SearchHit
-from sapwood.core.search_text import index_terms, query_phrases, snippet_of
+from sapwood.core.search_query import SearchKey, SearchQuery
+from sapwood.core.search_ranking import (
+    IN_TURNS,
+    MAX_PER_TERM,
+    MAX_TEXTS,
+    TURN_STARTS,
+    CandidateEvent,
+    KeyHits,
+    choose_events,
+    common_terms,
+    rank_turns,
+    unranked_hits,
+    useful_keys,
+    wider_keys,
+)
+from sapwood.core.search_terms import agent_term, index_terms
+from sapwood.store.space_cipher import SpaceCipher
 from sapwood.store.sqlite.connections import ReaderPool
-from sapwood.store.sqlite.cursor_places import count_page
+from sapwood.store.sqlite.cursor_places import count_page, event_count
 from sapwood.store.sqlite.event_table import (
     ROW,
     Row,
@@ -33,9 +52,12 @@ from sapwood.store.sqlite.writer import Writer
 _MAX_EVENTS = 200
 _MAX_CHARACTERS = 200_000
 _IDLE_SECONDS = 0.5
-# Without content: the events have the words already. No entry is ever deleted; after an erasure
-# the whole index is made again.
-_CREATE = "CREATE VIRTUAL TABLE {table} USING fts5(terms, content='', tokenize='porter ascii')"
+_MAX_AGENT_TERMS = 64
+# Without content and places: the events have the texts, which decide about phrases and order. No
+# entry is ever deleted; after an erasure the whole index is made again.
+_CREATE = (
+    "CREATE VIRTUAL TABLE {table} USING fts5(terms, content='', detail=none, tokenize='ascii')"
+)
 
 
 class WordBatch(Struct, frozen=True):
@@ -105,55 +127,137 @@ def _insert_and_count(connection: sqlite3.Connection, batch: WordBatch) -> None:
 def search_words(
     connection: sqlite3.Connection,
     space: Space,
-    query: str,
+    query: SearchQuery,
     agents: Sequence[AgentId] | None,
     limit: int,
     offset: int,
 ) -> list[SearchHit]:
-    """A page of the events that contain every phrase of the query, best match first."""
+    """A page of the turns that have words of the query, best match first."""
     table = _table(connection, space)
-    phrases = query_phrases(query)
-    if cipher := cipher_of(connection, space):
-        phrases = cipher.phrases(phrases)
-    if table is None or not phrases:
+    if table is None or not query.keys or (agents is not None and not agents):
         return []
-    found = connection.execute(
-        f"SELECT rowid, bm25({table}) AS rank FROM {table} WHERE {table} MATCH ?"
-        + _agents_condition(table, agents)
-        + " ORDER BY rank, rowid DESC LIMIT ? OFFSET ?",
-        # Terms have only letters and digits, so a phrase contains no quote.
-        (
-            " AND ".join(f'"{" ".join(phrase)}"' for phrase in phrases),
-            *([] if agents is None else [json.dumps(agents)]),
-            limit,
-            offset,
-        ),
-    ).fetchall()
-    return _hits(connection, space, query, found)
+    index = _WordIndex(connection, space, table, query, agents, max(MAX_PER_TERM, limit + offset))
+    keys = list(query.keys)
+    found = {key: index.look_up(key) for key in keys}
+    if index.is_readable:
+        wider = wider_keys(keys, found)
+        found |= {key: index.look_up(key) for key in wider if key not in found}
+        keys += wider
+    keys = useful_keys(keys, found)
+    if any(key.phrase and key not in keys for key in query.keys):
+        return []
+    both = [index.look_up(key).events for key in common_terms(keys, found, index.limit)]
+    total = index.event_count()
+    chosen = choose_events(keys, found, total, chain.from_iterable(both))
+    hits = rank_turns(keys, found, total, index.read(chosen[:MAX_TEXTS]), offset + limit)
+    if offset + limit > len(hits):
+        rest = index.read(chosen[MAX_TEXTS : MAX_TEXTS + offset + limit])
+        hits += unranked_hits(keys, rest, hits)
+    return hits[offset : offset + limit]
 
 
-def _agents_condition(table: str, agents: Sequence[AgentId] | None) -> str:
-    if agents is None:
-        return ""
-    return (
-        f" AND (SELECT agent FROM events WHERE position = {table}.rowid)"
-        " IN (SELECT value FROM json_each(?))"
-    )
+class _WordIndex:
+    """The index of one space within the limits of one search."""
 
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        space: Space,
+        table: str,
+        query: SearchQuery,
+        agents: Sequence[AgentId] | None,
+        limit: int,
+    ) -> None:
+        self._connection = connection
+        self._space = space
+        self._table = table
+        self._query = query
+        self._agents = agents
+        self._cipher = cipher_of(connection, space)
+        self.limit = limit
 
-def _hits(
-    connection: sqlite3.Connection, space: Space, query: str, found: list[tuple[int, float]]
-) -> list[SearchHit]:
-    hits: list[SearchHit] = []
-    for position, rank in found:
-        row = next(iter(read_all_after(connection, position - 1, 1)), None)
-        if row is None or row[0] != position:
-            continue  # erased; its words go when the index was made again
-        (recorded,) = recorded_of(connection, space, [row])
-        snippet = snippet_of(event_texts(recorded.event).search, query)
-        # A lower bm25 is a better match.
-        hits.append(SearchHit(recorded.ref, recorded.kind, recorded.at, snippet, -rank))
-    return hits
+    @property
+    def is_readable(self) -> bool:
+        """Whether terms can be compared by their letters; in an encrypted space they are hashes."""
+        return self._cipher is None
+
+    def look_up(self, key: SearchKey) -> KeyHits[int]:
+        """The positions of the newest events that have a key."""
+        terms = " ".join(key.terms)
+        if self._cipher is not None:
+            terms = self._cipher.terms(terms)
+        # Terms have only letters and digits, so they contain no quote.
+        match = " AND ".join(f'"{term}"{"*" if key.prefix else ""}' for term in terms.split())
+        condition, arguments = self._condition()
+        if self._agents is not None and len(self._agents) <= _MAX_AGENT_TERMS:
+            match = f"({' OR '.join(map(self._agent_term, self._agents))}) AND {match}"
+        rows = self._connection.execute(
+            f"SELECT rowid FROM {self._table} WHERE {self._table} MATCH ?{condition}"
+            " ORDER BY rowid DESC LIMIT ?",
+            (match, *arguments, self.limit),
+        ).fetchall()
+        return KeyHits([position for (position,) in rows], self._count(rows))
+
+    def _count(self, rows: list[tuple[int]]) -> float:
+        """Estimates how many events there are, by the positions of the newest."""
+        if len(rows) < self.limit:
+            return len(rows)
+        newest = indexed_position(self._connection)
+        return len(rows) * newest / max(1, newest - rows[-1][0])
+
+    def _agent_term(self, agent: AgentId) -> str:
+        return f'"{_sealed(agent_term(agent), self._cipher)}"'
+
+    def _condition(self) -> tuple[str, list[str | int]]:
+        tests: list[str] = []
+        arguments: list[str | int] = []
+        if self._agents is not None and len(self._agents) > _MAX_AGENT_TERMS:
+            tests.append("agent IN (SELECT value FROM json_each(?))")
+            arguments.append(json.dumps(self._agents))
+        if self._query.before:
+            tests.append("at < ?")
+            arguments.append(self._query.before)
+        if self._query.after:
+            tests.append("at >= ?")
+            arguments.append(self._query.after)
+        if not tests:
+            return "", []
+        where = " AND ".join((f"position = {self._table}.rowid", *tests))
+        return f" AND EXISTS (SELECT 1 FROM events WHERE {where})", arguments
+
+    def event_count(self) -> int:
+        """How many events the space has, or the agents that are searched."""
+        if self._agents is None:
+            return event_count(self._connection, self._space)
+        (total,) = self._connection.execute(
+            "SELECT coalesce(sum(version), 0) FROM agents"
+            " WHERE space = ? AND agent IN (SELECT value FROM json_each(?))",
+            (self._space, json.dumps(self._agents)),
+        ).fetchone()
+        return total
+
+    def read(self, positions: Sequence[int]) -> list[CandidateEvent]:
+        """The events at these positions, without those that were erased meanwhile."""
+        rows: list[Row] = self._connection.execute(
+            f"SELECT {ROW} FROM events WHERE position IN (SELECT value FROM json_each(?))",
+            (json.dumps(positions),),
+        ).fetchall()
+        places = {position: place for place, position in enumerate(positions)}
+        rows.sort(key=lambda row: places[row[0]])
+        return [
+            CandidateEvent(each, self._turn_of(each))
+            for each in recorded_of(self._connection, self._space, rows)
+        ]
+
+    def _turn_of(self, recorded: Recorded) -> int:
+        if recorded.kind not in IN_TURNS:
+            return recorded.version
+        row = self._connection.execute(
+            "SELECT version FROM events WHERE space = ? AND agent = ? AND version < ?"
+            " AND kind IN (?, ?) ORDER BY version DESC LIMIT 1",
+            (self._space, recorded.agent, recorded.version, *TURN_STARTS),
+        ).fetchone()
+        return row[0] if row else recorded.version
 
 
 def begin_rebuild(connection: sqlite3.Connection, space: Space) -> None:
@@ -205,9 +309,14 @@ def rebuild_page(connection: sqlite3.Connection, space: Space) -> bool:
 
 def _terms_of_row(connection: sqlite3.Connection, row: Row) -> str:
     (recorded,) = recorded_of(connection, Space(row[1]), [row])
-    # Line by line, because one call for a huge text would block every other thread.
-    terms = " ".join(map(index_terms, event_texts(recorded.event).search.split("\n"))).strip()
-    cipher = cipher_of(connection, Space(row[1]))
+    terms = index_terms(event_texts(recorded.event).search)
+    if not terms:
+        return ""
+    terms.append(agent_term(recorded.agent))
+    return _sealed(" ".join(terms), cipher_of(connection, Space(row[1])))
+
+
+def _sealed(terms: str, cipher: SpaceCipher | None) -> str:
     return terms if cipher is None else cipher.terms(terms)
 
 

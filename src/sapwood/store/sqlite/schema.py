@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sapwood.core.log_values import LogError
 
-NEWEST = 12
+NEWEST = 13
 """The schema that this version of Sapwood works with."""
 
 APPLICATION = 0x53617077
@@ -20,6 +20,8 @@ APPLICATION = 0x53617077
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
+_NEW_WORD_INDEXES = 13
+"""The migration after which every word index is made again."""
 _OLDEST_SQLITE = (3, 37, 0)
 _SWITCHES, _SWITCH_PAUSE = 100, 0.02
 
@@ -76,6 +78,8 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         for number in range(_schema(connection) + 1, NEWEST + 1):
             for statement in _statements(number):
                 connection.execute(statement)
+            if number == _NEW_WORD_INDEXES:
+                _drop_word_indexes(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(f"PRAGMA user_version = {NEWEST}")
         connection.execute("COMMIT")
@@ -83,6 +87,15 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _drop_word_indexes(connection: sqlite3.Connection) -> None:
+    found = connection.execute(
+        "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%' AND name GLOB ?",
+        ("words_*",),
+    ).fetchall()
+    for (name,) in found:
+        connection.execute(f"DROP TABLE {name}")
 
 
 def require_ours(connection: sqlite3.Connection, path: Path) -> None:

@@ -20,6 +20,7 @@ from sapwood.core.log_values import (
     Snapshot,
     TailedEvent,
 )
+from sapwood.core.search_query import read_query
 from sapwood.core.text_size import is_large
 from sapwood.store.master_keys import KeyChanged, MasterKeys, SpaceKey, StoredKeys
 from sapwood.store.space_cipher import SpaceCipher, open_summary, stored_name
@@ -382,12 +383,13 @@ class SqliteLog:
         limit: int = 20,
         offset: int = 0,
     ) -> list[SearchHit]:
-        """Events that contain these words, best match first; includes everything committed."""
+        """Turns that have words of the query, best first; includes everything committed."""
         await self._indexer.catch_up()
         if self._keys is not None:
             await self._indexer.finish_rebuild(space)
+        asked = read_query(query)
         return await self._readers.run(
-            lambda on: search_words(on, space, query, agents, limit, offset)
+            lambda on: search_words(on, space, asked, agents, limit, offset)
         )
 
     async def begin_erasure(

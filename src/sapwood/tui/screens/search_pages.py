@@ -7,8 +7,11 @@ from textual.content import Content
 from textual.widgets import Input
 
 from sapwood.app.connection import Connection
+from sapwood.conversation.turn_search import search_turns
+from sapwood.core.errors import RefusedError
 from sapwood.core.event_texts import event_texts
 from sapwood.core.ids import AgentId
+from sapwood.display.found_words import pieces
 from sapwood.display.quantities import ago, now
 from sapwood.display.text import cut, one_line, plain
 from sapwood.tui.composer import SentHistory
@@ -22,7 +25,7 @@ class SearchPage(PickerPage):
     """Searches all conversations; returns the picked place as `agent:version`."""
 
     HEADING: ClassVar = "Search all conversations"
-    HINT: ClassVar = 'Words, or "a phrase"'
+    HINT: ClassVar = 'A question, words, or "a phrase"; tool:shell after:2026-05-01 …'
     FOOT: ClassVar = "enter goes there · esc closes"
     NOTHING: ClassVar = "Type words to search for."
 
@@ -41,14 +44,18 @@ class SearchPage(PickerPage):
         if not typed.strip():
             return []
         connection = self._connection
-        hits = await connection.log.search(connection.space, typed, limit=_MOST)
+        try:
+            hits = await search_turns(connection, typed, limit=_MOST)
+        except RefusedError:
+            return []  # the name of an agent that is still being typed
         at = now()
         return [
             PickerItem(
                 str(hit.ref),
                 Content.assemble(
                     (f"{ago(hit.at, at):<11}", "$accent"),
-                    cut(hit.snippet, 120),
+                    (f"{cut(one_line(hit.name), 24)}  " if hit.name else "", "$faint"),
+                    *((piece, "bold" if is_found else "") for piece, is_found in pieces(hit)),
                 ),
             )
             for hit in hits

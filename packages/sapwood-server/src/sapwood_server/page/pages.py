@@ -9,10 +9,12 @@ from sapwood.conversation.context_breakdown import ContextBreakdown
 from sapwood.conversation.cut_preview import cut_plan
 from sapwood.conversation.open_timeline import RowsPage
 from sapwood.conversation.surroundings import family_of, window_use
+from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId
-from sapwood.core.log_values import AgentSummary
+from sapwood.core.log_values import AgentSummary, SearchHit
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
+from sapwood.display.found_words import pieces
 from sapwood.display.quantities import clock, now
 from sapwood_server.exchange import Endpoint, Exchange, json_response
 from sapwood_server.page.context_html import calls_html, context_html, tree_html
@@ -153,17 +155,25 @@ async def question_piece(call: Exchange) -> Response:
     return _piece(question_html(waiting[0], state.name or agent, len(waiting)))
 
 
+def _sentence(hit: SearchHit) -> str:
+    return "".join(
+        f"<mark>{line(piece)}</mark>" if found else line(piece) for piece, found in pieces(hit)
+    )
+
+
 async def search_piece(call: Exchange) -> Response:
     """What a search found, with links to the places."""
     query = call.query("q").strip()[:1000]
     if not query:
         return _piece("")
-    found = await call.service.search(query, limit=40)
-    names = {each.agent: each.name for each in await _agents(call)}
+    try:
+        found = await call.service.search(query, limit=40)
+    except RefusedError as refused:
+        return _piece(f"<p>{line(refused.refusal.sentence)}</p>")
     rows = "".join(
         f'<li><a href="/c/{attribute(hit.ref.agent)}?at={hit.ref.version}"><b>'
-        f'{line(names.get(hit.ref.agent, "") or hit.ref.agent)}</b> <span class="num faint">'
-        f"#{hit.ref.version} · {clock(hit.at)}</span><br>{line(hit.snippet)}</a></li>"
+        f'{line(hit.name or hit.ref.agent)}</b> <span class="num faint">'
+        f"#{hit.ref.version} · {clock(hit.at)}</span><br>{_sentence(hit)}</a></li>"
         for hit in found.hits
     )
     return _piece(f'<ul class="hits">{rows}</ul>' if rows else "<p>Nothing was found.</p>")

@@ -1,0 +1,138 @@
+"""Searches everything said: the one search behind the command line, screens, tools and the API.
+
+The log finds and ranks the turns. Here the filters are applied that need the whole turn, and the
+conversations get their names.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from sapwood.analysis.language.sentences import turn_sentences
+from sapwood.analysis.ledger.statements import StatementTracker
+from sapwood.conversation.agent_lookup import find
+from sapwood.conversation.call import OpenSpace
+from sapwood.core.content import RecordedReply, ToolCall
+from sapwood.core.events import (
+    NoteDeclared,
+    Recorded,
+    ReplyAdded,
+    TurnRecorded,
+    TurnStarted,
+)
+from sapwood.core.ids import AgentId
+from sapwood.core.log_values import SearchHit
+from sapwood.core.search_query import SearchQuery, read_query
+from sapwood.core.search_ranking import TURN_STARTS, grouped
+from sapwood.core.turn import Turn, recorded_turn
+
+_PAGE, _MAX_LOOKED_AT = 100, 600
+_MAX_EVENTS = 500
+_DECIDED = "decision decided decide agreed entschieden beschlossen decidido acordado 决定"
+
+
+async def search_turns(
+    space: OpenSpace,
+    query: str,
+    *,
+    agents: Sequence[AgentId] | None = None,
+    limit: int = 20,
+    offset: int = 0,
+) -> list[SearchHit]:
+    """The turns that answer a query, those of one conversation together, best first.
+
+    `agents` restricts the search. Raises `RefusedError` if a filter names an unknown agent.
+    """
+    asked = read_query(query)
+    if asked.agents:
+        agents = await _named(space, asked.agents, agents)
+    if asked.filters_turns:
+        found = await _filtered(space, query, asked, agents, limit + offset)
+        found = found[offset:]
+    else:
+        found = await space.log.search(
+            space.space, query, agents=agents, limit=limit, offset=offset
+        )
+    names: dict[AgentId, str] = {}
+    for hit in found:
+        if hit.ref.agent not in names:
+            facts = await space.log.facts(space.space, hit.ref.agent)
+            names[hit.ref.agent] = facts.name if facts else ""
+    return grouped(structs.replace(hit, name=names[hit.ref.agent]) for hit in found)
+
+
+async def _named(
+    space: OpenSpace, names: Sequence[str], among: Sequence[AgentId] | None
+) -> list[AgentId]:
+    """The agents with these names. A restricted search learns nothing about other agents."""
+    if among is None:
+        return [await find(space, name) for name in names]
+    known = {agent: await space.log.facts(space.space, agent) for agent in among}
+    return [
+        agent for agent, facts in known.items() if agent in names or (facts and facts.name in names)
+    ]
+
+
+async def _filtered(
+    space: OpenSpace,
+    query: str,
+    asked: SearchQuery,
+    agents: Sequence[AgentId] | None,
+    wanted: int,
+) -> list[SearchHit]:
+    """The best turns that pass the filters, among those that have the words or the filters' own."""
+    decided = _DECIDED if asked.decisions and not asked.keys else ""
+    words = " ".join((query, *asked.tools, *asked.files, decided))
+    passed: list[SearchHit] = []
+    for offset in range(0, _MAX_LOOKED_AT, _PAGE):
+        page = await space.log.search(space.space, words, agents=agents, limit=_PAGE, offset=offset)
+        passed += [hit for hit in page if passes(asked, await _turn_events(space, hit))]
+        if len(page) < _PAGE or len(passed) >= wanted:
+            break
+    return passed[:wanted]
+
+
+async def _turn_events(space: OpenSpace, hit: SearchHit) -> list[Recorded]:
+    """The events of the turn of a hit, up to a limit."""
+    read = await space.log.read(space.space, hit.ref.agent, hit.turn, limit=_MAX_EVENTS)
+    following = (place for place, each in enumerate(read) if place and each.kind in TURN_STARTS)
+    return read[: next(following, len(read))] if read[0].kind in TURN_STARTS else read[:1]
+
+
+def passes(query: SearchQuery, events: Sequence[Recorded]) -> bool:
+    """Whether the turn of these events passes the filters of a query."""
+    calls = [call for each in events for call in _calls(each)]
+    names = {call.name.casefold() for call in calls}
+    arguments = "\n".join(call.args for call in calls).casefold()
+    return (
+        all(tool.casefold() in names for tool in query.tools)
+        and all(file.casefold() in arguments for file in query.files)
+        and (not query.decisions or any(map(_decides, events)))
+    )
+
+
+def _calls(recorded: Recorded) -> list[ToolCall]:
+    match recorded.event:
+        case ReplyAdded(parts):
+            return [part for part in parts if isinstance(part, ToolCall)]
+        case TurnRecorded(items=items):
+            replies = (item for item in items if isinstance(item, RecordedReply))
+            return [part for reply in replies for part in reply.parts if isinstance(part, ToolCall)]
+        case _:
+            return []
+
+
+def _decides(recorded: Recorded) -> bool:
+    """Whether an event declares a decision, or its prompt has one by the rules of the ledger."""
+    match recorded.event:
+        case NoteDeclared("decision"):
+            return True
+        case TurnRecorded():
+            turn = recorded_turn(recorded.agent, recorded.version, recorded.event)
+        case TurnStarted(parent, prompt):
+            turn = Turn(recorded.agent, recorded.version, parent, prompt)
+        case _:
+            return False
+    tracker = StatementTracker()
+    tracker.add(turn_sentences(turn, 1))
+    return bool(tracker.decisions())
