@@ -45,6 +45,7 @@ RECIPES: tuple[tuple[str, ...], ...] = (
     ("eval", "chapters"),
     ("eval", "recap"),
     ("eval", "needs"),
+    ("eval", "search"),
     ("bench", "all"),
 )
 LOGS = Path("dist/night")
