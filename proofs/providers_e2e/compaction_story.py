@@ -1,9 +1,11 @@
 """The program's own compactions, taken back by Sapwood: checked by the next requests."""
 
+import json
 from collections.abc import Callable
 
 from proofs.agents_e2e.claude import Claude
 from proofs.agents_e2e.codex import Codex
+from proofs.agents_e2e.environment import ProofError
 from proofs.agents_e2e.home import Home
 from proofs.providers_e2e.conversation import Conversation, turn, until
 from proofs.providers_e2e.conversation import whole as turns_of
@@ -150,8 +152,42 @@ def undo_inside(talk: Conversation) -> None:
     talk.sapwood("uninstall", program, "--yes")
 
 
+def bring_turns(talk: Conversation) -> None:
+    """Single turns come back after its own compaction, quoted in front; and their undo"""
+    names = [f"TURN{number}" for number in range(94, 98)]
+    with OpenProgram(talk.home, talk.program) as program:
+        program.ask(*(turn(talk.program, name) for name in names[:3]))
+        program.compact()
+        program.ask(turn(talk.program, names[3]))
+        session = program.session
+    shown = ("--session", session)
+    agent = json.loads(talk.sapwood("mark", "HERE", *shown, "--json"))["agent"]
+    brought = talk.other(agent, names[3:])
+    numbers = [str(_number_of(brought, name)) for name in (names[0], names[2])]
+    told = talk.sapwood("bring", *numbers, *shown)
+    talk.checks.expect("it says what came back", "Brought 2 turns back" in told, told)
+    for expected in ((names[0], names[2]), ()):
+        prompt = brought.probe()
+        with OpenProgram(talk.home, talk.program, session) as program:
+            program.ask(prompt)
+        texts = json.dumps(history_in(brought.request(brought.path[-1], last=False)))
+        found = tuple(name for name in names[:3] if f"User: {name}" in texts)
+        talk.checks.expect(f"the request quotes {expected or 'nothing'}", found == expected, texts)
+        if expected:
+            talk.sapwood("undo", *shown)
+
+
+def _number_of(talk: Conversation, name: str) -> int:
+    """The number of an imported turn."""
+    for event in talk.events("turn.recorded"):
+        if f'"{name} ' in json.dumps(event["data"]):
+            return int(event["version"])
+    raise ProofError(f"no turn {name} was imported")
+
+
 COMPACTIONS: tuple[Callable[[Conversation], None], ...] = (
     own_compactions,
     compaction_in_a_driven_turn,
     undo_inside,
+    bring_turns,
 )

@@ -72,6 +72,8 @@ def set_(name: str, value: str) -> None:
         _require_rules(value)
     setting = set_setting(name, value)
     click.echo(f"{name} = {setting.typed}  ({setting.origin})")
+    if name.startswith("compaction."):
+        _tell_programs()
     if name == "model" and (problem := model_problem(value, load_config())):
         click.echo(f"Stored, but: {problem}", err=True)
 
@@ -84,6 +86,25 @@ def unset(name: str) -> None:
 
     file = unset_setting(name)
     click.echo(f"Removed {name} from {file}.")
+    if name.startswith("compaction."):
+        _tell_programs()
+
+
+def _tell_programs() -> None:
+    """Writes when to compact into the settings of the connected programs, and shows the change."""
+    from sapwood.programs.installation.file_edits import edit_lines
+    from sapwood.programs.installation.installer import apply_install, plan_compaction
+    from sapwood.programs.registry import programs_with
+
+    for each in programs_with("installer"):
+        plan = plan_compaction(each)
+        if plan is None:
+            continue
+        if plan.edits:
+            click.echo("\n".join(edit_lines(plan.edits, plan.folders)))
+            apply_install(each, plan)
+        for note in plan.notes:
+            click.echo(note)
 
 
 @command.command(
