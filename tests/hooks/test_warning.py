@@ -128,3 +128,12 @@ def test_the_summariser_of_claude_code_gets_what_must_be_kept(caller: HookCaller
     told = caller.call_raw("pre-compact", talk, trigger="manual").decode()
     assert told.startswith("The summary must keep the following, word for word:\n")
     assert "the names of the endpoints" in told
+
+
+def test_with_ask_the_last_warning_asks_to_compact(with_window: HookCaller) -> None:
+    (with_window.home / "config.toml").write_text('[compaction]\nautomatic = "ask"\n')
+    talk = with_window.transcript()
+    early = with_window.call("user-prompt-submit", grow(talk, 70_000))["systemMessage"]
+    late = with_window.call("user-prompt-submit", grow(talk, 90_000))["systemMessage"]
+    assert "type: /compact" not in early
+    assert late.endswith("To compact now, type: /compact")

@@ -54,7 +54,8 @@ def _user_prompt_submit(call: HookCall) -> HookAnswer:
     if not tail.used or not limit:
         return HookAnswer()
     usage = WindowUsage(tail.used, limit)
-    level = sum(usage.share >= each for each in load_config(call.environ).context.levels)
+    config = load_config(call.environ)
+    level = sum(usage.share >= each for each in config.context.levels)
     if level <= session.memory.number("warned"):
         return HookAnswer()
     session.memory.put("warned", level)
@@ -63,9 +64,11 @@ def _user_prompt_submit(call: HookCall) -> HookAnswer:
 
     prepared = prepared_for(session, call.environ)
     text = window_warning(usage, prepared.lost, prepared.remedies)
+    asks = config.compaction.automatic == "ask" and level == len(config.context.levels)
+    question = "\nNothing compacts by itself. To compact now, type: /compact" if asks else ""
     about = {"source": call.input.program, "session": session.session, "folder": session.folder}
     add_to_journal("warned", text.partition("\n")[0], **about)
-    return HookAnswer(message=f"Sapwood: {text}", context=text)
+    return HookAnswer(message=f"Sapwood: {text}{question}", context=text)
 
 
 def _pre_compact(call: HookCall) -> HookAnswer:

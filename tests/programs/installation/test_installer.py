@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.programs.installation.file_edits import InstallError, edit_lines
+from sapwood.programs.installation.file_edits import InstallError, apply_edits, edit_lines
 from sapwood.programs.installation.installer import (
     apply_install,
     apply_uninstall,
@@ -18,6 +18,7 @@ from sapwood.programs.installation.installer import (
     read_record,
     record_file,
 )
+from sapwood.programs.installation.project_settings import plan_project
 from sapwood.programs.program import Program
 from sapwood.programs.registry import program, programs_with
 from tests.programs.installation.conftest import CLAUDE, CODEX, Snapshot
@@ -367,3 +368,31 @@ def test_what_the_user_set_for_compactions_stays(
 def test_codex_says_that_it_always_compacts(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(home, '[compaction]\nautomatic = "ask"\n', monkeypatch)
     assert any("no setting that stops" in note for note in plan_install(program("codex")).notes)
+
+
+def test_a_project_has_its_own_limit_and_uninstalling_removes_it(
+    home: Path, snapshot: Look
+) -> None:
+    project = home / "project"
+    (project / ".codex").mkdir(parents=True)
+    (project / ".codex" / "config.toml").write_text('model = "gpt-5"\n')
+    before = snapshot()
+    for agent in programs_with("installer"):
+        install(agent)
+        for name, value in (("at", 120_000), ("automatic", "off"), ("at", 150_000)):
+            apply_edits(list(plan_project(agent, project, name, value).edits))
+    claude = json.loads((project / ".claude/settings.local.json").read_text())
+    assert claude == {"autoCompactEnabled": False, "autoCompactWindow": 183_000}
+    codex = tomllib.loads((project / ".codex/config.toml").read_text())
+    assert codex == {"model": "gpt-5", "model_auto_compact_token_limit": 150_000}
+    for agent in programs_with("installer"):
+        uninstall(agent)
+    assert snapshot() == before
+
+
+def test_a_limit_of_a_project_can_be_taken_back(home: Path) -> None:
+    claude = program("claude-code")
+    install(claude)
+    for value in (120_000, None):
+        apply_edits(list(plan_project(claude, home / "project", "at", value).edits))
+    assert not (home / "project/.claude/settings.local.json").exists()

@@ -15,14 +15,15 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct, structs
 
-from sapwood.config.folders import data_folder
 from sapwood.programs.installation.file_edits import (
     FileEdit,
     apply_edits,
     missing_folders,
     read_bytes,
+    record_file,
 )
 from sapwood.programs.installation.plugin_files import own_command, plugin_files, plugin_version
+from sapwood.programs.installation.project_settings import restored_projects
 from sapwood.programs.program import Program
 
 
@@ -73,11 +74,6 @@ def fingerprint(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def record_file(agent: str) -> Path:
-    """The file with the record of a program's installation."""
-    return data_folder() / "installed" / f"{agent}.json"
-
-
 def read_record(agent: str) -> InstallRecord | None:
     """The record; None if nothing is installed or the file cannot be decoded."""
     content = read_bytes(record_file(agent))
@@ -97,6 +93,10 @@ class ProgramInstaller(Protocol):
 
     def settings_file(self, environ: Mapping[str, str]) -> Path:
         """The user's settings file that has to name Sapwood."""
+        ...
+
+    def project_file(self, folder: Path) -> Path:
+        """The user's settings file for one project."""
         ...
 
     def folders(self, environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -236,8 +236,9 @@ def plan_uninstall(agent: Program, environ: Mapping[str, str] = os.environ) -> I
     made = (Path(folder) for folder in record.folders)
     inner = (each for path in known for each in path.parents if _is_within(each, folders))
     empty = (*inner, *agent.installer.leftovers(environ), *made)
-    settings = _settings_edit(agent, record, environ)
-    return InstallPlan(files, settings, folders, empty=empty)
+    settings, projects = _settings_edit(agent, record, environ), restored_projects(agent)
+    made = (edit.path.parent for edit in projects if edit.after is None)
+    return InstallPlan((*files, *projects), settings, folders, empty=(*empty, *made))
 
 
 def _settings_edit(
