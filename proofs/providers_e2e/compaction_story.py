@@ -162,7 +162,8 @@ def bring_turns(talk: Conversation) -> None:
         session = program.session
     shown = ("--session", session)
     agent = json.loads(talk.sapwood("mark", "HERE", *shown, "--json"))["agent"]
-    brought = talk.other(agent, names[3:])
+    brought = talk.other("turns that were brought back", names[3:])
+    brought.name = agent
     numbers = [str(_number_of(brought, name)) for name in (names[0], names[2])]
     told = talk.sapwood("bring", *numbers, *shown)
     talk.checks.expect("it says what came back", "Brought 2 turns back" in told, told)
