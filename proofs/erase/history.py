@@ -158,7 +158,7 @@ async def _load(db: Sapwood, agent: Agent, source: MadeAgent, numbers: random.Ra
     events = await (await db.get(source.id)).events()
     turns = [each.version for each in events if each.kind in ("turn.started", "turn.recorded")]
     try:
-        await agent.run_command(f"/load {source.id}:{numbers.choice(turns or [2])}")
+        await agent.run_command(f"/bring {source.id}:{numbers.choice(turns or [2])}")
     except RefusedError:
         return  # there is no turn at this place
 

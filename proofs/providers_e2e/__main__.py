@@ -27,6 +27,7 @@ QUICK = (
     "typed_commands",
     "rewind_inside",
     "later_without_hooks",
+    "own_compactions",
     "generated",
 )
 """The acts of `--quick`, besides the first one."""

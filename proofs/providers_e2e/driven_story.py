@@ -8,6 +8,7 @@ from collections.abc import Callable
 from proofs.agents_e2e.environment import ProofError
 from proofs.providers_e2e.beside_story import BESIDE
 from proofs.providers_e2e.command_story import COMMANDS
+from proofs.providers_e2e.compaction_story import COMPACTIONS
 from proofs.providers_e2e.conversation import Conversation, turn, whole
 from proofs.providers_e2e.interrupted_story import INTERRUPTED
 from proofs.providers_e2e.sent_history import history_in, words
@@ -207,6 +208,7 @@ ACTS = (
     *INTERRUPTED,
     *BESIDE,
     *COMMANDS,
+    *COMPACTIONS,
 )
 
 

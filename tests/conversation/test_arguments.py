@@ -207,7 +207,7 @@ SHOWN = [
     "/check-mail --peek",
     "/wait",
     "/recall the leak",
-    "/load lead:2",
+    "/bring lead:2",
     "/agents",
     "/switch abc123",
     "/answer yes",

@@ -5,13 +5,13 @@ import pytest
 from sapwood.core.command_table import TABLE, SlashCommand
 
 # What the design gives to whom, and what may not run under an open turn.
-FOR_MODELS = "mark clear fork send check-mail wait kill compact recall load"
+FOR_MODELS = "mark clear fork send check-mail wait kill compact recall bring"
 HUMAN_ONLY = (
     "rewind edit undo redo new start agents switch archive unarchive rename answer context pin "
     "unpin "
     "replay diff revert model system config permissions help exit"
 )
-BLOCKED = "clear rewind edit undo redo compact load new archive revert"
+BLOCKED = "clear rewind edit undo redo compact bring new archive revert"
 
 
 def test_models_have_exactly_the_commands_of_the_design() -> None:
@@ -19,7 +19,7 @@ def test_models_have_exactly_the_commands_of_the_design() -> None:
 
 
 def test_people_have_all_commands() -> None:
-    assert sorted(TABLE.names) == sorted([*FOR_MODELS.split(), *HUMAN_ONLY.split(), "quit"])
+    assert sorted(TABLE.names) == sorted([*FOR_MODELS.split(), *HUMAN_ONLY.split(), "load", "quit"])
 
 
 def test_quit_is_another_word_for_exit() -> None:

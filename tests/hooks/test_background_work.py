@@ -5,7 +5,9 @@ import sqlite3
 import threading
 from pathlib import Path
 
+from sapwood.context_actions.hook_memory import HookMemory
 from sapwood.hooks.background_work import single_flight
+from sapwood.testing.claude_transcript import ClaudeTranscript
 from tests.hooks.conftest import HookCaller
 
 
@@ -61,3 +63,14 @@ def test_the_work_can_be_done_again_later(tmp_path: Path) -> None:
     for _ in range(2):
         with single_flight(str(tmp_path), "work") as may_run:
             assert may_run
+
+
+def test_what_coming_back_will_cost_is_remembered(caller: HookCaller) -> None:
+    talk = ClaudeTranscript(caller.home / "projects" / "s1.jsonl", model="claude-opus-5-5")
+    for number in range(6):
+        talk.ask(f"{number}: " + "timber " * 9_000).say("Yes.", used=70_000)
+    caller.call("stop", talk)
+    until, line = HookMemory(str(caller.data / "tending"), "s1").get("cold").split("\n")
+    assert int(until) > 0
+    assert line.startswith("70k tokens are cold: about $")
+    assert "To trim, type: /sapwood:clear " in line

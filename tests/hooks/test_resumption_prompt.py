@@ -17,7 +17,7 @@ def test_after_a_compaction_the_model_gets_a_resumption_prompt(caller: HookCalle
     answer = caller.call("session-start", talk, source="compact")
     assert context(answer).startswith("## Session Resumption")
     assert "heron module" in context(answer)
-    assert answer["systemMessage"].startswith("Sapwood: the model got a recap")
+    assert answer["systemMessage"].endswith("The model got a recap.")
     assert caller.entries()[-1].kind == "resumed"
 
 
@@ -147,7 +147,9 @@ def test_the_prompt_keeps_to_the_budget(caller: HookCaller, budget: int) -> None
 def test_a_budget_of_nothing_brings_nothing(caller: HookCaller) -> None:
     (caller.home / "config.toml").write_text("[tending]\nbudget = 0\n")
     talk = caller.transcript().ask("One?").say("Yes.")
-    assert caller.call("session-start", talk, source="compact") is None
+    answer = caller.call("session-start", talk, source="compact")
+    assert "hookSpecificOutput" not in answer
+    assert "recap" not in answer["systemMessage"]
 
 
 def test_a_subagent_hears_of_the_session_that_it_works_for(caller: HookCaller) -> None:
@@ -162,3 +164,21 @@ def test_a_subagent_hears_of_the_session_that_it_works_for(caller: HookCaller) -
     assert "heron module" in context(answer)
     assert "Last request" not in context(answer)
     assert "On it." not in context(answer)
+
+
+def test_after_a_compaction_one_line_says_what_left_and_how_to_bring_it_back(
+    caller: HookCaller,
+) -> None:
+    talk = caller.transcript().ask("Where do herons nest?").say("In tall trees.", used=40_000)
+    talk.ask("Let's use GeoJSON for the nests.").say("Done.", used=95_000)
+    talk.ask("Thanks.").say("You are welcome.", used=95_000)
+    caller.call("stop", talk)
+    caller.call("pre-compact", talk, trigger="manual")
+    talk.compact("A summary.")
+    told = caller.call("session-start", talk, source="compact")["systemMessage"]
+    assert "\n" not in told
+    assert told.startswith(
+        "Sapwood: Compacted 95k → 3.0k, 3 turns left view. Bring them back: /sapwood:undo."
+    )
+    [number] = re.findall(r"which costs less: /sapwood:bring (\d+)\.", told)
+    assert number == "3"  # the second turn, by its number in the log

@@ -48,3 +48,14 @@ def test_what_is_not_known_is_not_said(caller: HookCaller, used: object, window:
 def test_nothing_is_journalled_for_it(caller: HookCaller) -> None:
     draw(caller, 190_000, 200_000)
     assert caller.entries() == []
+
+
+def test_after_a_pause_it_says_what_coming_back_costs(caller: HookCaller) -> None:
+    memory = HookMemory(str(caller.data / "tending"), "s1")
+    memory.put("cold", f"{2**40}\n214k tokens are cold.")
+    assert draw(caller, 47_000, 200_000) == "context 47k of 200k, 24%\n"
+    memory.put("cold", "1\n214k tokens are cold.")
+    assert draw(caller, 47_000, 200_000) == "context 47k of 200k, 24% · 214k tokens are cold.\n"
+    talk = caller.transcript().ask("One?").say("Yes.")
+    answer = caller.call("session-start", talk, source="resume")
+    assert answer == {"systemMessage": "Sapwood: 214k tokens are cold."}

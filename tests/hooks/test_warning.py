@@ -118,3 +118,22 @@ def test_codex_compacts_where_its_user_set_it(caller: HookCaller, tmp_path: Path
     assert compaction_limit("codex", 100_000, memory, environ) == 60_000
     assert compaction_limit("codex", 50_000, memory, environ) == 50_000
     assert compaction_limit("claude-code", None, memory, environ) is None
+
+
+def test_the_summariser_of_claude_code_gets_what_must_be_kept(caller: HookCaller) -> None:
+    talk = caller.transcript().ask("Fix the heron module.").say("Fixed.", used=5_000)
+    caller.call("stop", talk)
+    assert caller.call_raw("pre-compact", talk, trigger="manual") == b""
+    (caller.home / "config.toml").write_text('[compaction]\nkeep = "the names of the endpoints"\n')
+    told = caller.call_raw("pre-compact", talk, trigger="manual").decode()
+    assert told.startswith("The summary must keep the following, word for word:\n")
+    assert "the names of the endpoints" in told
+
+
+def test_with_ask_the_last_warning_asks_to_compact(with_window: HookCaller) -> None:
+    (with_window.home / "config.toml").write_text('[compaction]\nautomatic = "ask"\n')
+    talk = with_window.transcript()
+    early = with_window.call("user-prompt-submit", grow(talk, 70_000))["systemMessage"]
+    late = with_window.call("user-prompt-submit", grow(talk, 90_000))["systemMessage"]
+    assert "type: /compact" not in early
+    assert late.endswith("To compact now, type: /compact")

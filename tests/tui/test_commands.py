@@ -105,7 +105,7 @@ CHECKS: dict[str, Check] = {
     "kill": typed("/kill child", "Killed"),
     "compact": compacts,
     "recall": typed("/recall herons", "Search all conversations", "everytalk:2"),
-    "load": typed("/load 99", "There is no message at"),
+    "bring": typed("/bring 99", "There is no message at"),
     "new": goes_on_fresh,
     "start": starts_beside,
     "agents": typed("/agents", "Agents and mail", "Still at it."),

@@ -23,7 +23,7 @@ from sapwood.core.errors import RefusedError
 from sapwood.core.events import ModelCalled, Recorded, SummaryDropped, ToolStarted, TurnFailed
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Answer, Effect, Failure, ToolOutcome, ToolUse
-from sapwood.core.refusals import CommandIdUsed, Refusal, SummaryLacking
+from sapwood.core.refusals import BadArguments, CommandIdUsed, Refusal, SummaryLacking
 from sapwood.core.settings import SettingsChange
 from sapwood.core.view import Request, ToolResult
 from sapwood.engine.local_engine import LocalEngine
@@ -310,6 +310,24 @@ async def test_a_summary_has_a_cap_of_its_own() -> None:
         assert "zebrafish_reader, in short." in (await said(agent))[0]
         asked = [t for each in at.model.requests for t in each.texts() if t[:9] == "Summarise"]
         assert "Use at most 30 words." in asked[0]
+
+
+async def test_the_words_after_compact_tell_the_model_what_to_keep() -> None:
+    def plan(request: Request, heard: str) -> Planned:
+        return "In short: herons." if heard.startswith("Summarise") else "A long answer. " * 50
+
+    async with house(plan) as at:
+        agent = await at.db.start(model="planned")
+        await agent.run_command("Tell me about herons")
+        await at.idle(agent)
+        service = ConversationService(Services(at.running.connection, compact=at.running.compact))
+        step = CommandStep(TABLE["compact"], "--anyway the names of the nests")
+        assert isinstance(await service.answer(AgentId(agent.id), step), Compacted)
+        asked = [t for each in at.model.requests for t in each.texts() if t[:9] == "Summarise"]
+        assert "keep this in any case: the names of the nests" in asked[0]
+        for wrong in ("3", "--keep", "--keep few"):
+            refused = await service.answer(AgentId(agent.id), CommandStep(TABLE["compact"], wrong))
+            assert isinstance(refused, BadArguments)
 
 
 async def test_the_same_command_twice_stores_one_summary() -> None:

@@ -83,6 +83,49 @@ def ways_to_free_tokens(loss: CompactionLoss, advice: "PruneAdvice") -> str:
     return "\n".join(lines)
 
 
+class CompactionNotice(Struct, frozen=True):
+    """What a compaction did: the size of the context before and after it, and the turns that left.
+
+    A number that is not known is 0. `command` is how a command of Sapwood is typed in the program,
+    `matter` are the numbers of the turns that matter most.
+    """
+
+    before: int = 0
+    after: int = 0
+    turns: int = 0
+    command: str = "sapwood {}"
+    matter: str = ""
+
+    def describe(self) -> str:
+        """Returns one line for the user: what left, and how to bring it back.
+
+        >>> CompactionNotice(167_000, 12_000, 41, "/sapwood:{}", "12 15").describe()
+        'Compacted 167k → 12k, 41 turns left view. Bring them back: /sapwood:undo. Only the turns \
+that matter, which costs less: /sapwood:bring 12 15.'
+        """
+        sizes = [show(Count(each, exact=True)) for each in (self.before, self.after) if each]
+        line = f"Compacted {' → '.join(sizes)}".rstrip()
+        line += f", {counted(self.turns, 'turn')} left view." if self.turns else "."
+        what = "them back" if self.turns else "back what left view"
+        line += f" Bring {what}: {self.command.format('undo')}."
+        if self.matter:
+            bring = self.command.format(f"bring {self.matter}")
+            line += f" Only the turns that matter, which costs less: {bring}."
+        return line
+
+
+def turns_that_matter(ledger: "Ledger", most: int = 4) -> list[int]:
+    """Returns the numbers of the turns that a summary should not lose, at most `most`.
+
+    Turns with a decision in force come first, then those with an open question or a failing
+    command, the newest of each first.
+    """
+    decided = [each.turn for each in ledger.decisions if each.reversed_by is None]
+    open_ends = [each.turn for each in (*ledger.questions, *ledger.failing)]
+    wanted = dict.fromkeys([*sorted(decided, reverse=True), *sorted(open_ends, reverse=True)])
+    return sorted(list(wanted)[:most])
+
+
 class WindowUsage(Struct, frozen=True):
     """The tokens in use; `limit` is where the program compacts, or the size of its window."""
 

@@ -138,7 +138,12 @@ class AgentRunner:
         return await dispatcher.dispatch(InterruptTurn(agent, reason, turn=turn), command_meta())
 
     async def compact(
-        self, agent: AgentId, keep: int = 0, anyway: bool = False, why: CommandMeta | None = None
+        self,
+        agent: AgentId,
+        keep: int = 0,
+        anyway: bool = False,
+        why: CommandMeta | None = None,
+        wanted: str = "",
     ) -> Done | Refusal:
         """Replaces the history, except the last `keep` turns, by a checked summary.
 
@@ -161,7 +166,7 @@ class AgentRunner:
             tools,
             self._tracing,
         )
-        return await compactor.compact(agent, keep, anyway=anyway, why=why)
+        return await compactor.compact(agent, keep, anyway=anyway, why=why, wanted=wanted)
 
     async def assume(self, agent: AgentId) -> None:
         """Brings the session of the agent's program to the live path, if the agent is at rest.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sapwood.conversation.session_changes import SessionChanges
 
 
-Compact = Callable[[AgentId, int, bool, CommandMeta], Awaitable[Done | Refusal]]
+Compact = Callable[[AgentId, int, bool, CommandMeta, str], Awaitable[Done | Refusal]]
 
 _SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 

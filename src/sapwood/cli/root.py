@@ -46,6 +46,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "edit": "Rewind to just before a turn and print its prompt for editing",
         "undo": "Undo the last command on a session",
         "redo": "Redo the last undone command",
+        "bring": "Bring single turns back that left the view of a session",
         "mark": "Bookmark the current point in a session",
     },
     "Data retention": {

@@ -150,6 +150,27 @@ class TendingConfig(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 0.1
 
 
+class CompactionConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """When Claude Code and Codex compact, and what their summaries must keep."""
+
+    automatic: Annotated[
+        Literal["on", "off", "ask"],
+        explained(
+            "Whether Claude Code compacts by itself. With `ask`, Sapwood asks you when the window "
+            "is almost full. Codex always compacts."
+        ),
+    ] = "on"
+    at: Annotated[
+        Natural,
+        explained(
+            "Number of tokens at which Claude Code and Codex compact. 0 leaves it to the program."
+        ),
+    ] = 0
+    keep: Annotated[
+        str, explained("What the summary must keep, in your words. Given to Claude Code.")
+    ] = ""
+
+
 class ScreenConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """How the terminal screen looks and behaves."""
 
@@ -348,6 +369,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     context: ContextConfig = ContextConfig()
     budget: BudgetConfig = BudgetConfig()
     tending: TendingConfig = TendingConfig()
+    compaction: CompactionConfig = CompactionConfig()
     screen: ScreenConfig = ScreenConfig()
     checkpoints: CheckpointConfig = CheckpointConfig()
     permissions: Annotated[

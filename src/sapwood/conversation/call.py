@@ -87,19 +87,21 @@ class ProgramSessions(Protocol):
 class Services(Struct, frozen=True):
     """What handlers may use. What a face leaves out cannot be used through it.
 
-    `compact` has a model write a checked summary, `checkpoints` gives access to saved files,
-    `take_over` forks an imported conversation so that it can go on here, and `start_work` is
-    called when an agent got something to do; it starts what drives agents and does not wait.
-    `permissions` are the rules for tools. `picks`: a person can pick a missing argument
-    from a list. `instructions` reads the default prompt and the workspace's instructions;
-    it returns None if both are switched off. `sessions` changes the sessions of other programs.
-    `assume` does it for an agent whose program runs in this process. `folder` is the only folder in
-    which agents of the space work; None if they may work in any.
+    `compact` has a model write a checked summary, with what a person wants to be kept in it.
+    `checkpoints` gives access to saved files, `take_over` forks an imported conversation so that it
+    can go on here, and `start_work` is called when an agent got something to do; it starts what
+    drives agents and does not wait. `permissions` are the rules for tools. `picks`: a person can
+    pick a missing argument from a list. `instructions` reads the default prompt and the workspace's
+    instructions; it returns None if both are switched off. `sessions` changes the sessions of other
+    programs. `assume` does it for an agent whose program runs in this process. `folder` is the only
+    folder in which agents of the space work; None if they may work in any.
     """
 
     space: OpenSpace
     models: ModelChoice | None = None
-    compact: Callable[[AgentId, int, bool, CommandMeta], Awaitable[Done | Refusal]] | None = None
+    compact: Callable[[AgentId, int, bool, CommandMeta, str], Awaitable[Done | Refusal]] | None = (
+        None
+    )
     checkpoints: Callable[[], Checkpoints] | None = None
     take_over: Callable[[Fork], Awaitable[AgentId]] | None = None
     start_work: Callable[[], None] | None = None

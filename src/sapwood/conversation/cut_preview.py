@@ -21,11 +21,16 @@ from sapwood.core.context_diff import diff
 from sapwood.core.history_size import calibrated, size_of, turn_sizes
 from sapwood.core.ids import AgentId, TurnRef
 from sapwood.core.model_calls import LastCall, Lifetime
-from sapwood.core.token_count import ZERO, Count
+from sapwood.core.token_count import ZERO, Count, show
 from sapwood.core.turn import Turn
 from sapwood.models.model_facts import cache_seconds, price_of
 from sapwood.turns.clock_and_ids import now
 from sapwood.turns.open_agent import OpenAgent, read_live
+
+_WORTH_SAYING = 20_000
+"""A smaller context costs a few cents, whatever the cache holds."""
+_TRIMMED = 40_000
+"""The size to which a trim is offered."""
 
 
 class Cut(Struct, frozen=True):
@@ -49,7 +54,8 @@ class CutPlan(Struct, frozen=True):
     """Every place at which the history can be cut, oldest first, and how things are now.
 
     `fixed` is what stays in every request. `now` is the cost of the next call as things are.
-    `earlier` counts turns in view before which no cut is listed. `is_cold`: the cache has ended.
+    `earlier` counts turns in view before which no cut is listed. `is_cold`: the cache has ended;
+    `back` is then what coming back costs.
     """
 
     agent: AgentId
@@ -61,6 +67,65 @@ class CutPlan(Struct, frozen=True):
     window: int = 0
     earlier: int = 0
     is_cold: bool = False
+    back: "ReturnCost | None" = None
+
+
+class ReturnCost(Struct, frozen=True):
+    """What the next call costs after a pause in which the provider's cache has ended.
+
+    Costs are in millionths of a dollar; None if the price is not known. `keep` is the number of
+    turns of the trim that is offered, 0 if there is none; `kept_tokens` and `kept_cost` are those
+    of the next call after it.
+    """
+
+    tokens: int
+    cost: int | None
+    keep: int = 0
+    kept_tokens: int = 0
+    kept_cost: int | None = None
+
+    def sentence(self, command: str) -> str:
+        """What coming back costs, and how to trim first. `command` has `{}` for the command.
+
+        >>> ReturnCost(214_000, 1_600_000, 8, 40_000, 300_000).sentence("/{}")
+        '214k tokens are cold: about $1.60; trimmed to 40k: $0.30. To trim, type: /clear 8'
+        """
+        line = f"{_short(self.tokens)} tokens are cold"
+        line += f": about {_dollars(self.cost)}" if self.cost is not None else ""
+        if not self.keep:
+            return f"{line}."
+        line += f"; trimmed to {_short(self.kept_tokens)}"
+        line += f": {_dollars(self.kept_cost)}" if self.kept_cost is not None else ""
+        return f"{line}. To trim, type: {command.format(f'clear {self.keep}')}"
+
+
+def return_cost(
+    model: str, lifetime: Lifetime, total: int, sizes: Sequence[int]
+) -> ReturnCost | None:
+    """What a call with `total` tokens costs without a cache, and a trim that costs less.
+
+    `sizes` are the tokens of the turns, the newest last. None for a small context.
+    """
+    if total < _WORTH_SAYING:
+        return None
+    price = _priced(model, lifetime)
+    fixed, kept, keep = max(0, total - sum(sizes)), 0, 0
+    for size in reversed(sizes):
+        if keep and fixed + kept + size > _TRIMMED:
+            break
+        kept, keep = kept + size, keep + 1
+    trimmed = fixed + kept
+    if keep == len(sizes) or trimmed > total // 2:
+        return ReturnCost(total, price(total, 0))
+    return ReturnCost(total, price(total, 0), keep, trimmed, price(trimmed, 0))
+
+
+def _short(tokens: int) -> str:
+    return show(Count(tokens, exact=True))
+
+
+def _dollars(cost: int) -> str:
+    return f"${cost / 1_000_000:.2f}"
 
 
 async def cut_plan(
@@ -111,7 +176,18 @@ async def cut_plan(
         state.settings.window,
         len(live.turns) - len(sizes),
         is_cold,
+        return_cost(model, last.lifetime, budget.total.tokens, [size.tokens for size in sizes])
+        if is_cold
+        else None,
     )
+
+
+async def cost_of_return(space: OpenSpace, agent: AgentId) -> ReturnCost | None:
+    """What the next prompt costs if the cache of the last call has ended; None if it has not."""
+    state = (await space.dispatcher.open(agent)).state
+    if not _is_cold(state.settings.model, state.last_call):
+        return None
+    return (await cut_plan(space, agent, priced=False)).back
 
 
 def _is_cold(model: str, last: LastCall) -> bool:

@@ -93,7 +93,7 @@ HANDLERS: dict[str, Handler] = {
     "kill": agents.kill,
     "compact": context.compact,
     "recall": inspection.recall,
-    "load": context.load,
+    "bring": context.bring,
     "new": agents.new,
     "start": agents.start,
     "agents": agents.agents,

@@ -325,6 +325,7 @@ TABLE = CommandTable(
             (
                 Argument("N", ("number",), flag="--keep"),
                 Argument(flag="--anyway", by_people=True),
+                Argument("WHAT TO KEEP", by_people=True),
             ),
             "both",
             while_open=False,
@@ -341,12 +342,14 @@ TABLE = CommandTable(
             scope="read",
         ),
         SlashCommand(
-            "load",
-            "Quote a turn that is no longer in view",
-            (Argument("PLACE", ("turn", "text"), required=True),),
+            "bring",
+            "Bring turns that left view back, as quotations",
+            (Argument("TURN", ("turn", "text"), required=True, repeats=True),),
             "both",
             while_open=False,
+            aliases=("load",),
             decides=(Load,),
+            on_session="changes",
         ),
         SlashCommand(
             "new",

@@ -98,14 +98,23 @@ class Configure(_Command, frozen=True):
     change: SettingsChange
 
 
+class QuotedTurn(Struct, frozen=True):
+    """A turn to be quoted: the place at which it starts, and what it said."""
+
+    source: EventRef
+    text: str
+
+
 class Load(_Command, frozen=True):
     """Bring a turn out of view back in front of the live path, as a quotation.
 
-    `source` is the place at which the turn starts, `text` is what it said.
+    `source` is the place at which the turn starts, `text` is what it said. `more` are further
+    turns, which one undo removes together with it.
     """
 
     source: EventRef
     text: str
+    more: tuple[QuotedTurn, ...] = ()
 
 
 class AddPin(_Command, frozen=True):

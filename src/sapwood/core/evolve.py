@@ -163,8 +163,8 @@ def _applied(state: State, recorded: Recorded) -> State:
             return _trimmed(state, recorded, event)
         case events.ContextSummarized() | events.SummaryDropped():
             return _spent(state, event.usage)
-        case events.ContextLoaded():
-            return _loaded(state, recorded)
+        case events.ContextLoaded(joined=joined):
+            return _loaded(state, recorded, joined=joined)
         case events.ContextRewound():
             return _rewound(state, recorded, event)
         case events.ContextReverted():
@@ -440,10 +440,11 @@ def _trimmed(state: State, recorded: Recorded, event: events.ContextTrimmed) -> 
     return structs.replace(state, context=context, marks=marks, notes=notes)
 
 
-def _loaded(state: State, recorded: Recorded) -> State:
+def _loaded(state: State, recorded: Recorded, *, joined: bool) -> State:
     context = state.context
     context = structs.replace(context, loaded=(*context.loaded, recorded.ref))
-    state = _stepped(state, "head", recorded.version, "load", state.notes)
+    if not joined:
+        state = _stepped(state, "head", recorded.version, "load", state.notes)
     return structs.replace(state, context=context)
 
 

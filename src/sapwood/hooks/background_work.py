@@ -24,11 +24,15 @@ from sapwood.journal import add_to_journal
 
 if TYPE_CHECKING:
     from sapwood.config.config_file import Config
+    from sapwood.core.token_count import Counter
+    from sapwood.turns.open_agent import OpenAgent
 
 
 _MEMORY_SECONDS = 30 * 86_400.0
 """How long hooks remember a session."""
 _DATABASE_SECONDS = 5.0
+_MAX_TURNS = 200
+"""How many turns are looked at for the trim that is offered after a pause."""
 _LOOKS, _LOOK_SECONDS = 40, 0.5
 """How often, and how many seconds apart, is looked whether a session that ends is closed."""
 
@@ -102,14 +106,14 @@ def _import_session(watched: WatchedSession, environ: Mapping[str, str]) -> int:
     from sapwood.config.config_file import load_config
 
     ended = bool(watched.memory.number("ended"))
-    turns = asyncio.run(_import_turns(Path(watched.path), load_config(environ), ended=ended))
+    turns = asyncio.run(_import_turns(watched, load_config(environ), ended=ended))
     if turns:
         message = f"Imported {counted(turns, 'new turn')}."
         add_to_journal("indexed", message, session=watched.session, folder=watched.folder)
     return turns
 
 
-async def _import_turns(path: Path, config: "Config", *, ended: bool) -> int:
+async def _import_turns(watched: WatchedSession, config: "Config", *, ended: bool) -> int:
     """Imports the new turns and returns their number. If the session has `ended`, changes that
     were asked for while it was open are brought to it.
     """
@@ -118,15 +122,21 @@ async def _import_turns(path: Path, config: "Config", *, ended: bool) -> int:
     from sapwood.config.config_file import prepare_folder
     from sapwood.imports.importer import Importer, select_transcripts
 
+    path = Path(watched.path)
     prepare_folder(config)
     connection = await connect(config.address, config.space, patience=_DATABASE_SECONDS)
     importer = Importer(connection)
     try:
         found = await asyncio.to_thread(select_transcripts, [path])
         results = [await importer.bring(each.path, each.source) for each in found]
-        if problem := next((each.problem for each in results if each.problem), ""):
+        problem = next((each.problem for each in results if each.problem), "")
+        if problem:
             add_to_journal("failed", f"Importing stopped: {problem}", session=path.stem)
-        elif ended and results:
+        elif results:
+            opened = await connection.dispatcher.open(results[0].agent)
+            _remember_turns_that_matter(watched, opened)
+            _remember_return_cost(watched, opened, connection.counter_for(""))
+        if ended and results and not problem:
             changes, agent = LazySessionChanges(connection).changes, results[0].agent
             if await changes.assume_when_closed(agent, attempts=_LOOKS, seconds=_LOOK_SECONDS):
                 message = "The session now has the history that was requested in it."
@@ -135,6 +145,46 @@ async def _import_turns(path: Path, config: "Config", *, ended: bool) -> int:
     finally:
         await importer.close()
         await connection.close()
+
+
+def _remember_turns_that_matter(watched: WatchedSession, opened: "OpenAgent") -> None:
+    """Remembers their numbers, as `bring` takes them, for the notice after a compaction."""
+    from sapwood.analysis.compaction_warning import turns_that_matter
+    from sapwood.analysis.ledger import ledger_of
+
+    turns = [turn for turn in opened.live.turns if not turn.goes_on]
+    if turns:
+        ledger = ledger_of(turns, opened.state.workspace.folder)
+        wanted = turns_that_matter(ledger) or [len(turns)]
+        watched.memory.put("matter", " ".join(str(turns[number - 1].first) for number in wanted))
+
+
+def _remember_return_cost(watched: WatchedSession, opened: "OpenAgent", counter: "Counter") -> None:
+    """Remembers what coming back costs once the provider's cache has ended, and when that is."""
+    from sapwood.conversation.cut_preview import return_cost
+    from sapwood.core.history_size import turn_sizes
+    from sapwood.core.turn import Reply
+    from sapwood.models.model_facts import cache_seconds
+    from sapwood.programs.registry import program
+
+    tail = watched.read(LAST_REPLY_BYTES)
+    usages = [
+        item.usage
+        for turn in tail.turns
+        for item in turn.items
+        if isinstance(item, Reply) and item.usage
+    ]
+    lifetime = "1h" if usages and usages[-1].cache_hour else "5m"
+    seconds = cache_seconds(tail.model, lifetime) if tail.model else None
+    cost = None
+    if seconds and tail.used:
+        sizes = turn_sizes(opened.live, counter, _MAX_TURNS)
+        cost = return_cost(tail.model, lifetime, tail.used, sizes)
+    if cost is None or seconds is None:
+        watched.memory.forget("cold")
+        return
+    line = cost.sentence(program(tail.source).own_command)
+    watched.memory.put("cold", f"{tail.updated // 1_000_000 + seconds}\n{line}")
 
 
 if __name__ == "__main__":

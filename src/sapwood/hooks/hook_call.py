@@ -56,13 +56,19 @@ class HookInput(Struct, frozen=True):
 
 
 class HookAnswer(Struct, frozen=True):
-    """A message for the user and a text for the model's context; both may be empty."""
+    """A message for the user and a text for the model's context; both may be empty.
+
+    `words` are for the program's own summariser, which takes plain text instead.
+    """
 
     message: str = ""
     context: str = ""
+    words: str = ""
 
     def encode(self, event: str) -> bytes:
         """The answer as JSON that the programs read; nothing if there is no answer."""
+        if self.words:
+            return f"{self.words}\n".encode("utf-8", "replace")
         fields: dict[str, object] = {}
         if self.message:
             fields["systemMessage"] = self.message

@@ -12,7 +12,8 @@ from sapwood.hooks.watched_session import HOOK_BYTES, LAST_REPLY_BYTES, WatchedS
 def _session_start(call: HookCall) -> HookAnswer:
     """After a compaction: gives the model a resumption prompt, and tells the user.
 
-    A resumed or forked session has its history in view: only its warnings start again. After a
+    A resumed or forked session has its history in view: its warnings start again, and the user
+    hears what coming back costs if the provider's cache has ended. After a
     clear the model gets a prompt only if the user has set `tending.after_clear`.
     """
     source = call.input.source or ""
@@ -21,8 +22,14 @@ def _session_start(call: HookCall) -> HookAnswer:
         session.memory.put("ended", 0)
     if source in ("resume", "fork") and session:
         session.memory.put("warned", 0)  # the next prompt warns again where that is due
+        from sapwood.hooks.status_line import cold_line
+
+        line = cold_line(session.memory)
+        return HookAnswer(f"Sapwood: {line}" if line else "")
     if source == "compact" and session:
-        return _resumption(session, call.environ, source)
+        recap = _resumption(session, call.environ, source).context
+        notice = _compaction_notice(session, call.input.program)
+        return HookAnswer(f"{notice} The model got a recap." if recap else notice, recap)
     if source == "clear" and (earlier := call.earlier_session()):
         from sapwood.config.config_file import load_config
         from sapwood.hooks.hook_archives import archive_session
@@ -47,7 +54,8 @@ def _user_prompt_submit(call: HookCall) -> HookAnswer:
     if not tail.used or not limit:
         return HookAnswer()
     usage = WindowUsage(tail.used, limit)
-    level = sum(usage.share >= each for each in load_config(call.environ).context.levels)
+    config = load_config(call.environ)
+    level = sum(usage.share >= each for each in config.context.levels)
     if level <= session.memory.number("warned"):
         return HookAnswer()
     session.memory.put("warned", level)
@@ -56,19 +64,27 @@ def _user_prompt_submit(call: HookCall) -> HookAnswer:
 
     prepared = prepared_for(session, call.environ)
     text = window_warning(usage, prepared.lost, prepared.remedies)
+    asks = config.compaction.automatic == "ask" and level == len(config.context.levels)
+    question = "\nNothing compacts by itself. To compact now, type: /compact" if asks else ""
     about = {"source": call.input.program, "session": session.session, "folder": session.folder}
     add_to_journal("warned", text.partition("\n")[0], **about)
-    return HookAnswer(message=f"Sapwood: {text}", context=text)
+    return HookAnswer(message=f"Sapwood: {text}{question}", context=text)
 
 
 def _pre_compact(call: HookCall) -> HookAnswer:
-    """Before a compaction: archives what is in view, and lets the warnings start again."""
+    """Before a compaction: archives what is in view, and lets the warnings start again.
+
+    The program's summariser gets what must be kept, if it takes words.
+    """
     if session := call.session():
         from sapwood.hooks.hook_archives import archive_session
 
         archive_session(session, f"Before a compaction ({call.input.trigger or 'unknown'})")
         session.memory.put("warned", 0)
+        _remember_what_leaves(session)
+        words = _words_to_keep(session, call)
         session.start_background_work(call.environ)
+        return HookAnswer(words=words)
     return HookAnswer()
 
 
@@ -133,15 +149,56 @@ def _resumption(session: WatchedSession, environ: Mapping[str, str], source: str
     prepared = prepared_for(session, environ)
     if session.read(LAST_REPLY_BYTES).last_request not in ("", prepared.request):
         prepared = prepare(session, environ, HOOK_BYTES)  # the user has asked for something since
-    prompt, saved = prepared.resumption, ""
+    prompt = prepared.resumption
     if not prompt:
         return HookAnswer()
     if archives := session.memory.get("archives").splitlines():
-        saved = f" A full copy is in {archives[-1]}."
         prompt += f"\n\nArchived: {archives[-1]}" if prepared.names_archive else ""
-    answer = _prompt_answer(session, prompt, f"the model after {source}")
-    told = f"Sapwood: the model got a recap after the compaction.{saved}"
-    return HookAnswer(told if source == "compact" else "", answer.context)
+    return _prompt_answer(session, prompt, f"the model after {source}")
+
+
+def _words_to_keep(session: WatchedSession, call: HookCall) -> str:
+    """What the program's own summary must keep: the user's words, goals, notes; else empty."""
+    from sapwood.config.config_file import load_config
+    from sapwood.hooks.prepared_context import last_prepared
+    from sapwood.programs.registry import program
+
+    name = call.input.program
+    if not name or not program(name).hooks.takes_words:
+        return ""
+    prepared = last_prepared(session.memory)
+    wanted = [load_config(call.environ).compaction.keep, prepared.keep if prepared else ""]
+    lines = "\n".join(filter(None, wanted))
+    return f"The summary must keep the following, word for word:\n{lines}" if lines else ""
+
+
+def _remember_what_leaves(session: WatchedSession) -> None:
+    """Remembers the size of the context and the number of turns before a compaction."""
+    from sapwood.hooks.prepared_context import last_prepared
+
+    prepared = last_prepared(session.memory)
+    session.memory.put("tokens-before", session.read(LAST_REPLY_BYTES).used or 0)
+    session.memory.put("turns-before", prepared.turns if prepared else 0)
+
+
+def _compaction_notice(session: WatchedSession, name: str) -> str:
+    """One line for the user: what left view, and how to bring it back."""
+    from sapwood.analysis.compaction_warning import CompactionNotice
+    from sapwood.programs.registry import program
+
+    read = session.read(LAST_REPLY_BYTES)
+    last = read.boundaries[-1] if read.boundaries else None
+    before, turns = session.memory.number("tokens-before"), session.memory.number("turns-before")
+    notice = CompactionNotice(
+        (last and last.before_tokens) or before,
+        (last and last.after_tokens) or 0,
+        max(0, turns - (last.kept if last else 0)),
+        program(name).own_command if name else "sapwood {}",
+        session.memory.get("matter"),
+    )
+    archives = session.memory.get("archives").splitlines()
+    saved = f" A full copy is in {archives[-1]}." if archives else ""
+    return f"Sapwood: {notice.describe()}{saved}"
 
 
 def _prompt_answer(session: WatchedSession, prompt: str, receiver: str) -> HookAnswer:

@@ -6,8 +6,9 @@ process does it when a turn has ended, and reads more of the transcript than a h
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -16,6 +17,9 @@ from sapwood.analysis.session import Session
 from sapwood.config.folders import focus_stamp_file
 from sapwood.context_actions.hook_memory import HookMemory
 from sapwood.hooks.watched_session import BACKGROUND_BYTES, HOOK_BYTES, WatchedSession
+
+if TYPE_CHECKING:
+    from sapwood.core.state import DeclaredNote
 
 _PATH_TOKENS = 64
 """Tokens of the budget that are left for the path of an archive."""
@@ -27,9 +31,10 @@ _POLL_SECONDS = 0.02
 class PreparedContext(Struct, frozen=True):
     """What was prepared when the transcript had `size` bytes and the focus changed at `focus`.
 
-    `brief` is the resumption prompt for subagents, `lost` what a compaction would lose, `remedies`
-    what would free how many tokens, and `request` the last request of the user. `names_archive`
-    says whether the budget has room for the path of an archive.
+    `brief` is the resumption prompt for subagents, `lost` what a compaction would lose, `turns` how
+    many turns of it, `keep` what a summary must keep, `remedies` what would free how many tokens,
+    and `request` the last request of the user. `names_archive` says whether the budget has room for
+    the path of an archive.
     """
 
     size: int
@@ -40,6 +45,8 @@ class PreparedContext(Struct, frozen=True):
     remedies: str = ""
     request: str = ""
     names_archive: bool = True
+    turns: int = 0
+    keep: str = ""
 
 
 def prepared_for(
@@ -54,14 +61,14 @@ def prepared_for(
     needed = watched.size if up_to_now or not asked else asked
     focus = _focus_changed_at()
     until = time.monotonic() + _WAIT_SECONDS
-    found = _last_prepared(watched.memory)
+    found = last_prepared(watched.memory)
     if not _is_current(found, needed, focus):
         watched.start_background_work(environ)
     while found is None or not _is_current(found, needed, focus):
         if time.monotonic() > until:
             return prepare(watched, environ, HOOK_BYTES)
         time.sleep(_POLL_SECONDS)
-        found = _last_prepared(watched.memory)
+        found = last_prepared(watched.memory)
     return found
 
 
@@ -129,9 +136,18 @@ def prepare(
         remedies,
         session.last_request,
         names_archive,
+        loss.turns,
+        _words_to_keep(names, stated.notes),
     )
     watched.memory.put("prepared", msgspec.json.encode(prepared).decode())
     return prepared
+
+
+def _words_to_keep(goals: Sequence[str], notes: "Sequence[DeclaredNote]") -> str:
+    """The goals and the other notes in force, one a line."""
+    lines = [f"- Goal: {goal}" for goal in goals]
+    lines += [f"- {each.note.capitalize()}: {each.text}" for each in notes if each.note != "goal"]
+    return "\n".join(lines)
 
 
 def _kept(session: Session) -> frozenset[int]:
@@ -141,7 +157,8 @@ def _kept(session: Session) -> frozenset[int]:
     return frozenset(session.numbers[index] for index in session.indexes_in_view)
 
 
-def _last_prepared(memory: HookMemory) -> PreparedContext | None:
+def last_prepared(memory: HookMemory) -> PreparedContext | None:
+    """What was prepared last for a session; None if nothing was."""
     try:
         return msgspec.json.decode(memory.get("prepared"), type=PreparedContext)
     except msgspec.MsgspecError:

@@ -5,6 +5,7 @@ program passes the token counts; the background process found what would be lost
 """
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -30,7 +31,15 @@ def draw(content: bytes, environ: Mapping[str, str]) -> bytes:
     limit = compaction_limit(drawn_by, window, memory, environ)
     if not used or not limit:
         return b""
-    return (_line(used, limit, _lost(memory), environ) + "\n").encode()
+    cold = cold_line(memory)
+    line = _line(used, limit, _lost(memory), environ)
+    return (f"{line} · {cold}\n" if cold else f"{line}\n").encode()
+
+
+def cold_line(memory: HookMemory) -> str:
+    """What coming back costs, if the provider's cache has ended since the last call; else empty."""
+    until, _, line = memory.get("cold").partition("\n")
+    return line if until.isdecimal() and time.time() > int(until) else ""
 
 
 def compaction_limit(

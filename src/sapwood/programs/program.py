@@ -67,11 +67,16 @@ class ProgramHooks(NamedTuple):
     """The part `hooks`: what differs between the programs that call hooks.
 
     `compaction_limit` returns the tokens at which the user lets the program compact; None if that
-    is not set. `trust` asks the program at a path whether hooks may run; None if they always may.
+    is not set. `compaction_values` are the values for its settings file that make it compact at a
+    number of tokens, and by itself or not; with a note for the user. `trust` asks the program at a
+    path whether hooks may run; None if they always may. `takes_words`: its summariser follows what
+    the hook before a compaction prints.
     """
 
     compaction_limit: Callable[[Mapping[str, str]], int | None]
+    compaction_values: Callable[[int, bool], tuple[dict[str, int | bool], str]]
     trust: Callable[[str, Mapping[str, str]], Awaitable[HookTrust]] | None = None
+    takes_words: bool = False
 
 
 class Program(NamedTuple):
@@ -84,8 +89,9 @@ class Program(NamedTuple):
     transcripts; a program whose names or rows could be those of others is `asked_last`.
     `session_variable` has the id of a session in all that the session starts. By `own_variables` it
     knows that it was started by itself; they are not passed on to it. `has_status_line`: it draws
-    the line that `sapwood hook status-line` prints. `installed_note` is for the user after
-    `sapwood install`.
+    the line that `sapwood hook status-line` prints. `own_command` is how a command of Sapwood is
+    typed while a session is open, with `{}` for its name and arguments. `installed_note` is for the
+    user after `sapwood install`.
     """
 
     name: str
@@ -107,6 +113,7 @@ class Program(NamedTuple):
     log_in: str = ""
     installed_note: str = ""
     has_status_line: bool = False
+    own_command: str = "sapwood {} --later"
     tools: Mapping[str, ToolKind] = {}
 
     @property

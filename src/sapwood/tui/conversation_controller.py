@@ -233,9 +233,9 @@ class ConversationController:
             await self._running.close()
 
     async def _compact(
-        self, agent: AgentId, keep: int, anyway: bool, why: CommandMeta
+        self, agent: AgentId, keep: int, anyway: bool, why: CommandMeta, wanted: str
     ) -> Done | Refusal:
-        return await self.running.compact(agent, keep, anyway, why)
+        return await self.running.compact(agent, keep, anyway, why, wanted)
 
     # What is typed
 

@@ -192,10 +192,20 @@ class ConversationView(Screen[None]):
             self._read_whole(agent)
         self._remember(agent)
         self._find_chapters()
+        self._tell_return_cost(agent)
         if state.open is not None:
             self._resume()
         if state.origin is not None:
             self._catch_up(state.origin)
+
+    @work(group="return cost", exclusive=True)
+    async def _tell_return_cost(self, agent: AgentId) -> None:
+        """Says what the next prompt costs if the provider's cache ended in the pause before it."""
+        from sapwood.conversation.cut_preview import cost_of_return
+
+        cost = await cost_of_return(self.controller.connection, agent)
+        if cost is not None and self.controller.agent == agent:
+            self.show_message(cost.sentence("/{}"))
 
     @work(group="catch up", exclusive=True)
     async def _catch_up(self, origin: Origin) -> None:

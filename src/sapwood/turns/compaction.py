@@ -156,6 +156,7 @@ INSTRUCTION = (
     "Summarise this conversation for yourself: after this, the summary is all that you will see "
     f"of it. {CONTENT}"
 )
+WANTED = "The user asks you to keep this in any case: {wanted}"
 LENGTH = "Use at most {words:,} words."
 _FACTS = "End with these facts from the log, as they are:"
 
@@ -190,19 +191,21 @@ class Compactor:
         *,
         anyway: bool = False,
         why: CommandMeta | None = None,
+        wanted: str = "",
     ) -> Done | Refusal:
         """Replaces all but the last `keep` turns by a checked summary.
 
-        A summary that lacks too much or is too long is refused, unless a person wants it `anyway`.
-        It is stored under the id of `why`, the meta data of the command that asked for it. Refused
-        while a turn is open. Raises `Failure` if the model gives no summary.
+        `wanted` is what a person wants to be kept, in their words. A summary that lacks too much or
+        is too long is refused, unless a person wants it `anyway`. It is stored under the id of
+        `why`, the meta data of the command that asked for it. Refused while a turn is open. Raises
+        `Failure` if the model gives no summary.
         """
         opened = await self._dispatcher.open(agent)
         if opened.state.origin is not None:
             return Imported(agent, opened.state.origin.source)
         if opened.state.open is not None:
             return TurnIsOpen(TABLE["compact"].typed)
-        return await self._compact(opened, keep, anyway=anyway, why=why)
+        return await self._compact(opened, keep, anyway=anyway, why=why, wanted=wanted)
 
     async def complete(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
         """Completes the open turn of a model that asked to compact, with a checked summary.
@@ -218,19 +221,21 @@ class Compactor:
         *,
         anyway: bool = False,
         why: CommandMeta | None = None,
+        wanted: str = "",
     ) -> Done | Refusal:
         state, turns = opened.state, opened.live.all_turns
         leaving = turns[: max(0, len(turns) - max(0, keep))]
         if not leaving:
             return Done(f"Nothing to compact: {counted(len(turns), 'turn')} in view.")
+        instruction = f"{INSTRUCTION} {WANTED.format(wanted=wanted)}" if wanted else INSTRUCTION
         with self._tracing.compaction(state) as ended:
             account = Account()
             counting = asyncio.ensure_future(self._counted(opened, len(leaving)))
             try:
                 if signer := self._signer(state):
-                    draft = await self._by_provider(opened, leaving, account, signer)
+                    draft = await self._by_provider(opened, leaving, account, signer, instruction)
                 else:
-                    draft = await self._summarise(opened, leaving, account)
+                    draft = await self._summarise(opened, leaving, account, instruction)
                 problem = None if anyway else draft.problem(len(leaving))
                 answer = problem or await self._replace_turns(
                     opened, leaving, keep, draft, account, ended, counting, why
@@ -323,7 +328,7 @@ class Compactor:
         opened: OpenAgent,
         leaving: Sequence[Turn],
         account: Account,
-        instruction: str = INSTRUCTION,
+        instruction: str,
     ) -> Draft:
         settings = opened.state.settings
         ledger = ledger_of(leaving, opened.state.workspace.folder)
@@ -349,11 +354,15 @@ class Compactor:
         return provider.summarises(state.settings.model) if provider else ""
 
     async def _by_provider(
-        self, opened: OpenAgent, leaving: Sequence[Turn], account: Account, signer: str
+        self,
+        opened: OpenAgent,
+        leaving: Sequence[Turn],
+        account: Account,
+        signer: str,
+        instruction: str,
     ) -> Draft:
         settings = opened.state.settings
         ledger = ledger_of(leaving, opened.state.workspace.folder)
-        instruction = INSTRUCTION
         if settings.summary_cap:
             instruction = f"{instruction} {LENGTH.format(words=words_of(settings))}"
         if len(leaving) < len(opened.live.all_turns):

@@ -139,6 +139,7 @@ EXAMPLES: tuple[Event, ...] = (
     PinAdded(Pin("rule", "No force push.", "docs/rules.md")),
     PinRemoved("rule"),
     ContextLoaded(EventRef(LEAD, 7), "User: Hello.", "ab12"),
+    ContextLoaded(EventRef(LEAD, 9), "User: And?", "ab12", joined=True),
     InstructionsRead((InstructionText("AGENTS.md", "Use tabs."),)),
     InstructionsRead((InstructionText("AGENTS.md", "Use tabs.", "0f1e2d3c4b5a"),)),
     Focused("auth", 2),

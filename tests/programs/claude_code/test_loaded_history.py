@@ -11,6 +11,7 @@ from sapwood.programs.agent_provider import History, HistoryTurn
 from sapwood.programs.claude_code.history_rows import HistoryRows
 from sapwood.programs.claude_code.loaded_history import session_difference
 from sapwood.programs.claude_code.transcript import read_transcript
+from sapwood.programs.transcripts.turn_builder import GOES_ON
 from tests.programs.claude_code.claude_sessions import (
     SessionWriter,
     command_turn,
@@ -93,3 +94,13 @@ def test_a_turn_that_begins_with_a_reply_gets_the_prompt_of_the_view(tmp_path: P
     assert spoken == ["user", "assistant"]
     assert len(assumed.rows) == 2
     assert file.assume(wanted).by == "nothing"
+
+
+def test_a_turn_that_was_compacted_in_the_middle_is_one_turn_of_the_session(tmp_path: Path) -> None:
+    writer = SessionWriter(tmp_path)
+    writer.turn("0")
+    writer.reply("msg_1", {"type": "text", "text": "And more."})
+    rest = structs.replace(neutral_turn("", "And more."), prompt=(GOES_ON,))
+    assert not check(writer, neutral_turn("PROMPT 0", "ANSWER 0"), rest)
+    lost = structs.replace(neutral_turn("", "Something else."), prompt=(GOES_ON,))
+    assert "is missing the reply" in check(writer, neutral_turn("PROMPT 0", "ANSWER 0"), lost)

@@ -21,6 +21,7 @@ from sapwood.programs.codex.response_items import (
 from sapwood.programs.codex.thread_history import RolloutReader
 from sapwood.programs.codex.turn_rows import TurnRows
 from sapwood.programs.session_copy import extend_copy
+from sapwood.programs.transcripts.turn_builder import GOES_ON
 from tests.programs.codex.thread_files import ThreadFiles, message
 
 MESSAGES = (
@@ -155,3 +156,40 @@ def test_the_output_of_a_command_of_the_user_belongs_to_the_prompt_after_it(tmp_
     found = [items_of_rows(native(thread, number), tmp_path) or [] for number in (0, 1, 2)]
     assert [item for items in found for item in items] == whole
     assert [len(items) for items in found] == [2, 2, 4]
+
+
+def test_a_turn_that_codex_compacted_in_the_middle_has_its_items_and_no_summary(
+    tmp_path: Path,
+) -> None:
+    thread = ThreadFiles(tmp_path)
+    turn = thread.start_turn("one")
+    thread.call(turn, "c1", "ls")
+    thread.output(turn, "c1", "a.txt")
+    thread.reply(turn, "A summary.")
+    thread.compact(
+        [message("user", "one"), message("user", "Codex says: A summary.")], "A summary."
+    )
+    thread.reply(turn, "Done.")
+    thread.end_turn(turn)
+    items = [msgspec.json.decode(each) for each in items_of_rows(native(thread, 0), tmp_path) or ()]
+    said = [item["content"][0]["text"] for item in items if item.get("role") == "assistant"]
+    assert said == ["Done."]
+    assert [item["type"] for item in items][1:3] == ["function_call", "function_call_output"]
+
+
+def test_the_rest_of_a_turn_after_a_compaction_needs_no_prompt(tmp_path: Path) -> None:
+    thread = ThreadFiles(tmp_path)
+    turn = thread.start_turn("one")
+    place = thread.item(message("assistant", "Done."), turn)
+    key = f"@{place}"
+    rows = NativeRows(ProgramSession("codex", thread.id, str(thread.path)), Passage(key, key))
+    rest = structs.replace(
+        history_turn(rows), turn=Turn(AgentId("a"), 1, None, (GOES_ON,)), messages=()
+    )
+    assert items_of_rows(rows, tmp_path) is None
+    wanted = wanted_history(History((rest,), ("A summary.",)), tmp_path)
+    assert wanted.loss == ""
+    assert [msgspec.json.decode(each.payload)["role"] for each in wanted.items] == [
+        "user",
+        "assistant",
+    ]

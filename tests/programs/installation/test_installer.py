@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.programs.installation.file_edits import InstallError, edit_lines
+from sapwood.programs.installation.file_edits import InstallError, apply_edits, edit_lines
 from sapwood.programs.installation.installer import (
     apply_install,
     apply_uninstall,
+    plan_compaction,
     plan_install,
     plan_uninstall,
     read_record,
     record_file,
 )
+from sapwood.programs.installation.project_settings import plan_project
 from sapwood.programs.program import Program
 from sapwood.programs.registry import program, programs_with
 from tests.programs.installation.conftest import CLAUDE, CODEX, Snapshot
@@ -306,3 +308,91 @@ def test_the_record_of_a_private_settings_file_is_private(agent: Program) -> Non
     file.chmod(0o644)  # as an earlier version left it
     install(agent)
     assert file.stat().st_mode & 0o077 == 0
+
+
+def configure(home: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "sapwood.toml").write_text(text)
+    monkeypatch.setenv("SAPWOOD_CONFIG", str(home / "sapwood.toml"))
+
+
+def settings_of(home: Path) -> tuple[dict[str, object], dict[str, object]]:
+    claude = json.loads((home / ".claude/settings.json").read_text())
+    return claude, tomllib.loads((home / ".codex/config.toml").read_text())
+
+
+def test_when_to_compact_goes_into_the_settings_of_the_programs_and_out_again(
+    home: Path, snapshot: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = snapshot()
+    agents = programs_with("installer")
+    for agent in agents:
+        assert plan_compaction(agent) is None  # it is not connected
+        install(agent)
+    for at in (120_000, 150_000):
+        configure(home, f'[compaction]\nat = {at}\nautomatic = "off"\n', monkeypatch)
+        for agent in agents:
+            plan = plan_compaction(agent)
+            assert plan is not None
+            apply_install(agent, plan)
+        claude, codex = settings_of(home)
+        assert (claude["autoCompactWindow"], claude["autoCompactEnabled"]) == (at + 33_000, False)
+        assert codex["model_auto_compact_token_limit"] == at
+    configure(home, "", monkeypatch)
+    for agent in agents:
+        plan = plan_compaction(agent)
+        assert plan is not None
+        apply_install(agent, plan)
+    assert "autoCompactWindow" not in settings_of(home)[0]
+    assert "model_auto_compact_token_limit" not in settings_of(home)[1]
+    configure(home, "[compaction]\nat = 120000\n", monkeypatch)
+    for agent in agents:
+        install(agent)
+        uninstall(agent)
+    (home / "sapwood.toml").unlink()
+    assert snapshot() == before
+
+
+def test_what_the_user_set_for_compactions_stays(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / ".claude/settings.json").write_text('{"autoCompactWindow": 200000}\n')
+    (home / ".codex/config.toml").write_text("model_auto_compact_token_limit = 90000\n")
+    configure(home, "[compaction]\nat = 120000\n", monkeypatch)
+    for agent in programs_with("installer"):
+        install(agent)
+    claude, codex = settings_of(home)
+    assert claude["autoCompactWindow"] == 200_000
+    assert codex["model_auto_compact_token_limit"] == 90_000
+
+
+def test_codex_says_that_it_always_compacts(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure(home, '[compaction]\nautomatic = "ask"\n', monkeypatch)
+    assert any("no setting that stops" in note for note in plan_install(program("codex")).notes)
+
+
+def test_a_project_has_its_own_limit_and_uninstalling_removes_it(
+    home: Path, snapshot: Look
+) -> None:
+    project = home / "project"
+    (project / ".codex").mkdir(parents=True)
+    (project / ".codex" / "config.toml").write_text('model = "gpt-5"\n')
+    before = snapshot()
+    for agent in programs_with("installer"):
+        install(agent)
+        for name, value in (("at", 120_000), ("automatic", "off"), ("at", 150_000)):
+            apply_edits(list(plan_project(agent, project, name, value).edits))
+    claude = json.loads((project / ".claude/settings.local.json").read_text())
+    assert claude == {"autoCompactEnabled": False, "autoCompactWindow": 183_000}
+    codex = tomllib.loads((project / ".codex/config.toml").read_text())
+    assert codex == {"model": "gpt-5", "model_auto_compact_token_limit": 150_000}
+    for agent in programs_with("installer"):
+        uninstall(agent)
+    assert snapshot() == before
+
+
+def test_a_limit_of_a_project_can_be_taken_back(home: Path) -> None:
+    claude = program("claude-code")
+    install(claude)
+    for value in (120_000, None):
+        apply_edits(list(plan_project(claude, home / "project", "at", value).edits))
+    assert not (home / "project/.claude/settings.local.json").exists()

@@ -470,9 +470,9 @@ class EditorAgent:
         return runner
 
     async def _compact(
-        self, agent: AgentId, keep: int, anyway: bool, why: CommandMeta
+        self, agent: AgentId, keep: int, anyway: bool, why: CommandMeta, wanted: str
     ) -> Done | Refusal:
-        return await (await self._running()).compact(agent, keep, anyway, why)
+        return await (await self._running()).compact(agent, keep, anyway, why, wanted)
 
     async def _assume(self, agent: AgentId) -> None:
         await (await self._running()).assume(agent)

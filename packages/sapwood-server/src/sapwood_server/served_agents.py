@@ -109,9 +109,9 @@ class ServedAgents:
             _log.exception("Prompts are stored, but agents cannot run now")
 
     async def _compact(
-        self, agent: AgentId, keep: int, anyway: bool, why: CommandMeta
+        self, agent: AgentId, keep: int, anyway: bool, why: CommandMeta, wanted: str
     ) -> Done | Refusal:
-        return await self.runner.compact(agent, keep, anyway, why)
+        return await self.runner.compact(agent, keep, anyway, why, wanted)
 
     async def _assume(self, agent: AgentId) -> None:
         task = asyncio.ensure_future(self.runner.assume(agent))

@@ -11,7 +11,7 @@ from sapwood.cli.name_completion import AGENT
 @subcommand(
     examples=[
         "sapwood compact demo",
-        "sapwood compact demo --keep 2",
+        "sapwood compact demo --keep 2 --words 'the names of the endpoints'",
         "sapwood compact --session 4cfa19 --keep 2",
     ]
 )
@@ -23,6 +23,9 @@ from sapwood.cli.name_completion import AGENT
     metavar="N",
     help="Keep the last N turns unchanged.",
 )
+@click.option(
+    "--words", default="", metavar="TEXT", help="What the summary must keep, in your words."
+)
 @click.option("--anyway", is_flag=True, help="Accept the summary even if key facts are missing.")
 @click.option(
     "--session",
@@ -33,7 +36,13 @@ from sapwood.cli.name_completion import AGENT
 @click.option("--json", "as_json", is_flag=True, help="With --session: print one JSON object.")
 @click.pass_obj
 def command(
-    invocation: Invocation, agent: str | None, keep: int, anyway: bool, session: str, as_json: bool
+    invocation: Invocation,
+    agent: str | None,
+    keep: int,
+    words: str,
+    anyway: bool,
+    session: str,
+    as_json: bool,
 ) -> None:
     """Replace the history with a verified summary.
 
@@ -49,12 +58,13 @@ def command(
     if session:
         from sapwood.cli.commands.session_commands import run_session_command
 
-        run_session_command("compact", f"--keep {keep}", session, as_json=as_json)
+        run_session_command("compact", f"--keep {keep} {words}", session, as_json=as_json)
         return
-    invocation.run(lambda: _compact(invocation, agent or "", keep, anyway))
+    arguments = f"--keep {keep} {'--anyway ' if anyway else ''}{words}"
+    invocation.run(lambda: _compact(invocation, agent or "", arguments))
 
 
-async def _compact(invocation: Invocation, typed: str, keep: int, anyway: bool) -> None:
+async def _compact(invocation: Invocation, typed: str, arguments: str) -> None:
     from sapwood.app.assembly import assemble
     from sapwood.app.conversation_service import conversation_service
     from sapwood.app.engines import local_engine
@@ -77,8 +87,7 @@ async def _compact(invocation: Invocation, typed: str, keep: int, anyway: bool) 
         config = invocation.config
         service = conversation_service(connection, config, keys, compact=runner.compact)
         try:
-            typed_args = f"--keep {keep}{' --anyway' if anyway else ''}"
-            answer = await slash_answer(service, agent, "compact", typed_args)
+            answer = await slash_answer(service, agent, "compact", arguments.rstrip())
         finally:
             await runner.close()
     click.echo(answer.message)

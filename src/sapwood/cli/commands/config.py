@@ -54,7 +54,13 @@ class _SetCommand(Command):
 )
 @click.argument("name")
 @click.argument("value")
-def set_(name: str, value: str) -> None:
+@click.option(
+    "--project",
+    is_flag=True,
+    help="For this folder only: when Claude Code and Codex compact here (compaction.at, "
+    "compaction.automatic).",
+)
+def set_(name: str, value: str, project: bool) -> None:
     """Write a value to the file.
 
     VALUE is parsed as TOML if it is valid TOML, otherwise taken as text. The rest of the file does
@@ -66,24 +72,84 @@ def set_(name: str, value: str) -> None:
     from sapwood.config.editor import set_setting
     from sapwood.conversation.configured_models import model_problem
 
+    if project:
+        _set_for_project(name, value)
+        return
     if name == "database" and value != ":memory:" and "://" not in value:
         value = str(Path(value).expanduser().absolute())
     if name == "permissions":
         _require_rules(value)
     setting = set_setting(name, value)
     click.echo(f"{name} = {setting.typed}  ({setting.origin})")
+    if name.startswith("compaction."):
+        _tell_programs()
     if name == "model" and (problem := model_problem(value, load_config())):
         click.echo(f"Stored, but: {problem}", err=True)
 
 
 @command.command("unset", cls=Command, examples=["sapwood config unset model"])
 @click.argument("name")
-def unset(name: str) -> None:
+@click.option("--project", is_flag=True, help="For this folder only: compaction.at or automatic.")
+def unset(name: str, project: bool) -> None:
     """Remove a value from the file, so the default applies again."""
     from sapwood.config.editor import unset_setting
 
+    if project:
+        _set_for_project(name, None)
+        return
     file = unset_setting(name)
     click.echo(f"Removed {name} from {file}.")
+    if name.startswith("compaction."):
+        _tell_programs()
+
+
+def _set_for_project(name: str, typed: str | None) -> None:
+    """Writes when to compact into the settings that the connected programs have for this folder."""
+    from pathlib import Path
+
+    from sapwood.core.errors import SapwoodError
+    from sapwood.programs.installation.file_edits import apply_edits, edit_lines
+    from sapwood.programs.installation.installer import read_record
+    from sapwood.programs.installation.project_settings import plan_project
+    from sapwood.programs.registry import programs_with
+
+    _, _, key = name.partition("compaction.")
+    is_known = key == "at" and (typed is None or typed.isdecimal())
+    is_known = is_known or (key == "automatic" and typed in (None, "on", "off", "ask"))
+    if not is_known:
+        raise SapwoodError(
+            "For one project you can set compaction.at (a number of tokens) and "
+            "compaction.automatic (on, off or ask)."
+        )
+    connected = [each for each in programs_with("installer") if read_record(each.name)]
+    if not connected:
+        raise SapwoodError(
+            "Sapwood is not connected to a program. Type: sapwood install claude-code"
+        )
+    value = int(typed) if typed and key == "at" else typed
+    for each in connected:
+        plan = plan_project(each, Path.cwd(), key, value)
+        click.echo("\n".join(edit_lines(plan.edits[:-1], ())))
+        apply_edits(list(plan.edits))
+        if plan.note:
+            click.echo(plan.note)
+
+
+def _tell_programs() -> None:
+    """Writes when to compact into the settings of the connected programs, and shows the change."""
+    from sapwood.programs.installation.file_edits import edit_lines
+    from sapwood.programs.installation.installer import apply_install, plan_compaction
+    from sapwood.programs.registry import programs_with
+
+    for each in programs_with("installer"):
+        plan = plan_compaction(each)
+        if plan is None:
+            continue
+        if plan.edits:
+            click.echo("\n".join(edit_lines(plan.edits, plan.folders)))
+            apply_install(each, plan)
+        for note in plan.notes:
+            click.echo(note)
 
 
 @command.command(

@@ -1,5 +1,5 @@
-"""`sapwood clear`, `rewind`, `edit`, `undo`, `redo`, `mark`: context commands on another program's
-session.
+"""`sapwood clear`, `rewind`, `edit`, `undo`, `redo`, `bring`, `mark`: context commands on a session
+of another program.
 
 The same commands stand below `sapwood context`. `compact` and `fork` have options of their own.
 """
@@ -45,6 +45,12 @@ _HELP = {
         "Puts the session back to how it was before the undo.",
         ("redo", "redo --session 4cfa19"),
     ),
+    "bring": (
+        "Bring single turns back that left the view of a session.",
+        "They are quoted above the turns in view, which costs less than an undo. To see the "
+        "numbers of the turns, type: sapwood show AGENT --everything",
+        ("bring 12 15", "bring 12 --session 4cfa19"),
+    ),
     "mark": (
         "Bookmark the current point in a session.",
         "To return to it, type sapwood rewind NAME; to fork from it, sapwood fork --session ID "
@@ -54,7 +60,7 @@ _HELP = {
     "compact": (
         "Replace a session's older turns with a summary.",
         "Sapwood builds the summary from the turns by rules: requests, decisions, files, commands "
-        "and open questions. No model is called.",
+        "and open questions. No model is called. Words that you add stand in the summary.",
         ("compact", "compact --keep 2"),
     ),
     "fork": (
@@ -67,9 +73,11 @@ _ARGUMENTS = {
     "clear": "N | MARK",
     "rewind": "MARK | TURN",
     "edit": "TURN",
-    "mark": "NAME",
+    "compact": "WHAT TO KEEP",
     "fork": "MARK",
 }
+_SEVERAL = ("bring", "compact")
+_REQUIRED = {"mark": "NAME", "bring": "TURN…"}
 _ABOUT = (
     "Works on a Claude Code or Codex session: the newest in this folder, unless you name one with "
     "--session. Close the session in Claude Code or Codex first. Sapwood only appends to the "
@@ -99,18 +107,26 @@ def session_options() -> list[click.Parameter]:
 def session_command(name: str, path: str = "sapwood") -> click.Command:
     """Returns the command of this name, which stands below the command `path`."""
 
-    def callback(place: str = "", keep: int | None = None, **given: Any) -> Exit:
-        words = f"--keep {keep}" if keep else place
+    def callback(
+        place: str | tuple[str, ...] | None = None, keep: int | None = None, **given: Any
+    ) -> Exit:
+        typed = " ".join(place) if isinstance(place, tuple) else place or ""
+        words = f"--keep {keep} {typed}".rstrip() if keep else typed
         return run_session_command(
             name, words, given["session"], as_json=given["as_json"], later=given["later"]
         )
 
     summary, more, examples = _HELP[name]
     parameters: list[click.Parameter] = []
-    if name in _ARGUMENTS:
-        needs = name == "mark"
-        argument = click.Argument(["place"], metavar=_metavar(name), required=needs, default="")
-        parameters.append(argument)
+    if name in (*_ARGUMENTS, *_REQUIRED):
+        parameters.append(
+            click.Argument(
+                ["place"],
+                metavar=_REQUIRED.get(name) or f"[{_ARGUMENTS[name]}]",
+                required=name in _REQUIRED,
+                nargs=-1 if name in _SEVERAL else 1,
+            )
+        )
     if name == "compact":
         keep = click.Option(
             ["--keep"], type=click.IntRange(0), metavar="N", help="Keep the last N turns."
@@ -124,10 +140,6 @@ def session_command(name: str, path: str = "sapwood") -> click.Command:
         help=f"{summary}\n\n{more}{about}",
         examples=[f"{path} {example}" for example in examples],
     )
-
-
-def _metavar(name: str) -> str:
-    return _ARGUMENTS[name] if name == "mark" else f"[{_ARGUMENTS[name]}]"
 
 
 def run_session_command(
@@ -185,7 +197,6 @@ def _print(done: "SessionResult", as_json: bool) -> None:
         click.echo(f"\n{plain(done.prompt)}")
 
 
-COMMANDS = {
-    name: session_command(name) for name in ("clear", "rewind", "edit", "undo", "redo", "mark")
-}
+_TOP = ("clear", "rewind", "edit", "undo", "redo", "bring", "mark")
+COMMANDS = {name: session_command(name) for name in _TOP}
 """The commands that stand at the top."""

@@ -21,6 +21,7 @@ from sapwood.core.commands import (
     DeferCompact,
     KeepLast,
     Load,
+    QuotedTurn,
     Redo,
     RemovePin,
     Rewind,
@@ -126,14 +127,20 @@ async def redo(call: Call) -> Changed:
     return await _moved(call, Redo(call.agent))
 
 
-async def load(call: Call) -> Changed:
-    """Brings a turn that left view back, as a quotation in front of the turns in view.
+async def bring(call: Call) -> Changed:
+    """Brings turns that left view back, as quotations in front of the turns in view.
 
-    A model may load turns of its own and turns that its agent inherited.
+    A model may bring turns of its own back and turns that its agent inherited.
     """
-    place = _PLACE.fullmatch(call.run.args.strip())
-    if place is None:
-        raise call.misused("Give AGENT:VERSION, as shown by /recall, or a turn number.")
+    places = [_PLACE.fullmatch(word) for word in call.words]
+    found = [place for place in places if place is not None]
+    if not found or len(found) < len(places):
+        raise call.misused("Give turn numbers, as `sapwood show` prints them, or AGENT:VERSION.")
+    first, *more = [await _quoted(call, place) for place in found]
+    return await _changed(call, Load(call.agent, first.source, first.text, tuple(more)))
+
+
+async def _quoted(call: Call, place: re.Match[str]) -> QuotedTurn:
     named = AgentId(place["agent"] or call.agent)
     if place["agent"] and not call.by_model:  # a model names agents by id, and only its own
         with suppress(RefusedError):  # then there is no such passage
@@ -142,8 +149,7 @@ async def load(call: Call) -> Changed:
     turn = await turn_at(call.space, at)
     if turn is None or (call.by_model and not await _is_own(call, turn)):
         raise RefusedError(NoPassage(str(at)))
-    source = EventRef(turn.agent, turn.first)
-    return await _changed(call, Load(call.agent, source, quoted_turn(turn)))
+    return QuotedTurn(EventRef(turn.agent, turn.first), quoted_turn(turn))
 
 
 async def _is_own(call: Call, turn: Turn) -> bool:
@@ -182,23 +188,23 @@ async def compact(call: Call) -> Changed | Compacted:
     A model's own wish is carried out when its turn completes. Only a person can insist on a
     summary that the check refuses.
     """
-    keep, anyway = _kept_turns(call)
+    keep, anyway, wanted = _compact_arguments(call)
     if call.by_model:
         return await _changed(call, DeferCompact(call.agent, keep))
     state = (await call.opened()).state
     if state.origin is not None:
-        return await _compact_by_rules(call, keep)
+        return await _compact_by_rules(call, keep, wanted)
     if call.services.compact is None:
         raise RefusedError(ModelNeeded(call.run.command.typed, call.agent))
     done = await call.first_answer() or await call.services.compact(
-        call.agent, keep, anyway, call.given()
+        call.agent, keep, anyway, call.given(), wanted
     )
     if isinstance(done, Refusal):
         raise RefusedError(done)
     return Compacted(call.agent, done.message, done.events)
 
 
-async def _compact_by_rules(call: Call, keep: int) -> Compacted:
+async def _compact_by_rules(call: Call, keep: int, wanted: str) -> Compacted:
     """Puts the ledger in place of the history: what was asked, done and decided, by rules.
 
     A session of another program is compacted so, because its model cannot be called from here.
@@ -208,7 +214,8 @@ async def _compact_by_rules(call: Call, keep: int) -> Compacted:
     opened = await call.opened()
     turns = opened.live.turns[: max(0, len(opened.live.turns) - keep)]
     listed = render_ledger(ledger_of(turns, opened.state.workspace.folder))
-    command = Compact(call.agent, _BY_RULES, keep, listed, of=opened.state.context.tip)
+    text = f"{_BY_RULES}\n\nThe user wants this to be kept: {wanted}" if wanted else _BY_RULES
+    command = Compact(call.agent, text, keep, listed, of=opened.state.context.tip)
     done = await call.give(command)
     return Compacted(call.agent, done.message, done.events)
 
@@ -259,19 +266,26 @@ def _one_name(call: Call) -> str | None:
     return call.words[0] if call.words else None
 
 
-def _kept_turns(call: Call) -> tuple[int, bool]:
-    """How many turns stay, and whether a weak summary is accepted."""
+def _compact_arguments(call: Call) -> tuple[int, bool, str]:
+    """How many turns stay, whether a weak summary is accepted, and what to keep, in words."""
     words = call.words
     anyway = _ANYWAY in words
     if anyway and call.by_model:
         raise call.misused("Only a person can accept an incomplete summary.")
     match [word for word in words if word != _ANYWAY]:
         case []:
-            return 0, anyway
-        case ["--keep", number] if _NUMBER.fullmatch(number):
-            return _counted(number), anyway
-        case _:
-            raise call.misused("The only argument is the number of turns to keep.")
+            return 0, anyway, ""
+        case ["--keep", number, *rest] if _NUMBER.fullmatch(number):
+            keep, wanted = _counted(number), " ".join(rest)
+        case ["--keep", *_]:
+            raise call.misused("Give the number of turns to keep after --keep.")
+        case [number] if _NUMBER.fullmatch(number):
+            raise call.misused(f"To keep the last {number} turns, type: /compact --keep {number}")
+        case rest:
+            keep, wanted = 0, " ".join(rest)
+    if wanted and call.by_model:
+        raise call.misused("Only a person can say what to keep. Write it in your answer instead.")
+    return keep, anyway, wanted
 
 
 def _counted(digits: str) -> int:

@@ -98,7 +98,7 @@ _ELSEWHERE: frozenset[type[Command]] = frozenset(
 
 
 # Of these, what a person may do if the program's session can be brought to another history.
-_ASSUMED: frozenset[type[Command]] = frozenset({Clear, KeepLast, Rewind, Undo, Redo, Compact})
+_ASSUMED: frozenset[type[Command]] = frozenset({Clear, KeepLast, Load, Rewind, Undo, Redo, Compact})
 
 
 def decide(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Decision:

@@ -213,18 +213,28 @@ def _context_without_lag(state: State) -> Context | None:
 
 
 def load(inputs: DecisionInput, command: Load, meta: CommandMeta) -> Accepted:
-    state, live, source = inputs.state, inputs.live, command.source
+    state, live = inputs.state, inputs.live
     require_running(state)
-    require_text(command.text, "turn")
-    require_length(command.text, LOAD_LIMIT, "turn")
-    in_view = any((turn.agent, turn.first) == (source.agent, source.version) for turn in live.turns)
-    if in_view or any(each.source == source for each in live.loaded):
-        return Accepted((), f"Turn {source} is already in view.")
-    if len(state.context.loaded) >= LOADS_KEPT:
+    in_view = {EventRef(turn.agent, turn.first) for turn in live.turns}
+    in_view |= {each.source for each in live.loaded}
+    wanted = {each.source: each.text for each in (command, *command.more)}
+    for text in wanted.values():
+        require_text(text, "turn")
+        require_length(text, LOAD_LIMIT, "turn")
+    new = {source: text for source, text in wanted.items() if source not in in_view}
+    if not new:
+        named = f"Turn {command.source} is" if len(wanted) == 1 else "These turns are"
+        return Accepted((), f"{named} already in view.")
+    if len(state.context.loaded) + len(new) > LOADS_KEPT:
         raise Refused(TooManyLoaded(LOADS_KEPT))
     draft = Draft(state, live, meta)
-    draft.add(ContextLoaded(source, command.text, draft.nonce))
-    return draft.accepted(f"Loaded turn {source}. It is quoted above the turns in view.")
+    for source, text in new.items():
+        draft.add(ContextLoaded(source, text, draft.nonce, joined=bool(draft.events)))
+    if len(new) > 1:
+        what, them = f"{len(new)} turns", "They are"
+    else:
+        what, them = f"turn {next(iter(new))}", "It is"
+    return draft.accepted(f"Brought {what} back. {them} quoted above the turns in view.")
 
 
 def undo(inputs: DecisionInput, command: Undo, meta: CommandMeta) -> Accepted:
@@ -274,7 +284,7 @@ _STEPS: dict[StepCause, str] = {
     "window": "the move of the window",
     "rewind": "/rewind",
     "revert": "the context of /revert",
-    "load": "/load",
+    "load": "/bring",
 }
 
 

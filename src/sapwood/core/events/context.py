@@ -81,7 +81,7 @@ class ContextLoaded(Struct, frozen=True, omit_defaults=True, gc=False):
     """A turn out of view came back in front of the live path, as a quotation.
 
     `source` is the place at which the turn starts, and `fence` marks the end of the quotation in a
-    request.
+    request. `joined` is true if the same command brought the turn before it back too.
     """
 
     kind: ClassVar = "context.loaded"
@@ -89,6 +89,7 @@ class ContextLoaded(Struct, frozen=True, omit_defaults=True, gc=False):
     source: EventRef
     text: str
     fence: str = ""
+    joined: bool = False
 
 
 class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):

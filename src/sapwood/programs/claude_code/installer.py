@@ -28,6 +28,9 @@ class _Installer:
     def settings_file(self, environ: Mapping[str, str]) -> Path:
         return PROGRAM.home(environ) / "settings.json"
 
+    def project_file(self, folder: Path) -> Path:
+        return folder / ".claude" / "settings.local.json"
+
     def folders(self, environ: Mapping[str, str]) -> tuple[Path, ...]:
         return (PROGRAM.home(environ) / "skills" / "sapwood",)
 
@@ -60,6 +63,21 @@ class _Installer:
         except CannotEditJson as error:
             raise cannot_edit(path, text, _COMMAND_ENDING, str(error)) from error
         return remaining.encode()
+
+    def with_values(
+        self, text: bytes, values: Mapping[str, int | bool], owned: Mapping[str, int | bool]
+    ) -> bytes:
+        try:
+            settings = _text(text)
+            for name, value in owned.items():
+                if members(settings).get(name) == value:
+                    settings = without_member(settings, name)
+            for name, value in values.items():
+                if name not in members(settings):
+                    settings = with_member(settings, name, value)
+        except CannotEditJson as error:
+            raise InstallError(f"settings.json cannot be edited: {error}.") from error
+        return settings.encode()
 
     def same_settings(self, one: bytes, other: bytes) -> bool:
         try:

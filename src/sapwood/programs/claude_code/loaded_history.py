@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from sapwood.core.content import Note, PromptPart, RecordedReply, Text, ToolCall
+from sapwood.core.content import RecordedReply, Text, ToolCall
 from sapwood.core.turn import Reply, Turn
 from sapwood.programs.agent_provider import History
 from sapwood.programs.claude_code.history_rows import HistoryRows
@@ -18,7 +18,7 @@ from sapwood.programs.claude_code.row_forms import call_id
 from sapwood.programs.claude_code.rows import decode_row, text_of
 from sapwood.programs.claude_code.transcript import LinkRow, Transcript, read_transcript
 from sapwood.programs.transcripts.transcript_events import TranscriptTurn, unmasked
-from sapwood.programs.transcripts.turn_builder import GOES_ON
+from sapwood.programs.transcripts.turn_builder import continues_a_turn
 
 _SECONDS_TO_WRITE = 2.0
 _PAUSE = 0.01
@@ -118,12 +118,22 @@ def session_difference(transcript: Transcript, rows: HistoryRows, history: Histo
         return "The Claude Code session does not start with the texts that come before the view."
     turns = [row for row in loaded if row.uuid not in rows.kept]
     read = _read_turns(transcript, transcript.with_parallel_results(turns))
-    if len(read) != len(history.turns):
-        return (
-            f"The Claude Code session has {len(read)} turns, but the view has {len(history.turns)}."
-        )
-    pairs = zip(read, (each.turn for each in history.turns), strict=True)
+    wanted = _rejoined([each.turn for each in history.turns])
+    if len(read) != len(wanted):
+        return f"The Claude Code session has {len(read)} turns, but the view has {len(wanted)}."
+    pairs = [(each, turn) for each, pieces in zip(read, wanted, strict=True) for turn in pieces]
     return next((told for each, turn in pairs if (told := _turn_difference(each, turn))), "")
+
+
+def _rejoined(turns: Sequence[Turn]) -> list[list[Turn]]:
+    """The turns, each with the pieces into which the program's own compactions cut it."""
+    found: list[list[Turn]] = []
+    for turn in turns:
+        if found and continues_a_turn(turn.prompt):
+            found[-1].append(turn)
+        else:
+            found.append([turn])
+    return found
 
 
 def _read_turns(transcript: Transcript, rows: Iterable[LinkRow]) -> list[TranscriptTurn]:
@@ -136,11 +146,11 @@ def _read_turns(transcript: Transcript, rows: Iterable[LinkRow]) -> list[Transcr
 
 
 def _turn_difference(read: TranscriptTurn, turn: Turn) -> str:
-    sent = "\n".join(_squeezed(part.text) for part in read.prompt if not _is_unknown(part))
+    sent = "\n".join(_squeezed(part.text) for part in read.prompt if not continues_a_turn((part,)))
     for part in turn.prompt:
         if isinstance(part, Text) and not _is_in(part.text, sent):
             return _lost("prompt", part.text)
-    if not sent and not all(map(_is_unknown, turn.prompt)):
+    if not sent and not continues_a_turn(turn.prompt):
         return _lost("prompt", turn.prompt[-1].text)
     if turn.status != "completed":
         return ""  # a program that was stopped may have shown more than it stored
@@ -160,11 +170,6 @@ def _turn_difference(read: TranscriptTurn, turn: Turn) -> str:
 
 def _texts(replies: Sequence[Reply] | Sequence[RecordedReply]) -> list[str]:
     return [part.text for each in replies for part in each.parts if isinstance(part, Text)]
-
-
-def _is_unknown(part: PromptPart) -> bool:
-    """Whether a part stands for a prompt that no row has."""
-    return isinstance(part, Note) and part.text == GOES_ON.text
 
 
 def _is_in(text: str, sent: str) -> bool:

@@ -21,6 +21,7 @@ PROGRAM = Program(
     log_in="claude, then /login",
     installed_note="Watch the status line, or type !sapwood context.",
     has_status_line=True,
+    own_command="/sapwood:{}",
     tools={
         "Bash": "shell",
         "Write": "write_file",

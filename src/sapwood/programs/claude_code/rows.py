@@ -22,6 +22,12 @@ class Block(Struct, gc=False):
     is_error: bool | None = None
 
 
+class CacheWrites(Struct, gc=False):
+    """How many tokens were written to the cache for an hour."""
+
+    ephemeral_1h_input_tokens: Natural | None = None
+
+
 class Tokens(Struct, gc=False):
     """What the provider reported for a message."""
 
@@ -29,6 +35,7 @@ class Tokens(Struct, gc=False):
     output_tokens: Natural | None = None
     cache_read_input_tokens: Natural | None = None
     cache_creation_input_tokens: Natural | None = None
+    cache_creation: CacheWrites | None = None
 
 
 class Message(Struct, gc=False):
@@ -226,4 +233,7 @@ def usage_of(message: Message) -> Usage | None:
         output=reported.output_tokens or 0,
         cache_read=read,
         cache_write=written,
+        cache_hour=reported.cache_creation.ephemeral_1h_input_tokens or 0
+        if reported.cache_creation
+        else 0,
     )

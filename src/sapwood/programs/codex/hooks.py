@@ -20,6 +20,11 @@ def _compaction_limit(environ: Mapping[str, str]) -> int | None:
     return int(found[1].replace(b"_", b"")) if found else None
 
 
+def _compaction_values(at: int, automatic: bool) -> tuple[dict[str, int | bool], str]:
+    always = "Codex has no setting that stops automatic compactions. To undo one: sapwood undo"
+    return ({"model_auto_compact_token_limit": at} if at else {}), "" if automatic else always
+
+
 async def _trust(executable: str, environ: Mapping[str, str]) -> HookTrust:
     from sapwood.programs.json_rpc import NoAnswer, call_program
 
@@ -47,4 +52,4 @@ async def _trust(executable: str, environ: Mapping[str, str]) -> HookTrust:
     return HookTrust("ok", f"all {len(ours)} hooks are trusted")
 
 
-HOOKS = ProgramHooks(_compaction_limit, _trust)
+HOOKS = ProgramHooks(_compaction_limit, _compaction_values, _trust)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sapwood.config.folders import data_folder
-from sapwood.config.toml_edit import parse_toml, without_empty
+from sapwood.config.toml_edit import parse_toml, with_value, without_empty, without_value
 from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.installation.file_edits import FileEdit, InstallError, cannot_edit, read_bytes
 from sapwood.programs.installation.plugin_files import plugin_version
@@ -28,6 +28,9 @@ class _Installer:
 
     def settings_file(self, environ: Mapping[str, str]) -> Path:
         return PROGRAM.home(environ) / "config.toml"
+
+    def project_file(self, folder: Path) -> Path:
+        return folder / ".codex" / "config.toml"
 
     def folders(self, environ: Mapping[str, str]) -> tuple[Path, ...]:
         cache = PROGRAM.home(environ) / "plugins" / "cache"
@@ -56,6 +59,21 @@ class _Installer:
             return without_tables(text.decode(), _is_sapwood).encode()
         except (CannotEditToml, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise cannot_edit(path, text, "sapwood", str(error)) from error
+
+    def with_values(
+        self, text: bytes, values: Mapping[str, int | bool], owned: Mapping[str, int | bool]
+    ) -> bytes:
+        try:
+            settings = text.decode()
+            for name, value in owned.items():
+                if parse_toml(settings).get(name) == value:
+                    settings = without_value(settings, (name,))
+            for name, value in values.items():
+                if name not in parse_toml(settings):
+                    settings = with_value(settings, (name,), value)
+        except (CannotEditToml, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InstallError(f"config.toml cannot be edited: {error}.") from error
+        return settings.encode()
 
     def same_settings(self, one: bytes, other: bytes) -> bool:
         try:

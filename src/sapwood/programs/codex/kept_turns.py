@@ -34,6 +34,10 @@ class TurnItems:
         if (identity := _identity(item)) is not None:
             self._hashes.setdefault(turn, []).append(identity)
 
+    def remove_last(self, turn: int) -> None:
+        """Removes the last item of a turn."""
+        del self._hashes.get(turn, [])[-1:]
+
     def find(self, items: Sequence[Item], builder: ConversationBuilder) -> KeptTurns:
         """The turns that these items are, each of which follows the one before it.
 

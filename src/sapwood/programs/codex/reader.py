@@ -208,6 +208,7 @@ class CodexReader(TranscriptReader):
         used = self.details.used
         if turn is not None and turn.remove_last_reply(summary):
             used = self._used_before  # the last count belongs to the call that wrote the summary
+            self._items.remove_last(self._builder.turns)
         self._builder.end_turn(COMPACTED)
         if not self._builder.turns:
             self._opening = (ref, summary)

@@ -11,13 +11,14 @@ from sapwood.core.content import File, PromptPart, Text, Thinking, ToolCall
 from sapwood.core.program_session import NativeRows
 from sapwood.core.view.request import Message, ToolResult
 from sapwood.programs.agent_provider import History
-from sapwood.programs.codex.contents import is_announcement, is_waiting
+from sapwood.programs.codex.contents import is_announcement, is_waiting, text_of
 from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.codex.program_summary import find_program_summary, own_items
-from sapwood.programs.codex.rows import decode_item, decode_raw_row
+from sapwood.programs.codex.rows import Item, decode_item, decode_raw_row
 from sapwood.programs.codex.sessions import find_file, is_id, segment_of, split_key
 from sapwood.programs.codex.thread_history import HistoryItem
 from sapwood.programs.prompt_parts import PICTURES, prompt_text
+from sapwood.programs.transcripts.turn_builder import continues_a_turn
 
 _LONGEST_ID = 64
 _MAX_BYTES_BEFORE = 4 * 1024 * 1024
@@ -54,7 +55,11 @@ def wanted_history(
         native = turn.native
         if native is not None and native.session.program != PROGRAM.name:
             native = None
-        items = items_of_rows(native, home, copies) if native is not None else None
+        # A turn that Codex compacted in the middle continues after the items before it.
+        continues = bool(wanted.items) and continues_a_turn(turn.turn.prompt)
+        items = (
+            items_of_rows(native, home, copies, continues=continues) if native is not None else None
+        )
         if items is None:
             rewritten += native is not None
             parts = [part for message in turn.messages for part in message.parts]
@@ -148,8 +153,13 @@ def _call_id(call: str) -> str:
     return call if len(call) <= _LONGEST_ID else hashlib.sha256(call.encode()).hexdigest()
 
 
-def items_of_rows(native: NativeRows, home: Path, copies: Path | None = None) -> list[bytes] | None:
-    """The items in the rows of a turn, verbatim; None if the rows are missing or have changed."""
+def items_of_rows(
+    native: NativeRows, home: Path, copies: Path | None = None, *, continues: bool = False
+) -> list[bytes] | None:
+    """The items in the rows of a turn, verbatim; None if the rows are missing or have changed.
+
+    They must begin with a prompt, unless the turn `continues` one that was cut in two.
+    """
     first, last = split_key(native.passage.first), split_key(native.passage.last)
     if first is None or last is None or first[0] != last[0] or first[1] > last[1]:
         return None
@@ -159,9 +169,9 @@ def items_of_rows(native: NativeRows, home: Path, copies: Path | None = None) ->
         places += _copies_of(native, first[0], copies)
     for place in places:
         data = _rows(place, first[1], last[1], native.hash)
-        items = _items_in(data) if data is not None else None
+        items = _items_in(data, continues) if data is not None else None
         if items is not None:
-            return [*_waiting_before(place, first[1]), *items]
+            return items if continues else [*_waiting_before(place, first[1]), *items]
     return None
 
 
@@ -224,17 +234,25 @@ def _file_of(native: NativeRows, segment: str, home: Path) -> Path | None:
     return find_file(home, segment or native.session.id, path)
 
 
-def _items_in(data: bytes) -> list[bytes] | None:
-    """The items in these rows; None if they do not begin with a prompt."""
+def _items_in(data: bytes, continues: bool) -> list[bytes] | None:
+    """The items in these rows; None if they need a prompt at the beginning and have none."""
     items: list[bytes] = []
     asked = False
     for line in data.splitlines(keepends=True):
         row = decode_raw_row(line)
-        if row is None or row.type != "response_item":
+        payload = decode_item(row.payload) if row is not None else None
+        if row is None or payload is None:
             continue
-        payload = decode_item(row.payload)
-        if payload is None or is_announcement(payload, asked=asked):
-            continue
-        asked = asked or payload.is_users
-        items.append(bytes(row.payload))
-    return items if asked else None
+        if row.type == "compacted" and items and _is_summary(items[-1], payload):
+            items.pop()  # the reply to Codex's own request for a summary
+        elif row.type == "response_item" and not is_announcement(payload, asked=asked):
+            asked = asked or payload.is_users
+            items.append(bytes(row.payload))
+    return items if asked or (continues and items) else None
+
+
+def _is_summary(item: bytes, compacted: Item) -> bool:
+    """Whether a message is the summary of the compaction that follows it."""
+    read = decode_item(item)
+    text = text_of(read.content) if read is not None and read.role == "assistant" else ""
+    return bool(text) and (compacted.message or "").endswith(text)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from sapwood.config.folders import data_folder
 from sapwood.core.errors import SapwoodError
 from sapwood.core.plural import counted
 from sapwood.private_files import replace_file
@@ -30,6 +31,11 @@ class FileEdit(Struct, frozen=True):
     before: bytes | None
     after: bytes | None
     private: bool = False
+
+
+def record_file(name: str) -> Path:
+    """The file with the record of an installation."""
+    return data_folder() / "installed" / f"{name}.json"
 
 
 def read_bytes(path: Path) -> bytes | None:

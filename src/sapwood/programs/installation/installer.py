@@ -13,23 +13,25 @@ from pathlib import Path
 from typing import Protocol
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from sapwood.config.folders import data_folder
 from sapwood.programs.installation.file_edits import (
     FileEdit,
     apply_edits,
     missing_folders,
     read_bytes,
+    record_file,
 )
 from sapwood.programs.installation.plugin_files import own_command, plugin_files, plugin_version
+from sapwood.programs.installation.project_settings import restored_projects
 from sapwood.programs.program import Program
 
 
 class InstallPlan(Struct, frozen=True):
     """The plugin files to write into Sapwood's `folders`, and the edit of the user's settings file.
 
-    `notes` are for the user. `empty` are folders to remove if they are empty afterwards.
+    `notes` are for the user. `values` are those of the program's own settings that will be
+    Sapwood's. `empty` are folders to remove if they are empty afterwards.
     """
 
     files: tuple[FileEdit, ...]
@@ -37,6 +39,7 @@ class InstallPlan(Struct, frozen=True):
     folders: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
     empty: tuple[Path, ...] = ()
+    values: dict[str, int | bool] = {}
 
     @property
     def edits(self) -> tuple[FileEdit, ...]:
@@ -53,23 +56,22 @@ class SettingsRecord(Struct, frozen=True):
 
 
 class InstallRecord(Struct, frozen=True):
-    """One installation: Sapwood's files, the user's settings file, and the folders it created."""
+    """One installation: Sapwood's files, the user's settings file, and the folders it created.
+
+    `values` are those of the program's own settings that Sapwood set.
+    """
 
     agent: str
     version: str
     files: tuple[str, ...] = ()
     settings: SettingsRecord | None = None
     folders: tuple[str, ...] = ()
+    values: dict[str, int | bool] = {}
 
 
 def fingerprint(content: bytes) -> str:
     """A hash that shows whether a file has changed since."""
     return hashlib.sha256(content).hexdigest()
-
-
-def record_file(agent: str) -> Path:
-    """The file with the record of a program's installation."""
-    return data_folder() / "installed" / f"{agent}.json"
 
 
 def read_record(agent: str) -> InstallRecord | None:
@@ -91,6 +93,10 @@ class ProgramInstaller(Protocol):
 
     def settings_file(self, environ: Mapping[str, str]) -> Path:
         """The user's settings file that has to name Sapwood."""
+        ...
+
+    def project_file(self, folder: Path) -> Path:
+        """The user's settings file for one project."""
         ...
 
     def folders(self, environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -117,6 +123,15 @@ class ProgramInstaller(Protocol):
         """Whether two versions of the settings file have the same values."""
         ...
 
+    def with_values(
+        self, text: bytes, values: Mapping[str, int | bool], owned: Mapping[str, int | bool]
+    ) -> bytes:
+        """A settings file with these values, and without those that are `owned` and not wanted.
+
+        What the user set otherwise stays. Raises `InstallError` if the file cannot be edited.
+        """
+        ...
+
     def leftovers(self, environ: Mapping[str, str]) -> tuple[Path, ...]:
         """Folders that the program makes for a plugin, to be removed if they are empty."""
         ...
@@ -140,7 +155,31 @@ def plan_install(
     settings, notes = agent.installer.settings(environ, command)
     if find_spec("mcp") is None:
         notes = (*notes, _MCP_MISSING)
-    return InstallPlan((*files, *_outdated(agent, wanted)), settings, folders, notes)
+    plan = InstallPlan((*files, *_outdated(agent, wanted)), settings, folders, notes)
+    return _with_compaction(agent, plan, environ)
+
+
+def plan_compaction(agent: Program, environ: Mapping[str, str] = os.environ) -> InstallPlan | None:
+    """Plans what the configuration says about compactions; None if Sapwood is not installed."""
+    if read_record(agent.name) is None:
+        return None
+    return _with_compaction(agent, InstallPlan((), None), environ)
+
+
+def _with_compaction(agent: Program, plan: InstallPlan, environ: Mapping[str, str]) -> InstallPlan:
+    """The plan, with when the program compacts as the configuration says."""
+    from sapwood.config.config_file import load_config
+
+    wanted = load_config(environ).compaction
+    values, note = agent.hooks.compaction_values(wanted.at, wanted.automatic == "on")
+    record, path = read_record(agent.name), agent.installer.settings_file(environ)
+    before = plan.settings.before if plan.settings else read_bytes(path)
+    text = plan.settings.after if plan.settings else before
+    owned = record.values if record else {}
+    after = agent.installer.with_values(text or b"", values, owned) if values or owned else text
+    settings = FileEdit(path, before, after) if after != before else None
+    notes = (*plan.notes, note) if note else plan.notes
+    return structs.replace(plan, settings=settings, notes=notes, values=values)
 
 
 def _outdated(agent: Program, wanted: Iterable[Path]) -> list[FileEdit]:
@@ -172,6 +211,7 @@ def _record(agent: Program, plan: InstallPlan) -> InstallRecord:
         tuple(sorted(files - gone)),
         _settings_record(plan.settings, old.settings),
         tuple(dict.fromkeys((*old.folders, *made))),
+        plan.values,
     )
 
 
@@ -196,26 +236,30 @@ def plan_uninstall(agent: Program, environ: Mapping[str, str] = os.environ) -> I
     made = (Path(folder) for folder in record.folders)
     inner = (each for path in known for each in path.parents if _is_within(each, folders))
     empty = (*inner, *agent.installer.leftovers(environ), *made)
-    return InstallPlan(files, _settings_edit(agent, record.settings, environ), folders, empty=empty)
+    settings, projects = _settings_edit(agent, record, environ), restored_projects(agent)
+    made = (edit.path.parent for edit in projects if edit.after is None)
+    return InstallPlan((*files, *projects), settings, folders, empty=(*empty, *made))
 
 
 def _settings_edit(
-    agent: Program, record: SettingsRecord | None, environ: Mapping[str, str]
+    agent: Program, installed: InstallRecord, environ: Mapping[str, str]
 ) -> FileEdit | None:
+    record = installed.settings
     path = Path(record.path) if record else agent.installer.settings_file(environ)
     current = read_bytes(path)
     if current is None:
         return None
-    restored = _restored(agent, path, current, record)
+    restored = _restored(agent, path, current, installed)
     return FileEdit(path, current, restored) if restored != current else None
 
 
-def _restored(
-    agent: Program, path: Path, current: bytes, record: SettingsRecord | None
-) -> bytes | None:
+def _restored(agent: Program, path: Path, current: bytes, installed: InstallRecord) -> bytes | None:
+    record = installed.settings
     if record is not None and fingerprint(current) == record.after:
         return record.before
     remaining = agent.installer.without_sapwood(path, current)
+    if installed.values:
+        remaining = agent.installer.with_values(remaining, {}, installed.values)
     if record is not None and agent.installer.same_settings(remaining, record.before or b""):
         return record.before
     return remaining

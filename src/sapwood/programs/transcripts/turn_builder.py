@@ -5,6 +5,8 @@ and still pairs calls with results: a call without a result gets one that says s
 without a call gets a call.
 """
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from sapwood.core.content import (
@@ -25,13 +27,23 @@ GOES_ON = Note("program", "The conversation goes on from before this point.")
 _UNKNOWN_TOOL = "unknown"
 
 
+def continues_a_turn(prompt: Sequence[PromptPart]) -> bool:
+    """Whether this stands for the prompt of a turn whose own prompt is in no row.
+
+    >>> continues_a_turn((GOES_ON,))
+    True
+    """
+    return all(isinstance(part, Note) and part.text == GOES_ON.text for part in prompt)
+
+
 class _Reply(Struct):
-    """A reply to which parts may still be added."""
+    """A reply to which parts may still be added. `after` is the turn's last row before it."""
 
     message: str
     parts: list[ReplyPart]
     model: str
     usage: Usage | None
+    after: RowRef
 
 
 class TurnBuilder:
@@ -65,7 +77,7 @@ class TurnBuilder:
             if not any(self._is_new(part) for part in parts):
                 return
             self._close_calls()
-            reply = self._reply = _Reply(message, [], model, usage)
+            reply = self._reply = _Reply(message, [], model, usage, self._last)
             self._items.append(reply)
         for part in parts:
             if self._is_new(part):
@@ -89,7 +101,7 @@ class TurnBuilder:
     def remove_last_reply(self, text: str) -> bool:
         """Removes the last reply if `text` ends with it: it was a summary and not for the user.
 
-        Returns whether it was removed.
+        Its row is no longer one of the turn. Returns whether it was removed.
         """
         reply = self._items[-1] if self._items else None
         if not isinstance(reply, _Reply) or len(reply.parts) != 1:
@@ -98,6 +110,7 @@ class TurnBuilder:
         if isinstance(part, ToolCall) or not part.text or not text.endswith(part.text):
             return False
         del self._items[-1]
+        self._last = reply.after
         earlier = [item for item in self._items if isinstance(item, _Reply)]
         self._reply = earlier[-1] if earlier else None
         return True
@@ -173,7 +186,7 @@ class TurnBuilder:
             number += 1
             name = f"{call}~{number}"
         if self._reply is None:
-            self._reply = _Reply("", [], "", None)
+            self._reply = _Reply("", [], "", None, self._last)
             self._items.append(self._reply)
         self._take(ToolCall(name, _UNKNOWN_TOOL), self._reply)
         return name

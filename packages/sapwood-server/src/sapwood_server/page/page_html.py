@@ -309,8 +309,21 @@ def budget_html(found: WindowUse, plan: CutPlan) -> str:
         f'aria-valuetext="{attribute(edge_text(budget))}">{bars}</div>'
         f'<ul class="legend">{legend}</ul><div class="row-x num spent">'
         f'<b>{money(found.spent.cost)}</b> so far<span class="grow"></span>{next_call}'
-        "</div></section>"
+        f"</div>{_cold_html(plan)}</section>"
     )
+
+
+def _cold_html(plan: CutPlan) -> str:
+    """What coming back costs after a pause, and a button that trims first."""
+    if plan.back is None:
+        return ""
+    button = ""
+    if plan.back.keep:
+        button = (
+            f'<button class="btn bare sm" data-run="/clear {plan.back.keep}">'
+            f"trim to {plan.back.keep} turns</button>"
+        )
+    return f'<p class="row-x warn">{line(plan.back.sentence("/{}"))}{button}</p>'
 
 
 def _percent(part: int, whole: int) -> int:

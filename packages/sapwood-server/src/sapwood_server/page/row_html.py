@@ -44,7 +44,7 @@ from sapwood_server.page.html_text import attribute, line, markdown, text, time_
 _MAX_LINES = 400
 _MAX_CHARS = 40_000
 _HIGH_SCORE = 0.8
-_ASIDE = ("/rewind", "/edit", "/load", "/undo", "/redo", "/revert")
+_ASIDE = ("/rewind", "/edit", "/bring", "/undo", "/redo", "/revert")
 """Commands after which turns are a side branch: they do not stand before the head."""
 _GRIP = (
     '<button class="grip" data-cut="0" aria-label="Move the head" '
@@ -164,7 +164,7 @@ def _turn_acts(version: int) -> str:
         f'<button class="btn bare sm" data-run="/edit {version}">edit</button>'
         f'<button class="btn bare sm" data-cut="{version}" title="Show what trimming before this '
         'turn frees and costs">cut</button>'
-        f'<button class="btn bare sm" data-run="/load {version}">load</button></span>'
+        f'<button class="btn bare sm" data-run="/bring {version}">bring back</button></span>'
     )
 
 

@@ -1,4 +1,4 @@
-"""`/load PLACE`: a turn out of view comes back as a quotation in front of the turns in view."""
+"""`/bring TURN…`: turns out of view come back as quotations in front of the turns in view."""
 
 import pytest
 
@@ -35,7 +35,7 @@ async def desk(log: MemoryLog) -> Desk:
 async def loads(
     desk: Desk, place: str, agent: AgentId = AGENT, caller: Caller | None = None
 ) -> object:
-    run = CommandStep(TABLE["load"], place)
+    run = CommandStep(TABLE["bring"], place)
     return await service_of(desk).answer(agent, run, caller=caller)
 
 
@@ -54,7 +54,7 @@ async def test_a_turn_comes_back_as_a_quotation_with_its_source(desk: Desk, plac
     before = await desk.said()
     answer = await loads(desk, place)
     assert isinstance(answer, Changed)
-    assert answer.message == "Loaded turn lead:2. It is quoted above the turns in view."
+    assert answer.message == "Brought turn lead:2 back. It is quoted above the turns in view."
     front, *rest = await desk.said()
     assert front.startswith("[From the log: turn lead:2, quoted.")
     assert QUOTED in front
@@ -78,7 +78,7 @@ async def test_undo_redo_and_clear_take_it_out_and_back(desk: Desk) -> None:
     after = await desk.said()
     undone = await service_of(desk).answer(AGENT, CommandStep(TABLE["undo"]))
     assert isinstance(undone, Changed)
-    assert undone.message == "Undone: /load. 1 loaded turn removed from view."
+    assert undone.message == "Undone: /bring. 1 loaded turn removed from view."
     assert await desk.said() == before
     await desk.do(Redo(AGENT))
     assert await desk.said() == after
@@ -114,7 +114,7 @@ async def test_only_so_many_turns_are_quoted(desk: Desk) -> None:
     assert await loads(desk, "2") == TooManyLoaded(8)
 
 
-@pytest.mark.parametrize("place", ["", "herons", "lead:", "lead:2 lead:5"])
+@pytest.mark.parametrize("place", ["", "herons", "lead:", "lead:2 herons"])
 async def test_what_is_no_place_is_refused(desk: Desk, place: str) -> None:
     assert isinstance(await loads(desk, place), BadArguments)
 
@@ -165,3 +165,23 @@ async def test_a_person_may_name_the_conversation_of_a_place(desk: Desk) -> None
     done = await loads(desk, "herons:2")
     assert isinstance(done, Changed)
     assert done.message
+
+
+async def test_several_turns_come_back_at_once_and_one_undo_removes_them(desk: Desk) -> None:
+    before = await desk.said()
+    second = (await desk.dispatcher.open(AGENT)).live.turns[0].parent
+    assert second is not None
+    answer = await loads(desk, f"2 {second.first} 2")
+    assert isinstance(answer, Changed)
+    assert answer.message == "Brought 2 turns back. They are quoted above the turns in view."
+    front = (await desk.said())[0]
+    assert QUOTED in front
+    assert "User: ask 2" in front
+    await desk.do(Undo(AGENT))
+    assert await desk.said() == before
+    await desk.do(Redo(AGENT))
+    assert (await desk.said())[0] == front
+
+
+async def test_the_old_name_of_the_command_still_works() -> None:
+    assert TABLE["load"] is TABLE["bring"]
