@@ -80,7 +80,7 @@ async def check_through_a_file(number: int, folder: Path) -> None:
 
 
 async def _check_import(number: int, source: str, lines: Sequence[Line], path: Path) -> None:
-    connection = await connect(":memory:")
+    connection = await connect(str(path.with_suffix(".db")))
     importer = Importer(connection, idle_seconds=-1)
     done = await importer.bring(path, source)
     assert not done.problem, f"case {number}: {done.problem}"

@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sapwood.core.content import Note, RecordedReply, RecordedResult, Text, Thinking, ToolCall
@@ -86,6 +86,16 @@ def test_terms_of_any_text_have_no_quotes_and_no_spaces(text: str) -> None:
     for term in index_terms(text):
         assert term
         assert not set(term) & set(" \t\n\r\0\"'\\&|!()<>:*_")
+
+
+@given(st.text(max_size=30))
+@example("\u0e31")
+@example('"a\u0e31"')
+@example("\u037a")
+def test_keys_of_any_query_have_terms(text: str) -> None:
+    for key in read_query(text).keys:
+        assert key.terms
+        assert all(term and not set(term) & set(' "\0') for term in key.terms)
 
 
 @given(st.text(max_size=30), st.text(max_size=10), st.text(max_size=30))

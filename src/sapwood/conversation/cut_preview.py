@@ -20,8 +20,9 @@ from sapwood.core.context import Context, undo_step
 from sapwood.core.context_diff import diff
 from sapwood.core.history_size import calibrated, size_of, turn_sizes
 from sapwood.core.ids import AgentId, TurnRef
+from sapwood.core.live_path import LivePath
 from sapwood.core.model_calls import LastCall, Lifetime
-from sapwood.core.token_count import ZERO, Count, show
+from sapwood.core.token_count import ZERO, Count, Counter, show
 from sapwood.core.turn import Turn
 from sapwood.models.model_facts import cache_seconds, price_of
 from sapwood.turns.clock_and_ids import now
@@ -31,6 +32,8 @@ _WORTH_SAYING = 20_000
 """A smaller context costs a few cents, whatever the cache holds."""
 _TRIMMED = 40_000
 """The size to which a trim is offered."""
+_MAX_TURNS = 200
+"""How many turns are looked at for the trim that is offered after a pause."""
 
 
 class Cut(Struct, frozen=True):
@@ -118,6 +121,17 @@ def return_cost(
     if keep == len(sizes) or trimmed > total // 2:
         return ReturnCost(total, price(total, 0))
     return ReturnCost(total, price(total, 0), keep, trimmed, price(trimmed, 0))
+
+
+def session_return_cost(
+    model: str, lifetime: Lifetime, used: int, live: LivePath, counter: Counter
+) -> tuple[ReturnCost, int] | None:
+    """The cost for the session of another program, and how many seconds its cache is kept."""
+    seconds = cache_seconds(model, lifetime) if model else None
+    if not seconds or not used:
+        return None
+    cost = return_cost(model, lifetime, used, turn_sizes(live, counter, _MAX_TURNS))
+    return None if cost is None else (cost, seconds)
 
 
 def _short(tokens: int) -> str:

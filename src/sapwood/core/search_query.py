@@ -98,7 +98,8 @@ def _keys(text: str) -> tuple[SearchKey, ...]:
     words = _words(_PHRASE.sub(" ", text))
     telling = [key for key in words if not _says_nothing(key.word)]
     chosen = telling or ([] if phrases else words)
-    distinct = {key.terms: key for key in reversed((*phrases, *chosen))}
+    # A mark without a letter, as in 'ั', is a word without a term.
+    distinct = {key.terms: key for key in reversed((*phrases, *chosen)) if all(key.terms)}
     return tuple(reversed(distinct.values()))[:_MAX_KEYS]
 
 

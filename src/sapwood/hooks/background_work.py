@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 _MEMORY_SECONDS = 30 * 86_400.0
 """How long hooks remember a session."""
 _DATABASE_SECONDS = 5.0
-_MAX_TURNS = 200
-"""How many turns are looked at for the trim that is offered after a pause."""
 _LOOKS, _LOOK_SECONDS = 40, 0.5
 """How often, and how many seconds apart, is looked whether a session that ends is closed."""
 
@@ -161,10 +159,8 @@ def _remember_turns_that_matter(watched: WatchedSession, opened: "OpenAgent") ->
 
 def _remember_return_cost(watched: WatchedSession, opened: "OpenAgent", counter: "Counter") -> None:
     """Remembers what coming back costs once the provider's cache has ended, and when that is."""
-    from sapwood.conversation.cut_preview import return_cost
-    from sapwood.core.history_size import turn_sizes
+    from sapwood.conversation.cut_preview import session_return_cost
     from sapwood.core.turn import Reply
-    from sapwood.models.model_facts import cache_seconds
     from sapwood.programs.registry import program
 
     tail = watched.read(LAST_REPLY_BYTES)
@@ -175,14 +171,11 @@ def _remember_return_cost(watched: WatchedSession, opened: "OpenAgent", counter:
         if isinstance(item, Reply) and item.usage
     ]
     lifetime = "1h" if usages and usages[-1].cache_hour else "5m"
-    seconds = cache_seconds(tail.model, lifetime) if tail.model else None
-    cost = None
-    if seconds and tail.used:
-        sizes = turn_sizes(opened.live, counter, _MAX_TURNS)
-        cost = return_cost(tail.model, lifetime, tail.used, sizes)
-    if cost is None or seconds is None:
+    found = session_return_cost(tail.model, lifetime, tail.used, opened.live, counter)
+    if found is None:
         watched.memory.forget("cold")
         return
+    cost, seconds = found
     line = cost.sentence(program(tail.source).own_command)
     watched.memory.put("cold", f"{tail.updated // 1_000_000 + seconds}\n{line}")
 

@@ -6,7 +6,6 @@ database, also after the file was deleted.
 """
 
 import os
-import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Raw, structs
 
+from sapwood.config.toml_edit import parse_toml
 from sapwood.core.content import Note, Text
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
@@ -102,7 +102,7 @@ def _path(session: ProgramSession, home: Path, now: datetime) -> Path:
 def _model_provider(home: Path) -> str:
     """The model provider in the settings of Codex; its list shows threads of no other."""
     try:
-        settings = tomllib.loads((home / "config.toml").read_text("utf-8"))
+        settings = parse_toml((home / "config.toml").read_text("utf-8"))
     except (OSError, ValueError):
         return _PROVIDER
     named = settings.get("model_provider")

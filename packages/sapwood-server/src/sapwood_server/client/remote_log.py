@@ -371,7 +371,12 @@ class RemoteRunner(AgentRunner):
         return Done(done.message, done.events)
 
     async def compact(
-        self, agent: AgentId, keep: int = 0, anyway: bool = False, why: CommandMeta | None = None
+        self,
+        agent: AgentId,
+        keep: int = 0,
+        anyway: bool = False,
+        why: CommandMeta | None = None,
+        wanted: str = "",
     ) -> Done | Refusal:
         """Raises `SapwoodError`: the command /compact is carried out by the server."""
         raise SapwoodError("Summaries are written on the server. Type: /compact")
