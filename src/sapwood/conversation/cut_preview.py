@@ -124,7 +124,7 @@ def return_cost(
 
 
 def session_return_cost(
-    model: str, lifetime: Lifetime, used: int, live: LivePath, counter: Counter
+    model: str, lifetime: Lifetime, used: int | None, live: LivePath, counter: Counter
 ) -> tuple[ReturnCost, int] | None:
     """The cost for the session of another program, and how many seconds its cache is kept."""
     seconds = cache_seconds(model, lifetime) if model else None
