@@ -5,6 +5,7 @@ turns that are expected, and so must our own view. Every file of the program mus
 had before.
 """
 
+import itertools
 import json
 import subprocess
 import sys
@@ -20,6 +21,8 @@ from proofs.providers_e2e.sent_history import history_in, view_of, words
 from scripted_model import ScriptedModel
 
 _SECONDS = 300.0
+_OTHERS = itertools.count(1)
+"""Each conversation next to the first one numbers its probes from another hundred on."""
 _TOOLS = {
     "claude-code": 'Bash {{"command":"{}"}}',
     "codex": 'exec_command {{"cmd":"{}"}}',
@@ -195,7 +198,7 @@ class Conversation:
         program = program or self.program
         found = Conversation(self.home, self.model, self.checks, program, name)
         found.path = list(path)
-        found._probes = self._probes + 100 * (1 + len(name))
+        found._probes = self._probes + 100 * next(_OTHERS)
         return found
 
 
