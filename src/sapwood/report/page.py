@@ -123,14 +123,14 @@ def _tiles(report: Report) -> str:
         if share >= 0.01 or not needs
         else "< 1\N{NO-BREAK SPACE}%"
     )
+    sessions, _, sessions_noun = counted(len(report.sessions), "session").partition(" ")
+    compactions, _, compactions_noun = counted(len(report.compactions), "compaction").partition(" ")
+    left, _, left_noun = counted(report.turns_left, "turn").partition(" ")
+    compacted = counted(len(report.compacted), "session")
     tiles = (
-        (f"{len(report.sessions):,}", f"sessions, {named}; {turns:,} turns", ""),
-        (f"{len(report.compactions):,}", f"compactions in {len(report.compacted):,} sessions", ""),
-        (
-            f"{report.turns_left:,}",
-            f"turns left view, {_tokens(report.tokens_left)} tokens",
-            "warn",
-        ),
+        (sessions, f"{sessions_noun}, {named}; {counted(turns, 'turn')}", ""),
+        (compactions, f"{compactions_noun} in {compacted}", ""),
+        (left, f"{left_noun} left view, {_tokens(report.tokens_left)} tokens", "warn"),
         (_tokens(report.tokens_again), f"tokens fetched again, {of_left} of what left", ""),
         (_cost(total_cost(needs)), "at list prices, for what was fetched again", ""),
     )
@@ -294,8 +294,8 @@ def _brought_back(report: Report) -> str:
     table = _table(head, rows, kind="rows")
     about = (
         "Each command takes the last compaction of a session back: its turns are in view again, "
-        "and the session keeps its id. Close the session first. Type it again for an earlier "
-        "compaction."
+        "and the session keeps its id. Close the session first. To undo an earlier compaction too, "
+        "run the command again."
     )
     return _section("What can be brought back", about, keep + table)
 

@@ -142,4 +142,4 @@ def _write_page(file: str, report: "Report") -> None:
         Path(file).expanduser().write_text(report_page(report), "utf-8")
     except OSError as error:
         raise click.UsageError(f"'{file}' cannot be written: {error.strerror}.") from error
-    click.echo(f"Wrote {file}. It contains no request to any other address.", err=True)
+    click.echo(f"Wrote {file}. The page loads nothing from the network.", err=True)

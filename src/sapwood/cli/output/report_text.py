@@ -118,7 +118,7 @@ def _largest(report: Report, width: int) -> Iterator[str]:
 def _brought_back(report: Report, width: int) -> Iterator[str]:
     if report.compacted:
         yield from _heading(
-            "Bring turns back into view. Close the session first; type it again for an earlier one"
+            "To bring turns back, close the session and type this; again for an earlier compaction"
         )
         for each in report.compacted[:_MOST]:
             figures = f"{counted(each.turns_left, 'turn')}, {_tokens(each.tokens_left)} tokens"
