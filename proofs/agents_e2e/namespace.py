@@ -1,4 +1,7 @@
-"""A network namespace with loopback only: the programs can reach only the scripted model."""
+"""A namespace with loopback only: the programs can reach only the scripted model.
+
+What is mounted inside is seen by nobody else.
+"""
 
 import fcntl
 import os
@@ -22,7 +25,7 @@ def enter_namespace(arguments: list[str], module: str = "proofs.agents_e2e") -> 
     unshare = shutil.which("unshare")
     if unshare is None:
         raise ProofError("`unshare` was not found. Install util-linux, then try again.")
-    flags = "-n" if os.geteuid() == 0 else "-rn"
+    flags = "-mn" if os.geteuid() == 0 else "-rmn"
     tried = subprocess.run([unshare, flags, "true"], capture_output=True, text=True, check=False)
     if tried.returncode:
         raise ProofError(

@@ -9,9 +9,10 @@ from proofs.agents_e2e.home import Home
 _NAMES = {"claude-code": b"claude", "codex": b"codex"}
 
 
-def program_processes(home: Home, program: str) -> list[int]:
-    """The ids of the program's processes in this home."""
-    mark, wanted = f"HOME={home.root}\0".encode(), _NAMES[program]
+def program_processes(home: Home, program: str | None) -> list[int]:
+    """The ids of the program's processes in this home; without a program, of all processes."""
+    mark = f"HOME={home.root}\0".encode()
+    wanted = _NAMES[program] if program else None
     found: list[int] = []
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
@@ -21,7 +22,7 @@ def program_processes(home: Home, program: str) -> list[int]:
             name = (folder / "cmdline").read_bytes().split(b"\0")[0]
         except OSError:
             continue  # it ended, or is not ours
-        if mark in environ and os.path.basename(name) == wanted:
+        if mark in environ and wanted in (None, os.path.basename(name)):
             found.append(int(folder.name))
     return found
 

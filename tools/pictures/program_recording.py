@@ -1,20 +1,21 @@
 """Records the real Claude Code and Codex: four turns, a trim by Sapwood, its undo.
 
 `python -m tools.pictures.program_recording` writes docs/images/rewind-claude-code.svg and
-docs/images/rewind-codex.svg. The programs run in tmux, in a home of their own, and can reach only
-a scripted model. It answers what it was asked last; asked which questions it sees, it names those
-in the request that it got.
+docs/images/rewind-codex.svg, and docs/images/undo-compaction.svg, in which Claude Code compacts
+its session and Sapwood takes that back. The programs run in tmux, in a home of their own, and can
+reach only a scripted model. It answers what it was asked last; asked which questions it sees, it
+names those in the request that it got.
 """
 
 import argparse
 import json
 import re
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from proofs.agents_e2e.environment import ProofError, find_programs
 from proofs.agents_e2e.home import Home
@@ -27,7 +28,6 @@ from scripted_model import ModelRequest, ScriptedModel, Text
 from tools.pictures.svg import GROUND, Frame, moving, still
 from tools.pictures.terminal_text import lines_of, with_cursor
 
-PROGRAMS = ("claude-code", "codex")
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
 LARGEST = 300_000
 """The largest picture, in bytes."""
@@ -47,8 +47,12 @@ _TURNS = {
 _TITLE = "Learn about grey herons"
 _MODEL = "gpt-6.1-sol"
 """A model that this version of Codex knows, so that it shows no warning."""
+_SUMMARISE = "create a detailed summary"
+"""What Claude Code asks when it compacts."""
+_SUMMARY = "The user asked about grey herons: nests, eggs, young, food."
 _PROBE = "Which questions do you see?"
 _COMMANDS = {"claude-code": ("claude", "claude --resume"), "codex": ("codex", "codex resume")}
+_MOUNT = Path("/srv")
 _SHELL = "~/birds $"
 _TMUX = ("TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION")
 """What a program would notice of tmux."""
@@ -57,49 +61,52 @@ _TMUX = ("TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION")
 def main(arguments: list[str]) -> int:
     """Writes the recordings; returns 1 if one could not be made."""
     parser = argparse.ArgumentParser(prog="python -m tools.pictures.program_recording")
-    parser.add_argument("program", nargs="?", choices=PROGRAMS, help="only this one")
+    parser.add_argument("recording", nargs="?", choices=_RECORDINGS, help="only this one")
     parser.add_argument("--frames", type=Path, help="also write the long frames to this folder")
     options = parser.parse_args(arguments)
     try:
         find_programs()
         enter_namespace(arguments, "tools.pictures.program_recording")
-        for program in (options.program,) if options.program else PROGRAMS:
-            _write(program, options.frames)
+        for name, (program, acts) in _RECORDINGS.items():
+            if options.recording in (None, name):
+                _write(name, program, acts, options.frames)
     except (ProofError, Failed) as error:
         print(f"recordings: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def _write(program: str, folder: Path | None) -> None:
+def _write(name: str, program: str, acts: "Acts", folder: Path | None) -> None:
     with _home() as home:
         prepare_first_start(home, program)
+        if acts is Recording.compaction:
+            home.run("sapwood", "install", program, "--yes").check_returncode()
         recording = Recording(home, program)
         try:
-            recording.run()
+            acts(recording)
         finally:
             recording.terminal.close()
-            until(lambda: not program_processes(home, program), f"{program} to end")
+            until(lambda: not program_processes(home, None), f"{program} and its hooks to end")
         drawn = moving(recording.frames, "~/birds", GROUND)
     if folder is not None:
-        _write_frames(folder, program, recording.frames)
-    for path in (str(home.root), "/var/tmp"):
-        if path in drawn:
+        _write_frames(folder, name, recording.frames)
+    for path in (Path(sys.prefix), Path.home()):
+        if str(path) in drawn:
             raise ProofError(f"the picture shows {path}")
     size = len(drawn.encode())
     if size > LARGEST:
         raise ProofError(f"the picture has {size} bytes, and may have {LARGEST}")
-    (FOLDER / f"rewind-{program}.svg").write_text(drawn, encoding="utf-8")
+    (FOLDER / f"{name}.svg").write_text(drawn, encoding="utf-8")
     seconds = sum(seconds for seconds, _ in recording.frames)
     count = len(recording.frames)
-    print(f"rewind-{program}.svg: {size // 1024} kB, {count} frames, {seconds:.0f} s", flush=True)
+    print(f"{name}.svg: {size // 1024} kB, {count} frames, {seconds:.0f} s", flush=True)
 
 
-def _write_frames(folder: Path, program: str, frames: list[Frame]) -> None:
+def _write_frames(folder: Path, name: str, frames: list[Frame]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for number, (seconds, lines) in enumerate(frames):
         if seconds >= _LONG:
-            path = folder / f"{program}-{number:03}.svg"
+            path = folder / f"{name}-{number:03}.svg"
             path.write_text(still(lines, "~/birds", GROUND), encoding="utf-8")
 
 
@@ -118,9 +125,38 @@ class Recording:
         shell = ["bash", "--norc", "--noprofile", "-i"]
         self.terminal.start(shell, str(home.project), environ, _TMUX)
 
-    def run(self) -> None:
+    def trim(self) -> None:
         """Four turns, `sapwood clear 2`, one turn, `sapwood undo`, one turn."""
-        start, resume = _COMMANDS[self._program]
+        _, resume = _COMMANDS[self._program]
+        self._four_turns()
+        self._leave()
+        self._sapwood("sapwood clear 2")
+        self._open(self._offered(resume))
+        self._ask(_PROBE, "I see 2")
+        self._leave()
+        self._sapwood("sapwood undo")
+        self._open(self._offered(resume))
+        self._ask(_PROBE, "I see 5")
+        self._shot(4.0)
+
+    def compaction(self) -> None:
+        """Four turns, a compaction by the program, one turn, `sapwood undo`, one turn."""
+        _, resume = _COMMANDS[self._program]
+        self._four_turns()
+        self._type("/compact")
+        self.terminal.keys("Enter")
+        self._until(lambda shown: "/sapwood:undo" in shown)
+        self._settle()
+        self._shot(3.0)
+        self._ask(_PROBE, "I see none")
+        self._leave()
+        self._sapwood("sapwood undo")
+        self._open(self._offered(resume))
+        self._ask(_PROBE, "I see 5")
+        self._shot(4.0)
+
+    def _four_turns(self) -> None:
+        start, _ = _COMMANDS[self._program]
         self.terminal.sees(_SHELL)
         self._open(start)  # some notices are shown only once
         self._leave()
@@ -131,15 +167,6 @@ class Recording:
         self._open(start)
         for question, answer in _TURNS.items():
             self._ask(question, answer)
-        self._leave()
-        self._sapwood("sapwood clear 2")
-        self._open(self._offered(resume))
-        self._ask(_PROBE, "I see 2")
-        self._leave()
-        self._sapwood("sapwood undo")
-        self._open(self._offered(resume))
-        self._ask(_PROBE, "I see 5")
-        self._shot(4.0)
 
     def _open(self, command: str) -> None:
         """Runs a command that opens the program."""
@@ -172,10 +199,10 @@ class Recording:
     def _offered(self, command: str) -> str:
         """The command with which Sapwood said to go on."""
         text = self.terminal.screen().replace("\n", "")
-        found = re.findall(f"To continue, type: ({command} [-0-9a-f]{{36}})", text)
+        found = re.findall(f"To continue, type: {command} ?([-0-9a-f]{{36}})", text)
         if not found:
             raise Failed(f"no '{command}' is on the screen:\n{self.terminal.screen()}")
-        return found[-1]
+        return f"{command} {found[-1]}"
 
     def _type(self, text: str) -> None:
         for at in range(0, len(text), _PIECE):
@@ -215,18 +242,29 @@ class Recording:
         self.frames.append((seconds, lines))
 
 
+Acts = Callable[[Recording], None]
+_RECORDINGS: dict[str, tuple[str, Acts]] = {
+    "undo-compaction": ("claude-code", Recording.compaction),
+    "rewind-claude-code": ("claude-code", Recording.trim),
+    "rewind-codex": ("codex", Recording.trim),
+}
+"""The name of each picture, the program, and what is done."""
+
+
 def _at_prompt(shown: str) -> bool:
     return shown.rstrip().endswith(_SHELL)
 
 
 @contextmanager
 def _home() -> Generator[Home]:
-    # Below the folder for temporary files Codex makes no helper programs for its sandbox.
-    folder = TemporaryDirectory(prefix="recording-", dir="/var/tmp")
+    # Paths are shown, so they are as short as a user's, and the same each time. Below the folder
+    # for temporary files Codex makes no helper programs for its sandbox.
+    subprocess.run(["mount", "-t", "tmpfs", "recording", _MOUNT], check=True)
     allowed = {"anthropic": ["safeguards"]}  # sent from a terminal
-    with folder as root, ScriptedModel(allow=allowed, delay=0.05) as model:
+    with ScriptedModel(allow=allowed, delay=0.05) as model:
         model.script(_answer)
-        home = Home(Path(root) / "home", find_programs(), model)
+        home = Home(_MOUNT / "ada", find_programs(), model)
+        (home.root / "bin" / "sapwood").symlink_to(Path(sys.executable).with_name("sapwood"))
         home.project = home.root / "birds"
         home.project.mkdir()
         settings = home.codex / "config.toml"
@@ -236,6 +274,7 @@ def _home() -> Generator[Home]:
         yield home
         if model.rejections:
             raise ProofError(f"the model rejected a request: {model.rejections[0]}")
+    subprocess.run(["umount", _MOUNT], check=True)
 
 
 def _answer(request: ModelRequest) -> str:
@@ -246,11 +285,15 @@ def _answer(request: ModelRequest) -> str:
         for part in message.parts
         if isinstance(part, Text)
     ]
+    if texts and _SUMMARISE in texts[-1]:
+        return f"<summary>{_SUMMARY}</summary>"
     asked = [text for text in texts if text in _TURNS or text == _PROBE]
     if request.schema or not asked:  # Codex asks for a title
         return json.dumps({"title": _TITLE})
     if asked[-1] in _TURNS:
         return _TURNS[asked[-1]]
+    if len(asked) == 1:
+        return "I see none, only a summary."
     return "\n".join([f"I see {len(asked) - 1}:", "", *(f"- {text}" for text in asked[:-1])])
 
 

@@ -196,9 +196,7 @@ def _compaction_notice(session: WatchedSession, name: str) -> str:
         program(name).own_command if name else "sapwood {}",
         session.memory.get("matter"),
     )
-    archives = session.memory.get("archives").splitlines()
-    saved = f" A full copy is in {archives[-1]}." if archives else ""
-    return f"Sapwood: {notice.describe()}{saved}"
+    return f"Sapwood: {notice.describe()}"
 
 
 def _prompt_answer(session: WatchedSession, prompt: str, receiver: str) -> HookAnswer:
