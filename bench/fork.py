@@ -22,11 +22,12 @@ from bench.kept_figures import figure
 from bench.peers import PEERS, PeerFigures, measure_peers
 from bench.peers.conversation import Message, conversation, turns
 
-FORKS = 25
+FORKS = 500
+"""So many that whole pages of the database do not blur the bytes of one."""
 LOADS = 3
 LAST_TURNS = 100
 MAX_APPENDS = 3.0
-MAX_BYTES = 4096
+MAX_BYTES = 1300
 
 
 async def measure_sapwood(messages: int) -> PeerFigures:

@@ -34,7 +34,7 @@ QUICK = (
 APART = ("every_kind", "generated")
 """Acts that need no conversation that Sapwood drives."""
 SESSIONS, QUICK_SESSIONS = 8, 1
-LIMIT, SESSION_LIMIT = 900.0, 20.0
+LIMIT, SESSION_LIMIT = 1800.0, 20.0
 """The time limits of the whole proof, and of each further generated session, in seconds. On a
 quiet machine it takes a third of it."""
 

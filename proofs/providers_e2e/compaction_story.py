@@ -135,12 +135,13 @@ def undo_inside(talk: Conversation) -> None:
         opened.compact()
         opened.ask("TURN93 [[say: ANSWER93]]")
         session = opened.session
+        before = len(talk.home.acts("changed"))
         if program == "claude-code":
             opened.ask("/sapwood:undo")
         else:
             talk.sapwood("undo", "--session", session, "--later")
     told = "The session now has the history"
-    until(lambda: told in str(talk.home.acts("changed")), "the session to be changed")
+    until(lambda: told in str(talk.home.acts("changed")[before:]), "the session to be changed")
     inside = talk.other("asked inside", [])
     prompt = inside.probe()
     with OpenProgram(talk.home, program, session) as opened:

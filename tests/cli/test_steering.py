@@ -107,7 +107,7 @@ def test_a_fresh_agent_takes_the_place_of_the_old_one(sapwood: Sapwooder, demo: 
 def test_a_child_sees_what_came_after_the_mark(sapwood: Sapwooder, demo: str) -> None:
     ran = sapwood("fork", demo, "START", "--name", "twig")
     assert ran.out.startswith("Forked. Child: twig (")
-    assert ") from START. It has no goal yet, so it is idle." in ran.out
+    assert ") from START. It is idle until it has a goal:" in ran.out
     shown = sapwood("show", "twig").out
     assert "And storks?" in shown
     assert "herons" not in shown

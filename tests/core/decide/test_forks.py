@@ -63,9 +63,8 @@ def test_a_fork_without_a_goal_says_that_the_child_is_idle() -> None:
     does(world, SetMark(agent, "TASK"))
     world.turn(agent, "goal", "answer")
     assert does(world, Fork(agent, CHILD, "TASK")) == (
-        f"Forked. Child: {CHILD} from TASK. It has no goal yet, so it is idle. To give it work, "
-        f"type /switch {CHILD} and then a prompt, or in a shell: sapwood run --agent {CHILD} -p "
-        "PROMPT"
+        f"Forked. Child: {CHILD} from TASK. It is idle until it has a goal: /switch {CHILD}, or "
+        f"sapwood run --agent {CHILD} -p GOAL"
     )
     assert said(world, CHILD) == ["goal", "answer"]
     assert world.states[CHILD].open is None
@@ -95,8 +94,8 @@ def test_a_child_is_told_that_it_is_one() -> None:
     does(world, Fork(agent, CHILD, goal="Find the leak."))
     assert told(world, CHILD) == [
         "[You are a child agent. Your parent is the agent 'lead']\n"
-        "The goal below is yours. It outranks what you inherited from the parent. When you have "
-        "finished, your final answer is reported to the parent by mail: put the result into it."
+        "The goal below is yours and outranks what you inherited. Your final answer is mailed to "
+        "the parent."
     ]
 
 
@@ -105,7 +104,7 @@ def test_a_child_without_a_goal_is_told_with_its_first_prompt() -> None:
     does(world, Fork(agent, CHILD))
     opens(world, CHILD, "Find the leak.")
     (words,) = told(world, CHILD)
-    assert "The request below is your goal." in words
+    assert "The request below is your goal and" in words
 
 
 def test_a_child_that_shares_the_open_request_is_told() -> None:
@@ -113,7 +112,7 @@ def test_a_child_that_shares_the_open_request_is_told() -> None:
     opens(world, agent, "Find the leak.")
     by_model(world, Fork(agent, CHILD))
     (words,) = told(world, CHILD)
-    assert "No goal was given, so the request above is yours too." in words
+    assert "No goal was given, so the request above is yours too and" in words
 
 
 def test_a_full_fork_sees_the_same_request() -> None:

@@ -84,15 +84,12 @@ def _told(
     if state.origin is not None:
         return ()
     if has_goal:
-        goal = "The goal below is yours. It outranks"
+        goal = "The goal below is yours and outranks"
     elif idle:
-        goal = "The request below is your goal. It outranks"
+        goal = "The request below is your goal and outranks"
     else:
-        goal = "No goal was given, so the request above is yours too. It outranks"
-    text = (
-        f"{goal} what you inherited from the parent. When you have finished, your final answer is "
-        "reported to the parent by mail: put the result into it."
-    )
+        goal = "No goal was given, so the request above is yours too and outranks"
+    text = f"{goal} what you inherited. Your final answer is mailed to the parent."
     return (Note("parent", text, state.name or state.agent, meta.nonce or UNSET),)
 
 
@@ -102,9 +99,8 @@ def _answer(command: Fork, *, idle: bool) -> str:
     if not idle:
         return f"Forked. Child: {child}{origin}"
     return (
-        f"Forked. Child: {child}{origin}. It has no goal yet, so it is idle. To give it work, type "
-        f"/switch {command.child} and then a prompt, or in a shell: sapwood run --agent "
-        f"{command.child} -p PROMPT"
+        f"Forked. Child: {child}{origin}. It is idle until it has a goal: /switch {command.child}, "
+        f"or sapwood run --agent {command.child} -p GOAL"
     )
 
 
