@@ -475,8 +475,8 @@ class _WordIndex:
 
 
 def _newest_first(rows: "Sequence[Row]") -> list[EventRef]:
-    ordered = sorted(rows, key=lambda row: (-row["at"], row["agent"], -row["version"]))
-    return list(dict.fromkeys(EventRef(row["agent"], row["version"]) for row in ordered))
+    ordered = sorted({(-at, agent, -version) for _, agent, version, at in rows})
+    return [EventRef(agent, -version) for _, agent, version in ordered]
 
 
 async def _candidates(
