@@ -1,6 +1,7 @@
 """`python -m proofs.tui_tmux`: the real program in tmux, from a first run to a restart."""
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -14,9 +15,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from proofs.tui_tmux.inline import INLINE_STEPS, InlineDay
-from proofs.tui_tmux.program import DEFECT, Program, play
+from proofs.tui_tmux.program import DEFECT, KEYS, Program, play
 from proofs.tui_tmux.terminal import Failed, Terminal
-from scripted_model import ModelRequest, ReplyLike, ScriptedModel
+from scripted_model import LoggedRequest, ModelRequest, ReplyLike, ScriptedModel
 
 
 class Day(Program):
@@ -214,6 +215,42 @@ class Day(Program):
             raise Failed(f"sapwood do failed: {done.stderr}")
         self._terminal.sees("◆ FROM_OUTSIDE")
 
+    def shared(self) -> None:
+        """Two screens and a server share a conversation: each prompt is asked once."""
+        first, second = self._terminal, Terminal(*self._terminal.size, patience=120.0)
+        serve = [sys.executable, "-m", "sapwood.cli", "serve", "--port", "0"]
+        project = self._folder / "project"
+        served = subprocess.Popen(
+            serve,
+            cwd=project,
+            env={**os.environ, **self._env()},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        try:
+            if served.stdout is None or not served.stdout.readline():
+                raise Failed("the server did not start")
+            command = (sys.executable, "-m", "sapwood.cli")
+            second.start(command, str(project), self._env(), KEYS)
+            second.sees("FROM_OUTSIDE")
+            first.type("Who else is here?")
+            first.sees("All three of us.")
+            second.sees("All three of us.")
+            second.type("One for the night.")
+            second.sees("good night")
+            second.kill()
+            first.sees("NIGHT-END")
+            first.misses("working")
+        finally:
+            served.terminate()
+            served.wait(20)
+            second.close()
+        for prompt, most in (("Who else is here?", 1), ("One for the night.", 2)):
+            asked = sum(prompt in _last_message(each) for each in self._server.requests)
+            if not 1 <= asked <= most:
+                raise Failed(f"'{prompt}' was asked {asked} times")
+
     def terminated(self) -> None:
         """A program that receives SIGTERM restores the terminal."""
         self._terminal.terminate()
@@ -249,6 +286,7 @@ STEPS: tuple[Callable[[Day], None], ...] = (
     Day.exit,
     Day.restart,
     Day.live,
+    Day.shared,
     Day.terminated,
     Day.crash,
 )
@@ -263,6 +301,8 @@ def answer(asked: ModelRequest) -> ReplyLike | None:
         "A third long story.": f"{'far and wide ' * 150}WIDE-END",
         "An endless story.": "and on " * 12_000,
         "And storks?": "On roofs.",
+        "Who else is here?": "All three of us.",
+        "One for the night.": f"{'good night ' * 200}NIGHT-END",
         "One more thing?": "Certainly.",
     }
     if asked.prompt.startswith("Summarise this conversation"):
@@ -271,6 +311,13 @@ def answer(asked: ModelRequest) -> ReplyLike | None:
         if asked.prompt.rstrip().endswith(prompt):
             return words
     return None
+
+
+def _last_message(request: LoggedRequest) -> str:
+    """The last message of a request, as JSON; empty if it only counts tokens."""
+    if request.counts:
+        return ""
+    return json.dumps(json.loads(request.raw)["messages"][-1])
 
 
 D = TypeVar("D", bound=Program)

@@ -8,7 +8,7 @@ from typing import TypeVar
 from proofs.tui_tmux.terminal import Failed, Terminal
 from scripted_model import ScriptedModel
 
-_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "NO_COLOR")
+KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "NO_COLOR")
 
 DEFECT = """
 from sapwood.cli import main
@@ -38,7 +38,7 @@ class Program:
     def _start(self, *command: str, **env: str) -> None:
         project = self._folder / "project"
         project.mkdir(exist_ok=True)
-        without = [name for name in _KEYS if name not in env]
+        without = [name for name in KEYS if name not in env]
         self._terminal.start(command, str(project), {**self._env(), **env}, without)
 
     def _env(self) -> dict[str, str]:

@@ -113,10 +113,17 @@ class Terminal:
 
     def terminate(self) -> None:
         """Sends SIGTERM to the program in the window."""
+        self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Sends SIGKILL to the program in the window."""
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
         shell = self._tmux("display", "-p", "#{pane_pid}").strip()
         children = Path(f"/proc/{shell}/task/{shell}/children").read_text(encoding="ascii").split()
         for child in children:
-            os.kill(int(child), signal.SIGTERM)
+            os.kill(int(child), number)
 
     def close(self) -> None:
         """Ends the server and every program in it."""
