@@ -12,8 +12,8 @@ from sapwood.app.prompt_end import DriveFailure as DriveFailure
 from sapwood.app.prompt_end import StreamedWords
 from sapwood.conversation.call import Services
 from sapwood.conversation.model_tool import ModelCommandTool
-from sapwood.conversation.program_session import assume_session
 from sapwood.conversation.service import ConversationService
+from sapwood.conversation.session_changes import assume_session
 from sapwood.core.commands import CommandMeta, InterruptTurn
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
