@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from sapwood.cli.entry import run
-from sapwood.hooks.background_judge import TURNS_BETWEEN
+from sapwood.hooks.background_work import TURNS_BETWEEN
 from sapwood.testing.claude_transcript import ClaudeTranscript
 from scripted_model import ScriptedModel
 from tests.hooks.conftest import HookCaller

@@ -210,7 +210,7 @@ async def test_the_master_key_can_be_changed(
     monkeypatch.setenv(VARIABLE, f"{OTHER},{KEY}")
     async with opened(address, space) as db:
         assert [each.name for each in await db.agents()] == ["before"]
-        from sapwood.app.space_keys import encrypted_spaces, renew_space_keys
+        from sapwood.app.maintenance import encrypted_spaces, renew_space_keys
 
         assert await renew_space_keys(db.connection.log) > 0
         assert await renew_space_keys(db.connection.log) == 0
@@ -312,7 +312,7 @@ async def test_erasing_a_space_destroys_its_key_for_every_process(
 
 
 async def _key(db: Sapwood, space: Space) -> str | None:
-    from sapwood.app.space_keys import encrypted_spaces
+    from sapwood.app.maintenance import encrypted_spaces
 
     keys = {each.space: each.key for each in await encrypted_spaces(db.connection.log)}
     return keys.get(space)

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from textual.drivers._writer_thread import MAX_QUEUED_WRITES, WriterThread
 
-from sapwood.tui.terminal_driver import TerminalDriver
+from sapwood.tui.app import TerminalDriver
 from scripted_model import ScriptedModel
 
 FACES = pytest.mark.parametrize("face", [(), ("--inline",)], ids=["full", "inline"])

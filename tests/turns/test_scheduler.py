@@ -18,8 +18,7 @@ from sapwood.core.log_values import Append
 from sapwood.core.tags import Tags
 from sapwood.testing import NoTools, PlannedModel
 from sapwood.turns import scheduler as scheduling
-from sapwood.turns.scheduler import Drive, Scheduler
-from sapwood.turns.woken_agents import woken_by
+from sapwood.turns.scheduler import Drive, Scheduler, woken_by
 from tests.store.contract import append, commit_of
 from tests.store.memory_log import MemoryLog
 

@@ -1,10 +1,14 @@
-"""What each tool call of a session is about: a file, a command line, or the tool itself."""
+"""What each tool call of a session is about: a file, a command line, or the tool itself.
 
+And the tool results in view, with the subject and the tokens of each.
+"""
+
+from collections.abc import Iterator
 from typing import Literal
 
 from msgspec import Struct, structs
 
-from sapwood.analysis.ledger.operations.call_outcomes import CallOutcome
+from sapwood.analysis.ledger.operations.call_outcomes import CallOutcome, call_outcome
 from sapwood.analysis.ledger.operations.command_effects import effects_of
 from sapwood.analysis.ledger.operations.known_tools import operations_of
 from sapwood.analysis.ledger.operations.operation import (
@@ -21,7 +25,10 @@ from sapwood.analysis.ledger.operations.simple_commands import changes_folder, s
 from sapwood.analysis.ledger.operations.working_folder import WorkingFolder, relative_path
 from sapwood.analysis.ledger.runs.command_names import named_command
 from sapwood.analysis.ledger.runs.run_records import runs_tests
+from sapwood.analysis.session import Session
 from sapwood.core.content import ToolCall
+from sapwood.core.token_count import Counter
+from sapwood.core.turn import Result
 
 SubjectKind = Literal["read", "written", "edited", "test", "command", "other"]
 
@@ -99,3 +106,39 @@ class SubjectReader:
 
     def _relative(self, path: str) -> str:
         return relative_path(path, self._folder)
+
+
+class ResultInView(Struct, frozen=True):
+    """A result in view. `subject` is a path or a command line, else the name of the tool.
+
+    `tokens` counts the result, `call_tokens` the arguments of the call.
+    """
+
+    turn: int
+    kind: SubjectKind
+    subject: str
+    tokens: int
+    call_tokens: int
+    failed: bool = False
+
+
+def results_in_view(session: Session, counter: Counter) -> Iterator[ResultInView]:
+    """Yields every result in view, oldest first."""
+    numbers, subjects = session.numbers, SubjectReader(session.folder)
+    for index in session.indexes_in_view:
+        turn = session.turns[index]
+        calls = turn.calls
+        for item in turn.items:
+            call = calls.get(item.call) if isinstance(item, Result) else None
+            if not isinstance(item, Result) or call is None:
+                continue
+            outcome = call_outcome(item)
+            about = subjects.subject_of(call, outcome)
+            yield ResultInView(
+                turn=numbers[index],
+                kind=about.kind,
+                subject=about.subject,
+                tokens=counter.count(item.content).tokens,
+                call_tokens=counter.count(call.args).tokens,
+                failed=item.error or outcome.status == "failed",
+            )

@@ -9,10 +9,10 @@ from typing import Literal
 
 from msgspec import Struct
 
+from sapwood.analysis.call_subjects import ResultInView, results_in_view
 from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.analysis.session import Session
 from sapwood.analysis.session_search import turns_about
-from sapwood.analysis.tool_results import ResultInView, results_in_view
 from sapwood.core.history_size import size_of
 from sapwood.core.token_count import Counter
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from sapwood.analysis.call_subjects import results_in_view
 from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.analysis.session import Session
-from sapwood.analysis.tool_results import results_in_view
 from sapwood.core.content import File, Note, Text, Thinking, ToolCall
 from sapwood.core.token_count import ZERO, Count, Counter
 from sapwood.core.turn import Reply, Turn

@@ -8,11 +8,12 @@ from contextlib import suppress
 from msgspec import Struct
 
 from sapwood.app.connection import Connection
-from sapwood.app.prompt_end import DriveFailure, StreamedWords
+from sapwood.app.prompt_end import DriveFailure as DriveFailure
+from sapwood.app.prompt_end import StreamedWords
 from sapwood.conversation.call import Services
 from sapwood.conversation.model_tool import ModelCommandTool
-from sapwood.conversation.program_session import assume_session
 from sapwood.conversation.service import ConversationService
+from sapwood.conversation.session_changes import assume_session
 from sapwood.core.commands import CommandMeta, InterruptTurn
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
@@ -32,8 +33,6 @@ from sapwood.turns.scheduler import Engine, Scheduler
 from sapwood.turns.summary_extension import ExtensionTasks, SummaryExtension
 from sapwood.turns.tool_calls import Toolbox
 from sapwood.turns.trace import Tracing, Untraced
-
-__all__ = ["AgentOutput", "AgentRunner", "DriveFailure", "assume_or_warn"]
 
 _log = logging.getLogger("sapwood.programs")
 

@@ -14,8 +14,7 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
 from sapwood.engine import DriveLimits, EngineError, LocalEngine, wake_all
 from sapwood.engine.engine_plugin import OWN_ENGINES, load_engine
-from sapwood.turns.scheduler import Drive, Engine
-from sapwood.turns.woken_agents import woken_by
+from sapwood.turns.scheduler import Drive, Engine, woken_by
 
 _NO_ENGINE = "The durable engine is not installed. Type: pip install 'sapwood[engine]'"
 _NO_WORKERS = (

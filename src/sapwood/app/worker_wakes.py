@@ -12,7 +12,7 @@ from sapwood.core.log_values import Append
 from sapwood.engine import DriveLimits
 from sapwood.engine.engine_plugin import OWN_ENGINES, load_engine
 from sapwood.turns.log import Log
-from sapwood.turns.woken_agents import woken_by
+from sapwood.turns.scheduler import woken_by
 
 if TYPE_CHECKING:
     from sapwood.turns.scheduler import Engine

@@ -12,7 +12,7 @@ from sapwood.context_actions.session_finder import Connect, SessionFinder
 from sapwood.context_actions.session_fork import ImportSpace, SessionForker
 from sapwood.conversation.agent_lookup import find
 from sapwood.conversation.configured_models import switch_model
-from sapwood.conversation.program_session import assume_session
+from sapwood.conversation.session_changes import assume_session
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import SessionAssumed
 from sapwood.core.ids import AgentId

@@ -19,9 +19,8 @@ from sapwood.core.content import ToolCall
 from sapwood.core.model_calls import ToolOutcome, ToolSpec
 from sapwood.core.refusals import BudgetReached, HumanOnly, Refusal, UnknownCommand, nearest
 from sapwood.core.state import State
-from sapwood.turns.tool_calls import SLASH, Parked
-
-__all__ = ["SLASH", "ModelCommandTool", "slash_spec"]
+from sapwood.turns.tool_calls import SLASH as SLASH
+from sapwood.turns.tool_calls import Parked
 
 
 class _Arguments(Struct):

@@ -34,8 +34,8 @@ from sapwood.conversation.handlers import (
     settings,
 )
 from sapwood.conversation.handlers.agents import wait
-from sapwood.conversation.program_session import lags_behind
 from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
+from sapwood.conversation.session_changes import lags_behind
 from sapwood.conversation.turn_search import search_turns
 from sapwood.core.checkpoint import Unsaved
 from sapwood.core.command_table import SLASH, TABLE, CommandTable

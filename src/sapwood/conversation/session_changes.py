@@ -21,9 +21,36 @@ from sapwood.core.state import State
 from sapwood.imports.importer import IDLE_SECONDS, Importer, OpenLog
 from sapwood.imports.session_catch_up import catch_up
 from sapwood.programs.agent_provider import AgentProvider, ProviderOptions, SessionBusy
-from sapwood.programs.registry import program_title, resume_command_for
+from sapwood.programs.registry import program_executor, program_title, resume_command_for
 from sapwood.programs.transcripts.discovery import NotATranscript
-from sapwood.turns.program_sessions import assume_history, needs_assume
+from sapwood.turns.program_sessions import assume_history, needs_assume, options_of, session_in
+
+
+def lags_behind(state: State) -> bool:
+    """Whether the agent is at rest and its session has another history than the live path."""
+    executor = program_executor(state.settings.model)
+    if executor is None or state.open is not None:
+        return False
+    known = session_in(state, executor.program) is not None
+    return known and needs_assume(state, executor.program)
+
+
+async def assume_session(
+    space: OpenSpace, provider_of: Callable[[str], AgentProvider], agent: AgentId
+) -> ProgramSession | None:
+    """Brings the agent's session to the live path and records it; makes one if there is none.
+
+    Returns the session; None if no program runs the agent, a turn is open, or there is nothing to
+    put into a session. Raises `SessionBusy` if the session is open elsewhere, and `Failure`.
+    """
+    opened = await space.dispatcher.open(agent)
+    executor = program_executor(opened.state.settings.model)
+    if executor is None or opened.state.open is not None:
+        return None
+    provider = provider_of(executor.program)
+    options = options_of(opened.state, executor)
+    return await assume_history(space.log, space.space, space.dispatcher, provider, opened, options)
+
 
 _RECENT = 8
 

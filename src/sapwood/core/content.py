@@ -8,22 +8,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from sapwood.core.file_part import File
-
-__all__ = [
-    "Ended",
-    "File",
-    "Note",
-    "Part",
-    "PromptPart",
-    "RecordedReply",
-    "RecordedResult",
-    "ReplyPart",
-    "Text",
-    "Thinking",
-    "ToolCall",
-    "Usage",
-]
+from sapwood.core.file_part import File as File
 
 
 class Text(Struct, frozen=True, tag="text", gc=False):

@@ -8,33 +8,14 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct, field
 
-from sapwood.core.errors import LogAway, LogError, VersionConflict
+from sapwood.core.errors import LogAway as LogAway
+from sapwood.core.errors import LogError as LogError
+from sapwood.core.errors import VersionConflict as VersionConflict
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, EventRef
 from sapwood.core.state import State
 from sapwood.core.tags import Tags
 from sapwood.core.token_count import Count
-
-__all__ = [
-    "DECLARATIONS",
-    "AgentSummary",
-    "Append",
-    "AvailabilityListener",
-    "Commit",
-    "Cursor",
-    "LogAway",
-    "LogError",
-    "Order",
-    "Receipt",
-    "SearchHit",
-    "Snapshot",
-    "TailedEvent",
-    "VersionConflict",
-    "Where",
-    "steps_with_gaps",
-    "summary_of",
-    "unknown_cursor",
-]
 
 T = TypeVar("T", int, tuple[int, int])
 

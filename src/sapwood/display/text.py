@@ -1,6 +1,4 @@
-"""Text for a terminal: shows control characters, cuts, wraps, and lists entries.
-
-Makes characters visible that a terminal would obey or not show.
+"""Text for a terminal: shows control characters, cuts, wraps, lists entries, and splits hits.
 
 A terminal obeys control characters, reverses text after bidirectional controls, and shows nothing
 for zero-width characters. Here they become signs (`␛`) or escapes (`\u202e`); none is removed.
@@ -9,7 +7,27 @@ for zero-width characters. Here they become signs (`␛`) or escapes (`\u202e`);
 import re
 import textwrap
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+from sapwood.core.log_values import SearchHit
+
+
+def pieces(hit: SearchHit) -> Iterator[tuple[str, bool]]:
+    """The pieces of the sentence in order, and whether each is a word that was found.
+
+    >>> from sapwood.core.ids import AgentId, EventRef
+    >>> ref = EventRef(AgentId("a"), 1)
+    >>> list(pieces(SearchHit(ref, "turn.started", 0, "the heron nests", 1.0, 1, ((4, 9),))))
+    [('the ', False), ('heron', True), (' nests', False)]
+    """
+    at = 0
+    for start, end in hit.marks:
+        if start > at:
+            yield hit.snippet[at:start], False
+        yield hit.snippet[start:end], True
+        at = end
+    if at < len(hit.snippet):
+        yield hit.snippet[at:], False
 
 
 def plain(text: str) -> str:

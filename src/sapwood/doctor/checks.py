@@ -34,7 +34,7 @@ from sapwood.core.checkpoint import Unsaved
 from sapwood.core.model_calls import Failure
 from sapwood.core.plural import counted
 from sapwood.core.settings import Workspace
-from sapwood.doctor import Finding
+from sapwood.doctor import Finding as Finding
 from sapwood.doctor.database_checks import Progress, check_database
 from sapwood.doctor.program_checks import check_programs
 from sapwood.engine import EngineError
@@ -129,8 +129,6 @@ async def _check_server(name: str, box: McpToolbox) -> Finding:
         return Finding(topic, "broken", box.trouble)
     return Finding(topic, "ok", f"offers {counted(tools, 'tool')}")
 
-
-__all__ = ["Finding", "examine"]
 
 RequireModel = Callable[[str, Config, Mapping[str, str]], None]
 """Raises `Failure` if a call to a model would fail for want of a key or a package."""

@@ -31,7 +31,8 @@ from sapwood.context_actions.context_request import (
 from sapwood.context_actions.hook_memory import hook_memory_folder, last_session
 from sapwood.context_actions.session_finder import running_session
 from sapwood.conversation.agent_lookup import find, imported_agent
-from sapwood.conversation.model_tool import SLASH, ModelCommandTool, slash_spec
+from sapwood.conversation.model_tool import SLASH as SLASH
+from sapwood.conversation.model_tool import ModelCommandTool, slash_spec
 from sapwood.core.command_table import TABLE
 from sapwood.core.content import ToolCall
 from sapwood.core.errors import SapwoodError
@@ -264,8 +265,6 @@ class ContextTool:
             return f"'{named[0]}' can be given for reading only, not for {call.action}."
         return ""
 
-
-__all__ = ["SLASH", "SlashTool", "slash_description", "slash_schema"]
 
 _MODEL = "mcp"
 

@@ -11,15 +11,15 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, structs
 
-from sapwood.config.providers import PROVIDERS, Provider, Wire, plugin_variable
+from sapwood.config.providers import PROVIDERS as PROVIDERS
+from sapwood.config.providers import Provider, plugin_variable
+from sapwood.config.providers import Wire as Wire
 from sapwood.core.errors import PluginError
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals.refusal import did_you_mean, nearest
 from sapwood.models.catalogue import model_names
 from sapwood.plugins import load_plugin
 from sapwood.programs.registry import program_executor
-
-__all__ = ["PROVIDERS", "ModelRoute", "Wire", "resolve"]
 
 _SIMILAR = 0.6
 """Names of models are short: those that share half of their letters mean other models."""

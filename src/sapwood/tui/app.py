@@ -6,12 +6,14 @@ The themes: dark, light, and one of high contrast. `NO_COLOR` does without their
 import os
 import signal
 from collections.abc import Iterable, Sequence
+from queue import Full
 from typing import ClassVar
 
 from msgspec import structs
 from textual import events
 from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
 from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.theme import Theme
@@ -31,6 +33,38 @@ from sapwood.tui.conversation_screen import ConversationScreen
 from sapwood.tui.key_order import KeyOrder
 from sapwood.tui.keys import KEYS
 from sapwood.tui.terminal import ControlFilter, take_mouse
+
+_LOOK_AGAIN = 0.2
+
+
+class TerminalDriver(LinuxDriver):
+    """Writes to the terminal for as long as there is one."""
+
+    def write(self, data: str) -> None:
+        """Puts text into the queue of the thread that writes."""
+        self._put(data)
+
+    def close(self) -> None:
+        """Writes what is left in the queue, and ends the thread."""
+        self._put(None)
+        if self._writer_thread is not None:
+            self._writer_thread.join()
+
+    def _sigcont_application(self, *_: object) -> None:
+        if self._must_signal_resume:
+            super()._sigcont_application()  # pyright: ignore[reportUnknownMemberType]
+        else:
+            self._loop.call_soon_threadsafe(self._app.refresh)
+
+    def _put(self, data: str | None) -> None:
+        thread = self._writer_thread
+        while thread is not None and thread.is_alive():
+            try:
+                # Textual has no public way to give up a write.
+                thread._queue.put(data, timeout=_LOOK_AGAIN)  # pyright: ignore[reportPrivateUsage]
+            except Full:
+                continue
+            return
 
 
 class SapwoodApp(App[object]):
@@ -69,7 +103,6 @@ class SapwoodApp(App[object]):
         """The driver, which ends with its terminal."""
         if os.name == "nt":
             return super().get_driver_class()
-        from sapwood.tui.terminal_driver import TerminalDriver
 
         return TerminalDriver
 

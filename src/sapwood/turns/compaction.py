@@ -137,16 +137,6 @@ def words_of(settings: Settings) -> int:
     return max(1, settings.summary_cap * 3 // 4)
 
 
-__all__ = [
-    "CONTENT",
-    "INSTRUCTION",
-    "LENGTH",
-    "Account",
-    "Compactor",
-    "Draft",
-    "listed_ledger",
-]
-
 CONTENT = (
     "Keep what was asked, what was decided and why, what was done and in which files, what "
     "was tried and failed, and what is still open. Write names of files, functions and commands "

@@ -20,7 +20,7 @@ from typing import Protocol
 
 from msgspec import Struct, structs
 
-from sapwood.core.command_table import SLASH
+from sapwood.core.command_table import SLASH as SLASH
 from sapwood.core.commands import Command, FinishTool, StartTool
 from sapwood.core.content import ReplyPart, ToolCall
 from sapwood.core.errors import LogAway, LogError
@@ -45,18 +45,6 @@ from sapwood.turns.clock_and_ids import command_meta, now
 from sapwood.turns.dispatch import Dispatcher
 from sapwood.turns.open_agent import OpenAgent
 from sapwood.turns.trace import Tracing
-
-__all__ = [
-    "SLASH",
-    "CommandTool",
-    "OverBudget",
-    "Parked",
-    "ToolCalls",
-    "Toolbox",
-    "TurnLost",
-    "dispatch_in_turn",
-    "insist_in_turn",
-]
 
 _log = logging.getLogger("sapwood.tools")
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.programs.agent_provider import ProgramInfo
-from sapwood.programs.codex.login import is_logged_in
-from sapwood.programs.codex.provider import CodexProvider
+from sapwood.programs.codex.provider import CodexProvider, is_logged_in
 from tests.programs.proved import keep_proof
 
 

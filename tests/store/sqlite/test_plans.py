@@ -21,38 +21,36 @@ COMMIT = commit_of(
 VERBS: dict[str, Callable[[sqlite3.Connection], object]] = {
     "store": lambda on: commit_rows.store(on, commit_rows.rows_of(SPACE, COMMIT)),
     "receipt": lambda on: commit_rows.find_receipt(on, SPACE, CommandId("c")),
-    "read": lambda on: event_table.read_part(on, SPACE, ADA, 5, None, 10, False),
-    "read backward": lambda on: event_table.read_part(on, SPACE, ADA, 1, 9, None, True),
+    "read": lambda on: event_table.read_part(on, SPACE, ADA, 5, limit=10),
+    "read backward": lambda on: event_table.read_part(on, SPACE, ADA, 1, 9, backward=True),
     "tail": lambda on: event_table.read_after(on, SPACE, 7, 10),
     "tail of all": lambda on: event_table.read_all_after(on, 7, 10),
     "origins": lambda on: event_table.origins_after(on, 7),
     "end": event_table.last_position,
     "facts": lambda on: agent_table.find_summary(on, SPACE, ADA),
-    "find": lambda on: agent_table.find_agents(on, SPACE, "a", "a", 10),
-    "list": lambda on: agent_table.list_agents(on, SPACE, AFTER, 10, None, None),
-    "list children": lambda on: agent_table.list_agents(on, SPACE, AFTER, 10, ADA, None),
-    "list by status": lambda on: agent_table.list_agents(on, SPACE, AFTER, 10, None, "running"),
-    "list folder": lambda on: agent_table.list_folder(on, SPACE, "/w", None, 10, None),
+    "find": lambda on: agent_table.find_agents(on, SPACE, "a", 10),
+    "list": lambda on: agent_table.list_agents(on, SPACE, after=AFTER),
+    "list children": lambda on: agent_table.list_agents(on, SPACE, after=AFTER, parent=ADA),
+    "list by status": lambda on: agent_table.list_agents(on, SPACE, after=AFTER, status="running"),
+    "list folder": lambda on: agent_table.list_folder(on, SPACE, "/w"),
     "list folder, next page": lambda on: agent_table.list_folder(
-        on, SPACE, "/w", AFTER, 10, "running"
+        on, SPACE, "/w", after=AFTER, status="running"
     ),
     "list by owner": lambda on: agent_table.list_agents(
-        on, SPACE, AFTER, 10, None, "running", "ada"
+        on, SPACE, after=AFTER, status="running", owner="ada"
     ),
     "list by owner and label": lambda on: agent_table.list_agents(
-        on, SPACE, None, 10, None, None, "ada", "vip"
+        on, SPACE, owner="ada", label="vip"
     ),
-    "list by update": lambda on: agent_table.list_agents(
-        on, SPACE, AFTER, 10, None, None, "", "", "updated"
-    ),
+    "list by update": lambda on: agent_table.list_agents(on, SPACE, after=AFTER, order="updated"),
     "list by owner and update": lambda on: agent_table.list_agents(
-        on, SPACE, AFTER, 10, None, None, "ada", "", "updated"
+        on, SPACE, after=AFTER, owner="ada", order="updated"
     ),
     "list children by owner": lambda on: agent_table.list_agents(
-        on, SPACE, AFTER, 10, ADA, None, "ada", ""
+        on, SPACE, after=AFTER, parent=ADA, owner="ada"
     ),
-    "list working": lambda on: agent_table.list_working(on, SPACE, ADA, 10),
-    "working spaces": lambda on: agent_table.working_spaces(on, SPACE, 10),
+    "list working": lambda on: agent_table.list_working(on, SPACE, after=ADA),
+    "working spaces": lambda on: agent_table.working_spaces(on, after=SPACE),
     "ancestors": lambda on: agent_table.ancestors(on, SPACE, ADA),
     "descendants": lambda on: agent_table.descendants(on, SPACE, ADA),
     "snapshot": lambda on: event_table.find_snapshot(on, SPACE, ADA, "1", None),
@@ -99,7 +97,7 @@ async def test_the_conversations_of_a_folder_are_found_by_their_own_index(tmp_pa
     with closing(sqlite3.connect(path)) as connection:
         statements: list[str] = []
         connection.set_trace_callback(statements.append)
-        agent_table.list_folder(connection, SPACE, "/w", AFTER, 10, None)
+        agent_table.list_folder(connection, SPACE, "/w", after=AFTER)
         connection.set_trace_callback(None)
         plan = [row[-1] for row in connection.execute(f"EXPLAIN QUERY PLAN {statements[0]}")]
     assert "USING INDEX agents_by_folder (space=? AND folder=? AND hour<?)" in plan[0]

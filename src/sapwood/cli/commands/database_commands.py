@@ -115,7 +115,7 @@ def keys_command(invocation: Invocation, file: Path | None, renew: bool, as_json
 
 
 def _new(file: Path) -> None:
-    from sapwood.app.space_keys import add_master_key
+    from sapwood.app.maintenance import add_master_key
 
     had_keys = add_master_key(file)
     click.echo(f"Wrote a new master key to {file}. Keep a copy of the file in a safe place.")
@@ -126,7 +126,7 @@ def _new(file: Path) -> None:
 
 
 async def _renew(invocation: Invocation) -> None:
-    from sapwood.app.space_keys import renew_space_keys
+    from sapwood.app.maintenance import renew_space_keys
 
     async with invocation.connected() as connection:
         count = await renew_space_keys(connection.log)
@@ -139,7 +139,7 @@ async def _renew(invocation: Invocation) -> None:
 async def _list(invocation: Invocation, as_json: bool) -> None:
     import msgspec
 
-    from sapwood.app.space_keys import encrypted_spaces
+    from sapwood.app.maintenance import encrypted_spaces
 
     async with invocation.connected() as connection:
         found = await encrypted_spaces(connection.log)

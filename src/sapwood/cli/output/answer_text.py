@@ -39,9 +39,8 @@ from sapwood.conversation.answers import (
 from sapwood.core.content import File, Text, Thinking, ToolCall
 from sapwood.core.log_values import SearchHit
 from sapwood.core.view.request import MessagePart, Request, ToolResult
-from sapwood.display.found_words import pieces
 from sapwood.display.quantities import clock
-from sapwood.display.text import indented, one_line, wrapped
+from sapwood.display.text import indented, one_line, pieces, wrapped
 from sapwood.display.timeline_text import comparison_lines
 
 

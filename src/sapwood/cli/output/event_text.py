@@ -15,19 +15,11 @@ from sapwood.core.events import (
     TurnInterrupted,
     TurnStarted,
 )
-from sapwood.display.json_values import event_value, facts_value, usage_value
+from sapwood.display.json_values import event_value as event_value
+from sapwood.display.json_values import facts_value as facts_value
+from sapwood.display.json_values import usage_value as usage_value
 from sapwood.display.quantities import clock, money, usage_line
 from sapwood.display.text import cut, json_escaped
-
-__all__ = [
-    "Spending",
-    "event_line",
-    "event_value",
-    "facts_value",
-    "json_line",
-    "usage_value",
-]
-
 
 _ROOMY = 70
 _FEW_WORDS = 20

@@ -127,9 +127,6 @@ def _answers(message: Message) -> bool:
     return False
 
 
-__all__ = ["VIEW", "front_texts", "view"]
-
-
 class _Built(Struct, frozen=True):
     """The messages of a live path, and what the next prompt has to tell about the last turn.
 

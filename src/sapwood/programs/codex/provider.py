@@ -6,7 +6,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 from sapwood.config.folders import data_folder
+from sapwood.config.toml_edit import parse_toml
 from sapwood.core.content import PromptPart, Usage
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
@@ -30,7 +33,6 @@ from sapwood.programs.codex.history_change import (
     plan_change,
 )
 from sapwood.programs.codex.live_thread import LiveThread
-from sapwood.programs.codex.login import is_logged_in
 from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.codex.response_items import WantedHistory, wanted_history
 from sapwood.programs.codex.rows import decode_item
@@ -45,6 +47,33 @@ from sapwood.programs.codex.thread_at_rest import (
 from sapwood.programs.codex.thread_history import HistoryItem, RolloutReader
 from sapwood.programs.probe.proved_program import ProvedProgram
 from sapwood.programs.session_copy import extend_copy
+
+_KEYS = ("CODEX_API_KEY", "OPENAI_API_KEY")
+
+
+def is_logged_in(environ: Mapping[str, str]) -> bool | None:
+    """Whether there are credentials; None if a provider of the user's own needs others."""
+    home = PROGRAM.home(environ)
+    if any(environ.get(key) for key in _KEYS) or _has_credentials(home / "auth.json"):
+        return True
+    return None if _has_own_provider(home / "config.toml") else False
+
+
+def _has_credentials(path: Path) -> bool:
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=dict[str, object])
+    except (OSError, msgspec.MsgspecError):
+        return False
+    return bool(found.get("tokens") or found.get("OPENAI_API_KEY"))
+
+
+def _has_own_provider(path: Path) -> bool:
+    try:
+        provider = parse_toml(path.read_text("utf-8")).get("model_provider", "openai")
+    except (OSError, ValueError):
+        return False
+    return provider != "openai"
+
 
 _CLOSE_SECONDS = 1.5
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, cast
 
+from sapwood.config.toml_edit import CannotEditToml as CannotEditToml
 from sapwood.config.toml_edit import (
-    CannotEditToml,
     KeyPath,
     header_names,
     parse_toml,
@@ -19,8 +19,6 @@ from sapwood.config.toml_edit import (
     toml_value,
     without_empty,
 )
-
-__all__ = ["CannotEditToml", "with_tables", "without_tables"]
 
 _HEADER = re.compile(r"\s*\[")
 

@@ -1,12 +1,15 @@
 """Statements about the table of agents: insert, update, list, find by name, family."""
 
 import sqlite3
+from collections.abc import Iterable
 
 import msgspec
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary, Order
 from sapwood.core.tags import Tags, key_of, keys_of
+from sapwood.store.space_cipher import open_summary, stored_name
+from sapwood.store.sqlite.key_table import cipher_of
 
 _COLUMNS = (
     "agent, version, status, name, parent, model, folder,"
@@ -135,25 +138,31 @@ def find_summary(
     connection: sqlite3.Connection, space: Space, agent: AgentId
 ) -> AgentSummary | None:
     """The summary of one agent."""
-    row = connection.execute(
+    rows = connection.execute(
         f"SELECT {_COLUMNS} FROM agents WHERE space = ? AND agent = ?", (space, agent)
-    ).fetchone()
-    return _summary(row) if row else None
+    )
+    return next(iter(_opened(connection, space, rows)), None)
 
 
 def list_agents(
     connection: sqlite3.Connection,
     space: Space,
-    after: AgentSummary | None,
-    limit: int,
-    parent: AgentId | None,
-    status: str | None,
+    *,
+    after: AgentSummary | None = None,
+    limit: int = 100,
+    parent: AgentId | None = None,
+    status: str | None = None,
     owner: str = "",
     label: str = "",
     order: Order = "created",
 ) -> list[AgentSummary]:
     """A page of agents after the last one seen, newest first."""
-    key = key_of(owner, label) if owner or label else ""
+    key = ""
+    if owner or label:
+        stored = (
+            _stored(connection, space, *each) for each in (("owner", owner), ("label", label))
+        )
+        key = key_of(*stored)
     is_by_update = order == "updated"
     if parent is not None or not (key or is_by_update):
         return _list_plain(connection, space, after, limit, parent, status, key, is_by_update)
@@ -200,7 +209,7 @@ def _list_plain(
         f" ORDER BY {column} DESC, agent DESC LIMIT ?",
         (*values, limit),
     )
-    return [_summary(row) for row in rows]
+    return _opened(connection, space, rows)
 
 
 def _list_one_status(
@@ -238,20 +247,21 @@ def _list_one_status(
         f"SELECT {columns} FROM {tables} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT ?",
         (*values, limit),
     )
-    return [_summary(row) for row in rows]
+    return _opened(connection, space, rows)
 
 
 def list_folder(
     connection: sqlite3.Connection,
     space: Space,
     folder: str,
-    after: AgentSummary | None,
-    limit: int,
-    status: str | None,
+    *,
+    after: AgentSummary | None = None,
+    limit: int = 100,
+    status: str | None = None,
 ) -> list[AgentSummary]:
     """A page of the root agents of a folder, latest event first."""
     where = ["space = ?", "folder = ?", "parent IS NULL", "folder <> ''"]
-    values: list[str | int] = [space, folder]
+    values: list[str | int] = [space, _stored(connection, space, "folder", folder)]
     if after is not None:
         where.append("hour <= ? AND (updated, agent) < (?, ?)")
         values += [_hour(after), after.updated, after.agent]
@@ -264,11 +274,15 @@ def list_folder(
         " ORDER BY hour DESC, updated DESC, agent DESC LIMIT ?",
         (*values, limit),
     )
-    return [_summary(row) for row in rows]
+    return _opened(connection, space, rows)
 
 
 def list_working(
-    connection: sqlite3.Connection, space: Space, after: AgentId | None, limit: int
+    connection: sqlite3.Connection,
+    space: Space,
+    *,
+    after: AgentId | None = None,
+    limit: int = 100,
 ) -> list[AgentSummary]:
     """A page of the running agents that have work to do, ordered by id."""
     rows = connection.execute(
@@ -277,10 +291,12 @@ def list_working(
         " ORDER BY agent LIMIT ?",
         (space, after or "", limit),
     )
-    return [_summary(row) for row in rows]
+    return _opened(connection, space, rows)
 
 
-def working_spaces(connection: sqlite3.Connection, after: Space | None, limit: int) -> list[Space]:
+def working_spaces(
+    connection: sqlite3.Connection, *, after: Space | None = None, limit: int = 100
+) -> list[Space]:
     """A page of the spaces in which an agent has work to do, ordered by name."""
     rows = connection.execute(
         "SELECT DISTINCT space FROM agents"
@@ -290,19 +306,18 @@ def working_spaces(connection: sqlite3.Connection, after: Space | None, limit: i
     return [Space(row[0]) for row in rows]
 
 
-def list_spaces(connection: sqlite3.Connection, after: Space | None, limit: int) -> list[Space]:
+def list_spaces(
+    connection: sqlite3.Connection, *, after: Space | None = None, limit: int = 100
+) -> list[Space]:
     """A page of the spaces that have agents, ordered by name."""
     rows = connection.execute(_SPACES, (after or "", limit))
     return [Space(row[0]) for row in rows]
 
 
 def find_agents(
-    connection: sqlite3.Connection, space: Space, name: str, stored: str, limit: int
+    connection: sqlite3.Connection, space: Space, name: str, limit: int = 10
 ) -> list[AgentSummary]:
-    """The agent with this id, or else agents with this name, or else ids with this prefix.
-
-    `stored` is the name as the table has it.
-    """
+    """The agent with this id, or else agents with this name, or else ids with this prefix."""
     if exact := find_summary(connection, space, AgentId(name)):
         return [exact]
     if not name:
@@ -310,13 +325,13 @@ def find_agents(
     newest = "ORDER BY created DESC, agent DESC LIMIT ?"
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM agents WHERE space = ? AND name = ? AND name <> '' {newest}",
-        (space, stored, limit),
+        (space, _stored(connection, space, "name", name), limit),
     ).fetchall()
     rows = rows or connection.execute(
         f"SELECT {_COLUMNS} FROM agents WHERE space = ? AND agent >= ? AND agent < ? {newest}",
         (space, name, name + _LAST_CHARACTER, limit),
     )
-    return [_summary(row) for row in rows]
+    return _opened(connection, space, rows)
 
 
 def ancestors(connection: sqlite3.Connection, space: Space, agent: AgentId) -> list[AgentId]:
@@ -365,7 +380,19 @@ def family(connection: sqlite3.Connection, space: Space, agent: AgentId) -> list
         " ON agents.space = ?1 AND agents.agent = kin.agent ORDER BY distance",
         (space, agent),
     )
-    return [_summary(row) for row in rows]
+    return _opened(connection, space, rows)
+
+
+def _stored(connection: sqlite3.Connection, space: Space, what: str, text: str) -> str:
+    return stored_name(cipher_of(connection, space), what, text) if text else ""
+
+
+def _opened(
+    connection: sqlite3.Connection, space: Space, rows: Iterable[_Row]
+) -> list[AgentSummary]:
+    """The summaries with their words."""
+    cipher = cipher_of(connection, space)
+    return [open_summary(cipher, space, _summary(row)) for row in rows]
 
 
 def _summary(row: _Row) -> AgentSummary:

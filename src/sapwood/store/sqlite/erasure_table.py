@@ -391,7 +391,7 @@ def _rewrite(
 def _events_from(
     connection: sqlite3.Connection, space: Space, place: EventRef
 ) -> Iterable[Recorded]:
-    return read_part(connection, space, place.agent, place.version, None, LONGEST_TURN, False)
+    return read_part(connection, space, place.agent, place.version, limit=LONGEST_TURN)
 
 
 def _rewrite_receipts(

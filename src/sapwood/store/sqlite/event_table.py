@@ -39,10 +39,11 @@ def read_part(
     connection: sqlite3.Connection,
     space: Space,
     agent: AgentId,
-    first: int,
-    last: int | None,
-    limit: int | None,
-    backward: bool,
+    first: int = 1,
+    last: int | None = None,
+    *,
+    limit: int | None = None,
+    backward: bool = False,
 ) -> list[Recorded]:
     """Events of one agent from version `first` to `last`, newest first if `backward`."""
     rows: list[_Event] = connection.execute(
@@ -200,7 +201,11 @@ def insert_snapshot(connection: sqlite3.Connection, space: Space, snapshot: Snap
 
 
 def find_snapshot(
-    connection: sqlite3.Connection, space: Space, agent: AgentId, schema: str, at: int | None
+    connection: sqlite3.Connection,
+    space: Space,
+    agent: AgentId,
+    schema: str,
+    at: int | None = None,
 ) -> Snapshot | None:
     """The newest snapshot of this schema, at or before version `at` if given."""
     row = connection.execute(

@@ -3,18 +3,19 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import wraps
 from pathlib import Path
+from types import CoroutineType
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import finalize
 
-from sapwood.core.erasure import Erasure, Hold, Senders, UnfinishedErasure
+from sapwood.core.erasure import Senders
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import (
-    AgentSummary,
     Commit,
     Cursor,
-    Order,
     Receipt,
     SearchHit,
     Snapshot,
@@ -22,9 +23,9 @@ from sapwood.core.log_values import (
 )
 from sapwood.core.search_query import read_query
 from sapwood.core.text_size import is_large
-from sapwood.store.master_keys import KeyChanged, MasterKeys, SpaceKey, StoredKeys
-from sapwood.store.space_cipher import SpaceCipher, open_summary, stored_name
-from sapwood.store.sqlite import agent_table, erasure_table
+from sapwood.store.master_keys import KeyChanged, MasterKeys, StoredKeys
+from sapwood.store.space_cipher import SpaceCipher
+from sapwood.store.sqlite import agent_table, erasure_table, key_table
 from sapwood.store.sqlite.commit_rows import find_receipt, rows_of, store
 from sapwood.store.sqlite.commit_watcher import CommitWatcher
 from sapwood.store.sqlite.connections import (
@@ -55,22 +56,48 @@ from sapwood.store.sqlite.fulltext import (
 from sapwood.store.sqlite.key_table import (
     cipher_of,
     is_empty,
-    list_keys,
     make_key,
-    renew_keys,
 )
 from sapwood.store.sqlite.schema import prepare
 from sapwood.store.sqlite.writer import Writer
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _KEY_TRIES = 4
 _PAGE = 500
 """How many events a follower reads at once."""
 
 
+def _read(
+    work: Callable[Concatenate[sqlite3.Connection, P], T],
+) -> "Callable[Concatenate[SqliteLog, P], CoroutineType[Any, Any, T]]":
+    """Returns a method of the log that does this on a connection of a reader thread."""
+
+    @wraps(work)
+    async def run(self: "SqliteLog", *args: P.args, **kwargs: P.kwargs) -> T:
+        readers = self._readers  # pyright: ignore[reportPrivateUsage] # its own method
+        return await readers.run(lambda on: work(on, *args, **kwargs))
+
+    return run
+
+
+def _write(
+    work: Callable[Concatenate[sqlite3.Connection, P], T],
+) -> "Callable[Concatenate[SqliteLog, P], CoroutineType[Any, Any, T]]":
+    """Returns a method of the log that does this in a transaction of the writer thread."""
+
+    @wraps(work)
+    async def run(self: "SqliteLog", *args: P.args, **kwargs: P.kwargs) -> T:
+        writer = self._writer  # pyright: ignore[reportPrivateUsage] # its own method
+        return await writer.run(lambda on: work(on, *args, **kwargs), in_thread=True)
+
+    return run
+
+
 class SqliteLog:
     """A log in a file that several processes may share.
 
-    Use it only on the event loop that opened it.
+    Use it only on the event loop that opened it. `Log` and `ErasableLog` describe the methods.
     """
 
     def __init__(
@@ -105,6 +132,37 @@ class SqliteLog:
         log = await cls.open(Path(folder, TEMPORARY))
         log._delete = finalize(log, rmtree, folder, ignore_errors=True)
         return log
+
+    receipt = _read(find_receipt)
+    words = _read(find_words)
+    snapshot = _read(find_snapshot)
+    facts = _read(agent_table.find_summary)
+    agents = _read(agent_table.list_agents)
+    conversations = _read(agent_table.list_folder)
+    working = _read(agent_table.list_working)
+    working_spaces = _read(agent_table.working_spaces)
+    find = _read(agent_table.find_agents)
+    ancestors = _read(agent_table.ancestors)
+    descendants = _read(agent_table.descendants)
+    family = _read(agent_table.family)
+    read = _read(read_part)
+    space_keys = _read(key_table.list_keys)
+    unfinished_erasures = _read(erasure_table.list_unfinished)
+    erasures = _read(erasure_table.list_erasures)
+    spaces = _read(agent_table.list_spaces)
+    holds = _read(erasure_table.list_holds)
+
+    renew_keys = _write(key_table.renew_keys)
+    begin_erasure = _write(erasure_table.begin_erasure)
+    clear_space = _write(erasure_table.clear_space)
+    forget_agents = _write(erasure_table.forget_agents)
+    finish_erasure = _write(erasure_table.finish_erasure)
+    add_hold = _write(erasure_table.insert_hold)
+    release_hold = _write(erasure_table.release_hold)
+
+    async def save_snapshot(self, space: Space, snapshot: Snapshot) -> None:
+        """Stores a snapshot. A lost snapshot only slows the next open."""
+        await self._writer.run(lambda on: insert_snapshot(on, space, snapshot), durable=False)
 
     async def commit(self, space: Space, commit: Commit) -> Receipt | None:
         """Stores all appends and the receipt durably, or nothing.
@@ -165,33 +223,6 @@ class SqliteLog:
         cipher = await self._readers.run(lambda on: cipher_of(on, space))
         return None if cipher is None else cipher.open(data, "archive")
 
-    async def space_keys(self) -> list[tuple[Space, SpaceKey]]:
-        """The wrapped keys of all encrypted spaces, ordered by space."""
-        return await self._readers.run(list_keys)
-
-    async def renew_keys(self, masters: MasterKeys) -> int:
-        """Wraps the keys of all spaces with the first master key. Returns how many were changed."""
-        return await self._writer.run(lambda on: renew_keys(on, masters), in_thread=True)
-
-    async def receipt(self, space: Space, command: CommandId) -> Receipt | None:
-        """The receipt of this command, or None if it was never stored."""
-        return await self._readers.run(lambda on: find_receipt(on, space, command))
-
-    async def read(
-        self,
-        space: Space,
-        agent: AgentId,
-        first: int = 1,
-        last: int | None = None,
-        *,
-        limit: int | None = None,
-        backward: bool = False,
-    ) -> list[Recorded]:
-        """Events of one agent from version `first` to `last`, newest first if `backward`."""
-        return await self._readers.run(
-            lambda on: read_part(on, space, agent, first, last, limit, backward)
-        )
-
     async def save_words(
         self,
         space: Space,
@@ -210,105 +241,6 @@ class SqliteLog:
         if saved:
             self._watcher.notify_words(space, agent)
         return saved
-
-    async def words(self, space: Space, agent: AgentId) -> LiveWords | None:
-        """The words of the reply that is arriving; None if there are none."""
-        return await self._readers.run(lambda on: find_words(on, space, agent))
-
-    async def snapshot(
-        self, space: Space, agent: AgentId, schema: str, at: int | None = None
-    ) -> Snapshot | None:
-        """The newest snapshot of this schema, at or before version `at` if given."""
-        return await self._readers.run(lambda on: find_snapshot(on, space, agent, schema, at))
-
-    async def save_snapshot(self, space: Space, snapshot: Snapshot) -> None:
-        """Stores a snapshot. A lost snapshot only slows the next open."""
-        await self._writer.run(lambda on: insert_snapshot(on, space, snapshot), durable=False)
-
-    async def facts(self, space: Space, agent: AgentId) -> AgentSummary | None:
-        """The summary of one agent, or None if there is no such agent."""
-        found = await self._readers.run(
-            lambda on: _opened(on, space, [agent_table.find_summary(on, space, agent)])
-        )
-        return found[0] if found else None
-
-    async def agents(
-        self,
-        space: Space,
-        *,
-        after: AgentSummary | None = None,
-        limit: int = 100,
-        parent: AgentId | None = None,
-        status: str | None = None,
-        owner: str = "",
-        label: str = "",
-        order: Order = "created",
-    ) -> list[AgentSummary]:
-        """A page of agents after the last one seen, newest first."""
-
-        def listed(on: sqlite3.Connection) -> list[AgentSummary]:
-            found = agent_table.list_agents(
-                *(on, space, after, limit, parent, status),
-                _stored(on, space, "owner", owner),
-                _stored(on, space, "label", label),
-                order,
-            )
-            return _opened(on, space, found)
-
-        return await self._readers.run(listed)
-
-    async def conversations(
-        self,
-        space: Space,
-        folder: str,
-        *,
-        after: AgentSummary | None = None,
-        limit: int = 100,
-        status: str | None = None,
-    ) -> list[AgentSummary]:
-        """A page of the root agents of a folder after the last one seen, latest event first."""
-
-        def listed(on: sqlite3.Connection) -> list[AgentSummary]:
-            stored = _stored(on, space, "folder", folder)
-            found = agent_table.list_folder(on, space, stored, after, limit, status)
-            return _opened(on, space, found)
-
-        return await self._readers.run(listed)
-
-    async def working(
-        self, space: Space, *, after: AgentId | None = None, limit: int = 100
-    ) -> list[AgentSummary]:
-        """A page of the running agents that have work to do, ordered by id."""
-        return await self._readers.run(
-            lambda on: _opened(on, space, agent_table.list_working(on, space, after, limit))
-        )
-
-    async def working_spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
-        """A page of the spaces in which an agent has work to do, ordered by name."""
-        return await self._readers.run(lambda on: agent_table.working_spaces(on, after, limit))
-
-    async def find(self, space: Space, name: str, limit: int = 10) -> list[AgentSummary]:
-        """The agent with this id, or else agents with this name, or else ids with this prefix."""
-
-        def found(on: sqlite3.Connection) -> list[AgentSummary]:
-            stored = _stored(on, space, "name", name)
-            return _opened(on, space, agent_table.find_agents(on, space, name, stored, limit))
-
-        return await self._readers.run(found)
-
-    async def ancestors(self, space: Space, agent: AgentId) -> list[AgentId]:
-        """The agent's parent, its parent, and so on up to the root."""
-        return await self._readers.run(lambda on: agent_table.ancestors(on, space, agent))
-
-    async def descendants(self, space: Space, agent: AgentId) -> list[AgentId]:
-        """All children, their children, and so on; parents before their children."""
-        return await self._readers.run(lambda on: agent_table.descendants(on, space, agent))
-
-    async def family(self, space: Space, agent: AgentId) -> list[AgentSummary]:
-        """The root of the agent and all its descendants, parents before their children."""
-        return await self._readers.run(
-            lambda on: _opened(on, space, agent_table.family(on, space, agent))
-        )
 
     async def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one as it is committed."""
@@ -392,18 +324,6 @@ class SqliteLog:
             lambda on: search_words(on, space, asked, agents, limit, offset)
         )
 
-    async def begin_erasure(
-        self, space: Space, erasure: Erasure, agents: Sequence[AgentId]
-    ) -> None:
-        """Stores the record of an erasure and the agents that it is about."""
-        await self._writer.run(
-            lambda on: erasure_table.begin_erasure(on, space, erasure, agents), in_thread=True
-        )
-
-    async def unfinished_erasures(self) -> list[UnfinishedErasure]:
-        """The unfinished erasures of all spaces, with their agents."""
-        return await self._readers.run(erasure_table.list_unfinished)
-
     async def erase_agent(
         self, space: Space, erasure: str, agent: AgentId, archived: Senders | None = None
     ) -> frozenset[AgentId]:
@@ -420,27 +340,11 @@ class SqliteLog:
         self._watcher.notify(space, others)
         return others
 
-    async def clear_space(self, space: Space, erasure: str) -> None:
-        """Deletes what a space has beside its agents."""
-        await self._writer.run(
-            lambda on: erasure_table.clear_space(on, space, erasure), in_thread=True
-        )
-
     async def erase_words(self, space: Space, erasure: str) -> None:
         """Makes the word index of a space again, without the words of erased events."""
         await self._writer.run(lambda on: begin_rebuild(on, space), in_thread=True)
         while await self._writer.run(lambda on: rebuild_page(on, space), in_thread=True):
             pass
-
-    async def forget_agents(self, erasure: str) -> None:
-        """Deletes the ids of what was erased."""
-        await self._writer.run(lambda on: erasure_table.forget_agents(on, erasure), in_thread=True)
-
-    async def finish_erasure(self, erasure: str, at: int) -> None:
-        """Completes the record of an erasure."""
-        await self._writer.run(
-            lambda on: erasure_table.finish_erasure(on, erasure, at), in_thread=True
-        )
 
     async def scrub(self, whole: bool = False) -> str:
         """Writes the file again without what was deleted, and empties the WAL file.
@@ -450,34 +354,10 @@ class SqliteLog:
         await asyncio.to_thread(scrub, self._path)
         return ""
 
-    async def erasures(self, space: Space) -> list[Erasure]:
-        """The records of all erasures in a space, newest first."""
-        return await self._readers.run(lambda on: erasure_table.list_erasures(on, space))
-
-    async def spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
-        """A page of the spaces that have agents, ordered by name."""
-        return await self._readers.run(lambda on: agent_table.list_spaces(on, after, limit))
-
     async def try_lead(self, task: str) -> FileLock | None:
         """The lock of a task that one process at a time does; None if another one has it."""
         with translated_errors(self._path):
             return try_lock(self._path, task)
-
-    async def add_hold(self, space: Space, hold: Hold) -> None:
-        """Stores a legal hold."""
-        await self._writer.run(
-            lambda on: erasure_table.insert_hold(on, space, hold), in_thread=True
-        )
-
-    async def release_hold(self, space: Space, hold: str, by: str, at: int) -> bool:
-        """Releases a hold; returns false if there is none in force with this id."""
-        return await self._writer.run(
-            lambda on: erasure_table.release_hold(on, space, hold, by, at), in_thread=True
-        )
-
-    async def holds(self, space: Space) -> list[Hold]:
-        """The legal holds of a space, newest first; released ones too."""
-        return await self._readers.run(lambda on: erasure_table.list_holds(on, space))
 
     async def close(self) -> None:
         """Ends followers, finishes submitted commits and closes the file."""
@@ -487,18 +367,6 @@ class SqliteLog:
         await self._writer.close()
         if self._delete is not None:
             self._delete()
-
-
-def _opened(
-    connection: sqlite3.Connection, space: Space, found: Sequence[AgentSummary | None]
-) -> list[AgentSummary]:
-    """The summaries with their words."""
-    cipher = cipher_of(connection, space)
-    return [open_summary(cipher, space, each) for each in found if each is not None]
-
-
-def _stored(connection: sqlite3.Connection, space: Space, what: str, text: str) -> str:
-    return stored_name(cipher_of(connection, space), what, text) if text else ""
 
 
 def _open(path: Path, keys: StoredKeys | None) -> tuple[sqlite3.Connection, Path]:

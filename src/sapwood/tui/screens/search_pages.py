@@ -11,9 +11,8 @@ from sapwood.conversation.turn_search import search_turns
 from sapwood.core.errors import RefusedError
 from sapwood.core.event_texts import event_texts
 from sapwood.core.ids import AgentId
-from sapwood.display.found_words import pieces
 from sapwood.display.quantities import ago, now
-from sapwood.display.text import cut, one_line, plain
+from sapwood.display.text import cut, one_line, pieces, plain
 from sapwood.tui.composer import SentHistory
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage
 

@@ -22,7 +22,6 @@ import msgspec
 from msgspec import Raw, Struct
 
 from sapwood.config.folders import config_folder
-from sapwood.core import refusals
 from sapwood.core.errors import LogAway, LogError, RefusedError, SapwoodError
 from sapwood.core.log_values import AvailabilityListener
 from sapwood.core.model_calls import Failure, FailureKind
@@ -259,12 +258,7 @@ def _refusal(problem: ProblemDocument) -> Refusal:
 
 @cache
 def _kinds() -> dict[str, type[Refusal]]:
-    found = (getattr(refusals, name) for name in refusals.__all__)
-    return {
-        each.__name__: each
-        for each in found
-        if isinstance(each, type) and issubclass(each, Refusal) and each is not Refusal
-    }
+    return {each.__name__: each for each in Refusal.__subclasses__()}
 
 
 def _kind(name: str) -> FailureKind:

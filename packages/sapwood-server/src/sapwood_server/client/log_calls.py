@@ -1,32 +1,26 @@
-"""What a client asks of the log of a server: one class for each call, with the type of its answer.
+"""What a client asks of the log of a server: methods of `Log`, with their arguments and answers.
 
 Client and server both use this table, so there is one description of the calls.
 
-Reads events as the server sends them: the same JSON as on every other face.
-
-`sapwood.display.json_values.event_value` writes it. The codec of the log decodes the event.
+It also reads events as the server sends them: the same JSON as on every other face, written by
+`sapwood.display.json_values.event_value`. The codec of the log decodes the event.
 """
 
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Literal
+from inspect import signature
+from typing import Any, get_type_hints
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, defstruct
 
 from sapwood.core.content import Text, Thinking, ToolCall
 from sapwood.core.events import Actor, Recorded, UnreadableEvent
 from sapwood.core.events.codec import decode
 from sapwood.core.ids import AgentId, CommandId
-from sapwood.core.log_values import (
-    AgentSummary,
-    Cursor,
-    Order,
-    Receipt,
-    SearchHit,
-    Snapshot,
-    TailedEvent,
-)
+from sapwood.core.log_values import Cursor, TailedEvent
 from sapwood.core.model_calls import Delta
+from sapwood.turns.log import Log
 
 _SECOND = 1_000_000
 
@@ -84,9 +78,6 @@ def tailed_from(data: str | bytes) -> TailedEvent:
     return TailedEvent(value.cursor, value.recorded())
 
 
-Status = Literal["running", "archived", "killed"]
-
-
 class ServerSession(Struct, frozen=True):
     """Whom the server takes the client for: a name, its space, and what it may do."""
 
@@ -103,131 +94,42 @@ class EventsPage(Struct, frozen=True):
     more: bool = False
 
 
-class ReadCall(Struct, frozen=True, omit_defaults=True):
-    """Reads events of one agent. The answer may be shorter than what was asked for."""
+class LogCall(Struct, frozen=True):
+    """A method of the log that clients call: what it does, its arguments, and its answer."""
 
-    agent: AgentId
-    first: int = 1
-    last: int | None = None
-    limit: int | None = None
-    backward: bool = False
+    about: str
+    arguments: type[Struct]
+    answer: Any
 
 
-class FactsCall(Struct, frozen=True):
-    """Reads what lists show of one agent."""
-
-    agent: AgentId
-
-
-class ListCall(Struct, frozen=True, omit_defaults=True):
-    """Reads a page of agents."""
-
-    after: AgentSummary | None = None
-    limit: int = 100
-    parent: AgentId | None = None
-    status: str | None = None
-    owner: str = ""
-    label: str = ""
-    order: Order = "created"
+def _log_call(method: Callable[..., object], about: str) -> LogCall:
+    """Describes a method of the log. The space is that of the token, so it is not sent."""
+    hints = get_type_hints(method)
+    fields = [
+        (name, hints[name]) if each.default is each.empty else (name, hints[name], each.default)
+        for name, each in signature(method).parameters.items()
+        if name not in ("self", "space")
+    ]
+    arguments = defstruct(method.__name__, fields, frozen=True)
+    return LogCall(about, arguments, EventsPage if method is Log.read else hints["return"])
 
 
-class ConversationsCall(Struct, frozen=True, omit_defaults=True):
-    """Reads a page of the root agents of a folder."""
-
-    folder: str
-    after: AgentSummary | None = None
-    limit: int = 100
-    status: str | None = None
-
-
-class WorkingCall(Struct, frozen=True, omit_defaults=True):
-    """Reads a page of the agents that have work to do."""
-
-    after: AgentId | None = None
-    limit: int = 100
-
-
-class FindCall(Struct, frozen=True, omit_defaults=True):
-    """Finds agents by an id, a name or the start of an id."""
-
-    name: str
-    limit: int = 10
-
-
-class AncestorsCall(Struct, frozen=True):
-    """Reads the parents of an agent up to the root."""
-
-    agent: AgentId
-
-
-class DescendantsCall(Struct, frozen=True):
-    """Reads the children of an agent, and theirs."""
-
-    agent: AgentId
-
-
-class FamilyCall(Struct, frozen=True):
-    """Reads the root of an agent and all that descend from it."""
-
-    agent: AgentId
-
-
-class EndCall(Struct, frozen=True):
-    """Reads the cursor after all events of the space."""
-
-
-class SearchCall(Struct, frozen=True, omit_defaults=True):
-    """Searches everything said."""
-
-    query: str
-    agents: tuple[AgentId, ...] | None = None
-    limit: int = 20
-    offset: int = 0
-
-
-class ReceiptCall(Struct, frozen=True):
-    """Reads the first answer to a command."""
-
-    command: CommandId
-
-
-class SnapshotCall(Struct, frozen=True, omit_defaults=True):
-    """Reads a stored state."""
-
-    agent: AgentId
-    schema: str
-    at: int | None = None
-
-
-LogCall = (
-    ReadCall
-    | FactsCall
-    | ListCall
-    | ConversationsCall
-    | WorkingCall
-    | FindCall
-    | AncestorsCall
-    | DescendantsCall
-    | FamilyCall
-    | EndCall
-    | SearchCall
-    | ReceiptCall
-    | SnapshotCall
-)
-
-CALLS: dict[str, tuple[type[LogCall], object]] = {
-    "read": (ReadCall, EventsPage),
-    "facts": (FactsCall, AgentSummary | None),
-    "agents": (ListCall, list[AgentSummary]),
-    "conversations": (ConversationsCall, list[AgentSummary]),
-    "working": (WorkingCall, list[AgentSummary]),
-    "find": (FindCall, list[AgentSummary]),
-    "ancestors": (AncestorsCall, list[AgentId]),
-    "descendants": (DescendantsCall, list[AgentId]),
-    "family": (FamilyCall, list[AgentSummary]),
-    "end": (EndCall, Cursor),
-    "search": (SearchCall, list[SearchHit]),
-    "receipt": (ReceiptCall, Receipt | None),
-    "snapshot": (SnapshotCall, Snapshot | None),
+CALLS: dict[str, LogCall] = {
+    method.__name__: _log_call(method, about)
+    for method, about in (
+        (Log.read, "Reads events of one agent. The answer may be shorter than what was asked for"),
+        (Log.facts, "Reads what lists show of one agent"),
+        (Log.agents, "Reads a page of agents"),
+        (Log.conversations, "Reads a page of the root agents of a folder"),
+        (Log.working, "Reads a page of the agents that have work to do"),
+        (Log.find, "Finds agents by an id, a name or the start of an id"),
+        (Log.ancestors, "Reads the parents of an agent up to the root"),
+        (Log.descendants, "Reads the children of an agent, and theirs"),
+        (Log.family, "Reads the root of an agent and all that descend from it"),
+        (Log.end, "Reads the cursor after all events of the space"),
+        (Log.search, "Searches everything said"),
+        (Log.receipt, "Reads the first answer to a command"),
+        (Log.snapshot, "Reads a stored state"),
+    )
 }
-"""The calls by the name in their address: their arguments, and the type of their answer."""
+"""The calls by the name in their address."""

@@ -1,17 +1,15 @@
-"""The log of a server, read over HTTP. Commands are carried out by the server, not here.
+"""A server as the faces of another machine see it: its log, read over HTTP, and its agents.
 
-Sends commands of the core to a server, which decides. Agents are opened from its log here.
-
-The agents of a server, as the faces of another machine see them: they run there.
-
-The conversation service of a server: its handlers run there, where files, keys and tools are.
-
-Everything that only reads works on the log of the server, as in every other face.
+Commands are sent to the server, whose handlers run where files, keys and tools are. Everything that
+only reads works on the log of the server, as in every other face.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, NoReturn
+from functools import wraps
+from inspect import signature
+from types import CoroutineType
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from msgspec import Struct, structs
 
@@ -28,12 +26,8 @@ from sapwood.core.events import HUMAN, Actor, ModelCalled, Pin, Recorded, ReplyA
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import (
-    AgentSummary,
-    Commit,
     Cursor,
-    Order,
     Receipt,
-    SearchHit,
     Snapshot,
     TailedEvent,
 )
@@ -51,28 +45,15 @@ from sapwood.turns.log import Log
 from sapwood_server.client.http_session import HttpSession, path_of, server_token
 from sapwood_server.client.log_calls import (
     CALLS,
-    AncestorsCall,
-    ConversationsCall,
-    DescendantsCall,
-    EndCall,
     EventsPage,
-    FactsCall,
-    FamilyCall,
-    FindCall,
-    ListCall,
-    LogCall,
-    ReadCall,
-    ReceiptCall,
-    SearchCall,
     ServerSession,
-    SnapshotCall,
-    WorkingCall,
     part_from,
     recorded_from,
     tailed_from,
 )
 
-_NAMES = {kind: name for name, (kind, _) in CALLS.items()}
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 async def open_remote_log(address: str, options: StoreOptions) -> "RemoteLog":
@@ -92,8 +73,35 @@ async def open_remote_log(address: str, options: StoreOptions) -> "RemoteLog":
     return RemoteLog(session, Space(signed_in.space))
 
 
+def _asked(
+    method: "Callable[Concatenate[Log, P], CoroutineType[Any, Any, R]]",
+) -> "Callable[Concatenate[RemoteLog, P], CoroutineType[Any, Any, R]]":
+    """Returns the method as one that the server carries out."""
+    parameters = signature(method)
+
+    @wraps(method)
+    async def run(self: "RemoteLog", *args: P.args, **kwargs: P.kwargs) -> R:
+        given = parameters.bind(self, *args, **kwargs).arguments
+        arguments = {name: given[name] for name in given if name not in ("self", "space")}
+        return await self.call(method.__name__, arguments)
+
+    return run
+
+
+def _only_there(
+    method: "Callable[Concatenate[Log, P], CoroutineType[Any, Any, R]]",
+) -> "Callable[Concatenate[RemoteLog, P], CoroutineType[Any, Any, R]]":
+    """Returns a method that raises `LogError`, because only the server may do this to its log."""
+
+    @wraps(method)
+    async def refuse(self: "RemoteLog", *args: P.args, **kwargs: P.kwargs) -> R:
+        raise LogError("This has to be done on the server itself, not with --server.")
+
+    return refuse
+
+
 class RemoteLog:
-    """Reads one space of a server: that of the token. It fits the interface of the log."""
+    """Reads one space of a server: that of the token. `Log` describes the methods."""
 
     def __init__(self, session: HttpSession, space: Space) -> None:
         self._session = session
@@ -116,19 +124,27 @@ class RemoteLog:
         """Returns what watches and interrupts the agents of the server."""
         return RemoteRunner(connection, self._session)
 
-    async def _call(self, call: LogCall) -> Any:
-        """The answer to a call, of the type that the table names."""
-        name = _NAMES[type(call)]
-        kind: Any = CALLS[name][1]
-        return await self._session.post(path_of("v1", "log", name), call, kind)
+    receipt = _asked(Log.receipt)
+    snapshot = _asked(Log.snapshot)
+    facts = _asked(Log.facts)
+    agents = _asked(Log.agents)
+    conversations = _asked(Log.conversations)
+    working = _asked(Log.working)
+    find = _asked(Log.find)
+    ancestors = _asked(Log.ancestors)
+    descendants = _asked(Log.descendants)
+    family = _asked(Log.family)
+    end = _asked(Log.end)
+    search = _asked(Log.search)
 
-    async def commit(self, space: Space, commit: Commit) -> Receipt | None:
-        """Raises `LogError`: only the server writes to its log."""
-        _only_there()
+    commit = _only_there(Log.commit)
+    save_words = _only_there(Log.save_words)
+    words = _only_there(Log.words)
+    working_spaces = _only_there(Log.working_spaces)
 
-    async def receipt(self, space: Space, command: CommandId) -> Receipt | None:
-        """The first answer to the command with this id; None if there was no such command."""
-        return await self._call(ReceiptCall(command))
+    async def call(self, name: str, arguments: Mapping[str, object]) -> Any:
+        """The answer of the server's log, of the type that the table of calls names."""
+        return await self._session.post(path_of("v1", "log", name), arguments, CALLS[name].answer)
 
     async def read(
         self,
@@ -144,7 +160,8 @@ class RemoteLog:
         found: list[Recorded] = []
         while limit is None or len(found) < limit:
             left = None if limit is None else limit - len(found)
-            page: EventsPage = await self._call(ReadCall(agent, first, last, left, backward))
+            asked = {"agent": agent, "first": first, "last": last, "limit": left}
+            page: EventsPage = await self.call("read", {**asked, "backward": backward})
             found += [each.recorded() for each in page.events]
             if not page.more or not page.events:
                 break
@@ -154,86 +171,8 @@ class RemoteLog:
                 first = found[-1].version + 1
         return found
 
-    async def save_words(
-        self,
-        space: Space,
-        agent: AgentId,
-        version: int,
-        words: LiveWords,
-        before: CommandId | None,
-    ) -> bool:
-        """Raises `LogError`: only the server writes to its log."""
-        _only_there()
-
-    async def words(self, space: Space, agent: AgentId) -> LiveWords | None:
-        """Raises `LogError`: only the server decides on the words of a reply."""
-        _only_there()
-
-    async def snapshot(
-        self, space: Space, agent: AgentId, schema: str, at: int | None = None
-    ) -> Snapshot | None:
-        """The newest snapshot of this schema, at or before version `at` if given."""
-        return await self._call(SnapshotCall(agent, schema, at))
-
     async def save_snapshot(self, space: Space, snapshot: Snapshot) -> None:
         """Does nothing: the server saves snapshots."""
-
-    async def facts(self, space: Space, agent: AgentId) -> AgentSummary | None:
-        """What a list shows of one agent."""
-        return await self._call(FactsCall(agent))
-
-    async def agents(
-        self,
-        space: Space,
-        *,
-        after: AgentSummary | None = None,
-        limit: int = 100,
-        parent: AgentId | None = None,
-        status: str | None = None,
-        owner: str = "",
-        label: str = "",
-        order: Order = "created",
-    ) -> list[AgentSummary]:
-        """A page of agents after `after`, newest first (by creation or last event, then id)."""
-        return await self._call(ListCall(after, limit, parent, status, owner, label, order))
-
-    async def conversations(
-        self,
-        space: Space,
-        folder: str,
-        *,
-        after: AgentSummary | None = None,
-        limit: int = 100,
-        status: str | None = None,
-    ) -> list[AgentSummary]:
-        """A page of the root agents of a folder after `after`, the last changed first."""
-        return await self._call(ConversationsCall(folder, after, limit, status))
-
-    async def working(
-        self, space: Space, *, after: AgentId | None = None, limit: int = 100
-    ) -> list[AgentSummary]:
-        """A page of the running agents that have work to do, by id, after `after`."""
-        return await self._call(WorkingCall(after, limit))
-
-    async def working_spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
-        """Raises `LogError`: a client has one space."""
-        _only_there()
-
-    async def find(self, space: Space, name: str, limit: int = 10) -> list[AgentSummary]:
-        """The agent with this id, else those with this name, else those whose id starts with it."""
-        return await self._call(FindCall(name, limit))
-
-    async def ancestors(self, space: Space, agent: AgentId) -> list[AgentId]:
-        """The agent's parent, its parent, and so on up to the root."""
-        return await self._call(AncestorsCall(agent))
-
-    async def descendants(self, space: Space, agent: AgentId) -> list[AgentId]:
-        """All children, their children, and so on; parents before their children."""
-        return await self._call(DescendantsCall(agent))
-
-    async def family(self, space: Space, agent: AgentId) -> list[AgentSummary]:
-        """The root of the agent and all its descendants, parents before their children."""
-        return await self._call(FamilyCall(agent))
 
     async def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one as it is committed."""
@@ -267,30 +206,9 @@ class RemoteLog:
             async for message in messages:
                 yield tailed_from(message.data)
 
-    async def end(self, space: Space) -> Cursor:
-        """The cursor after all events of a space that a tail has yielded or could yield now."""
-        return await self._call(EndCall())
-
-    async def search(
-        self,
-        space: Space,
-        query: str,
-        *,
-        agents: Sequence[AgentId] | None = None,
-        limit: int = 20,
-        offset: int = 0,
-    ) -> list[SearchHit]:
-        """Finds events with these words, best first. Includes all commits before the call."""
-        chosen = None if agents is None else tuple(agents)
-        return await self._call(SearchCall(query, chosen, limit, offset))
-
     async def close(self) -> None:
         """Closes all connections."""
         await self._session.close()
-
-
-def _only_there() -> NoReturn:
-    raise LogError("This has to be done on the server itself, not with --server.")
 
 
 class RemoteDispatcher(Dispatcher):

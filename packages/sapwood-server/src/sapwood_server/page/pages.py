@@ -14,8 +14,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary, SearchHit
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
-from sapwood.display.found_words import pieces
 from sapwood.display.quantities import clock, now
+from sapwood.display.text import pieces
 from sapwood_server.exchange import Endpoint, Exchange, json_response
 from sapwood_server.page.context_html import calls_html, context_html, tree_html
 from sapwood_server.page.export_html import export_html

@@ -4,38 +4,21 @@ The calls are those of `client/log_calls.py`. They read one space: that of the p
 """
 
 from importlib.metadata import version
-from typing import assert_never
 
 import msgspec
+from msgspec import Struct, structs
 from starlette.responses import Response
 
-from sapwood.core.events import Recorded
-from sapwood.core.ids import Space
+from sapwood.core.ids import AgentId, Space
 from sapwood.display.json_values import event_value
 from sapwood.turns.log import Log
-from sapwood_server.client.log_calls import (
-    CALLS,
-    AncestorsCall,
-    ConversationsCall,
-    DescendantsCall,
-    EndCall,
-    FactsCall,
-    FamilyCall,
-    FindCall,
-    ListCall,
-    LogCall,
-    ReadCall,
-    ReceiptCall,
-    SearchCall,
-    ServerSession,
-    SnapshotCall,
-    WorkingCall,
-)
+from sapwood_server.client.log_calls import CALLS, ServerSession
 from sapwood_server.exchange import Endpoint, Exchange, Handler, json_response
 from sapwood_server.problems import Problem
 
 _MAX_EVENTS = 500
-_MAX_AGENTS = 1_000
+_MAX_LIMITS = {"search": 200}
+_MAX_QUERY = 1_000
 _MAX_BYTES = 4_000_000
 """A page of events ends after the event with which it reaches this size."""
 
@@ -49,73 +32,37 @@ async def show_session(call: Exchange) -> Response:
     return json_response(ServerSession(who.name, who.space, scopes, version("sapwood")))
 
 
-def _log_call(kind: type[LogCall]) -> Handler:
+def _handler(name: str, arguments: type[Struct]) -> Handler:
     async def run(call: Exchange) -> Response:
         body = await call.body()
         try:
-            asked = msgspec.convert(body, kind)
+            asked = structs.asdict(msgspec.convert(body, arguments))
         except msgspec.MsgspecError as error:
             raise Problem(422, "Invalid arguments", f"The call cannot be read: {error}.") from None
-        connection = call.space.connection
-        return await _answer(connection.log, connection.space, asked)
+        log, space = call.space.connection.log, call.space.connection.space
+        if name == "read":
+            return await _page(log, space, **asked)
+        if "limit" in asked:
+            asked["limit"] = max(0, min(asked["limit"], _MAX_LIMITS.get(name, 1_000)))
+        if "query" in asked:
+            asked["query"] = asked["query"][:_MAX_QUERY]
+        return json_response(await getattr(log, name)(space, **asked))
 
     return run
 
 
-async def _answer(log: Log, space: Space, call: LogCall) -> Response:
-    match call:
-        case ReadCall():
-            return await _page(log, space, call)
-        case FactsCall(agent):
-            return json_response(await log.facts(space, agent))
-        case ListCall(after, limit, parent, status, owner, label, order):
-            found = await log.agents(
-                space,
-                after=after,
-                limit=_few(limit),
-                parent=parent,
-                status=status,
-                owner=owner,
-                label=label,
-                order=order,
-            )
-            return json_response(found)
-        case ConversationsCall(folder, after, limit, status):
-            listed = await log.conversations(
-                space, folder, after=after, limit=_few(limit), status=status
-            )
-            return json_response(listed)
-        case WorkingCall(after, limit):
-            return json_response(await log.working(space, after=after, limit=_few(limit)))
-        case FindCall(name, limit):
-            return json_response(await log.find(space, name, _few(limit)))
-        case AncestorsCall(agent):
-            return json_response(await log.ancestors(space, agent))
-        case DescendantsCall(agent):
-            return json_response(await log.descendants(space, agent))
-        case FamilyCall(agent):
-            return json_response(await log.family(space, agent))
-        case EndCall():
-            return json_response(await log.end(space))
-        case SearchCall(query, agents, limit, offset):
-            hits = await log.search(
-                space, query[:1000], agents=agents, limit=min(limit, 200), offset=offset
-            )
-            return json_response(hits)
-        case ReceiptCall(command):
-            return json_response(await log.receipt(space, command))
-        case SnapshotCall(agent, schema, at):
-            return json_response(await log.snapshot(space, agent, schema, at))
-        case _:
-            assert_never(call)
-
-
-async def _page(log: Log, space: Space, call: ReadCall) -> Response:
+async def _page(
+    log: Log,
+    space: Space,
+    agent: AgentId,
+    first: int,
+    last: int | None,
+    limit: int | None,
+    backward: bool,
+) -> Response:
     """A page of events: as many as were asked for, unless they are too many or too large."""
-    limit = _MAX_EVENTS if call.limit is None else max(0, min(call.limit, _MAX_EVENTS))
-    found = await log.read(
-        space, call.agent, call.first, call.last, limit=limit, backward=call.backward
-    )
+    few = _MAX_EVENTS if limit is None else max(0, min(limit, _MAX_EVENTS))
+    found = await log.read(space, agent, first, last, limit=few, backward=backward)
     pieces: list[bytes] = []
     size = 0
     for recorded in found:
@@ -123,19 +70,11 @@ async def _page(log: Log, space: Space, call: ReadCall) -> Response:
         size += len(pieces[-1])
         if size > _MAX_BYTES:
             break
-    cut_short = len(pieces) < len(found)
-    wanted = call.limit is None or call.limit > limit
-    more = cut_short or (wanted and len(found) == limit and not _is_last(found[-1], call))
+    wanted = limit is None or limit > few
+    is_last = found and found[-1].version == (first if backward else last)
+    more = len(pieces) < len(found) or (wanted and len(found) == few and not is_last)
     body = b'{"events":[%s],"more":%s}' % (b",".join(pieces), b"true" if more else b"false")
     return Response(body, headers={"Cache-Control": "no-store"}, media_type="application/json")
-
-
-def _is_last(recorded: Recorded, call: ReadCall) -> bool:
-    return recorded.version == (call.first if call.backward else call.last)
-
-
-def _few(limit: int) -> int:
-    return max(0, min(limit, _MAX_AGENTS))
 
 
 def log_endpoints() -> tuple[Endpoint, ...]:
@@ -147,14 +86,10 @@ def log_endpoints() -> tuple[Endpoint, ...]:
                 "POST",
                 f"/v1/log/{name}",
                 "read",
-                _log_call(kind),
-                _summary(kind),
-                body=dict.fromkeys(kind.__struct_fields__, ""),
+                _handler(name, each.arguments),
+                each.about,
+                body=dict.fromkeys(each.arguments.__struct_fields__, ""),
             )
-            for name, (kind, _) in CALLS.items()
+            for name, each in CALLS.items()
         ),
     )
-
-
-def _summary(kind: type[LogCall]) -> str:
-    return (kind.__doc__ or "").partition("\n")[0].rstrip(".")
