@@ -123,6 +123,9 @@ def set_setting(name: str, typed: str, environ: Mapping[str, str] = os.environ) 
         else:
             write_config_file(file, edited, mode=0o644)
             return Setting(name, value, str(file))
+    setting = next(each for each in known_settings() if each.path_in(name))
+    if problem.startswith(("Expected", "Invalid enum value")):
+        problem = f"it takes {setting.values}"
     instead = _whole_setting(name)
     raise ConfigError(
         f"'{name}' cannot be {typed!r}: {problem.rstrip('.')}. Nothing was changed.{instead}"
@@ -278,7 +281,7 @@ def _settings(of: inspect.StructType, prefix: str) -> Iterator[KnownSetting]:
             case inspect.StructType():
                 yield from _settings(kind, f"{name}.")
             case inspect.DictType(value_type=inspect.StructType() as entry):
-                yield KnownSetting(named, "table", "", help, example, is_whole=True)
+                yield KnownSetting(named, "a table", "", help, example, is_whole=True)
                 yield from _settings(entry, f"{named}.")
             case inspect.DictType(value_type=value):
                 yield KnownSetting(named, _values(value), "", help, example)
@@ -301,19 +304,20 @@ def _values(kind: inspect.Type) -> str:
         case inspect.BoolType():
             return "true or false"
         case inspect.LiteralType(values=values):
-            return " or ".join(str(value) for value in values)
+            *others, last = map(str, values)
+            return f"{', '.join(others)} or {last}" if others else last
         case inspect.IntType():
-            return f"whole number{_bounds(kind)}"
+            return f"a whole number{_bounds(kind)}"
         case inspect.FloatType():
-            return f"number{_bounds(kind)}"
+            return f"a number{_bounds(kind)}"
         case inspect.TupleType(item_types=items):
-            return f"list of {len(items)}: {_values(items[0])}"
+            return f"a list of {len(items)}, each {_values(items[0])}"
         case inspect.VarTupleType(item_type=item):
-            return f"list: {_values(item)}"
+            return f"a list, each {_values(item)}"
         case _:
-            return "string"
+            return "text"
 
 
 def _bounds(kind: inspect.IntType | inspect.FloatType) -> str:
     bounds = {sign: getattr(kind, name) for name, sign in _COMPARED.items()}
-    return "".join(f" {sign} {bound}" for sign, bound in bounds.items() if bound is not None)
+    return " and".join(f" {sign} {bound}" for sign, bound in bounds.items() if bound is not None)
