@@ -57,7 +57,10 @@ Place = TypeVar("Place", bound=Hashable)
 
 
 class KeyHits(Struct, Generic[Place], frozen=True):
-    """The newest events that have a key, and the estimated number of all of them."""
+    """The newest events that have a key, and the estimated number of all of them.
+
+    A store may leave out the events of a key that very many have, if another key is rarer.
+    """
 
     events: Sequence[Place]
     count: float
@@ -76,7 +79,7 @@ def wider_keys(
     """Keys to try for words that are nowhere: their parts, and words that begin as they do."""
     wider: list[SearchKey] = []
     for key in keys:
-        if key.phrase or found[key].events:
+        if key.phrase or found[key].count:
             continue
         word = key.word
         if is_unspaced(word):
@@ -114,10 +117,10 @@ def useful_keys(
             if waiting is None:
                 waiting = key
                 continue
-            if found[waiting].events and found[key].events:
+            if found[waiting].count and found[key].count:
                 kept += [waiting, key]
             waiting = None
-        elif found[key].events:
+        elif found[key].count:
             kept.append(key)
     return list({key.terms: key for key in reversed(kept)}.values())[::-1]
 

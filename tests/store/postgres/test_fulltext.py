@@ -104,3 +104,19 @@ async def test_one_space_is_in_several_partitions(
     finally:
         await session.close()
     assert count > 5
+
+
+async def test_very_common_words_are_counted_and_not_listed(
+    log: Log, space: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rare word decides; common ones alone, or beside a word that is nowhere, are found too."""
+    texts = [f"the heron stands in water {n}" for n in range(40)]
+    texts[7] += " beside a kingfisher"
+    await log.commit(space, commit_of(append(AgentId("ada"), *map(of, texts))))
+    listed = await log.search(space, "heron water kingfisher", limit=50)
+    monkeypatch.setattr(fulltext, "_COMMON", 5)
+    assert await log.search(space, "heron water kingfisher", limit=50) == listed
+    monkeypatch.setattr(fulltext, "_FEW", 1)
+    assert [hit.ref for hit in await log.search(space, "heron kingfisher")] == [listed[0].ref]
+    assert len(await log.search(space, "heron water", limit=50)) == 40
+    assert len(await log.search(space, "heron qzx", limit=50)) == 40

@@ -366,6 +366,8 @@ _TURNS = """
     ) AS began
 """
 _SAMPLED_BLOCKS = 100
+_COMMON, _FEW = 20_000, 20
+"""A word that more events have is only counted, unless few have one of the others."""
 
 
 async def search_words(
@@ -434,29 +436,46 @@ class _WordIndex:
     async def look_up(
         self, keys: Sequence[SearchKey], total: int
     ) -> dict[SearchKey, KeyHits[EventRef]]:
-        """The newest events that have each key; of a very common one, any of them."""
-        if not keys:
-            return {}
+        """The newest events that have each key; of a very common one, any of them.
+
+        In a large space very common words are only counted if there are rarer ones: to list events
+        that nearly all of them match takes long and helps no ranking.
+        """
         words = [self._words(key) for key in keys]
-        scoped = [f"{self._scope} & {each}" for each in words]
-        query = self._query
-        rows = await self._fetch(
-            _LOOK_UP, self._space, scoped, self.limit, query.before, query.after
-        )
-        found: list[list[Row]] = [[] for _ in keys]
-        for row in rows:
-            number: int = row["number"]
-            found[number - 1].append(row)
-        counts = [float(len(each)) for each in found]
-        common = [number for number, count in enumerate(counts) if count >= self.limit]
-        if common:
-            shares = await self._shares([words[number] for number in common])
-            for number, share in zip(common, shares, strict=True):
-                counts[number] = max(counts[number], share * total)
+        shares: list[float] = []
+        rare = list(range(len(keys)))
+        if total > _COMMON and len(keys) > 1:
+            shares = await self._shares(words)
+            rare = [n for n in rare if keys[n].phrase or shares[n] * total <= _COMMON]
+        found = await self._rows(words, rare)
+        if len(rare) < len(keys) and sum(map(len, found)) < _FEW:
+            rare = list(range(len(keys)))
+            found = await self._rows(words, rare)
+        complete = [n in rare and len(each) < self.limit for n, each in enumerate(found)]
+        if not all(complete) and not shares:
+            shares = await self._shares(words)
+        counts = [
+            float(len(each)) if complete[n] else max(float(len(each)), shares[n] * total)
+            for n, each in enumerate(found)
+        ]
         return {
             key: KeyHits(_newest_first(each), count)
             for key, each, count in zip(keys, found, counts, strict=True)
         }
+
+    async def _rows(self, words: Sequence[str], asked: Sequence[int]) -> "list[list[Row]]":
+        """The events that match each of these, none for those that are not asked for."""
+        found: list[list[Row]] = [[] for _ in words]
+        if asked:
+            scoped = [f"{self._scope} & {words[number]}" for number in asked]
+            query = self._query
+            rows = await self._fetch(
+                _LOOK_UP, self._space, scoped, self.limit, query.before, query.after
+            )
+            for row in rows:
+                number: int = row["number"]
+                found[asked[number - 1]].append(row)
+        return found
 
     def _words(self, key: SearchKey) -> str:
         terms = " ".join(key.terms)
