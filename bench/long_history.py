@@ -93,7 +93,8 @@ def _turn(state: State) -> Iterator[Event]:
         yield AgentStarted(settings=Settings(model="claude-sonnet", cap=CAP, low_water=1.0))
     number = state.version
     call = ToolCall(f"call{number}", "read_file", f'{{"path":"src/reader_{number % 97}.py"}}')
-    yield TurnStarted(state.context.tip, (Text(f"Look at reader {number}. {_PROSE}"),))
+    prompt = (Text(f"Look at reader {number}. {_PROSE}"),)
+    yield TurnStarted(state.context.tip, prompt, number=state.turns + 1)
     yield ModelCalled("claude-sonnet", state.context, "0" * 64, estimate=1000)
     yield ReplyAdded((Text(f"I read it first. {_PROSE}"), call))
     yield ToolStarted(call.id)

@@ -1,4 +1,4 @@
-"""The turns of a session are numbered by prompts."""
+"""The turns of a session have the numbers that they have in the log."""
 
 from msgspec import structs
 
@@ -17,10 +17,18 @@ GOES_ON = turn(Note("program", "goes on"))
 MAIL = turn(Note("mail", "The build is red."))
 
 
-def test_a_continuation_has_the_number_of_the_turn_before() -> None:
+def test_every_turn_has_a_number_also_a_continuation() -> None:
     session = Session("claude-code", "1", turns=(ASKED, GOES_ON, MAIL, ASKED))
-    assert session.numbers == (1, 1, 2, 3)
-    assert session.numbered(1, 3) == (ASKED, GOES_ON, ASKED)
+    assert session.numbers == (1, 2, 3, 4)
+    assert session.numbered(2, 3) == (GOES_ON, MAIL)
+
+
+def test_a_number_of_the_log_counts_and_inherited_turns_have_none() -> None:
+    own = [structs.replace(ASKED, agent=AgentId("b"), number=number) for number in (1, 2)]
+    inherited = structs.replace(ASKED, number=7)
+    session = Session("sapwood", "b", turns=(inherited, *own))
+    assert session.numbers == (0, 1, 2)
+    assert session.numbered(2) == (own[1],)
 
 
 def test_the_first_turn_has_a_number_even_if_it_is_a_continuation() -> None:

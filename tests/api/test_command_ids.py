@@ -24,7 +24,7 @@ ARGUMENTS: dict[str, object] = {
     "topic": "logs",
     "over": 10,
     "system": "Be brief.",
-    "turn": 9,
+    "turn": 5,
 }
 """A value for each parameter, whichever method has it."""
 OTHER_ARGUMENTS: dict[str, object] = {

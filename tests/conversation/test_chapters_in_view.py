@@ -31,5 +31,5 @@ async def test_what_a_judge_said_is_shown_also_after_turns_left_view() -> None:
         ]
         await agent.run_command("/clear 3")
         left = await chapters_in_view(space, agent.id)
-        assert left.chapters[-1].spans == ((2, 3),)
+        assert left.chapters[-1].spans == ((3, 4),)
         assert (left.chapters[-1].status, left.chapters[-1].by) == ("other work", "judged")

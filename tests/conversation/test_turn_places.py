@@ -16,7 +16,7 @@ from sapwood.core.command_table import TABLE
 from sapwood.core.commands import Fork, KeepLast, Rewind, SetMark, Undo
 from sapwood.core.context import ROOT
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals import HumanOnly, UnknownTurn
+from sapwood.core.refusals import HumanOnly, TurnRenumbered, UnknownTurn
 from tests.conversation.spaces import TestSpace, service_of
 from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, MODEL, Desk
@@ -38,8 +38,8 @@ async def desk(log: MemoryLog) -> Desk:
 
 
 async def turns(desk: Desk, agent: AgentId = AGENT) -> list[int]:
-    """The versions at which the turns in view start."""
-    return [turn.first for turn in (await desk.dispatcher.open(agent)).live.turns]
+    """The numbers of the turns in view."""
+    return [turn.number for turn in (await desk.dispatcher.open(agent)).live.turns]
 
 
 async def runs(desk: Desk, name: str, args: str = "", agent: AgentId = AGENT) -> object:
@@ -48,19 +48,18 @@ async def runs(desk: Desk, name: str, args: str = "", agent: AgentId = AGENT) ->
 
 async def test_a_rewind_to_a_turn_goes_to_before_it_and_undo_takes_it_back(desk: Desk) -> None:
     before = await desk.said()
-    second = (await turns(desk))[1]
-    answer = await runs(desk, "rewind", str(second))
+    answer = await runs(desk, "rewind", "2")
     assert isinstance(answer, Changed)
-    assert answer.message == f"Rewound to just before turn {second}. 2 turns removed from view."
+    assert answer.message == "Rewound to just before turn 2. 2 turns removed from view."
     assert await desk.said() == before[:2]
     await desk.do(Undo(AGENT))
     assert await desk.said() == before
 
 
 async def test_the_context_is_as_it_was_there_whatever_was_trimmed_since(desk: Desk) -> None:
-    before, second = await desk.said(), (await turns(desk))[1]
+    before = await desk.said()
     await desk.do(KeepLast(AGENT, 1))
-    await runs(desk, "rewind", str(second))
+    await runs(desk, "rewind", "2")
     assert await desk.said() == before[:2]
 
 
@@ -68,8 +67,7 @@ async def test_marks_after_the_turn_are_dropped_and_earlier_ones_stay(desk: Desk
     await desk.do(SetMark(AGENT, "EARLY"))
     await desk.turn("ask 4", "answer 4")
     await desk.do(SetMark(AGENT, "LATE"))
-    last = (await turns(desk))[-1]
-    await runs(desk, "rewind", str(last))
+    await runs(desk, "rewind", "4")
     state = (await desk.dispatcher.open(AGENT)).state
     assert [mark.name for mark in state.marks] == ["EARLY"]
 
@@ -77,21 +75,27 @@ async def test_marks_after_the_turn_are_dropped_and_earlier_ones_stay(desk: Desk
 async def test_an_inherited_turn_is_a_place_too(desk: Desk) -> None:
     child = AgentId("child")
     await desk.do(Fork(AGENT, child))
-    second = (await turns(desk, child))[1]
-    await runs(desk, "rewind", str(second), child)
+    answer = await runs(desk, "rewind", "lead/2", child)
+    assert isinstance(answer, Changed)
+    assert answer.message == "Rewound to just before turn lead/2. 2 turns removed from view."
     assert len(await turns(desk, child)) == 1
     assert len(await turns(desk)) == 3
 
 
-async def test_a_place_that_is_no_turn_is_refused_with_the_turns_in_view(desk: Desk) -> None:
-    refusal = await runs(desk, "rewind", "3")
-    assert refusal == UnknownTurn("3", tuple(str(turn) for turn in await turns(desk)))
-    assert isinstance(await runs(desk, "edit", "99999999999999999999"), UnknownTurn)
+@pytest.mark.parametrize("typed", ["99", "0", "2-3", "2.1", "99999999999999999999"])
+async def test_a_place_that_is_no_turn_is_refused_with_the_numbers(desk: Desk, typed: str) -> None:
+    for command in ("rewind", "edit"):
+        assert await runs(desk, command, typed) == UnknownTurn(typed, 3)
+
+
+async def test_a_version_is_refused_with_the_number_of_its_turn(desk: Desk) -> None:
+    for command in ("rewind", "edit"):
+        for typed, now in (("5", "2"), ("lead:5", "2"), ("9", "3"), ("lead/8", "3")):
+            assert await runs(desk, command, typed) == TurnRenumbered(typed, now)
 
 
 async def test_edit_gives_the_prompt_back(desk: Desk) -> None:
-    second = (await turns(desk))[1]
-    answer = await runs(desk, "edit", str(second))
+    answer = await runs(desk, "edit", "2")
     assert isinstance(answer, PromptToEdit)
     assert answer.prompt == "ask 2"
     assert len(await turns(desk)) == 1

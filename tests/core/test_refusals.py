@@ -21,6 +21,7 @@ SOMETHING: dict[object, object] = {
     BudgetName: "calls",
     float: 7.0,
     int: 7,
+    bool: True,
     int | None: 7,
     tuple[str, ...]: ("one", "two"),
     tuple[tuple[str, Count], ...]: (("history", Count(7, exact=True)),),

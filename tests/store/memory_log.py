@@ -38,7 +38,8 @@ from sapwood.core.log_values import (
     unknown_cursor,
 )
 from sapwood.core.search_query import read_query
-from sapwood.core.search_ranking import IN_TURNS, TURN_STARTS, CandidateEvent, search_events
+from sapwood.core.search_ranking import IN_TURNS, CandidateEvent, search_events
+from sapwood.core.turn_numbers import TURN_STARTS
 
 
 class MemoryLog:

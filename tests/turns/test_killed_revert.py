@@ -99,8 +99,8 @@ async def test_wherever_it_is_killed_it_can_be_finished_or_taken_back(
         with pytest.raises(RefusedError) as refused:
             async with agent.turn("Go on."):
                 pass
-        assert refused.value.refusal == RevertCutOff(reverting.to.words, reverting.started)
-        await agent.revert(reverting.started)
+        assert refused.value.refusal == RevertCutOff(reverting.to.words)
+        await agent.revert("back")
         assert await place.moment(agent) == place.now
         await agent.revert()
         assert await place.moment(agent) == place.then
@@ -130,8 +130,7 @@ async def test_one_that_was_cut_off_is_finished_by_typing_it_again(tmp_path: Pat
         assert "before turn" in (await agent.revert()).message
         assert await place.moment(agent) == place.then
         assert (await agent.state()).reverting is None
-        [started] = [each for each in await agent.events() if each.kind == "revert.started"]
-        await agent.revert(started.version)
+        await agent.revert("back")
         assert await place.moment(agent) == place.now
 
 
@@ -142,7 +141,7 @@ async def test_one_that_was_cut_off_on_a_long_way_is_finished(tmp_path: Path) ->
             (place.folder / "changed").write_text(f"again {number}")
             await agent.record("More.", "Done.")
             await agent.checkpoint()
-    assert place.killed_at(3, "4")
+    assert place.killed_at(3, "2")
     async with place.agent() as agent:
         await agent.revert()
         assert await place.moment(agent) == place.then

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from itertools import count
@@ -71,14 +70,14 @@ class Desk(Struct):
     running: AgentRunner
 
     async def says(self, prompt: str) -> int:
-        """Gives a prompt, waits for the end of the turn, and returns where the turn starts."""
+        """Gives a prompt, waits for the end of the turn, and returns the number of the turn."""
         version = (await self.agent.state()).version
         [outcome] = await self.agent.run_command(prompt)
         assert isinstance(outcome.answer, Prompted)
         async for _ in self.running.watch(self.agent.id, version):
             if (await self.agent.state()).open is None:
                 break
-        return version + 1
+        return (await self.agent.state()).turns
 
     async def sees(self, *kinds: str) -> None:
         """Waits until events of these kinds have happened, one after the other."""
@@ -154,8 +153,8 @@ async def test_a_revert_can_be_taken_back(tmp_path: Path) -> None:
         answer = (await at.agent.revert()).message
         assert files_of(tmp_path).keys() == {"a.txt"}
         assert await at.marks() == ["EARLY"]
-        [started] = re.findall(r"/revert (\d+) to undo this", answer)
-        await at.agent.revert(int(started))
+        assert "/revert back to undo this" in answer
+        await at.agent.revert("back")
         assert files_of(tmp_path) == before
         assert await at.said() == said
         assert await at.marks() == ["EARLY", "LATE"]
@@ -177,8 +176,7 @@ async def test_a_revert_that_is_repeated_goes_further_back(tmp_path: Path) -> No
         assert (files_of(tmp_path), await at.said()) == ({}, [])
         with pytest.raises(RefusedError, match="no checkpoint to revert to"):
             await at.agent.revert()
-        last = [each.version for each in await at.agent.events() if each.kind == "revert.started"]
-        await at.agent.revert(last[0])
+        await at.agent.revert("back-5")
         assert (tmp_path / "a.txt").read_text() == "my edit"
         assert len(await at.said()) == 5
 
@@ -278,13 +276,11 @@ async def test_checkpoints_outlive_the_conversation(tmp_path: Path) -> None:
         [outcome] = await at.agent.run_command("/new")
         assert isinstance(outcome.answer, ConversationStarted)
         fresh = await Sapwood(at.agent.connection).find(outcome.answer.agent)
-        with pytest.raises(RefusedError, match=f"type /revert lead:{turn}"):
+        with pytest.raises(RefusedError, match=f"type /revert lead/{turn}"):
             await fresh.revert()
-        [outcome] = await fresh.run_command(f"/revert lead:{turn}")
+        [outcome] = await fresh.run_command(f"/revert lead/{turn}")
         assert isinstance(outcome.answer, FilesReverted)
-        assert (
-            f"before turn {turn} of 'write a.txt theirs': 1 file restored" in outcome.answer.message
-        )
+        assert f"before turn lead/{turn}: 1 file restored" in outcome.answer.message
         assert (tmp_path / "a.txt").read_text() == "mine"
         await at.agent.run_command("/unarchive")
         await at.agent.revert()
@@ -296,7 +292,7 @@ async def test_a_fork_goes_back_to_before_a_turn_that_it_inherited(tmp_path: Pat
         await at.says("write a.txt one")
         turn = await at.says("write a.txt two")
         child = await at.agent.fork()
-        [outcome] = await child.run_command(f"/revert parent:{turn}")
+        [outcome] = await child.run_command(f"/revert parent/{turn}")
         assert isinstance(outcome.answer, FilesReverted)
         assert (tmp_path / "a.txt").read_text() == "one"
         assert await Desk(child, tmp_path, at.running).said() == ["write a.txt one"]
@@ -310,7 +306,7 @@ async def test_the_successor_of_a_child_is_told_of_the_turns_of_the_child(tmp_pa
         [outcome] = await child.run_command("/new")
         assert isinstance(outcome.answer, ConversationStarted)
         fresh = await Sapwood(at.agent.connection).find(outcome.answer.agent)
-        with pytest.raises(RefusedError, match=f"type /revert {child.id}:{turn}"):
+        with pytest.raises(RefusedError, match=f"type /revert {child.id}/{turn}"):
             await fresh.revert()
 
 
@@ -321,7 +317,7 @@ async def test_a_turn_of_a_conversation_in_another_folder_is_not_gone_back_to(
         turn = await at.says("write a.txt one")
         folder = str(repository(tmp_path / "two"))
         other = await Sapwood(at.agent.connection).start(model="planned", folder=folder)
-        [outcome] = await other.run_command(f"/revert lead:{turn}")
+        [outcome] = await other.run_command(f"/revert lead/{turn}")
         assert isinstance(outcome.answer, UnknownCheckpoint)
 
 
@@ -535,14 +531,14 @@ async def test_a_turn_is_typed_as_it_is_shown(tmp_path: Path) -> None:
         turn = await at.says("write a.txt one")
         await at.says("write a.txt two")
         service = offline_service(at.agent.connection, Config())
-        for typed in (str(turn), f"#{turn}", f" lead:{turn} "):
+        for typed in (str(turn), f"#{turn}", f" lead/{turn} "):
             done = await service.answer(at.agent.id, CommandStep(TABLE["revert"], typed))
             assert isinstance(done, FilesReverted)
             assert f"before turn {turn}" in done.message
         for typed in ("9" * 40, "-1", "٣", "one"):
             refused = await service.answer(at.agent.id, CommandStep(TABLE["revert"], typed))
             assert isinstance(refused, UnknownCheckpoint)
-        refused = await service.answer(at.agent.id, CommandStep(TABLE["revert"], f"other:{turn}"))
+        refused = await service.answer(at.agent.id, CommandStep(TABLE["revert"], f"other/{turn}"))
         assert isinstance(refused, UnknownAgent)
 
 
@@ -550,9 +546,12 @@ async def test_an_unknown_turn_is_refused_with_those_there_are(tmp_path: Path) -
     async with desk(repository(tmp_path)) as at:
         turn = await at.says("write a.txt one")
         with pytest.raises(
-            RefusedError, match=f"no checkpoint at 1. You can go back to before turn {turn}."
+            RefusedError, match=f"no checkpoint at 99. Type /revert with turn {turn}."
         ):
-            await at.agent.revert(1)
+            await at.agent.revert(99)
+        version = (await at.agent.state()).version
+        with pytest.raises(RefusedError, match=f"turn {version} is now {turn}"):
+            await at.agent.revert(version)
 
 
 async def test_a_revert_waits_for_the_end_of_the_turn() -> None:

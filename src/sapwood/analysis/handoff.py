@@ -13,6 +13,7 @@ from sapwood.analysis.session import Session
 from sapwood.core.content import Text
 from sapwood.core.plural import counted
 from sapwood.core.turn import Reply
+from sapwood.core.turn_numbers import turn_words
 from sapwood.redaction import mask_secrets
 
 _VERBS = {
@@ -145,7 +146,7 @@ def _concerns(ledger: Ledger) -> Iterator[str]:
     yield from (f"Open question: {each.text}" for each in ledger.questions)
     for each in ledger.decisions:
         if each.reversed_by is not None:
-            yield f"Taken back in turn {each.reversed_by}: {each.text}"
+            yield f"Taken back in {turn_words(each.reversed_by)}: {each.text}"
 
 
 def _last_reply(session: Session) -> str:

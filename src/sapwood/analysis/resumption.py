@@ -19,6 +19,7 @@ from sapwood.analysis.session import Session, TopicArchive, request_text
 from sapwood.core.content import Text
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Reply
+from sapwood.core.turn_numbers import turn_words
 from sapwood.core.view.frames import escaped
 
 _TITLE = "## Session Resumption"
@@ -164,7 +165,7 @@ def _session_lines(
 
 
 def _turn(entry: Decision | Question) -> str:
-    return f"turn {entry.turn}" + (f", {entry.source}" if entry.source != "derived" else "")
+    return turn_words(entry.turn) + (f", {entry.source}" if entry.source != "derived" else "")
 
 
 def _with_question(said: str, about: str) -> str:
@@ -196,10 +197,10 @@ def _earlier_prompts(session: Session, *, is_recap: bool) -> Iterator[_Line]:
         words = _one_line(typed_text(text), _SENTENCE)
         said = _LABELLED.sub("", words, count=1).strip()
         if is_open:
-            line = f"- Asked in turn {number}, not finished: {words}"
+            line = f"- Asked in {turn_words(number)}, not finished: {words}"
             yield _Line(430 + back, "Open Items", line, said=said)
         elif is_recap and len(content_words(words)) >= _MIN_PROMPT_WORDS:
-            line = f"- Asked in turn {number}: {words}"
+            line = f"- Asked in {turn_words(number)}: {words}"
             yield _Line(1_000 + back, "Key Context", line, said=said)
 
 
@@ -224,7 +225,9 @@ def _failing(ledger: Ledger) -> Iterator[_Line]:
         more = f" and {len(each.tests) - _MAX_TESTS} more" if len(each.tests) > _MAX_TESTS else ""
         why = f": {tests}{more}" if tests else f": {each.error}" if each.error else ""
         command = _one_line(each.command, _SENTENCE)
-        yield _Line(100 + back, "Open Items", f"- Failing: `{command}`{why} (turn {each.turn})")
+        yield _Line(
+            100 + back, "Open Items", f"- Failing: `{command}`{why} ({turn_words(each.turn)})"
+        )
 
 
 def _files(ledger: Ledger) -> Iterator[_Line]:

@@ -86,15 +86,12 @@ class Session(Struct, frozen=True, omit_defaults=True):
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The number of each turn: prompts are counted from 1.
-
-        A continuation has the number of the turn before it.
-        """
-        numbers: list[int] = []
-        for turn in self.turns:
-            last = numbers[-1] if numbers else 0
-            numbers.append(last if turn.goes_on and last else last + 1)
-        return tuple(numbers)
+        """The number of each turn in this conversation; 0 for turns that a fork inherited."""
+        own = self.id if self.source == "sapwood" else ""
+        return tuple(
+            0 if own and turn.agent != own else turn.number or place
+            for place, turn in enumerate(self.turns, 1)
+        )
 
     def numbered(self, *wanted: int) -> tuple[Turn, ...]:
         """Returns the turns that have one of these numbers."""

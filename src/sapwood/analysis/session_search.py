@@ -14,6 +14,7 @@ from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.search_query import read_query
 from sapwood.core.search_ranking import CandidateEvent, search_events
 from sapwood.core.turn import Reply, Turn
+from sapwood.core.turn_numbers import turn_words
 
 _EXCERPT_MARGIN = 100
 
@@ -42,7 +43,7 @@ def search_session(session: Session, query: str) -> Iterator[SearchPassage]:
     for index, sentence in _ranked(texts, query):
         suffix = "" if index in in_view else ", out of view"
         at = session.times[index] if index < len(session.times) else 0
-        yield SearchPassage(f"turn {numbers[index]}{suffix}", sentence, at)
+        yield SearchPassage(f"{turn_words(numbers[index])}{suffix}", sentence, at)
 
 
 def turns_about(session: Session, topic: str) -> tuple[int, ...]:

@@ -593,7 +593,7 @@ class Agent(AgentHandle):
 
     async def revert(
         self,
-        turn: int | None = None,
+        turn: int | str | None = None,
         *,
         anyway: bool = False,
         command_id: str | None = None,
@@ -601,12 +601,12 @@ class Agent(AgentHandle):
     ) -> Result:
         """Restores the files and the context as they were before a turn.
 
-        `turn` is the version at which that turn starts, or the version of an earlier revert, to
-        take that back. Without it, reverts the last turn that changed files and was not reverted
-        yet. `anyway` restores files that were saved on another git branch. Raises `RefusedError`
-        if nothing can be restored.
+        `turn` is the number of that turn, `NAME/3` for a turn of another conversation in the same
+        folder, or `back` to undo the last revert. Without it, reverts the last turn that changed
+        files and was not reverted yet. `anyway` restores files that were saved on another git
+        branch. Raises `RefusedError` if nothing can be restored.
         """
-        typed = "" if turn is None else str(count(turn, "turn"))
+        typed = turn if isinstance(turn, str) else "" if turn is None else str(count(turn, "turn"))
         args = f"{typed}{' --anyway' if anyway else ''}"
         answer = await self._answer("revert", args, command_id, actor)
         events = answer.events if isinstance(answer, FilesReverted) else ()

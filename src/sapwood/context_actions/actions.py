@@ -27,6 +27,7 @@ from sapwood.context_actions.session_finder import (
 from sapwood.context_actions.session_input import SessionInput
 from sapwood.context_actions.session_notes import SessionNotes
 from sapwood.context_actions.turn_features_cache import TurnFeaturesCache
+from sapwood.conversation.turn_search import with_places
 from sapwood.core.errors import SapwoodError
 from sapwood.journal import add_to_journal
 from sapwood.tokens import CachingCounter, FeatureCounter, counter_for
@@ -242,7 +243,11 @@ class ContextActions:
             hits = await space.log.search(
                 space.space, request.query, agents=agents, limit=request.limit
             )
-        return [SearchPassage(str(hit.ref), " ".join(hit.snippet.split()), hit.at) for hit in hits]
+            hits = await with_places(space, hits)
+        return [
+            SearchPassage(hit.place or str(hit.ref), " ".join(hit.snippet.split()), hit.at)
+            for hit in hits
+        ]
 
     async def _resume(self, request: ContextRequest) -> ContextAnswer:
         source = await self._session_or_none(request)

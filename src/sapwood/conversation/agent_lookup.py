@@ -1,6 +1,6 @@
 """Finds the agent that somebody typed, and refuses with the nearest names when there is none.
 
-Finds a turn by the version at which it starts, and the context before it.
+Finds the turn that somebody typed, and the context before it.
 """
 
 from msgspec import structs
@@ -8,21 +8,15 @@ from msgspec import structs
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.context import Context
 from sapwood.core.errors import RefusedError
-from sapwood.core.events import (
-    Recorded,
-    TurnCompleted,
-    TurnFailed,
-    TurnInterrupted,
-    TurnRecorded,
-    TurnStarted,
-)
-from sapwood.core.ids import AgentId, EventRef, TurnRef
+from sapwood.core.ids import AgentId, TurnRef
 from sapwood.core.refusals import AmbiguousAgent, Refusal, UnknownAgent, UnknownTurn, nearest
 from sapwood.core.state import State
-from sapwood.core.turn import Turn, fold_turn, recorded_turn
+from sapwood.core.turn import Turn
+from sapwood.core.turn_numbers import Names, parse_place, turn_place
 from sapwood.programs.registry import programs_with
 from sapwood.programs.transcripts.transcript_events import imported_agent_id
 from sapwood.turns.open_agent import PARENT, OpenAgent, find_agent, open_agent, open_state
+from sapwood.turns.turn_lookup import TurnStart, find_starts, names_of, whole_turn
 
 _NAMES = 500
 
@@ -77,36 +71,56 @@ async def imported_agent(space: OpenSpace, session: str) -> AgentId | None:
     return None
 
 
-_MAX_DIGITS = 18
-_PAGE = 200
-
-
 async def agent_at(space: OpenSpace, agent: AgentId, version: int) -> OpenAgent:
     """The agent as it was at a version of its log."""
     return await open_agent(space.log, space.space, agent, version)
 
 
-async def find_turn(space: OpenSpace, opened: OpenAgent, typed: str) -> Turn:
-    """The turn that starts at the typed version: one in view, or any other of this agent's log.
+async def find_turn(space: OpenSpace, opened: OpenAgent, typed: str) -> tuple[Turn, str]:
+    """The turn that somebody typed, one in view or any other of this agent, and its place.
 
     Raises `RefusedError` if there is none.
     """
-    live, state = opened.live, opened.state
-    digits = typed.removeprefix("#")
-    first = int(digits) if digits.isdecimal() and len(digits) <= _MAX_DIGITS else 0
-    for turn in live.all_turns:
-        if turn.first == first:
-            return turn
-    if 0 < first <= state.version:
-        [started] = await space.log.read(space.space, state.agent, first, first)
-        if isinstance(started.event, TurnRecorded):
-            return recorded_turn(state.agent, first, started.event)
-        if isinstance(started.event, TurnStarted):
-            return fold_turn([started])
-    raise RefusedError(UnknownTurn(typed, tuple(str(turn.first) for turn in live.all_turns)))
+    start, *more = await find_turns(space, opened.state, typed)
+    if more:
+        raise RefusedError(UnknownTurn(typed, opened.state.turns))
+    for turn in opened.live.all_turns:
+        if turn.prompt_ref == start.ref:
+            return turn, start.place
+    if start.agent != opened.state.agent:  # it is not known here what precedes it
+        raise RefusedError(UnknownTurn(typed, opened.state.turns, inherits=True))
+    turn = await whole_turn(space.log, space.space, start.agent, start.first)
+    return turn, start.place
 
 
-async def context_before(space: OpenSpace, opened: OpenAgent, turn: TurnRef) -> Context:
+async def find_turns(space: OpenSpace, state: State, typed: str) -> tuple[TurnStart, ...]:
+    """The turns that somebody typed: `3`, `NAME/3` or `4-9`.
+
+    NAME can be all that `find` takes. Raises `RefusedError` if there is no such turn.
+    """
+    place = parse_place(typed)
+    if place is not None and place.agent:
+        agent = await find(space, place.agent, parent=state.parent)
+        typed = str(structs.replace(place, agent=agent))
+    found = await find_starts(space.log, space.space, state, typed)
+    if isinstance(found, Refusal):
+        raise RefusedError(found)
+    return found
+
+
+async def place_of(space: OpenSpace, state: State, turn: Turn) -> str:
+    """How people name a turn in the conversation of `state`: `3`, or `NAME/3` if inherited."""
+    names = await names_of(space.log, space.space, state.agent, [turn.agent])
+    return turn_place(turn.agent, turn.number, names)
+
+
+async def names_in(space: OpenSpace, opened: OpenAgent) -> Names:
+    """How the turns in view that were inherited name their conversations."""
+    agents = {turn.agent for turn in opened.live.all_turns}
+    return await names_of(space.log, space.space, opened.state.agent, agents)
+
+
+async def context_before(space: OpenSpace, opened: OpenAgent, turn: Turn | TurnRef) -> Context:
     """The context as it was before a turn.
 
     A turn that a fork inherited is in another log; before it, the fork sees what precedes it now.
@@ -115,35 +129,7 @@ async def context_before(space: OpenSpace, opened: OpenAgent, turn: TurnRef) -> 
     if turn.agent == state.agent:
         then = await open_state(space.log, space.space, state.agent, turn.first - 1)
         return then.context
-    parent = next((each.parent for each in opened.live.turns if each.first == turn.first), None)
+    at = (turn.agent, turn.first)
+    same = (each for each in opened.live.turns if (each.agent, each.first) == at)
+    parent = next((each.parent for each in same), None)
     return structs.replace(state.context, tip=parent, mask=None)
-
-
-async def turn_at(space: OpenSpace, at: EventRef) -> Turn | None:
-    """The ended turn to which an event belongs, whole; None if there is none."""
-    started = await _start_of_turn(space, at)
-    if started is None:
-        return None
-    if isinstance(started.event, TurnRecorded):
-        return recorded_turn(at.agent, started.version, started.event)
-    events, following = list[Recorded](), started.version
-    while page := await space.log.read(space.space, at.agent, following, limit=_PAGE):
-        for recorded in page:
-            events.append(recorded)
-            if isinstance(recorded.event, TurnCompleted | TurnInterrupted | TurnFailed):
-                return fold_turn(events) if recorded.version >= at.version else None
-        following = page[-1].version + 1
-    return None
-
-
-async def _start_of_turn(space: OpenSpace, at: EventRef) -> Recorded | None:
-    last = at.version
-    while last > 0:
-        page = await space.log.read(space.space, at.agent, 1, last, limit=_PAGE, backward=True)
-        for recorded in page:
-            if isinstance(recorded.event, TurnStarted):
-                return recorded
-            if isinstance(recorded.event, TurnRecorded):
-                return recorded if recorded.version == at.version else None
-        last = page[-1].version - 1 if page else 0
-    return None

@@ -16,6 +16,7 @@ from sapwood.core.log_values import AgentSummary, SearchHit
 from sapwood.core.plural import counted
 from sapwood.core.settings import PermissionMode, Settings, typed_name
 from sapwood.core.state import Letter
+from sapwood.core.turn_numbers import Names
 from sapwood.turns.replay import Replayed
 from sapwood.workspace.permissions.kept_rules import SourcedRule
 
@@ -164,7 +165,7 @@ class SearchResults(Struct, frozen=True, tag=True):
         for before, hit in zip((None, *self.hits), self.hits, strict=False):
             if hit.name and (before is None or before.ref.agent != hit.ref.agent):
                 lines.append(f"{hit.name}:")
-            lines.append(f"{hit.ref}: {hit.snippet}")
+            lines.append(f"{hit.shown_place}: {hit.snippet}")
         return "\n".join(lines) or "Nothing was found."
 
 
@@ -217,11 +218,15 @@ class RequestReplayed(Struct, frozen=True, tag=True):
 
 
 class ContextsCompared(Struct, frozen=True, tag=True):
-    """Two contexts of one agent, by what they were called, and what differs between them."""
+    """Two contexts of one agent, by what they were called, and what differs between them.
+
+    `names` are those of the conversations of inherited turns.
+    """
 
     left: str
     right: str
     diff: ContextDiff
+    names: Names = {}
 
     @property
     def message(self) -> str:

@@ -16,6 +16,8 @@ from sapwood.core.settings import SettingsChange, typed_name
 from sapwood.core.state import State
 from sapwood.models.model_routes import PROVIDERS
 from sapwood.turns.checkpoints import chain_of
+from sapwood.turns.revert import revert_name
+from sapwood.turns.turn_lookup import number_at
 
 MODELS = KNOWN_MODELS
 
@@ -230,7 +232,7 @@ async def _rules(state: State) -> Names:
 
 def _marks(state: State) -> Names:
     named = [mark for mark in reversed(state.marks) if mark.name]
-    return tuple((mark.name, f"#{mark.version}") for mark in named)
+    return tuple((mark.name, "") for mark in named)
 
 
 def _agent(facts: AgentSummary) -> tuple[str, str]:
@@ -242,14 +244,17 @@ def _agent(facts: AgentSummary) -> tuple[str, str]:
 async def _turns(space: OpenSpace, state: State) -> Names:
     """The places that files can be reverted to, newest first, and a few words on each."""
     found: list[tuple[str, str]] = []
+    reverts = 0
     for link in await chain_of(space.log, space.space, state, _TURNS):
         if link.changed_in and link.files:
             [started] = await space.log.read(
                 space.space, state.agent, link.changed_in, link.changed_in
             )
-            found.append((str(link.changed_in), _one_line(event_texts(started.event).search)))
+            number = await number_at(space.log, space.space, started.ref)
+            found.append((str(number), _one_line(event_texts(started.event).search)))
         elif isinstance(link.event, RevertStarted):
-            found.append((str(link.version), "before a revert"))
+            reverts += 1
+            found.append((revert_name(reverts), "before a revert"))
     return tuple(found)
 
 

@@ -15,6 +15,7 @@ from sapwood.core.settings import Settings
 from sapwood.core.state import State
 from sapwood.core.token_count import Count, Counter
 from sapwood.core.turn import Result, Turn
+from sapwood.core.turn_numbers import Names, turn_place
 from sapwood.core.view.build import front_texts
 from sapwood.core.view.frames import framed_quotation
 
@@ -59,8 +60,8 @@ class ContextBreakdown(Struct, frozen=True):
     loaded: tuple[str, ...]
 
 
-def break_down(state: State, live: LivePath, counter: Counter) -> ContextBreakdown:
-    """The breakdown of what is in view now."""
+def break_down(state: State, live: LivePath, counter: Counter, names: Names) -> ContextBreakdown:
+    """The breakdown of what is in view now. `names` are those of inherited conversations."""
     turns = live.all_turns
     return ContextBreakdown(
         state.agent,
@@ -68,7 +69,7 @@ def break_down(state: State, live: LivePath, counter: Counter) -> ContextBreakdo
         state.settings,
         budget_of(state, live, counter),
         tuple(categories(state, live, counter)),
-        tuple(largest(state, live, counter)),
+        tuple(largest(state, live, counter, names)),
         len(turns),
         bool(live.request),
         tuple(mark.name for mark in state.marks),
@@ -77,7 +78,7 @@ def break_down(state: State, live: LivePath, counter: Counter) -> ContextBreakdo
         state.spent,
         tuple(turns[-1].usages) if turns else (),
         {pin.name: pin.source for pin in state.pins if pin.source},
-        tuple(str(each.source) for each in live.loaded),
+        tuple(each.place or str(each.source) for each in live.loaded),
     )
 
 
@@ -97,7 +98,9 @@ def categories(state: State, live: LivePath, counter: Counter) -> list[Category]
     return [(name, count) for name, count in found if count.tokens]
 
 
-def largest(state: State, live: LivePath, counter: Counter, most: int = 12) -> list[ContextItem]:
+def largest(
+    state: State, live: LivePath, counter: Counter, names: Names, most: int = 12
+) -> list[ContextItem]:
     """The largest items, and what trimming each would free."""
     ratio, clear = state.ratio(), TABLE["clear"].typed
     sizes = turn_sizes(live, counter)
@@ -113,7 +116,7 @@ def largest(state: State, live: LivePath, counter: Counter, most: int = 12) -> l
     items += [
         ContextItem(
             "loaded",
-            f"turn {loaded.source}",
+            f"turn {loaded.place or loaded.source}",
             calibrated(counter.count(framed_quotation(loaded).text).tokens, counter, ratio),
             clear,
         )
@@ -132,7 +135,7 @@ def largest(state: State, live: LivePath, counter: Counter, most: int = 12) -> l
         left = len(live.turns) - number - 1
         items.append(
             ContextItem(
-                f"turn #{turn.first}",
+                f"turn #{turn_place(turn.agent, turn.number, names)}",
                 _first_words(turn),
                 calibrated(size, counter, ratio),
                 f"{clear} {left}" if left else clear,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from sapwood.conversation.agent_lookup import context_before
+from sapwood.conversation.agent_lookup import context_before, names_in
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.budget import budget_of
 from sapwood.core.command_table import TABLE
@@ -24,6 +24,7 @@ from sapwood.core.live_path import LivePath
 from sapwood.core.model_calls import LastCall, Lifetime
 from sapwood.core.token_count import ZERO, Count, Counter, show
 from sapwood.core.turn import Turn
+from sapwood.core.turn_numbers import turn_place
 from sapwood.models.model_facts import cache_seconds, price_of
 from sapwood.turns.clock_and_ids import now
 from sapwood.turns.open_agent import OpenAgent, read_live
@@ -39,13 +40,14 @@ _MAX_TURNS = 200
 class Cut(Struct, frozen=True):
     """The history with its last `keep` turns: the line to type, its size and its costs.
 
+    `turn` is the first turn that stays, as people name it, such as `3`.
     Costs are in millionths of a dollar; None if the price is not known. `once` is the input of the
     next call, `later` that of each call after it.
     """
 
     keep: int
     line: str
-    turn: int
+    turn: str
     title: str
     size: Count
     total: Count
@@ -158,6 +160,7 @@ async def cut_plan(
     is_cold = _is_cold(model, last)
     price = _priced(model, last.lifetime)
     sizes = [calibrated(raw, counter, state.ratio()) for raw in turn_sizes(live, counter, most)]
+    names = await names_in(space, opened)
     kept = ZERO
     cuts: list[Cut] = []
     for keep, size in enumerate(reversed(sizes), 1):
@@ -170,7 +173,7 @@ async def cut_plan(
             Cut(
                 keep,
                 f"{TABLE['clear'].typed} {keep}",
-                turn.first,
+                turn_place(turn.agent, turn.number, names),
                 " ".join(words[:200].split()) or "a wake-up",
                 size,
                 budget.total if whole else total,
@@ -272,11 +275,12 @@ async def rewind_places(
         if mark.name:  # the place of an unnamed mark is that of the turn after it
             line = f"{TABLE['rewind'].typed} {mark.name}"
             places.append(RewindPlace(line, mark.context, mark.name, mark.version))
-    command = to_turn or TABLE["rewind"].typed
+    command, names = to_turn or TABLE["rewind"].typed, await names_in(space, opened)
     for turn in reversed(opened.live.turns):
         words = " ".join(part.text for part in turn.prompt if isinstance(part, Text))
         prompt = " ".join(words[:500].split())
-        places.append(RewindPlace(f"{command} {turn.first}", None, turn=turn.ref, prompt=prompt))
+        line = f"{command} {turn_place(turn.agent, turn.number, names)}"
+        places.append(RewindPlace(line, None, turn=turn.ref, prompt=prompt))
     return tuple(places)
 
 

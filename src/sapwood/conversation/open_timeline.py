@@ -46,11 +46,14 @@ class RowsPage(Struct, frozen=True):
 
 
 class LeftTurns(Struct, frozen=True):
-    """Turns that left view: where they are, after which turn in view, and their first prompts."""
+    """Turns that left view: where they are, after which turn, and their first prompts.
+
+    Turns are named as people name them, such as `3`; `after` is '' at the beginning.
+    """
 
     edge: Fold | Divider
-    after: int
-    prompts: tuple[tuple[int, str], ...] = ()
+    after: str
+    prompts: tuple[tuple[str, str], ...] = ()
 
 
 class OpenTimeline:
@@ -78,6 +81,9 @@ class OpenTimeline:
         inside = 0
         if around.startswith("at-") and around[3:].isdigit():
             row = self._timeline.row_at(self.agent, int(around[3:]))
+            around = key_text(row.key) if row else ""
+        elif around.startswith("turn-"):
+            row = self._timeline.row_of_turn(around[5:])
             around = key_text(row.key) if row else ""
         if around:
             target = around
@@ -119,7 +125,7 @@ class OpenTimeline:
         """The folds and the edge of the window, with the first `most` prompts of each fold."""
         await self._refresh()
         found: list[LeftTurns] = []
-        before = 0
+        before = ""
         for row in self._rows.shown:
             if isinstance(row, Divider):
                 found.append(LeftTurns(row, before))
@@ -131,14 +137,14 @@ class OpenTimeline:
                 ]
                 titles = [await self._title(each) for each in prompts[:most]]
                 found.append(LeftTurns(row, before, tuple(titles)))
-            elif isinstance(row, Row) and row.kind == "prompt" and row.agent == self.agent:
-                before = row.version
+            elif isinstance(row, Row) and row.kind == "prompt":
+                before = row.place
         return tuple(found)
 
-    async def _title(self, row: Row) -> tuple[int, str]:
+    async def _title(self, row: Row) -> tuple[str, str]:
         content = await content_at(row, self._cache)
         words = content.text if isinstance(content, PromptText) else ""
-        return row.version, " ".join(words[:200].split())
+        return row.place, " ".join(words[:200].split())
 
     async def _page(self, rows: Sequence[TimelineRow], first: int, total: int) -> RowsPage:
         timeline = self._timeline

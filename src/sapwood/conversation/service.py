@@ -67,6 +67,7 @@ from sapwood.core.refusals import (
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 from sapwood.core.state import State
 from sapwood.core.tags import Tags
+from sapwood.core.turn import Turn
 from sapwood.core.turn_params import TurnParams
 from sapwood.programs.registry import program_executor, runs_turns
 from sapwood.turns.clock_and_ids import command_meta, new_agent_id, new_mail_id
@@ -386,18 +387,19 @@ class ConversationService:
         return await agents.forked(call, command, branch=branch)
 
     async def branch(
-        self, agent: AgentId, turn: int, *, actor: Actor = HUMAN, command_id: str | None = None
+        self, agent: AgentId, turn: Turn, *, actor: Actor = HUMAN, command_id: str | None = None
     ) -> AgentId:
-        """Makes a conversation of its own with the context before the turn at a version.
+        """Makes a conversation of its own with the context before a turn.
 
         Raises `RefusedError`.
         """
         fork = Fork(agent, new_agent_id(), continues=True)
-        asked = request_text("branch", agent, turn)
+        asked = request_text("branch", agent, turn.first)
         done = await self.dispatch(fork, actor, command_id=command_id, request=asked)
         child = next(each.agent for each in done.events if each.agent != agent)
         caller = Person(actor, f"{command_id}:rewind" if command_id else None)
-        answer = await self.answer(child, CommandStep(TABLE["rewind"], f"#{turn}"), caller=caller)
+        place = f"{turn.agent}/{turn.number}"
+        answer = await self.answer(child, CommandStep(TABLE["rewind"], place), caller=caller)
         if isinstance(answer, Refusal):
             raise RefusedError(answer)
         return child
@@ -405,7 +407,7 @@ class ConversationService:
     async def compare(
         self, agent: AgentId, left: str, right: str | None = None
     ) -> ContextsCompared:
-        """The difference between two contexts, each a mark or a version; or between one and now.
+        """The difference between two contexts, each a mark or a turn; or between one and now.
 
         Raises `RefusedError`.
         """

@@ -13,16 +13,11 @@ from sapwood.conversation.completion import KnownNames, known_names
 from sapwood.conversation.context_breakdown import Category, categories
 from sapwood.core.budget import Budget, budget_of
 from sapwood.core.content import Usage
-from sapwood.core.events import TurnRecorded, TurnStarted
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.state import State
-from sapwood.core.turn import goes_on
-from sapwood.turns.open_agent import OpenAgent
 
 _FAMILY = 60
-_MAX_EVENTS = 20_000
-"""An agent with more events has no judged chapters in the sidebar: reading them would take long."""
 
 
 class Surroundings(Struct, frozen=True):
@@ -42,7 +37,7 @@ class Surroundings(Struct, frozen=True):
 class WindowUse(Struct, frozen=True):
     """What fills the window, in a few figures: cheap enough to show after every event.
 
-    `open_turn` is the version at which the open turn started, 0 if none is open.
+    `open_turn` is the number of the open turn, 0 if none is open.
     """
 
     agent: AgentId
@@ -64,7 +59,7 @@ async def window_use(space: OpenSpace, agent: AgentId) -> WindowUse:
         tuple(categories(state, live, counter)),
         len(state.inbox),
         state.spent,
-        state.open.first if state.open else 0,
+        state.turns if state.open else 0,
     )
 
 
@@ -95,27 +90,7 @@ async def chapters_in_view(space: OpenSpace, agent: AgentId) -> ChapterReport:
     session = Session("sapwood", state.agent, turns=tuple(opened.live.turns))
     counter = space.counter_for(state.settings.model)
     goals = (*(each.topic for each in state.focus), *goals_of(state.declared))
-    said = Said(tuple(dict.fromkeys(goals)), state.background, await _judged_in_view(space, opened))
+    stretches = state.judged.stretches
+    judged = tuple(JudgedTurns(each.first, each.last, each.status) for each in stretches)
+    said = Said(tuple(dict.fromkeys(goals)), state.background, judged)
     return await asyncio.to_thread(chapters_of, session, counter, said)
-
-
-async def _judged_in_view(space: OpenSpace, opened: OpenAgent) -> tuple[JudgedTurns, ...]:
-    """What a judge said of turns, by their numbers among those in view."""
-    state = opened.state
-    if not state.judged.stretches or state.version > _MAX_EVENTS:
-        return ()
-    versions: list[int] = []  # the first event of each numbered turn of the agent
-    for recorded in await space.log.read(space.space, state.agent):
-        event = recorded.event
-        if isinstance(event, TurnStarted | TurnRecorded) and not (
-            versions and goes_on(event.prompt)
-        ):
-            versions.append(recorded.version)
-    turns = [turn for turn in opened.live.turns if not turn.goes_on]
-    places = {turn.first: place for place, turn in enumerate(turns, 1) if turn.agent == state.agent}
-    found: list[JudgedTurns] = []
-    for each in state.judged.stretches:
-        within = [places[at] for at in versions[each.first - 1 : each.last] if at in places]
-        if within:
-            found.append(JudgedTurns(within[0], within[-1], each.status))
-    return tuple(found)

@@ -19,8 +19,10 @@ from sapwood.core.timeline.layout import is_dim, lay_out_everything, lay_out_in_
 from sapwood.core.timeline.row_content import LeftBehind, RowContent, content_of
 from sapwood.core.timeline.rows import Banner, TimelineRow
 from sapwood.core.timeline.timeline import Timeline
+from sapwood.core.turn_numbers import TURN_STARTS
 from sapwood.turns.log import Log
 from sapwood.turns.open_agent import open_state, read_live
+from sapwood.turns.turn_lookup import names_of, number_at
 
 ReadEvents = Callable[[AgentId, int, int], Awaitable[list[Recorded]]]
 """Reads the events of an agent from one version to another, both included."""
@@ -136,8 +138,10 @@ async def read_timeline_end(
     log: Log, space: Space, agent: AgentId, version: int, cache: EventCache
 ) -> Timeline:
     """Reads the last rows up to a version: enough for some screens. Caches their events."""
-    timeline = Timeline()
-    for recorded in await log.read(space, agent, max(1, version - _END), version):
+    events = await log.read(space, agent, max(1, version - _END), version)
+    start = next((each.ref for each in events if each.kind in TURN_STARTS), None)
+    timeline = Timeline(await number_at(log, space, start) - 1 if start else 0)
+    for recorded in events:
         timeline.add(recorded)
         cache.add(recorded)
     return timeline
@@ -180,7 +184,8 @@ async def _inherit(log: Log, space: Space, first: Recorded, timeline: Timeline) 
         return
     state = await open_state(log, space, first.agent, 1)
     live = await read_live(log, space, state, context=event.context)
-    timeline.inherit(live.turns)
+    agents = {turn.agent for turn in live.turns}
+    timeline.inherit(live.turns, await names_of(log, space, first.agent, agents))
 
 
 async def content_at(row: TimelineRow, cache: EventCache) -> RowContent:

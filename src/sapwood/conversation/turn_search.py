@@ -23,8 +23,10 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import SearchHit
 from sapwood.core.search_query import SearchQuery, read_query
-from sapwood.core.search_ranking import TURN_STARTS, grouped
+from sapwood.core.search_ranking import grouped
 from sapwood.core.turn import Turn, recorded_turn
+from sapwood.core.turn_numbers import TURN_STARTS, turn_place
+from sapwood.turns.turn_lookup import names_of, number_at
 
 _PAGE, _MAX_LOOKED_AT = 100, 600
 _MAX_EVENTS = 500
@@ -38,10 +40,13 @@ async def search_turns(
     agents: Sequence[AgentId] | None = None,
     limit: int = 20,
     offset: int = 0,
+    shown: AgentId | None = None,
 ) -> list[SearchHit]:
     """The turns that answer a query, those of one conversation together, best first.
 
-    `agents` restricts the search. Raises `RefusedError` if a filter names an unknown agent.
+    `agents` restricts the search. The turns of the conversation `shown` are named by their number
+    alone, all others with the name of their conversation too. Raises `RefusedError` if a filter
+    names an unknown agent.
     """
     asked = read_query(query)
     if asked.agents:
@@ -58,7 +63,25 @@ async def search_turns(
         if hit.ref.agent not in names:
             facts = await space.log.facts(space.space, hit.ref.agent)
             names[hit.ref.agent] = facts.name if facts else ""
-    return grouped(structs.replace(hit, name=names[hit.ref.agent]) for hit in found)
+    placed = await with_places(space, found, shown)
+    return grouped(structs.replace(hit, name=names[hit.ref.agent]) for hit in placed)
+
+
+async def with_places(
+    space: OpenSpace, hits: Sequence[SearchHit], shown: AgentId | None = None
+) -> list[SearchHit]:
+    """The hits with their turns as people name them."""
+    log, agents = space.log, [hit.ref.agent for hit in hits]
+    names = await names_of(log, space.space, shown or AgentId(""), agents)
+    placed: list[SearchHit] = []
+    for hit in hits:
+        agent = hit.ref.agent
+        [first] = await log.read(space.space, agent, hit.turn, hit.turn)
+        if first.kind in TURN_STARTS:
+            number = await number_at(log, space.space, first.ref)
+            hit = structs.replace(hit, place=turn_place(agent, number, names))
+        placed.append(hit)
+    return placed
 
 
 async def _named(

@@ -98,23 +98,25 @@ class Configure(_Command, frozen=True):
     change: SettingsChange
 
 
-class QuotedTurn(Struct, frozen=True):
-    """A turn to be quoted: the place at which it starts, and what it said."""
+class QuotedTurn(Struct, frozen=True, omit_defaults=True):
+    """A turn to be quoted: where it starts, what it said, and how people name it."""
 
     source: EventRef
     text: str
+    place: str = ""
 
 
 class Load(_Command, frozen=True):
     """Bring a turn out of view back in front of the live path, as a quotation.
 
-    `source` is the place at which the turn starts, `text` is what it said. `more` are further
-    turns, which one undo removes together with it.
+    `source` is where the turn starts in the log, `text` is what it said. `more` are further turns,
+    which one undo removes together with it. `place` is how people name the turn, such as `3`.
     """
 
     source: EventRef
     text: str
     more: tuple[QuotedTurn, ...] = ()
+    place: str = ""
 
 
 class AddPin(_Command, frozen=True):
@@ -407,13 +409,15 @@ class KeepLast(_Command, frozen=True):
 class Rewind(_Command, frozen=True):
     """Go back to a mark; without a name, to the newest. `note` is put into the next prompt.
 
-    With `before`, go back to before that turn instead; `context` is the context there.
+    With `before`, go back to before that turn instead; `context` is the context there, and `place`
+    is how people name the turn, such as `3` or `NAME/3`.
     """
 
     mark: str | None = None
     note: str = ""
     before: TurnRef | None = None
     context: Context | None = None
+    place: str = ""
 
 
 class Undo(_Command, frozen=True):

@@ -152,13 +152,13 @@ def event_texts(event: Event) -> EventTexts:
             return EventTexts(f"{cause}: {counted(turns, 'turn')}, {size} left behind")
         case events.ContextSummarized(text, _, score):
             return EventTexts(f"{'' if score is None else f'{score:.0%} '}{text}", text)
-        case events.ContextLoaded(source, text):
-            line = f"{source}: {text[:2000]}"  # a search finds the turn itself
+        case events.ContextLoaded(source, text, place=place):
+            line = f"{place or source}: {text[:2000]}"  # a search finds the turn itself
             return EventTexts(line, "", f"Loaded turn {_one_line(line)}", "❝")
         case events.SummaryDropped(model, _, reason):
             return EventTexts(f"{model}: {reason}")
-        case events.ContextRewound(before=before, note=note) if before:
-            line = f"to just before turn {before}"
+        case events.ContextRewound(before=before, note=note, place=place) if before:
+            line = f"to just before turn {place}" if place else "to just before an earlier turn"
             return EventTexts(line, note, f"Rewound {line}", "↶")
         case events.ContextRewound(mark, _, _, note):
             why = f": {note}" if note else ""
@@ -170,9 +170,9 @@ def event_texts(event: Event) -> EventTexts:
             return EventTexts(line, "", shown, "↶")
         case events.CheckpointMade(files, turn, moment):
             left = describe_left_out(files.left_out, files.more)
-            return EventTexts(f"{moment} turn {turn}{f', without {left}' if left else ''}")
+            return EventTexts(f"{moment} the turn at {turn}{f', without {left}' if left else ''}")
         case events.CheckpointMissed(reason, turn):
-            line = f"after turn {turn}: {reason}"
+            line = f"after the turn at {turn}: {reason}"
             return EventTexts(line, "", f"No checkpoint: {_one_line(reason)}")
         case events.RevertStarted(_, to):
             return EventTexts(f"to what was {to.words}")

@@ -132,6 +132,7 @@ def _applied(state: State, recorded: Recorded) -> State:
                 notes=(),
                 turns_without_human=alone,
                 instructions_head=state.context.head,
+                turns=state.turns + 1,
             )
         case events.TurnLeased():
             return _open(state, lease=event.lease)
@@ -260,8 +261,14 @@ def _unreadable(state: State, recorded: Recorded, event: events.UnreadableEvent)
         case events.TurnStarted.kind:
             opened = OpenTurn(recorded.version, state.context.tip)
             return structs.replace(
-                state, open=opened, notes=(), instructions_head=state.context.head
+                state,
+                open=opened,
+                notes=(),
+                instructions_head=state.context.head,
+                turns=state.turns + 1,
             )
+        case events.TurnRecorded.kind:
+            return structs.replace(state, turns=state.turns + 1)
         case events.TurnCompleted.kind | events.TurnInterrupted.kind | events.TurnFailed.kind:
             return _ended(state, recorded)
         case _:
@@ -278,16 +285,15 @@ def _ended(state: State, recorded: Recorded) -> State:
 def _recorded(state: State, recorded: Recorded, event: events.TurnRecorded) -> State:
     tip = TurnRef(state.agent, recorded.version, recorded.version)
     used = [item.usage for item in event.items if isinstance(item, RecordedReply) and item.usage]
-    if event.aside:
-        until = event.passage or state.imported_until
-        return structs.replace(state, spent=sum(used, state.spent), imported_until=until)
-    return structs.replace(
+    state = structs.replace(
         state,
-        context=structs.replace(state.context, tip=tip),
         spent=sum(used, state.spent),
         imported_until=event.passage or state.imported_until,
-        notes=(),
+        turns=state.turns + 1,
     )
+    if event.aside:
+        return state
+    return structs.replace(state, context=structs.replace(state.context, tip=tip), notes=())
 
 
 def _forked(state: State, event: events.AgentForked) -> State:

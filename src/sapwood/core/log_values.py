@@ -225,8 +225,8 @@ class SearchHit(Struct, frozen=True):
 
     `ref` is the event with the sentence and `turn` the version of the event that began its turn.
     What is outside of turns, such as a note or mail, is a turn of its own here. `marks` are the
-    ranges of the words that were found, in the `snippet`. `name` is that of the conversation, where
-    the caller looked it up.
+    ranges of the words that were found, in the `snippet`. `name` is that of the conversation, and
+    `place` the turn as people name it, such as `3` or `NAME/3`, where the caller looked them up.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as db:
@@ -244,6 +244,12 @@ class SearchHit(Struct, frozen=True):
     turn: int = 0
     marks: tuple[tuple[int, int], ...] = ()
     name: str = ""
+    place: str = ""
+
+    @property
+    def shown_place(self) -> str:
+        """The turn as faces show it; what is outside of turns has its place in the log."""
+        return f"#{self.place}" if self.place else str(self.ref)
 
 
 def summary_of(state: State, history: Count) -> AgentSummary:

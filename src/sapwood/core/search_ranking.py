@@ -39,7 +39,6 @@ MAX_PER_TERM = 1_000
 common that there are more."""
 IN_TURNS = ("reply.added", "reply.lost", "tool.finished", "turn.failed")
 """Kinds of events that belong to the turn that began before them."""
-TURN_STARTS = ("turn.started", "turn.recorded")
 
 _K1, _B, _MEAN_CHARACTERS, _MAX_LENGTH = 1.2, 0.4, 400, 3.0
 _MAX_OCCURRENCES = 200

@@ -196,7 +196,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     stay. `tags` are the owner, labels and metadata; None if none were ever given. `erased` are the
     agents of the newest erasures that reached this log: mail of theirs that a running tool still
     has is not stored again. `queue` are the texts that people sent while a turn was open, in the
-    order in which they are to be sent. `last_call` is the newest model call of a turn.
+    order in which they are to be sent. `last_call` is the newest model call of a turn. `turns`
+    counts the turns that were started here, on all branches: the number of the newest one.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as db:
@@ -245,6 +246,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     erased: tuple[AgentId, ...] = ()
     queue: tuple[QueuedPrompt, ...] = ()
     last_call: LastCall = LastCall()
+    turns: int = 0
 
     def ratio(self, model: str = "") -> Calibration:
         """The calibration of token estimates for a model, from the usage that it reported."""

@@ -11,7 +11,7 @@ prefix that a provider has cached.
 A turn as one text, to be quoted: what was asked, said, called and returned.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from msgspec import Struct, structs
@@ -102,6 +102,7 @@ class Turn(Struct, frozen=True, gc=False):
     `call_ids` are the ids of all its calls, so that a long turn is not searched for them, and
     `streamed` are the words of the reply that is still arriving. `native` names the rows of the
     turn in the transcript of the program that ran it; their session has no id in recorded turns.
+    `number` is the number of the turn in the conversation of `agent`; 0 if it is not known.
     """
 
     agent: AgentId
@@ -117,6 +118,7 @@ class Turn(Struct, frozen=True, gc=False):
     reason: str = ""
     streamed: tuple[ReplyPart, ...] = ()
     native: NativeRows | None = None
+    number: int = 0
 
     @property
     def ref(self) -> TurnRef:
@@ -217,7 +219,7 @@ _IMPORTED = ProgramSession("", "")
 
 def open_turn(recorded: Recorded, event: TurnStarted) -> Turn:
     """The turn that this event opened."""
-    return Turn(recorded.agent, recorded.version, event.parent, event.prompt)
+    return Turn(recorded.agent, recorded.version, event.parent, event.prompt, number=event.number)
 
 
 def recorded_turn(agent: AgentId, version: int, event: TurnRecorded) -> Turn:
@@ -248,6 +250,7 @@ def recorded_turn(agent: AgentId, version: int, event: TurnRecorded) -> Turn:
         size=event.size,
         reason=event.reason,
         native=NativeRows(_IMPORTED, event.passage) if event.passage else None,
+        number=event.number,
     )
 
 
@@ -428,6 +431,12 @@ def excerpt(content: str, place: str, first: int = 0) -> str:
 
 def quoted_turn(turn: Turn) -> str:
     """The turn as text, without its thinking; a long one without its middle."""
+    place = str(EventRef(turn.agent, turn.first))
+    return shortened(turn_text(turn, turn.shown), place, alone=False)
+
+
+def turn_text(turn: Turn, result_text: Callable[[Result], str]) -> str:
+    """The turn as text, without its thinking."""
     said = [
         f"Note ({part.origin}): {part.text}" if isinstance(part, Note) else f"User: {part.text}"
         for part in turn.prompt
@@ -437,9 +446,8 @@ def quoted_turn(turn: Turn) -> str:
             said += [_part(part) for part in item.parts if not isinstance(part, Thinking)]
         else:
             failed = " (failed)" if item.error else ""
-            said.append(f"Result of {item.call}{failed}: {turn.shown(item)}")
-    place = str(EventRef(turn.agent, turn.first))
-    return shortened("\n\n".join(said), place, alone=False)
+            said.append(f"Result of {item.call}{failed}: {result_text(item)}")
+    return "\n\n".join(said)
 
 
 def _part(part: Text | ToolCall | File) -> str:

@@ -6,11 +6,16 @@ turns, and `4.2` is the second tool result of turn 4.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from sapwood.core.events import Recorded, TurnRecorded, TurnStarted
+from sapwood.core.ids import AgentId
 from sapwood.core.turn import Result, Turn
+
+TURN_STARTS = (TurnStarted.kind, TurnRecorded.kind)
+"""The kinds of events that start a turn, each with the next number."""
 
 _PLACE = re.compile(
     r"#?(?:(?P<agent>.+)/)?(?P<first>[0-9]{1,18})"
@@ -62,6 +67,45 @@ def parse_place(typed: str) -> TurnPlace | None:
     if not 0 < first <= last or (found["result"] and not result):
         return None
     return TurnPlace(first, last, result, found["agent"] or "")
+
+
+Names = Mapping[AgentId, str]
+"""How places name the other conversations than the one that is shown."""
+
+
+def turn_place(agent: AgentId, number: int, names: Names) -> str:
+    """A turn as people name it: its number, after the name of its conversation if `names` has it.
+
+    >>> turn_place(AgentId("a"), 3, {}), turn_place(AgentId("b"), 3, {AgentId("b"): "review"})
+    ('3', 'review/3')
+    """
+    return str(TurnPlace(number, number, agent=names.get(agent, "")))
+
+
+def turn_words(number: int) -> str:
+    """A turn of the conversation that is analysed; the turns that it inherited have no number.
+
+    >>> turn_words(3), turn_words(0)
+    ('turn 3', 'an inherited turn')
+    """
+    return f"turn {number}" if number else "an inherited turn"
+
+
+def numbered(recorded: Recorded, number: int) -> Recorded:
+    """The event with the number of the turn that it starts, unless it has one or starts none."""
+    event = recorded.event
+    if not isinstance(event, TurnStarted | TurnRecorded) or event.number:
+        return recorded
+    return structs.replace(recorded, event=structs.replace(event, number=number))
+
+
+def means_turn(typed: str) -> bool:
+    """Whether somebody typed a turn and not the name of a mark, which starts with a letter.
+
+    >>> means_turn("3"), means_turn("review/3"), means_turn("START")
+    (True, True, False)
+    """
+    return typed[:1] == "#" or typed[:1].isdecimal() or "/" in typed or ":" in typed
 
 
 def result_of(turn: Turn, number: int) -> Result | None:

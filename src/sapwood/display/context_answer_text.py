@@ -31,6 +31,7 @@ from sapwood.context_actions.context_answers import (
 )
 from sapwood.core.plural import counted
 from sapwood.core.token_count import Count, show
+from sapwood.core.turn_numbers import turn_words
 from sapwood.display.quantities import clock
 from sapwood.display.text import cut, entries, one_line, padded, plain, section, width_of, wrapped
 
@@ -122,7 +123,7 @@ def _file(file: FileTouched) -> str:
 def _suite(run: SuiteRun) -> str:
     counts = (f"{run.passed} passed" * (run.passed is not None), _failed(run.failed))
     result = ", ".join(filter(None, counts)) or run.outcome
-    return f"{cut(run.command, 100)}: {result} (turn {run.turn})"
+    return f"{cut(run.command, 100)}: {result} ({turn_words(run.turn)})"
 
 
 def _failed(number: int | None) -> str:
@@ -131,7 +132,7 @@ def _failed(number: int | None) -> str:
 
 def _command(run: CommandRun) -> str:
     code = f", exit code {run.exit_code}" if run.exit_code else ""
-    return f"{cut(run.command, 100)}: {run.outcome}{code} (turn {run.turn})"
+    return f"{cut(run.command, 100)}: {run.outcome}{code} ({turn_words(run.turn)})"
 
 
 def _newest(lines: Iterable[str]) -> list[str]:
@@ -143,16 +144,17 @@ def _newest(lines: Iterable[str]) -> list[str]:
 def _failing(left: Failing) -> str:
     tests = f" Tests: {', '.join(left.tests)}." if left.tests else ""
     error = f" {left.error}" if left.error else ""
-    return f"{cut(left.command, 100)} (turn {left.turn}):{error}{tests}".rstrip(":")
+    return f"{cut(left.command, 100)} ({turn_words(left.turn)}):{error}{tests}".rstrip(":")
 
 
 def _decision(decision: Decision) -> str:
-    back = f", reversed in turn {decision.reversed_by}" if decision.reversed_by else ""
-    return f"{_said(decision)} ({decision.by}, turn {decision.turn}{back}{_how(decision)})"
+    by = decision.reversed_by
+    back = "" if by is None else f", reversed in {turn_words(by)}"
+    return f"{_said(decision)} ({decision.by}, {turn_words(decision.turn)}{back}{_how(decision)})"
 
 
 def _question(question: Question) -> str:
-    return f"{_said(question)} (turn {question.turn}{_how(question)})"
+    return f"{_said(question)} ({turn_words(question.turn)}{_how(question)})"
 
 
 def _said(entry: Decision | Question) -> str:

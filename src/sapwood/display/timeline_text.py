@@ -26,6 +26,7 @@ from sapwood.core.timeline.row_content import (
 )
 from sapwood.core.timeline.rows import Row, TimelineRow, edge_label, mark_label
 from sapwood.core.turn import Result, Turn
+from sapwood.core.turn_numbers import Names, turn_place
 from sapwood.core.view.frames import framed_request, framed_summary
 from sapwood.display.quantities import clock
 from sapwood.display.text import (
@@ -80,7 +81,7 @@ class _TimelineText:
     def lines(self, each: ConversationRow) -> list[str]:
         """Returns the lines of one row. A row that the model does not see is faint."""
         row, content = each.row, each.content
-        place = f"{row.agent}:{row.version}" if isinstance(row, Row) else ""
+        place = f"#{row.place}" if isinstance(row, Row) and row.place else ""
         heads = isinstance(row, Row) and row.heads
         match content:
             case PromptText(text):
@@ -159,8 +160,9 @@ def comparison_lines(compared: ContextsCompared, width: int) -> list[str]:
     found = compared.diff
     if found.same:
         return [compared.message]
-    lines = [_turn("-", turn, width) for turn in found.only_left]
-    lines += [_turn("+", turn, width) for turn in found.only_right]
+    names = compared.names
+    lines = [_turn("-", turn, names, width) for turn in found.only_left]
+    lines += [_turn("+", turn, names, width) for turn in found.only_right]
     lines.append(f"{counted(found.shared, 'turn')} in both.")
     if found.front_differs:
         lines.append("The summary or carried-over request before the turns is different.")
@@ -169,9 +171,9 @@ def comparison_lines(compared: ContextsCompared, width: int) -> list[str]:
     return lines
 
 
-def _turn(sign: str, turn: Turn, width: int) -> str:
+def _turn(sign: str, turn: Turn, names: Names, width: int) -> str:
     words = " ".join(part.text for part in turn.prompt if isinstance(part, Text))
-    return cut(f"{sign} {turn.agent}:{turn.first} {words}", width)
+    return cut(f"{sign} #{turn_place(turn.agent, turn.number, names)} {words}", width)
 
 
 def conversation_markdown(state: State, conversation: ConversationRows) -> str:
@@ -192,15 +194,15 @@ def conversation_markdown(state: State, conversation: ConversationRows) -> str:
 
 def _paragraphs(each: ConversationRow) -> list[str]:
     row, content = each.row, each.content
-    place = f"{row.agent}:{row.version}" if isinstance(row, Row) else ""
+    place = f" (#{row.place})" if isinstance(row, Row) and row.place else ""
     heads = isinstance(row, Row) and row.heads
     unseen = " · out of view" if each.dim else ""
     match content:
         case PromptText(text):
-            head = [f"## You ({place}){unseen}"] if heads else []
+            head = [f"## You{place}{unseen}"] if heads else []
             return [*head, plain(text)]
         case NoteText(label, text):
-            return [f"*{one_line(label)} ({place})*", plain(text)]
+            return [f"*{one_line(label)}{place}*", plain(text)]
         case ThinkingText(text):
             return [_quoted(f"*Thinking*\n{text}")]
         case ReplyText(text, model):

@@ -221,11 +221,11 @@ def _remember_turns_that_matter(watched: WatchedSession, opened: "OpenAgent") ->
     from sapwood.analysis.compaction_warning import turns_that_matter
     from sapwood.analysis.ledger import ledger_of
 
-    turns = [turn for turn in opened.live.turns if not turn.goes_on]
+    turns = opened.live.turns
     if turns:
         ledger = ledger_of(turns, opened.state.workspace.folder)
-        wanted = turns_that_matter(ledger) or [len(turns)]
-        watched.memory.put("matter", " ".join(str(turns[number - 1].first) for number in wanted))
+        wanted = turns_that_matter(ledger) or [turns[-1].number]
+        watched.memory.put("matter", " ".join(str(number) for number in wanted))
 
 
 def _remember_return_cost(watched: WatchedSession, opened: "OpenAgent", counter: "Counter") -> None:

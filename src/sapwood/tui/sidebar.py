@@ -177,11 +177,7 @@ def _sign(facts: AgentSummary) -> tuple[str, str]:
 
 def _marks(state: State) -> list[Content]:
     return [
-        Content.assemble(
-            ("◆ ", "$mark"),
-            cut(mark.name or "unnamed", _ROOM - 9),
-            (f" #{mark.version}", "$faint"),
-        )
+        Content.assemble(("◆ ", "$mark"), cut(mark.name or "unnamed", _ROOM - 2))
         for mark in reversed(state.marks[-8:])
     ]
 

@@ -108,7 +108,7 @@ def header_line(folder: str, state: State | None) -> Content:
         parts.append(("  /  ", "$faint"))
         parts.append((one_line(state.name) or state.agent, "bold"))
         model = one_line(state.settings.model) or "no model"
-        parts.append((f"  · {model} · {state.agent} #{state.version:,}", "$faint"))
+        parts.append((f"  · {model} · {state.agent} #{state.turns:,}", "$faint"))
         if state.workspace.branch:
             parts.append((f" · branch {one_line(state.workspace.branch)}", "$accent"))
         if state.origin is not None:

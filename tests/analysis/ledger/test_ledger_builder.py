@@ -94,11 +94,11 @@ def test_a_patch_is_no_command() -> None:
     assert ledger.commands == ()
 
 
-def test_a_continuation_counts_with_the_turn_before() -> None:
+def test_a_continuation_has_a_number_of_its_own() -> None:
     on = msgspec.structs.replace(
         asked("", ToolRun("Bash", '{"command": "ls"}')), prompt=(Note("program", "goes on"),)
     )
     ledger = ledger_of(
         session(asked("Look."), on, asked("Again.", ToolRun("Bash", '{"command": "w"}')))
     )
-    assert [(run.command, run.turn) for run in ledger.commands] == [("ls", 1), ("w", 2)]
+    assert [(run.command, run.turn) for run in ledger.commands] == [("ls", 2), ("w", 3)]

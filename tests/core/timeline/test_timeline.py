@@ -171,10 +171,11 @@ async def test_a_child_shows_what_it_inherited() -> None:
         child = await parent.fork()
         timeline = Timeline()
         opened = await db.connection.dispatcher.open(child.id)
-        timeline.inherit(opened.live.turns)
+        timeline.inherit(opened.live.turns, {parent.id: "lead"})
         for recorded in await child.events():
             timeline.add(recorded)
         page = lay_out(timeline)
         assert kinds(page) == ["prompt", "reply"] * 2
+        assert [row.place for row in timeline.rows] == ["lead/1"] * 2 + ["lead/2"] * 2
         assert not any(is_dim(timeline, row) for row in page)
         assert isinstance(opened.live.turns[0].prompt[0], Text)

@@ -173,7 +173,7 @@ class Conversation:
             turn = opened.live.all_turns[-1]
             if opened.state.open is not None:
                 await agent.do(InterruptTurn(agent.id, "taken back"), SYSTEM, holder=_holder(agent))
-            await agent.run_command(f"/rewind #{turn.first}")
+            await agent.run_command(f"/rewind {turn.agent}/{turn.number}")
             if turn.items:
                 await agent.do(_started(agent, turn.prompt), holder=_holder(agent))
                 await _extend(agent, _without_last_part(turn), completes=False)

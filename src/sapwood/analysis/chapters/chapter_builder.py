@@ -26,6 +26,7 @@ from sapwood.analysis.session import Session
 from sapwood.core.history_size import size_of
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Turn
+from sapwood.core.turn_numbers import turn_words
 
 _DECLARED_SHARE = 0.5
 """The share of a declared topic's words that its chapter must contain."""
@@ -70,21 +71,26 @@ class ChapterBuilder:
         self._cache = cache
         self._turns: list[TurnFeatures] = []
         self._numbers: list[int] = []
+        self._last_numbers: list[int] = []
         self._times: list[int] = []
         self._tokens: list[int] = []
 
-    def add(self, turn: Turn, at: int = 0, number: int = 0) -> None:
+    def add(self, turn: Turn, at: int = 0, number: int | None = None) -> None:
         """Adds one more turn that began `at`. A continuation counts with the turn before it.
 
-        Without a number, it has the next one.
+        Without a number, it has the one that it has in its conversation.
         """
+        if number is None:
+            number = turn.number or (self._last_numbers[-1] if self._last_numbers else 0) + 1
         if turn.goes_on and self._turns:
             self._tokens[-1] += size_of(turn, self._counter).tokens
+            self._last_numbers[-1] = number
             return
         find = self._features
         features = find(turn) if self._cache is None else self._cache.features(turn, find)
         self._turns.append(features)
-        self._numbers.append(number or len(self._turns))
+        self._numbers.append(number)
+        self._last_numbers.append(number)
         self._times.append(at)
         self._tokens.append(features.tokens)
 
@@ -123,9 +129,9 @@ class ChapterBuilder:
         number = self._numbers[spans[0][0]]
         openings = [turn.opening for turn in self._of(spans) if turn.opening]
         if not openings:
-            return f"turn {number}"
+            return turn_words(number)
         opening = next((each for each in openings if each.count(" ") > 1), openings[0])
-        return opening if opening.casefold() not in taken else f"{opening} (turn {number})"
+        return opening if opening.casefold() not in taken else f"{opening} ({turn_words(number)})"
 
     def _of(self, spans: Sequence[Span]) -> list[TurnFeatures]:
         return [turn for first, last in spans for turn in self._turns[first : last + 1]]
@@ -136,7 +142,7 @@ class ChapterBuilder:
         numbers = self._numbers
         return Chapter(
             name,
-            tuple((numbers[first], numbers[last]) for first, last in spans),
+            tuple((numbers[first], self._last_numbers[last]) for first, last in spans),
             sum(last - first + 1 for first, last in spans),
             tokens,
             tokens / whole,

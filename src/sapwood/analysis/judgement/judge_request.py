@@ -19,6 +19,7 @@ from sapwood.analysis.probes import is_said
 from sapwood.analysis.session import Session, request_text
 from sapwood.core.events import JudgedKind, JudgedSentence, JudgedStatus, JudgedStretch
 from sapwood.core.state import Judgement
+from sapwood.core.turn_numbers import turn_words
 from sapwood.core.view.frames import escaped
 
 MAX_SENTENCES = 20
@@ -241,7 +242,7 @@ def sentences_of(
 def listed(entries: Sequence[Decision | Question]) -> list[str]:
     """The entries as numbered lines."""
     return [
-        f"{number}. (turn {each.turn}) "
+        f"{number}. ({turn_words(each.turn)}) "
         f"{f'{_line(each.about, _SENTENCE_LENGTH)} → ' if each.about else ''}"
         f"{_line(each.text, _SENTENCE_LENGTH)}"
         for number, each in enumerate(entries, 1)

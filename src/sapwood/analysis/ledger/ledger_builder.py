@@ -37,11 +37,11 @@ def ledger_of(of: Session | Iterable[Turn], folder: str = "", *, live: bool = Fa
             builder.add(turn)
         return builder.ledger()
     builder, rewound = LedgerBuilder(of.folder), frozenset(of.abandoned)
-    for index, turn in enumerate(of.turns):
+    for index, (number, turn) in enumerate(zip(of.numbers, of.turns, strict=True)):
         if index not in rewound:
-            builder.add(turn)
-        else:
-            builder.add_rewound(turn, with_files=not live)
+            builder.add(turn, number)
+        elif not live:
+            builder.add_rewound(turn, number)
     return builder.ledger()
 
 
@@ -85,33 +85,29 @@ class LedgerBuilder:
     """Builds the ledger of a session from its turns."""
 
     def __init__(self, folder: str = "") -> None:
-        self._turns = 0
+        self._number = 0
         self._operations = _Operations(folder)
         self._runs: list[RunRecord] = []
         self._background: dict[str, int] = {}
         self._last_request = ""
         self._statements = StatementTracker()
 
-    def add(self, turn: Turn) -> None:
-        """Adds one more turn. A continuation has the number of the turn before it."""
-        self._count(turn)
+    def add(self, turn: Turn, number: int | None = None) -> None:
+        """Adds one more turn. Without a number, it has the one that it has in its conversation."""
+        self._number = (turn.number or self._number + 1) if number is None else number
         request = request_text(turn)
         self._last_request = request or self._last_request
         for call, outcome in _calls_with_outcomes(turn):
             self._add_call(call, outcome)
         if turn.is_request and not request:
             return  # it asks Sapwood for figures, and decides nothing
-        self._statements.add(turn_sentences(turn, self._turns))
+        self._statements.add(turn_sentences(turn, self._number))
 
-    def add_rewound(self, turn: Turn, *, with_files: bool) -> None:
-        """Adds a turn that a rewind left behind: its number and, if asked for, its tool calls."""
-        self._count(turn)
-        for call, outcome in _calls_with_outcomes(turn) if with_files else ():
+    def add_rewound(self, turn: Turn, number: int) -> None:
+        """Adds the tool calls of a turn that a rewind left behind."""
+        self._number = number
+        for call, outcome in _calls_with_outcomes(turn):
             self._add_call(call, outcome)
-
-    def _count(self, turn: Turn) -> None:
-        if not (turn.goes_on and self._turns):
-            self._turns += 1
 
     def ledger(self) -> Ledger:
         """Returns the ledger of all turns so far."""
@@ -147,7 +143,7 @@ class LedgerBuilder:
         ):
             if outcome.handle:
                 self._background[outcome.handle] = len(self._runs)
-            self._runs.append(record_run(line, commands, outcome, self._turns))
+            self._runs.append(record_run(line, commands, outcome, self._number))
 
     def _update_run(self, handle: str, outcome: CallOutcome) -> None:
         """Records how a command in the background ended."""

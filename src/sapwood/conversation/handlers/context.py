@@ -1,10 +1,9 @@
 """Handlers of commands that change what the model sees: marks, clears, pins, summaries, reverts."""
 
 import re
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from sapwood.conversation.agent_lookup import context_before, find, find_turn, turn_at
+from sapwood.conversation.agent_lookup import context_before, find_turn, find_turns, place_of
 from sapwood.conversation.answers import (
     ArgumentNeeded,
     Changed,
@@ -31,18 +30,27 @@ from sapwood.core.commands import (
 from sapwood.core.content import Text
 from sapwood.core.context import Context
 from sapwood.core.context_diff import view_change
+from sapwood.core.decide.contexts import LOADS_KEPT
 from sapwood.core.errors import RefusedError
-from sapwood.core.ids import AgentId, EventRef, TurnRef
-from sapwood.core.refusals import ModelNeeded, NoCheckpoint, NoPassage, Refusal, UnknownTurn
+from sapwood.core.ids import TurnRef
+from sapwood.core.refusals import (
+    ModelNeeded,
+    NoCheckpoint,
+    NoPassage,
+    Refusal,
+    TurnRenumbered,
+    UnknownTurn,
+)
 from sapwood.core.turn import Turn, quoted_turn
+from sapwood.core.turn_numbers import means_turn, parse_place
 from sapwood.turns.open_agent import OpenAgent, read_live
+from sapwood.turns.turn_lookup import TurnStart, whole_turn
 
 if TYPE_CHECKING:
     from sapwood.turns.revert import Reverter
 
 
 _NUMBER = re.compile(r"[0-9]+")
-_PLACE = re.compile(r"#?(?:(?P<agent>[\w.-]+):)?(?P<version>[0-9]{1,18})(?::[0-9]{1,18})?")
 _MOST = 10**9
 _ANYWAY = "--anyway"
 _BY_RULES = (
@@ -83,11 +91,11 @@ async def rewind(call: Call) -> Changed | ArgumentNeeded:
     place = _one_name(call)
     if place is None and call.services.picks:
         return _to_pick(call, "Which mark or turn?")
-    if place is None or not place.removeprefix("#").isdecimal():
+    if place is None or not means_turn(place):
         return await _moved(call, Rewind(call.agent, place))
     opened = await call.opened()
-    turn = await find_turn(call.space, opened, place)
-    return await _moved(call, await _before(call, opened, turn))
+    turn, shown = await find_turn(call.space, opened, place)
+    return await _moved(call, await _before(call, opened, turn, shown))
 
 
 async def edit(call: Call) -> PromptToEdit | ArgumentNeeded:
@@ -97,17 +105,21 @@ async def edit(call: Call) -> PromptToEdit | ArgumentNeeded:
         return _to_pick(call, "Which turn?")
     opened = await call.opened()
     if place is None and not opened.live.turns:
-        raise RefusedError(UnknownTurn("", ()))
-    turn = opened.live.turns[-1] if place is None else await find_turn(call.space, opened, place)
+        raise RefusedError(UnknownTurn("", opened.state.turns))
+    if place is None:
+        turn = opened.live.turns[-1]
+        shown = await place_of(call.space, opened.state, turn)
+    else:
+        turn, shown = await find_turn(call.space, opened, place)
     prompt = "\n\n".join(part.text for part in turn.prompt if isinstance(part, Text))
-    moved = await _moved(call, await _before(call, opened, turn))
+    moved = await _moved(call, await _before(call, opened, turn, shown))
     return PromptToEdit(call.agent, prompt, moved.message, moved.events)
 
 
-async def _before(call: Call, opened: OpenAgent, turn: Turn) -> Rewind:
-    place = TurnRef(turn.agent, turn.first, max(turn.first, turn.last))
-    context = await context_before(call.space, opened, place)
-    return Rewind(call.agent, before=place, context=context)
+async def _before(call: Call, opened: OpenAgent, turn: Turn, place: str) -> Rewind:
+    context = await context_before(call.space, opened, turn)
+    ref = TurnRef(turn.agent, turn.first, max(turn.first, turn.last))
+    return Rewind(call.agent, before=ref, context=context, place=place)
 
 
 def _to_pick(call: Call, question: str) -> ArgumentNeeded:
@@ -132,34 +144,47 @@ async def bring(call: Call) -> Changed:
 
     A model may bring turns of its own back and turns that its agent inherited.
     """
-    places = [_PLACE.fullmatch(word) for word in call.words]
-    found = [place for place in places if place is not None]
-    if not found or len(found) < len(places):
-        raise call.misused("Give turn numbers, as `sapwood show` prints them, or AGENT:VERSION.")
-    first, *more = [await _quoted(call, place) for place in found]
-    return await _changed(call, Load(call.agent, first.source, first.text, tuple(more)))
+    words = call.words
+    places = [parse_place(word) for word in words]
+    if not words or sum(len(place.numbers) for place in places if place) > LOADS_KEPT:
+        raise call.misused(f"Give up to {LOADS_KEPT} turns by number, such as 3, 4-9 or NAME/3.")
+    starts = [start for word in words for start in await _brought(call, word)]
+    first, *more = [await _quoted(call, start) for start in starts]
+    load = Load(call.agent, first.source, first.text, tuple(more), first.place)
+    return await _changed(call, load)
 
 
-async def _quoted(call: Call, place: re.Match[str]) -> QuotedTurn:
-    named = AgentId(place["agent"] or call.agent)
-    if place["agent"] and not call.by_model:  # a model names agents by id, and only its own
-        with suppress(RefusedError):  # then there is no such passage
-            named = await find(call.space, place["agent"])
-    at = EventRef(named, int(place["version"]))
-    turn = await turn_at(call.space, at)
-    if turn is None or (call.by_model and not await _is_own(call, turn)):
-        raise RefusedError(NoPassage(str(at)))
-    return QuotedTurn(EventRef(turn.agent, turn.first), quoted_turn(turn))
+async def _brought(call: Call, typed: str) -> tuple[TurnStart, ...]:
+    """The turns that were typed. A model finds only its own turns and those it inherited."""
+    state = (await call.opened()).state
+    if not call.by_model:
+        return await find_turns(call.space, state, typed)
+    try:
+        found = await find_turns(call.space, state, typed)
+        if all([await _is_own(call, start) for start in found]):
+            return found
+    except RefusedError as error:
+        if isinstance(error.refusal, TurnRenumbered | UnknownTurn) and "/" not in typed:
+            raise
+    raise RefusedError(UnknownTurn(typed, state.turns, inherits=state.parent is not None))
 
 
-async def _is_own(call: Call, turn: Turn) -> bool:
+async def _quoted(call: Call, start: TurnStart) -> QuotedTurn:
+    space = call.space
+    turn = await whole_turn(space.log, space.space, start.agent, start.first)
+    if turn.status == "open":
+        raise RefusedError(NoPassage(start.place))
+    return QuotedTurn(start.ref, quoted_turn(turn), start.place)
+
+
+async def _is_own(call: Call, start: TurnStart) -> bool:
     """Whether a turn is in the agent's own log, or one that it inherited from an ancestor."""
     state = (await call.opened()).state
-    if turn.agent == state.agent:
+    if start.agent == state.agent:
         return True
     space = call.space
     path = await read_live(space.log, space.space, state, context=Context(state.context.tip))
-    return any((each.agent, each.first) == (turn.agent, turn.first) for each in path.turns)
+    return any(each.prompt_ref == start.ref for each in path.turns)
 
 
 async def pin(call: Call) -> Changed:

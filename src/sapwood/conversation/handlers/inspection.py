@@ -2,6 +2,9 @@
 
 import re
 
+from msgspec import structs
+
+from sapwood.conversation.agent_lookup import context_before, find_turn, find_turns, names_in
 from sapwood.conversation.answers import (
     ArgumentNeeded,
     CommandHelp,
@@ -25,17 +28,19 @@ from sapwood.core.live_path import LivePath
 from sapwood.core.refusals import (
     NoPassage,
     NoSuchCall,
-    NoSuchVersion,
     UnknownCommand,
     UnknownMark,
     nearest,
 )
-from sapwood.core.turn import excerpt
-from sapwood.turns.open_agent import OpenAgent, open_agent, read_live
+from sapwood.core.turn import excerpt, turn_text
+from sapwood.core.turn_numbers import means_turn, parse_place, result_of
+from sapwood.turns.open_agent import OpenAgent, read_live
 from sapwood.turns.replay import last_call
 from sapwood.turns.replay import replay as replay_call
+from sapwood.turns.turn_lookup import names_of, whole_turn
 
 _PLACE = re.compile(r"(?P<agent>[\w.-]+):(?P<version>[0-9]{1,18})(?::(?P<first>[0-9]{1,18}))?")
+_TURN = re.compile(r"(?P<place>#[^:]+|.+/[^:]+)(?::(?P<first>[0-9]{1,18}))?")
 _HITS, _HITS_FOR_MODELS = 10, 8
 
 
@@ -43,7 +48,8 @@ async def context(call: Call) -> ContextShown:
     """Shows what fills the window."""
     opened = await call.opened()
     counter = call.space.counter_for(opened.state.settings.model)
-    return ContextShown(break_down(opened.state, opened.live, counter))
+    names = await names_in(call.space, opened)
+    return ContextShown(break_down(opened.state, opened.live, counter, names))
 
 
 async def recall(call: Call) -> SearchResults | PassageShown | ArgumentNeeded:
@@ -62,9 +68,33 @@ async def recall(call: Call) -> SearchResults | PassageShown | ArgumentNeeded:
     if place and await _is_readable(space, AgentId(place["agent"]), own):
         at = EventRef(AgentId(place["agent"]), int(place["version"]))
         return await _passage(space, at, int(place["first"] or 0))
+    if (turn := _TURN.fullmatch(query)) and parse_place(turn["place"]):
+        return await _turn_passage(call, turn["place"], int(turn["first"] or 0), own)
     limit = _HITS_FOR_MODELS if call.by_model else _HITS
-    hits = await search_turns(space, query, agents=own, limit=limit)
+    hits = await search_turns(space, query, agents=own, limit=limit, shown=call.agent)
     return SearchResults(query, tuple(hits))
+
+
+async def _turn_passage(
+    call: Call, typed: str, first: int, own: list[AgentId] | None
+) -> PassageShown:
+    """The text of a turn, such as `#3`, or of one of its tool results, such as `#4.2`."""
+    space, place = call.space, parse_place(typed)
+    state = (await call.opened()).state
+    whole = str(structs.replace(place, result=0)) if place else typed
+    starts = await find_turns(space, state, whole)
+    start = starts[0]
+    if len(starts) > 1 or (own is not None and start.agent not in own):
+        raise RefusedError(NoPassage(typed))
+    turn = await whole_turn(space.log, space.space, start.agent, start.first)
+    result = result_of(turn, place.result) if place and place.result else None
+    if place and place.result and result is None:
+        raise RefusedError(NoPassage(typed))
+    text = result.content if result else turn_text(turn, lambda each: each.content)
+    shown = excerpt(text, typed, first)
+    if not shown:
+        raise RefusedError(NoPassage(typed, first))
+    return PassageShown(start.ref, shown)
 
 
 async def replay(call: Call) -> RequestReplayed:
@@ -104,11 +134,17 @@ async def diff_contexts(call: Call) -> ContextsCompared:
 async def compare(
     space: OpenSpace, agent: AgentId, left: str, right: str | None = None
 ) -> ContextsCompared:
-    """The difference between two places, each a mark or a version of the log; or one and now."""
+    """The difference between two contexts, or between one and now.
+
+    Each is that of a mark, or as it was just before a turn.
+    """
     opened = await space.dispatcher.open(agent)
     one = await _live_at(space, opened, left)
     other = opened.live if right is None else await _live_at(space, opened, right)
-    return ContextsCompared(left, right or "now", diff(one, other))
+    found = diff(one, other)
+    agents = {turn.agent for turn in (*found.only_left, *found.only_right)}
+    names = await names_of(space.log, space.space, agent, agents)
+    return ContextsCompared(left, right or "now", found, names)
 
 
 async def help_(call: Call) -> HelpShown:
@@ -133,11 +169,10 @@ def _help_on(row: SlashCommand) -> CommandHelp:
 
 async def _live_at(space: OpenSpace, opened: OpenAgent, place: str) -> LivePath:
     state = opened.state
-    if place.isdecimal():
-        version = int(place[:18])
-        if not 1 <= version <= state.version:
-            raise RefusedError(NoSuchVersion(state.agent, state.version))
-        return (await open_agent(space.log, space.space, state.agent, version)).live
+    if means_turn(place):
+        turn, _ = await find_turn(space, opened, place)
+        before = await context_before(space, opened, turn)
+        return await read_live(space.log, space.space, state, context=before)
     for mark in reversed(state.marks):
         if mark.name == place:
             return await read_live(space.log, space.space, state, context=mark.context)

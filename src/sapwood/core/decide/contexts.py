@@ -15,6 +15,7 @@ from sapwood.core.commands import (
     KeepLast,
     Load,
     MaskResults,
+    QuotedTurn,
     Redo,
     ReturnTo,
     Rewind,
@@ -144,7 +145,7 @@ def _keep(draft: Draft, turns: int, counter: Counter) -> None:
 def rewind(inputs: DecisionInput, command: Rewind, meta: CommandMeta) -> Accepted:
     state = inputs.state
     if command.before is not None and command.context is not None:
-        return _rewind_before(inputs, command.before, command.context, meta)
+        return _rewind_before(inputs, command, command.before, command.context, meta)
     if meta.actor.role == "model":
         require_turn(state)
         _, mark = require_mark(state, command.mark)
@@ -167,7 +168,7 @@ def rewind(inputs: DecisionInput, command: Rewind, meta: CommandMeta) -> Accepte
 
 
 def _rewind_before(
-    inputs: DecisionInput, turn: TurnRef, context: Context, meta: CommandMeta
+    inputs: DecisionInput, command: Rewind, turn: TurnRef, context: Context, meta: CommandMeta
 ) -> Accepted:
     """Goes back to before a turn, its own or an inherited one."""
     state = inputs.state
@@ -175,11 +176,11 @@ def _rewind_before(
         raise Refused(HumanOnly(TABLE["rewind"].typed))
     require_running(state)
     if context == state.context:
-        return Accepted((), f"Nothing changed: you are already just before turn {turn.first}.")
+        return Accepted((), f"Nothing changed: you are already just before turn {command.place}.")
     version = turn.first - 1 if turn.agent == state.agent else 0
     draft = Draft(state, inputs.live, meta)
-    draft.add(ContextRewound("", version, context, before=turn.first))
-    return draft.accepted(f"Rewound to just before turn {turn.first}.")
+    draft.add(ContextRewound("", version, context, before=turn.first, place=command.place))
+    return draft.accepted(f"Rewound to just before turn {command.place}.")
 
 
 def return_to(inputs: DecisionInput, command: ReturnTo, meta: CommandMeta) -> Accepted:
@@ -217,24 +218,29 @@ def load(inputs: DecisionInput, command: Load, meta: CommandMeta) -> Accepted:
     require_running(state)
     in_view = {EventRef(turn.agent, turn.first) for turn in live.turns}
     in_view |= {each.source for each in live.loaded}
-    wanted = {each.source: each.text for each in (command, *command.more)}
-    for text in wanted.values():
-        require_text(text, "turn")
-        require_length(text, LOAD_LIMIT, "turn")
-    new = {source: text for source, text in wanted.items() if source not in in_view}
+    wanted = {each.source: each for each in (command, *command.more)}
+    for each in wanted.values():
+        require_text(each.text, "turn")
+        require_length(each.text, LOAD_LIMIT, "turn")
+    new = [each for source, each in wanted.items() if source not in in_view]
     if not new:
-        named = f"Turn {command.source} is" if len(wanted) == 1 else "These turns are"
+        named = f"Turn {_name(command)} is" if len(wanted) == 1 else "These turns are"
         return Accepted((), f"{named} already in view.")
     if len(state.context.loaded) + len(new) > LOADS_KEPT:
         raise Refused(TooManyLoaded(LOADS_KEPT))
     draft = Draft(state, live, meta)
-    for source, text in new.items():
-        draft.add(ContextLoaded(source, text, draft.nonce, joined=bool(draft.events)))
+    for each in new:
+        joined = bool(draft.events)
+        draft.add(ContextLoaded(each.source, each.text, draft.nonce, joined, each.place))
     if len(new) > 1:
         what, them = f"{len(new)} turns", "They are"
     else:
-        what, them = f"turn {next(iter(new))}", "It is"
+        what, them = f"turn {_name(new[0])}", "It is"
     return draft.accepted(f"Brought {what} back. {them} quoted above the turns in view.")
+
+
+def _name(quoted: Load | QuotedTurn) -> str:
+    return quoted.place or str(quoted.source)
 
 
 def undo(inputs: DecisionInput, command: Undo, meta: CommandMeta) -> Accepted:

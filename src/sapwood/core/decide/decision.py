@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.core.account import Account
 from sapwood.core.commands import CommandMeta
-from sapwood.core.events import Event, Recorded
+from sapwood.core.events import Event, Recorded, TurnRecorded, TurnStarted
 from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId
 from sapwood.core.live_path import LivePath, follow
@@ -79,7 +79,9 @@ class Draft:
         self._meta = meta
 
     def add(self, event: Event) -> None:
-        """Appends an event and applies it to `state` and `live`."""
+        """Appends an event and applies it to `state` and `live`. A turn gets its number here."""
+        if isinstance(event, TurnStarted | TurnRecorded):
+            event = structs.replace(event, number=self.state.turns + 1)
         version = self.state.version + 1
         meta = self._meta
         recorded = Recorded(self.state.agent, version, event, meta.at, meta.actor, meta.id)

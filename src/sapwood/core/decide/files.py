@@ -71,7 +71,7 @@ def finish_revert(inputs: DecisionInput, command: FinishRevert, meta: CommandMet
     return draft.accepted(
         f"Files and context are as they were {to.words}: {_counted(command.restored)}. "
         f"Not changed: {_left(command.files, command.restored)}. Type /revert to go further back, "
-        f"/revert {command.started} to undo this, or /undo to move only the context."
+        "/revert back to undo this, or /undo to move only the context."
     )
 
 

@@ -70,7 +70,7 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
     )
     told = () if command.continues else _told(state, meta, has_goal=bool(goal))
     asked = (*prompt, *told, *goal)
-    first = TurnStarted(context.tip, asked, trace=meta.trace) if prompt or goal else None
+    first = TurnStarted(context.tip, asked, trace=meta.trace, number=1) if prompt or goal else None
     return Accepted(
         (draft.change(), _born(inputs, started, first, command, meta)),
         _answer(command, idle=not (prompt or goal)),

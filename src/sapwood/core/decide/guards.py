@@ -101,7 +101,7 @@ def require_turn(state: State, turn: int = 0, asked: int = 0) -> OpenTurn:
 def require_whole_files(state: State) -> None:
     """No revert is unfinished: the files are those of one moment."""
     if state.reverting is not None:
-        raise Refused(RevertCutOff(state.reverting.to.words, state.reverting.started))
+        raise Refused(RevertCutOff(state.reverting.to.words))
 
 
 def require_mark_name(name: str) -> None:

@@ -81,7 +81,8 @@ class ContextLoaded(Struct, frozen=True, omit_defaults=True, gc=False):
     """A turn out of view came back in front of the live path, as a quotation.
 
     `source` is the place at which the turn starts, and `fence` marks the end of the quotation in a
-    request. `joined` is true if the same command brought the turn before it back too.
+    request. `joined` is true if the same command brought the turn before it back too. `place` is
+    the turn as people name it, such as `3` or `NAME/3`; earlier versions did not record it.
     """
 
     kind: ClassVar = "context.loaded"
@@ -90,6 +91,7 @@ class ContextLoaded(Struct, frozen=True, omit_defaults=True, gc=False):
     text: str
     fence: str = ""
     joined: bool = False
+    place: str = ""
 
 
 class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -97,6 +99,7 @@ class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
 
     `note` is what the model wrote to itself, and `fence` marks its end in a request.
     `before` is the turn that was to leave view, by the version at which it starts; 0 for a mark.
+    `place` is that turn as people name it; earlier versions did not record it.
     """
 
     kind: ClassVar = "context.rewound"
@@ -107,6 +110,7 @@ class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
     note: str = ""
     fence: str = ""
     before: int = 0
+    place: str = ""
 
 
 class ContextReverted(Struct, frozen=True, omit_defaults=True, gc=False):

@@ -31,7 +31,8 @@ class TurnStarted(Struct, frozen=True, omit_defaults=True, gc=False):
 
     With a `lease`, a program runs the turn itself, and no worker does.
     `params` are parameters of this turn alone. `trace` is the trace of the
-    program that gave the prompt, as a `traceparent`.
+    program that gave the prompt, as a `traceparent`. `number` is the number of the turn in its
+    conversation; 0 in events of versions that did not record it.
     """
 
     kind: ClassVar = "turn.started"
@@ -41,6 +42,7 @@ class TurnStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     lease: Lease | None = None
     params: TurnParams | None = None
     trace: str = ""
+    number: int = 0
 
 
 class TurnLeased(Struct, frozen=True, gc=False):
@@ -233,7 +235,7 @@ class TurnRecorded(Struct, frozen=True, omit_defaults=True, gc=False):
     """A whole turn of another program in one event. `passage` is its place in the transcript.
 
     A turn `aside` never came into view: the context had been moved away from its parent before the
-    turn ended, because a context command was given in it.
+    turn ended, because a context command was given in it. `number` is that of `TurnStarted`.
     """
 
     kind: ClassVar = "turn.recorded"
@@ -246,6 +248,7 @@ class TurnRecorded(Struct, frozen=True, omit_defaults=True, gc=False):
     reason: str = ""
     passage: Passage | None = None
     aside: bool = False
+    number: int = 0
 
 
 TurnEvent = (

@@ -133,17 +133,6 @@ class NoSuchCall(Refusal, frozen=True):
         )
 
 
-class NoSuchVersion(Refusal, frozen=True):
-    """The log has no event at this version."""
-
-    agent: str
-    last: int
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.agent}'s log ends at version {self.last}. Choose an earlier version."
-
-
 class NoPassage(Refusal, frozen=True):
     """There is no text at this place of the log."""
 

@@ -4,7 +4,7 @@ Refusals of summaries: key facts are missing, or the summary is too long.
 """
 
 from sapwood.core.plural import counted
-from sapwood.core.refusals.refusal import Refusal, did_you_mean, quoted
+from sapwood.core.refusals.refusal import Refusal, cut, did_you_mean, quoted
 
 _NAMED = 12
 
@@ -45,20 +45,40 @@ def _newest(names: tuple[str, ...]) -> str:
 
 
 class UnknownTurn(Refusal, frozen=True):
-    """No turn of this conversation starts at this version."""
+    """The conversation has no such turn: its turns are 1 to `last`.
+
+    >>> UnknownTurn("9", 4).sentence
+    "There is no turn '9'. Type a number from 1 to 4. Nothing was changed."
+    """
 
     typed: str
-    turns: tuple[str, ...] = ()
+    last: int = 0
+    inherits: bool = False
 
     @property
     def sentence(self) -> str:
-        known = ", ".join(self.turns[-_NAMED:])
-        instead = (
-            f"Type one of the turns in view: {known}."
-            if known
-            else "No turn is in view: send a prompt."
+        numbers = "1, the only turn" if self.last == 1 else f"a number from 1 to {self.last}"
+        known = f"Type {numbers}." if self.last else "This conversation has no turn yet."
+        inherited = " To name a turn that it inherited, type NAME/3." if self.inherits else ""
+        return f"There is no turn {quoted(self.typed)}. {known}{inherited} Nothing was changed."
+
+
+class TurnRenumbered(Refusal, frozen=True):
+    """What was typed is the version of an event, by which earlier versions named turns.
+
+    >>> TurnRenumbered("12", "5").sentence
+    'Turns are numbered 1, 2, 3 now: turn 12 is now 5. Nothing was changed. Type 5 instead.'
+    """
+
+    typed: str
+    now: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Turns are numbered 1, 2, 3 now: turn {cut(self.typed)} is now {self.now}. Nothing "
+            f"was changed. Type {self.now} instead."
         )
-        return f"There is no turn {quoted(self.typed)}. {instead} Nothing was changed."
 
 
 class TooManyLoaded(Refusal, frozen=True):

@@ -20,22 +20,18 @@ class NoCheckpoint(Refusal, frozen=True):
 class UnknownCheckpoint(Refusal, frozen=True):
     """The typed text is neither a turn nor a checkpoint of this agent.
 
-    `turns` are turns that can be reverted, `reverts` reverts that can be taken back.
+    `turns` are turns that can be reverted; `reverts`: a revert can be undone.
     """
 
     typed: str
     turns: tuple[str, ...] = ()
-    reverts: tuple[str, ...] = ()
+    reverts: bool = False
 
     @property
     def sentence(self) -> str:
-        places = [f"turn {_any_of(self.turns)}"] if self.turns else []
-        places += [f"the revert at {_any_of(self.reverts)}"] if self.reverts else []
-        known = f" You can go back to before {', or before '.join(places)}." if places else ""
-        return (
-            f"There is no checkpoint at {self.typed[:60]}.{known} Nothing was changed. Type "
-            "/revert followed by one of these numbers."
-        )
+        turns = f" Type /revert with turn {_any_of(self.turns)}." if self.turns else ""
+        back = " To undo the last revert, type /revert back." if self.reverts else ""
+        return f"There is no checkpoint at {self.typed[:60]}.{turns}{back} Nothing was changed."
 
 
 class CheckpointGone(Refusal, frozen=True):
@@ -99,13 +95,12 @@ class NotRestored(Refusal, frozen=True):
     """The restore stopped: some files are restored and some are not."""
 
     reason: str
-    started: int
 
     @property
     def sentence(self) -> str:
         return (
             f"Some files could not be restored. {self.reason} The previous files are saved: type "
-            f"/revert to try again, or /revert {self.started} to get them back."
+            "/revert to try again, or /revert back to get them back."
         )
 
 
@@ -126,13 +121,12 @@ class RevertCutOff(Refusal, frozen=True):
     """An earlier revert is unfinished: some files are restored and some are not."""
 
     words: str
-    started: int
 
     @property
     def sentence(self) -> str:
         return (
             f"A revert to the files {self.words} did not finish: only some of them were restored. "
-            f"Type /revert to finish it, or /revert {self.started} to go back."
+            "Type /revert to finish it, or /revert back to undo it."
         )
 
 

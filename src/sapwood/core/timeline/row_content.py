@@ -92,12 +92,11 @@ class TurnEnd(Struct, frozen=True, gc=False, tag="end"):
 class MarkName(Struct, frozen=True, gc=False, tag="mark"):
     """A mark was set here; an unnamed mark has the empty name.
 
-    A mark that was set during a turn means the place before it: `before` is the version of that
-    turn, otherwise 0.
+    A mark that was set during a turn means the place before it: `before` names that turn.
     """
 
     name: str
-    before: int = 0
+    before: str = ""
 
 
 class Notice(Struct, frozen=True, gc=False, tag="notice"):
@@ -151,9 +150,7 @@ def _row_content(row: Row, lookup: EventLookup) -> RowContent:
         case "end":
             return _turn_end(event)
         case "mark":
-            if isinstance(event, MarkSet):
-                return MarkName(event.name, event.turn or 0)
-            return MarkName("")
+            return MarkName(event.name if isinstance(event, MarkSet) else "", row.place)
         case "event":
             return Notice(*notice(event))
         case _:

@@ -38,7 +38,8 @@ class Row(Struct, frozen=True, gc=False, tag="row"):
 
     `turn` is the number of its turn in the timeline, -1 outside of turns. `result` and
     `result_part` are the place of the result of a tool call; `result` is 0 while there is none.
-    `heads`: the first row of another speaker.
+    `heads`: the first row of another speaker. `place` is the turn as people name it, such as `3` or
+    `NAME/3`; for a mark that was set during a turn, that turn.
     """
 
     kind: RowKind
@@ -49,6 +50,7 @@ class Row(Struct, frozen=True, gc=False, tag="row"):
     result: int = 0
     result_part: int = 0
     heads: bool = False
+    place: str = ""
 
     @property
     def key(self) -> RowKey:
@@ -206,10 +208,10 @@ def edge_label(row: Fold | Banner | Divider) -> str:
             assert_never(row)
 
 
-def mark_label(name: str, before: int = 0) -> str:
+def mark_label(name: str, before: str = "") -> str:
     """The label of a mark; one that was set during a turn names the turn that it stands before.
 
-    >>> mark_label("START"), mark_label("", 12)
+    >>> mark_label("START"), mark_label("", "12")
     ('◆ START', '◆ unnamed mark, before #12')
     """
     return f"◆ {name or 'unnamed mark'}{f', before #{before}' if before else ''}"

@@ -28,6 +28,7 @@ from sapwood.core.state import UNDO_DEPTH, WINDOW_STEPS
 from sapwood.core.timeline.row_content import shown_parts
 from sapwood.core.timeline.rows import Row, RowKind, WayBack
 from sapwood.core.turn import Reply, Turn
+from sapwood.core.turn_numbers import Names, turn_place
 
 IN_VIEW = -1
 
@@ -53,9 +54,13 @@ class Departure(Struct, frozen=True):
 
 
 class PlacedTurn(Struct):
-    """A turn of the timeline. `left` is the number of its departure, or `IN_VIEW`."""
+    """A turn of the timeline, and how people name it, such as `3` or `NAME/3`.
+
+    `left` is the number of its departure, or `IN_VIEW`.
+    """
 
     parent: TurnRef | None
+    place: str
     messages: int = 1
     left: int = IN_VIEW
 
@@ -65,10 +70,12 @@ class Timeline:
 
     `changed` counts the moves of the context and the erasures of words; after one the rows must be
     laid out again.
-    `context` is the context after the last event, without its mask.
+    `context` is the context after the last event, without its mask. `turns_before` counts the turns
+    that were started before the first event that is added.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, turns_before: int = 0) -> None:
+        self._started = turns_before
         self.rows: list[Row] = []
         self.turns: list[PlacedTurn] = []
         self.departures: list[Departure] = []
@@ -106,6 +113,10 @@ class Timeline:
         updated, self._updated = self._updated, []
         return updated
 
+    def row_of_turn(self, place: str) -> Row | None:
+        """The first row of the turn that people name so, such as `3`."""
+        return next((row for row in self.rows if row.turn >= 0 and row.place == place), None)
+
     def row_at(self, agent: AgentId, version: int) -> Row | None:
         """The first row that shows something of an event."""
         for row in self.rows:
@@ -121,10 +132,14 @@ class Timeline:
             return WayBack("redo", len(self._redo) - self._redo.index(departure.version))
         return None
 
-    def inherit(self, turns: Sequence[Turn]) -> None:
-        """Adds the turns of an ancestor with which a fork begins, before its own first event."""
+    def inherit(self, turns: Sequence[Turn], names: Names) -> None:
+        """Adds the turns of ancestors with which a fork begins, before its own first event.
+
+        `names` are those of the ancestors.
+        """
         for turn in turns:
-            self._begin(turn.agent, turn.first, turn.parent, turn.prompt)
+            place = turn_place(turn.agent, turn.number, names)
+            self._begin(turn.agent, turn.first, turn.parent, turn.prompt, place)
             part = len(turn.prompt)  # parts are numbered through if one event holds the turn
             for item in turn.items:
                 whole = item.version == turn.first
@@ -147,7 +162,7 @@ class Timeline:
                 self._move_to(event.context)
             case events.TurnStarted():
                 self._opened_at = version
-                self._begin(agent, version, event.parent, event.prompt)
+                self._begin(agent, version, event.parent, event.prompt, self._next(event.number))
             case events.ReplyAdded():
                 self._reply(agent, version, shown_parts(event.parts, event.ended))
             case events.ReplyLost():
@@ -162,7 +177,9 @@ class Timeline:
             case events.TurnRecorded():
                 self._recorded(agent, version, event, recorded.at)
             case events.MarkSet():
-                self._append("mark", agent, version, turn=-1)
+                inside = self._open if event.turn else None
+                place = "" if inside is None else self.turns[inside].place
+                self._append("mark", agent, version, turn=-1, place=place)
             case events.ContextSummarized():
                 self._summary = recorded.ref
             case events.ContextTrimmed():
@@ -175,7 +192,7 @@ class Timeline:
             case events.ContextRewound():
                 self._step(version)
                 self._jumped(
-                    recorded, event.context, f"/rewind {event.mark or event.before or ''}".rstrip()
+                    recorded, event.context, f"/rewind {event.mark or event.place}".rstrip()
                 )
             case events.ContextReverted():
                 self._step(version)
@@ -196,15 +213,21 @@ class Timeline:
 
     # Turns
 
+    def _next(self, number: int) -> str:
+        """The number of a turn that starts; versions that recorded none are counted."""
+        self._started = number or self._started + 1
+        return str(self._started)
+
     def _begin(
         self,
         agent: AgentId,
         version: int,
         parent: TurnRef | None,
         prompt: tuple[PromptPart, ...],
+        place: str,
     ) -> None:
         self._open = len(self.turns)
-        self.turns.append(PlacedTurn(parent))
+        self.turns.append(PlacedTurn(parent, place))
         self._speaker = ""
         self._calls.clear()
         for number, part in enumerate(prompt):
@@ -236,12 +259,10 @@ class Timeline:
         if place is not None:
             self._updated.append(place)
             row = self.rows[place]
-            self.rows[place] = Row(
-                row.kind, row.agent, row.version, row.part, row.turn, version, part, row.heads
-            )
+            self.rows[place] = structs.replace(row, result=version, result_part=part)
 
     def _recorded(self, agent: AgentId, version: int, event: TurnRecorded, at: int) -> None:
-        self._begin(agent, version, event.parent, event.prompt)
+        self._begin(agent, version, event.parent, event.prompt, self._next(event.number))
         part = len(event.prompt)
         for item in event.items:
             if isinstance(item, RecordedReply):
@@ -369,13 +390,21 @@ class Timeline:
             self.turns[self._open].messages += 1
 
     def _append(
-        self, kind: RowKind, agent: AgentId, version: int, part: int = 0, *, turn: int | None = None
+        self,
+        kind: RowKind,
+        agent: AgentId,
+        version: int,
+        part: int = 0,
+        *,
+        turn: int | None = None,
+        place: str = "",
     ) -> None:
         inside = (self._open if self._open is not None else -1) if turn is None else turn
+        place = self.turns[inside].place if inside >= 0 else place
         speaker = _SPEAKERS.get(kind, "")
         heads = bool(speaker) and speaker != self._speaker
         self._speaker = speaker or self._speaker
-        self.rows.append(Row(kind, agent, version, part, inside, heads=heads))
+        self.rows.append(Row(kind, agent, version, part, inside, heads=heads, place=place))
 
 
 def _cause(cause: Cause, kept: int) -> str:

@@ -118,7 +118,8 @@ def framed_summary(summary: ContextSummarized) -> Text:
 
 def framed_quotation(loaded: ContextLoaded) -> Text:
     """A turn that was loaded, as a quotation with its source."""
-    label = f"From the log: turn {loaded.source}, quoted. Nobody asks for this now."
+    turn = _in_label(loaded.place) if loaded.place else loaded.source
+    label = f"From the log: turn {turn}, quoted. Nobody asks for this now."
     return Text(_enclosed(label, loaded.text, loaded.fence))
 
 

@@ -161,7 +161,7 @@ class _History:
         status = "interrupted" if event.status == "open" else event.status
         whole = TurnRecorded(parent, event.prompt, event.items, Size(0, ""), status, event.reason)
         turn = recorded_turn(self._agent, number, whole)
-        return structs.replace(turn, size=None, status=event.status)
+        return structs.replace(turn, size=None, status=event.status, number=number)
 
 
 def session_files(path: Path, source: str) -> list[tuple[str, Path]]:

@@ -26,7 +26,6 @@ from sapwood.core.search_ranking import (
     IN_TURNS,
     MAX_PER_TERM,
     MAX_TEXTS,
-    TURN_STARTS,
     CandidateEvent,
     KeyHits,
     choose_events,
@@ -37,6 +36,7 @@ from sapwood.core.search_ranking import (
     wider_keys,
 )
 from sapwood.core.search_terms import agent_term, index_terms
+from sapwood.core.turn_numbers import TURN_STARTS
 from sapwood.store.postgres.connections import Fetch, ReaderPool
 from sapwood.store.postgres.event_table import COLUMNS, EventPlace, read_refs, recorded_of
 from sapwood.store.postgres.key_table import KeyTable

@@ -25,7 +25,6 @@ from sapwood.core.search_ranking import (
     IN_TURNS,
     MAX_PER_TERM,
     MAX_TEXTS,
-    TURN_STARTS,
     CandidateEvent,
     KeyHits,
     choose_events,
@@ -36,6 +35,7 @@ from sapwood.core.search_ranking import (
     wider_keys,
 )
 from sapwood.core.search_terms import agent_term, index_terms
+from sapwood.core.turn_numbers import TURN_STARTS
 from sapwood.store.space_cipher import SpaceCipher
 from sapwood.store.sqlite.connections import ReaderPool
 from sapwood.store.sqlite.cursor_places import count_page, event_count

@@ -153,7 +153,7 @@ class LiveArea(Widget):
         if place is None:
             return False
         row = page.shown[place]
-        where = f"#{row.version:,}" if isinstance(row, Row) else "found"
+        where = f"#{row.place}" if isinstance(row, Row) and row.place else "found"
         self._waiting += [PrintItem(Rule(where, "heading")), PrintItem(row, page.is_dim(place))]
         await self._settle()
         return True
@@ -252,8 +252,9 @@ def _before(items: Sequence[PrintItem], first: int, title: Title) -> str:
     """How many messages come before the printed ones, and how to read them."""
     words = f"{counted(messages_in(items[:first]), 'message')} before"
     if not title.whole:  # the number of earlier messages is not known yet
-        shown = next((each.what for each in items[first:] if isinstance(each.what, Row)), None)
-        words = f"all before #{shown.version:,}" if shown else "all before"
+        rows = (each.what for each in items[first:] if isinstance(each.what, Row))
+        shown = next((row.place for row in rows if row.place), "")
+        words = f"all before #{shown}" if shown else "all before"
     return f"{words}: sapwood show {title.agent}, or sapwood without --inline"
 
 

@@ -100,14 +100,12 @@ def _words(place: RewindPlace) -> str:
 
 def _line(place: RewindPlace) -> Content:
     if place.turn is not None:
-        return Content.assemble(("  before ", "$faint"), cut(place.prompt, 60) or "(wake-up)")
+        number = place.line.rpartition(" ")[2]
+        words = cut(place.prompt, 60) or "(wake-up)"
+        return Content.assemble(("  before ", "$faint"), (f"#{number} ", "$accent"), words)
     if not place.version:
         return Content.assemble(("↶ ", "$accent"), _UNDO)
-    return Content.assemble(
-        ("◆ ", "$mark"),
-        (cut(place.mark, 40), "bold"),
-        (f"  #{place.version}", "$faint"),
-    )
+    return Content.assemble(("◆ ", "$mark"), (cut(place.mark, 40), "bold"))
 
 
 _CALLS = 100

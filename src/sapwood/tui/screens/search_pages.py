@@ -71,9 +71,7 @@ class SearchPage(PickerPage):
             return Content("")
         facts = await connection.log.facts(connection.space, AgentId(agent))
         name = one_line(facts.name) if facts and facts.name else agent
-        head = Content.assemble(
-            (name, "bold $accent"), (f"\n{found[0].ref} · {found[0].kind}", "$faint")
-        )
+        head = Content.assemble((name, "bold $accent"), (f"\n{found[0].kind}", "$faint"))
         return Content.assemble(head, "\n\n", plain(event_texts(found[0].event).search)[:_PREVIEW])
 
 

@@ -110,7 +110,7 @@ class Painter(RowRenderer):
             case ReplyText():
                 return self._reply(row, content)
             case PromptText(text):
-                lines = self._message("you", f"#{row.version}", text, self.colours.user, row.heads)
+                lines = self._message("you", f"#{row.place}", text, self.colours.user, row.heads)
             case NoteText():
                 lines = self._note(content)
             case ThinkingText(text):
@@ -140,7 +140,7 @@ class Painter(RowRenderer):
 
     def _reply(self, row: Row, reply: ReplyText) -> list[Strip]:
         tokens = f" · {show_tokens(reply.tokens)}" if reply.tokens else ""
-        place = f"#{row.version}{tokens}"
+        place = f"#{row.place}{tokens}" if row.place else tokens.removeprefix(" · ")
         return self._speech(_short(reply.model) if row.heads else "", place, reply.text)
 
     def _stream(self, row: PartialReply) -> list[Strip]:
@@ -240,7 +240,7 @@ class Painter(RowRenderer):
             text.append(f": {one_line(end.why)}", self.colours.text)
         return self.barred(self.render(text), colour, " ")
 
-    def _mark(self, name: str, before: int) -> Lines:
+    def _mark(self, name: str, before: str) -> Lines:
         colour = self.colours.mark
         text = Words.assemble(
             ("◆ ", colour), (one_line(name) or "unnamed mark", f"bold {colour}"), " "

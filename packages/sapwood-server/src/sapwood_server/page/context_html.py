@@ -20,6 +20,7 @@ from sapwood.core.plural import counted
 from sapwood.core.timeline.rows import call_arguments
 from sapwood.core.token_count import Count
 from sapwood.core.turn import Turn
+from sapwood.core.turn_numbers import Names, turn_place
 from sapwood.core.view.request import MessagePart, ToolResult
 from sapwood.display.agent_tree import state_of
 from sapwood.display.quantities import money
@@ -45,9 +46,9 @@ def context_html(found: ContextBreakdown, plan: CutPlan, *, is_open: bool) -> st
 def _chart(plan: CutPlan) -> str:
     most = max((cut.size.tokens for cut in plan.cuts), default=1) or 1
     bars = "".join(
-        f'<li data-turn="{cut.turn}"><b>{size(cut.size)}</b>'
+        f'<li data-turn="{attribute(cut.turn)}"><b>{size(cut.size)}</b>'
         f'<i class="tall{max(2, round(100 * cut.size.tokens / most))}"></i>'
-        f"<span>#{cut.turn}</span></li>"
+        f"<span>#{line(cut.turn)}</span></li>"
         for cut in plan.cuts
     )
     count = len(plan.cuts)
@@ -210,7 +211,7 @@ def _compare_form(marks: Sequence[str]) -> str:
     return (
         '<form class="row-x pad" data-compare><input type="hidden" name="view" value="calls">'
         '<label>A <input name="a" list="places" required '
-        'placeholder="mark or version"></label><label>B <input name="b" list="places" '
+        'placeholder="mark or turn"></label><label>B <input name="b" list="places" '
         f'placeholder="now"></label><datalist id="places">{options}</datalist>'
         '<button class="btn">Compare</button></form>'
     )
@@ -219,8 +220,8 @@ def _compare_form(marks: Sequence[str]) -> str:
 def comparison_html(found: ContextsCompared) -> str:
     """The turns that only one of two contexts shows."""
     diff = found.diff
-    left = "".join(_turn(each, "del", "−") for each in diff.only_left)
-    right = "".join(_turn(each, "add", "+") for each in diff.only_right)
+    left = "".join(_turn(each, found.names, "del", "−") for each in diff.only_left)
+    right = "".join(_turn(each, found.names, "add", "+") for each in diff.only_right)
     front = '<li class="chg">~ the summary or the carried-over request differs</li>'
     return (
         f'<p class="pad" role="status">{line(found.message)}</p><ul class="differs">'
@@ -229,17 +230,18 @@ def comparison_html(found: ContextsCompared) -> str:
     )
 
 
-def _turn(turn: Turn, kind: str, sign: str) -> str:
+def _turn(turn: Turn, names: Names, kind: str, sign: str) -> str:
     words = " ".join(part.text for part in turn.prompt if isinstance(part, Text))
-    return f'<li class="{kind}">{sign} <b>#{turn.first}</b> {line(words)[:160]}</li>'
+    place = turn_place(turn.agent, turn.number, names)
+    return f'<li class="{kind}">{sign} <b>#{line(place)}</b> {line(words)[:160]}</li>'
 
 
 def tree_html(
     found: WindowUse, plan: CutPlan, left: Sequence[LeftTurns], family: Sequence[AgentSummary]
 ) -> str:
     """Turns before the head are hollow, those in view filled, side branches stand aside."""
-    first = plan.cuts[0].turn if plan.cuts and not plan.earlier else 0
-    before = [each for each in left if each.after < first or not plan.cuts]
+    in_view = {cut.turn for cut in plan.cuts}
+    before = [each for each in left if not in_view or not (plan.earlier or each.after in in_view)]
     aside = [each for each in left if each not in before]
     rows = [row for each in before for row in _left(each, aside=False)]
     if before:
@@ -252,9 +254,8 @@ def tree_html(
         rows.append(_node("", "in", words))
     for cut in plan.cuts:
         rows.append(_cut(cut))
-        next_turn = _next(plan, cut)
         for each in aside:
-            if cut.turn <= each.after < next_turn:
+            if each.after == cut.turn:
                 rows += _left(each, aside=True)
     if found.open_turn:
         rows.append(
@@ -273,11 +274,6 @@ def tree_html(
     )
 
 
-def _next(plan: CutPlan, cut: Cut) -> int:
-    later = [each.turn for each in plan.cuts if each.turn > cut.turn]
-    return later[0] if later else 10**12
-
-
 def _node(attributes: str, kind: str, inside: str, *, row: str = "") -> str:
     named = f' class="{row}"' if row else ""
     return (
@@ -288,9 +284,9 @@ def _node(attributes: str, kind: str, inside: str, *, row: str = "") -> str:
 
 def _cut(cut: Cut) -> str:
     return _node(
-        f' data-turn-to="{cut.turn}"',
+        f' data-turn-to="{attribute(cut.turn)}"',
         "in",
-        f'<span class="t">#{cut.turn}</span><span class="ell">{line(cut.title)}</span>'
+        f'<span class="t">#{line(cut.turn)}</span><span class="ell">{line(cut.title)}</span>'
         f'<span class="num">{size(cut.size)}</span>',
     )
 
@@ -307,11 +303,11 @@ def _left(each: LeftTurns, *, aside: bool) -> Iterator[str]:
         f'<span class="faint">· {line(edge.cause)}</span></span>',
         row=row,
     )
-    for version, title in each.prompts:
+    for turn, title in each.prompts:
         yield _node(
-            f' data-turn-to="{version}"',
+            f' data-turn-to="{attribute(turn)}"',
             "out",
-            f'<span class="t">#{version}</span><span class="ell faint">'
+            f'<span class="t">#{line(turn)}</span><span class="ell faint">'
             f"{line(title) or 'an image'}</span>",
             row=f"{row} past",
         )

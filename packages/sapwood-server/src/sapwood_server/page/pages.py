@@ -173,7 +173,7 @@ async def search_piece(call: Exchange) -> Response:
     rows = "".join(
         f'<li><a href="/c/{attribute(hit.ref.agent)}?at={hit.ref.version}"><b>'
         f'{line(hit.name or hit.ref.agent)}</b> <span class="num faint">'
-        f"#{hit.ref.version} · {clock(hit.at)}</span><br>{_sentence(hit)}</a></li>"
+        f"{line(hit.shown_place)} · {clock(hit.at)}</span><br>{_sentence(hit)}</a></li>"
         for hit in found.hits
     )
     return _piece(f'<ul class="hits">{rows}</ul>' if rows else "<p>Nothing was found.</p>")

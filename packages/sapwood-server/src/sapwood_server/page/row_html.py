@@ -31,6 +31,7 @@ from sapwood.core.timeline.rows import (
     Divider,
     Fold,
     Row,
+    TimelineRow,
     WayBack,
     call_arguments,
     fold_label,
@@ -73,7 +74,11 @@ def row_html(
     kind, body = _parts(each, now, picture or file_address)
     out = " out" if each.dim else ""
     label = ' aria-label="not in context"' if each.dim else ""
-    turn = f' data-turn="{row.version}"' if isinstance(row, Row) and row.kind == "prompt" else ""
+    turn = (
+        f' data-turn="{attribute(row.place)}"'
+        if isinstance(row, Row) and row.kind == "prompt"
+        else ""
+    )
     html = (
         f'<article class="{kind}{out}" tabindex="-1" id="{attribute(key)}" '
         f'data-key="{attribute(key)}" aria-posinset="{place + 1}" aria-setsize="{total}"'
@@ -103,12 +108,12 @@ def _parts(each: ConversationRow, now: int, picture: Picture) -> tuple[str, str]
     unseen = '<span class="tag">not in context</span>' if each.dim else ""
     match content:
         case PromptText(words, image):
-            version = row.version if isinstance(row, Row) else 0
-            acts = _turn_acts(version)
+            number = _number(row)
+            acts = _turn_acts(row.place) if isinstance(row, Row) else ""
             if image is not None and isinstance(row, Row):
                 return "row said shot", _grid("", _image(picture(row, image), words) + unseen)
             return "row said turn", _grid(
-                f'<span class="you">you</span> <i>#{version}</i>',
+                f'<span class="you">you</span>{number}',
                 f'<div class="words">{text(words)}</div>{unseen}{acts}',
             )
         case NoteText(label, words):
@@ -125,12 +130,11 @@ def _parts(each: ConversationRow, now: int, picture: Picture) -> tuple[str, str]
                 f'<div class="out-text calm">{text(words)}</div></details>',
             )
         case ReplyText(words, model, tokens):
-            version = row.version if isinstance(row, Row) else 0
             written = show(tokens) if tokens else ""
             noun = "token" if written == "1" else "tokens"
             small = f"<small>{written} {noun}</small>" if written else ""
             return "row reply", _grid(
-                f'<span class="ok">{who(model)}</span> <i>#{version}</i>{small}',
+                f'<span class="ok">{who(model)}</span>{_number(row)}{small}',
                 f'<div class="md">{markdown(words)}</div>{unseen}',
             )
         case ToolUse(call, result):
@@ -140,7 +144,7 @@ def _parts(each: ConversationRow, now: int, picture: Picture) -> tuple[str, str]
             colour = "bad" if how == "failed" else "warn"
             return "row slim", _grid("", f'<span class="{colour} end">{line(words)}</span>')
         case MarkName(name, before):
-            return _mark(name, before, row.version if isinstance(row, Row) else 0)
+            return _mark(name, before)
         case Notice(sign, words):
             return "row none slim", _grid(
                 f'<span class="faint">{line(sign)}</span>',
@@ -156,19 +160,25 @@ def _grid(gutter: str, body: str) -> str:
     return f'<div class="gut">{gutter}</div><div class="body">{body}</div>'
 
 
-def _turn_acts(version: int) -> str:
+def _number(row: TimelineRow) -> str:
+    """The turn of a row, as people name it."""
+    return f" <i>#{line(row.place)}</i>" if isinstance(row, Row) and row.place else ""
+
+
+def _turn_acts(place: str) -> str:
     """What can be done with a turn: go back to before it, with or without its prompt."""
+    turn = attribute(place)
     return (
         '<span class="acts hover">'
-        f'<button class="btn bare sm" data-run="/rewind {version}">rewind</button>'
-        f'<button class="btn bare sm" data-run="/edit {version}">edit</button>'
-        f'<button class="btn bare sm" data-cut="{version}" title="Show what trimming before this '
+        f'<button class="btn bare sm" data-run="/rewind {turn}">rewind</button>'
+        f'<button class="btn bare sm" data-run="/edit {turn}">edit</button>'
+        f'<button class="btn bare sm" data-cut="{turn}" title="Show what trimming before this '
         'turn frees and costs">cut</button>'
-        f'<button class="btn bare sm" data-run="/bring {version}">bring back</button></span>'
+        f'<button class="btn bare sm" data-run="/bring {turn}">bring back</button></span>'
     )
 
 
-def _mark(name: str, before: int, version: int) -> tuple[str, str]:
+def _mark(name: str, before: str) -> tuple[str, str]:
     label = line(name) or "unnamed mark"
     acts = ""
     if name:
@@ -178,9 +188,9 @@ def _mark(name: str, before: int, version: int) -> tuple[str, str]:
             f'<button class="btn bare sm" data-run="/fork {attribute(name)}" '
             'title="Start a child that sees what came after this mark">fork</button>'
         )
-    place = f"before #{before}" if before else f"#{version}"
+    place = f"<span>before #{line(before)}</span>" if before else ""
     return "div mark", (
-        f'<span class="tri" aria-hidden="true">◆</span><b>{label}</b><span>{place}</span>'
+        f'<span class="tri" aria-hidden="true">◆</span><b>{label}</b>{place}'
         f'<span class="acts row-x">{acts}</span>'
     )
 

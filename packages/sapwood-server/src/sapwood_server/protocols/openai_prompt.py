@@ -148,7 +148,7 @@ async def _branch(call: Exchange, place: ResponsePlace, given: RequestId) -> Age
         return place.agent
     return await call.service.branch(
         place.agent,
-        turns[at[0] + 1].first,
+        turns[at[0] + 1],
         actor=call.principal.actor,
         command_id=given.part("branch"),
     )

@@ -129,11 +129,11 @@ async def show_call(call: Exchange) -> Response:
 
 
 async def show_difference(call: Exchange) -> Response:
-    """What differs between two contexts, each a mark or a version; or between one and now."""
+    """What differs between two contexts, each a mark or a turn; or between one and now."""
     agent = await call.agent()
     left, right = call.query("a"), call.query("b") or None
     if not left:
-        raise Problem(400, "Point missing", "Name a mark or a version: ?a=MARK&b=MARK.")
+        raise Problem(400, "Point missing", "Name a mark or a turn: ?a=MARK&b=MARK.")
     return json_response(await call.service.compare(agent, left, right))
 
 

@@ -11,12 +11,12 @@ const bar = $('head'), feed = $('feed'), rows = $('rows'), grip = bar?.querySele
 let plan = null;
 let at = 0;
 
-/** @param {number} turn @returns {HTMLElement | null} */
-const rowOf = (turn) => rows.querySelector(`:scope > [data-turn="${turn}"]`);
+/** @param {string} turn @returns {HTMLElement | null} */
+const rowOf = (turn) => rows.querySelector(`:scope > [data-turn="${CSS.escape(turn)}"]`);
 const isBlocked = () => !$('interrupt').hidden;
 
-/** Shows the head before a turn, or where it is now. @param {number} turn */
-export async function openHead(turn = 0) {
+/** Shows the head before a turn, or where it is now. @param {string} turn */
+export async function openHead(turn = '') {
   if (!bar || !agent) return;
   plan = await getJson(`/v1/agents/${encodeURIComponent(agent)}/cuts`);
   if (plan.cuts.length < 2) { say('There is nothing to cut: fewer than two turns are in view.', true); return; }
@@ -38,7 +38,7 @@ export function closeHead() {
 async function moveTo(place) {
   at = Math.max(0, Math.min(plan.cuts.length - 1, place));
   const { turn } = plan.cuts[at];
-  if (!rowOf(turn)) await goTo(`at-${turn}`);
+  if (!rowOf(turn)) await goTo(`turn-${turn}`);
   const row = rowOf(turn), view = feed.getBoundingClientRect(), box = row?.getBoundingClientRect();
   if (row && box && (box.top < view.top + 60 || box.top > view.bottom - 80)) row.scrollIntoView({ block: 'center' });
   draw();

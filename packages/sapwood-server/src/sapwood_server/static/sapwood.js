@@ -75,13 +75,13 @@ document.addEventListener('click', async (/** @type {any} */ event) => {
     return;
   }
   const cuts = target.closest('[data-cut]');
-  if (cuts) { openHead(Number(cuts.dataset.cut)); return; }
+  if (cuts) { openHead(cuts.dataset.cut); return; }
   const fills = target.closest('[data-fill]');
   if (fills) { if ($('message')) write(fills.dataset.fill); else location.href = `/c/${agent}?fill=${encodeURIComponent(fills.dataset.fill)}`; return; }
   const to = target.closest('[data-to]');
   if (to && view === 'timeline') { goTo(to.dataset.to); return; }
   const turn = target.closest('[data-turn-to]');
-  if (turn && view === 'timeline') { goTo(`at-${turn.dataset.turnTo}`); return; }
+  if (turn && view === 'timeline') { goTo(`turn-${turn.dataset.turnTo}`); return; }
   const pressed = target.closest('[data-filter]');
   if (pressed) {
     program = pressed.dataset.filter;
@@ -152,7 +152,7 @@ const keys = {
   },
   g: () => { state.following = false; $('feed').scrollTop = 0; }, G: toEnd,
   '[': () => body.classList.toggle('show-list'), ']': () => body.classList.toggle('show-side'),
-  h: () => { let row = focused(); while (row && !row.dataset.turn) row = row.previousElementSibling; openHead(Number(row?.dataset.turn || 0)); },
+  h: () => { let row = focused(); while (row && !row.dataset.turn) row = row.previousElementSibling; openHead(row?.dataset.turn || ''); },
   m: () => write('/mark '), f: () => write('/fork '), c: () => $('message')?.focus(),
   r: () => {
     let row = focused();
