@@ -241,7 +241,7 @@ def test_everything_ever_said_is_found(sapwood: Sapwooder, demo: str) -> None:
     sapwood("do", demo, "/clear")
     ran = sapwood("search", "herons", "nest")
     assert ran.code == 0
-    assert "abc123:2" in ran.out
+    assert "demo/1 " in ran.out
     assert "Where do herons nest?" in ran.out
 
 
@@ -288,8 +288,8 @@ def test_what_is_no_call_cannot_be_replayed(sapwood: Sapwooder, demo: str) -> No
 def test_contexts_are_compared(sapwood: Sapwooder, demo: str) -> None:
     ran = sapwood("diff", demo, "START")
     assert ran.code == 1
-    assert ran.out.splitlines() == ["+ abc123:7 And storks?", "1 turn in both."]
-    same = sapwood("diff", demo, "START", "6")
+    assert ran.out.splitlines() == ["+ #2 And storks?", "1 turn in both."]
+    same = sapwood("diff", demo, "START", "2")
     assert same.code == 0
     assert "look the same to the model" in same.out
 
@@ -303,7 +303,7 @@ def test_an_unknown_mark_is_refused_with_the_nearest(sapwood: Sapwooder, demo: s
 def test_a_conversation_is_exported_as_markdown(sapwood: Sapwooder, demo: str) -> None:
     text = sapwood("export", demo).out
     assert text.startswith("# demo\n")
-    assert "## You (abc123:2)\n\nWhere do herons nest?\n" in text
+    assert "## You (#1)\n\nWhere do herons nest?\n" in text
     assert "\n\n\n" not in text
 
 

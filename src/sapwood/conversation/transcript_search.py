@@ -30,7 +30,7 @@ def search_transcripts(
 ) -> list[SearchHit]:
     """The turns of all sessions that answer a query, those of one session together, best first.
 
-    The agent of a hit is the path of the transcript, and its place the number of the turn.
+    The agent of a hit is the path of the transcript, and its version the number of the turn.
     `progress` is called with the number of sessions that were read, and of all.
     """
     asked = read_query(query)
@@ -49,10 +49,7 @@ def search_transcripts(
             kept = sorted(kept, key=lambda each: each[0], reverse=True)[:_MAX_KEPT]
         progress(number, len(sessions))
     hits = search_events(asked, [each for _, each in kept])[:limit]
-    return grouped(
-        structs.replace(hit, name=names[hit.ref.agent], place=f"{hit.ref.agent}/{hit.turn}")
-        for hit in hits
-    )
+    return grouped(structs.replace(hit, name=names[hit.ref.agent]) for hit in hits)
 
 
 def _turns(session: FoundSession, needles: Sequence[str]) -> Iterator[Recorded]:

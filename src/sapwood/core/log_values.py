@@ -249,7 +249,9 @@ class SearchHit(Struct, frozen=True):
     @property
     def shown_place(self) -> str:
         """The turn as faces show it; what is outside of turns has its place in the log."""
-        return f"#{self.place}" if self.place else str(self.ref)
+        if not self.place:
+            return str(self.ref)
+        return self.place if "/" in self.place else f"#{self.place}"
 
 
 def summary_of(state: State, history: Count) -> AgentSummary:
