@@ -246,8 +246,8 @@ def diff_command(invocation: Invocation, agent: str, left: str, right: str | Non
     """Compare two contexts.
 
     LEFT and RIGHT are marks or turns; a turn stands for the context just before it. Without RIGHT,
-    LEFT is compared with the current context. A minus marks turns that only LEFT has, a plus those that only RIGHT has. The exit code
-    is 1 if they differ.
+    LEFT is compared with the current context. A minus marks turns that only LEFT has, a plus those
+    that only RIGHT has. The exit code is 1 if they differ.
     """
     return invocation.run(lambda: _diff(invocation, agent, left, right))
 
