@@ -411,14 +411,17 @@ TABLE = CommandTable(
         SlashCommand(
             "diff",
             "Compare two contexts",
-            (Argument("A", ("mark",), required=True), Argument("B", ("mark",))),
+            (
+                Argument("MARK | TURN", ("mark",), required=True),
+                Argument("MARK | TURN", ("mark",)),
+            ),
             without_agent="refused",
             scope="read",
         ),
         SlashCommand(
             "revert",
             "Restore files and context to before a turn",
-            (Argument("TURN", ("turn",)), Argument(flag="--anyway")),
+            (Argument("TURN | back", ("turn",)), Argument(flag="--anyway")),
             while_open=False,
             whole=True,
             decides=(StartRevert, FinishRevert),

@@ -235,7 +235,7 @@ async def _replay(invocation: Invocation, typed: str, version: int | None, as_js
     examples=[
         "sapwood diff demo START",
         "sapwood diff demo START GOOD",
-        "sapwood diff demo 12 40",
+        "sapwood diff demo 3 7",
     ]
 )
 @click.argument("agent", type=AGENT)
@@ -245,9 +245,9 @@ async def _replay(invocation: Invocation, typed: str, version: int | None, as_js
 def diff_command(invocation: Invocation, agent: str, left: str, right: str | None) -> Exit:
     """Compare two contexts.
 
-    LEFT and RIGHT are marks or log versions. Without RIGHT, LEFT is compared with the current
-    context. A minus marks turns that only LEFT has, a plus those that only RIGHT has. The exit code
-    is 1 if they differ.
+    LEFT and RIGHT are marks or turns; a turn stands for the context just before it. Without RIGHT,
+    LEFT is compared with the current context. A minus marks turns that only LEFT has, a plus those
+    that only RIGHT has. The exit code is 1 if they differ.
     """
     return invocation.run(lambda: _diff(invocation, agent, left, right))
 

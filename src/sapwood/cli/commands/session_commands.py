@@ -27,7 +27,7 @@ _HELP = {
     "rewind": (
         "Rewind a session to a mark or a turn.",
         "Goes back to a mark, or to just before a turn; without an argument, to the newest mark. "
-        "To list the turns, type: sapwood show",
+        "Turns are numbered 1, 2, 3. To list them, type: sapwood show",
         ("rewind START", "rewind 12 --session 4cfa19"),
     ),
     "edit": (
