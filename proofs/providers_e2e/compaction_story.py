@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from proofs.agents_e2e.claude import Claude
 from proofs.agents_e2e.codex import Codex
-from proofs.agents_e2e.environment import ProofError
 from proofs.agents_e2e.home import Home
 from proofs.providers_e2e.conversation import Conversation, turn, until
 from proofs.providers_e2e.conversation import whole as turns_of
@@ -165,7 +164,7 @@ def bring_turns(talk: Conversation) -> None:
     agent = json.loads(talk.sapwood("mark", "HERE", *shown, "--json"))["agent"]
     brought = talk.other("turns that were brought back", names[3:])
     brought.name = agent
-    numbers = [str(_number_of(brought, name)) for name in (names[0], names[2])]
+    numbers = [str(brought.number_of(name)) for name in (names[0], names[2])]
     told = talk.sapwood("bring", *numbers, *shown)
     talk.checks.expect("it says what came back", "Brought 2 turns back" in told, told)
     for expected in ((names[0], names[2]), ()):
@@ -177,14 +176,6 @@ def bring_turns(talk: Conversation) -> None:
         talk.checks.expect(f"the request quotes {expected or 'nothing'}", found == expected, texts)
         if expected:
             talk.sapwood("undo", *shown)
-
-
-def _number_of(talk: Conversation, name: str) -> int:
-    """The number of an imported turn."""
-    for event in talk.events("turn.recorded"):
-        if f'"{name} ' in json.dumps(event["data"]):
-            return int(event["version"])
-    raise ProofError(f"no turn {name} was imported")
 
 
 COMPACTIONS: tuple[Callable[[Conversation], None], ...] = (

@@ -186,11 +186,12 @@ class Conversation:
         kinds = ("turn.started", "turn.completed", "turn.failed", "turn.interrupted")
         return self.events(*kinds)[-1]["kind"] == "turn.started"
 
-    def version_of(self, name: str) -> int:
-        """The number by which Sapwood knows a turn."""
-        for event in self.events("turn.started"):
+    def number_of(self, name: str) -> int:
+        """The number of a turn: turns count in the order in which they were started."""
+        turns = self.events("turn.started", "turn.recorded")
+        for number, event in enumerate(turns, 1):
             if f'"{name} ' in json.dumps(event["data"]):
-                return int(event["version"])
+                return number
         raise ProofError(f"{self.name} has no turn {name}")
 
     def other(self, name: str, path: list[str], program: str = "") -> "Conversation":

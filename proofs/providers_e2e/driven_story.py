@@ -88,7 +88,7 @@ def rewind_to_a_mark(talk: Conversation) -> None:
 def edit_a_turn(talk: Conversation) -> None:
     """An edit of turn 3, and its undo"""
     old, first = list(talk.path), talk.path[-1]
-    told = talk.do(f"/edit {talk.version_of('TURN3')}")
+    told = talk.do(f"/edit {talk.number_of('TURN3')}")
     talk.checks.expect("an edit of turn 3: its prompt is given back", "TURN3 " in told, told)
     talk.path = [*old[:2], "TURN31"]
     edited = talk.probe()

@@ -57,7 +57,7 @@ def test_what_only_shows_something_is_shown(sapwood: Sapwooder, demo: str) -> No
     assert "/rewind [MARK | TURN]" in sapwood("do", demo, "/help").out
     assert "history" in sapwood("do", demo, "/context").out
     assert "abc123" in sapwood("do", demo, "/agents").out
-    assert "abc123:2" in sapwood("do", demo, "/recall herons").out
+    assert "#1 " in sapwood("do", demo, "/recall herons").out
     assert "The hash matches." in sapwood("do", demo, "/replay").out
     assert "1 turn in both." in sapwood("do", demo, "/diff START").out
     assert sapwood("do", demo, "/model").out == "gpt-5\n"

@@ -45,7 +45,7 @@ async def play(system: SystemUnderTest) -> None:
         service = offline_service(system.db.connection, system.config)
         done = await service.answer(agent.id, CommandStep(TABLE["revert"], number))
         answer = done.sentence if isinstance(done, Refusal) else done.message
-        number = "".join(re.findall(r"/revert (\d+) to undo this", answer))
+        number = "".join(re.findall(r"/revert (\S+) to undo this", answer))
         checks.within("a revert names its target", f"as they were {words}", answer)
         checks.same("the file is as it was", notes.read_text(encoding="utf-8"), text)
         checks.same("and so is the request", await agent.request(), seen)

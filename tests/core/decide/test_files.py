@@ -90,10 +90,9 @@ def test_a_revert_moves_the_context_and_undo_moves_it_back() -> None:
     world.turn(agent, "ask 2", "answer 2")
     now = world.request(agent)
     told = goes_back(world, agent, Destination(then, then, "after turn 2"), Restored(2, 1))
-    started = world.states[agent].version - 1
     assert told == (
         "Files and context are as they were after turn 2: 2 files restored, 1 removed. "
-        f"Not changed: ignored files. Type /revert to go further back, /revert {started} to undo "
+        "Not changed: ignored files. Type /revert to go further back, /revert back to undo "
         "this, or /undo to move only the context."
     )
     assert isinstance(last_event(world, agent), ContextReverted)
