@@ -34,7 +34,7 @@ from sapwood.core.content import Text, ToolCall
 from sapwood.core.model_calls import ToolSpec
 from sapwood.core.view import Block, Message, Request, ToolResult
 from sapwood.models import Models
-from sapwood.tokens import counter_for
+from sapwood.tokens.counters import counter_for
 
 MAX_MS = 8.0
 MAX_NEW_MS = 25.0

@@ -23,7 +23,7 @@ from bench.long_history import CAP, grow, start
 from sapwood.app.connection import connect
 from sapwood.core.ids import AgentId
 from sapwood.core.token_count import show
-from sapwood.tokens import counter_for
+from sapwood.tokens.counters import counter_for
 from tools.postgres import dsn_or_throwaway
 
 LIMIT = 1.5

@@ -16,7 +16,8 @@ from bench import token_weights
 from bench.corpora import KINDS, read
 from bench.kept_figures import figure
 from sapwood.core.token_count import Calibration, Counter
-from sapwood.tokens import Chars4Counter, ExactCounter, FeatureCounter, counter_for
+from sapwood.tokens.counters import ExactCounter, counter_for
+from sapwood.tokens.estimators import Chars4Counter, FeatureCounter
 
 LIMIT = 8.0
 DEFAULT = "features, calibrated"

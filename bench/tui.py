@@ -23,7 +23,7 @@ from bench.kept_figures import figure
 from bench.long_history import grow, start
 from bench.tui_child import AGENT
 from sapwood.app.connection import connect
-from sapwood.tokens import counter_for
+from sapwood.tokens.counters import counter_for
 
 EVENTS_A_MESSAGE = 2
 """A generated turn has eight events and four messages."""

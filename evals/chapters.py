@@ -20,7 +20,7 @@ from sapwood.analysis.chapter_report import Chapter
 from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.session import Session, request_text
 from sapwood.programs.transcripts.session_reader import read_session
-from sapwood.tokens import FeatureCounter
+from sapwood.tokens.estimators import FeatureCounter
 
 FOLDER = Path(__file__).parent / "sessions"
 _FEWEST_WINDOW = 2

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from sapwood.analysis.ledger import (
+from sapwood.analysis.ledger.entries import (
     CommandRun,
     Decision,
     Failing,

@@ -14,7 +14,8 @@ from evals.labels import SETS, LabelledSession, read_set
 from evals.quoted_ledger import print_quoted
 from evals.rule_precision import print_rules
 from evals.scores import Score, compare, match_labels
-from sapwood.analysis.ledger import Ledger, ledger_of
+from sapwood.analysis.ledger.entries import Ledger
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 from sapwood.analysis.session import Session
 
 FILES_LIMIT = 0.98

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from evals.keyword_baseline import keyword_ledger
 from evals.quoted_labels import QUOTED_SETS, QuotedSession, read_quoted
 from evals.quoted_scores import QuotedScores, found_of, matches, quoted_scores
-from sapwood.analysis.ledger import Ledger, ledger_of
+from sapwood.analysis.ledger.entries import Ledger
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 from sapwood.analysis.session import Session
 
 FILES_F1 = 0.95

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from evals.quoted_labels import QuotedLabel, QuotedSession
 from evals.scores import Score, compare
-from sapwood.analysis.ledger import Decision, Failing, Files, Ledger, Question
+from sapwood.analysis.ledger.entries import Decision, Failing, Files, Ledger, Question
 from sapwood.core.content import Text
 
 _WORD = re.compile(r"[^\W_][\w.:/+%-]*")

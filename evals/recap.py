@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from evals.labels import FOLDER, SETS, LabelledSession, SessionSet, read_set
 from evals.quoted_labels import QUOTED_SETS, QuotedSession, read_quoted
 from evals.quoted_ledger import TITLES
-from sapwood.analysis import resumption_prompt
 from sapwood.analysis.language.word_stems import content_words
+from sapwood.analysis.resumption import resumption_prompt
 from sapwood.analysis.session import Session
-from sapwood.tokens import FeatureCounter
+from sapwood.tokens.estimators import FeatureCounter
 
 BUDGET = 2_000
 LIMIT = 0.95

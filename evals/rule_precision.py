@@ -10,7 +10,8 @@ from evals.labels import read_set
 from evals.quoted_labels import QuotedSet, read_quoted
 from evals.quoted_scores import found_of, matches
 from evals.scores import Score, match_labels
-from sapwood.analysis.ledger import Decision, Question, ledger_of
+from sapwood.analysis.ledger.entries import Decision, Question
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 
 _SETS = ("strangers", "held out")
 Judged = tuple[str, bool]

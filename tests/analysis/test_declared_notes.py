@@ -3,11 +3,12 @@
 import pytest
 
 from sapwood.analysis.declared_notes import PlanStep, goals_of, plan_of, with_notes
-from sapwood.analysis.ledger import Decision, Ledger, Question, ledger_of
+from sapwood.analysis.ledger.entries import Decision, Ledger, Question
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 from sapwood.analysis.resumption import resumption_prompt
 from sapwood.core.events import NoteKind
 from sapwood.core.state import DeclaredNote
-from sapwood.tokens import FeatureCounter
+from sapwood.tokens.estimators import FeatureCounter
 from tests.analysis.sessions import ToolRun, asked, session
 
 TODOS = (

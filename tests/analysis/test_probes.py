@@ -2,7 +2,7 @@
 
 import pytest
 
-from sapwood.analysis.ledger import Failing, Files, FileTouched, Ledger
+from sapwood.analysis.ledger.entries import Failing, Files, FileTouched, Ledger
 from sapwood.analysis.probes import check_summary, probes_of
 
 

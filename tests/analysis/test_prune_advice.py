@@ -5,7 +5,7 @@ from msgspec import structs
 from sapwood.analysis.chapter_report import Chapter, ChapterReport
 from sapwood.analysis.prune_advice import PruneAdvice, advise_pruning
 from sapwood.analysis.session import Boundary, Session
-from sapwood.tokens import Chars4Counter
+from sapwood.tokens.estimators import Chars4Counter
 from tests.analysis.sessions import ToolRun, asked, session
 
 COUNTER = Chars4Counter()

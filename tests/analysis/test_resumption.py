@@ -3,10 +3,10 @@
 import pytest
 from msgspec import structs
 
-from sapwood.analysis import TopicArchive, resumption_prompt
-from sapwood.analysis.session import Session
+from sapwood.analysis.resumption import resumption_prompt
+from sapwood.analysis.session import Session, TopicArchive
 from sapwood.core.turn import Turn
-from sapwood.tokens import FeatureCounter
+from sapwood.tokens.estimators import FeatureCounter
 from tests.analysis.sessions import ToolRun, asked, session
 
 COUNTER = FeatureCounter()

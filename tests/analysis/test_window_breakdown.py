@@ -6,7 +6,7 @@ from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.session import Boundary
 from sapwood.analysis.window_breakdown import Breakdown, break_down, estimate
 from sapwood.core.token_count import Count
-from sapwood.tokens import Chars4Counter
+from sapwood.tokens.estimators import Chars4Counter
 from tests.analysis.sessions import ToolRun, asked, session
 
 COUNTER = Chars4Counter()

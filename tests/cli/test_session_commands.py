@@ -14,7 +14,7 @@ from sapwood.core.token_count import Count
 from sapwood.hooks import session_watcher
 from sapwood.hooks.background_work import main
 from sapwood.hooks.watched_session import WatchedSession
-from sapwood.tokens import FeatureCounter
+from sapwood.tokens.estimators import FeatureCounter
 from tests.cli.calling import Sapwooder
 from tests.programs.proved import keep_proof
 from tests.programs.transcripts.writing import ClaudeFile, CodexFile

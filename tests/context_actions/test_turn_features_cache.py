@@ -19,7 +19,7 @@ from sapwood.context_actions.context_request import ContextRequest
 from sapwood.context_actions.turn_features_cache import FORMAT, TurnFeaturesCache
 from sapwood.core.turn import Turn
 from sapwood.testing.claude_transcript import ClaudeTranscript
-from sapwood.tokens import Chars4Counter
+from sapwood.tokens.estimators import Chars4Counter
 from tests.analysis.sessions import ToolRun, asked, session
 
 COUNTER = Chars4Counter()

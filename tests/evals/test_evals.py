@@ -12,7 +12,7 @@ from evals.labels import SETS, SessionSet, read_set
 from evals.quoted_labels import QUOTED_SETS, QuotedSet, read_quoted
 from evals.quoted_ledger import is_short, quoted_total
 from evals.scores import Score, compare, match_labels
-from sapwood.analysis.ledger import ledger_of
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 from sapwood.core.content import Text
 from sapwood.core.turn import Turn
 

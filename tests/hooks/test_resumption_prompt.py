@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from sapwood.tokens import counter_for
+from sapwood.tokens.counters import counter_for
 from tests.hooks.conftest import HookCaller
 
 

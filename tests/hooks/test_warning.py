@@ -9,7 +9,7 @@ from sapwood.analysis.prune_advice import advise_pruning
 from sapwood.context_actions.session_finder import read_transcript
 from sapwood.core.token_count import Count, show
 from sapwood.testing.claude_transcript import ClaudeTranscript
-from sapwood.tokens import counter_for
+from sapwood.tokens.counters import counter_for
 from tests.hooks.conftest import HookCaller
 
 WINDOW = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "133000"}  # Claude Code compacts at 100,000 then

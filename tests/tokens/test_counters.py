@@ -8,10 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.core.token_count import Count
-from sapwood.tokens import CachingCounter, ExactCounter, ExtraMissing, FeatureCounter, counter_for
 from sapwood.tokens import counters as exact
 from sapwood.tokens import counters as models
-from sapwood.tokens.counters import VOCABULARIES, extra_installed, vocabulary_of
+from sapwood.tokens.counters import (
+    VOCABULARIES,
+    CachingCounter,
+    ExactCounter,
+    ExtraMissing,
+    counter_for,
+    extra_installed,
+    vocabulary_of,
+)
+from sapwood.tokens.estimators import FeatureCounter
 
 
 @pytest.mark.parametrize(
@@ -82,7 +90,8 @@ def test_without_the_extra_every_model_is_estimated(monkeypatch: pytest.MonkeyPa
 
 def test_choosing_a_counter_loads_no_vocabulary() -> None:
     code = (
-        "import sys, sapwood.tokens as t; t.counter_for('gpt-4o'); print('splintr' in sys.modules)"
+        "import sys, sapwood.tokens.counters as t; t.counter_for('gpt-4o');"
+        "print('splintr' in sys.modules)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"

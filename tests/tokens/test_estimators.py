@@ -8,8 +8,17 @@ from hypothesis import strategies as st
 
 from bench import token_weights
 from sapwood.core.token_count import Count
-from sapwood.tokens import Chars4Counter, ExactCounter, FeatureCounter, estimators
-from sapwood.tokens.estimators import FEATURES, WEIGHTS, classes_of, features_of, shapes_of
+from sapwood.tokens import estimators
+from sapwood.tokens.counters import ExactCounter
+from sapwood.tokens.estimators import (
+    FEATURES,
+    WEIGHTS,
+    Chars4Counter,
+    FeatureCounter,
+    classes_of,
+    features_of,
+    shapes_of,
+)
 
 # Characters of every class, and lone surrogates, which some tool output holds.
 texts = st.text(st.characters() | st.sampled_from("aB9 \t\n_.(é中。あ한कя—🎉\ud83d"), max_size=300)

@@ -4,7 +4,7 @@ from sapwood.core.commands import CommandMeta, Compact, RecordTurn, SetMark, Sta
 from sapwood.core.content import Text
 from sapwood.core.events import HUMAN
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.tokens import Chars4Counter
+from sapwood.tokens.estimators import Chars4Counter
 from sapwood.turns.command_batch import SentCommand
 from sapwood.turns.dispatch import Dispatcher, Done
 from tests.store.memory_log import MemoryLog

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sapwood.analysis.ledger import Ledger
+from sapwood.analysis.ledger.entries import Ledger
 from sapwood.api.agent import Agent
 from sapwood.context_actions.session_input import agent_input
 from sapwood.core.events import ContextSummarized, SessionJudged

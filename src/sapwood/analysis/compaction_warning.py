@@ -10,7 +10,7 @@ from sapwood.core.token_count import Count, Counter, show
 
 TYPE_CHECKING = False  # as in `typing`; importing `typing` would take longer than this module
 if TYPE_CHECKING:
-    from sapwood.analysis.ledger import Ledger
+    from sapwood.analysis.ledger.entries import Ledger
     from sapwood.analysis.prune_advice import PruneAdvice
     from sapwood.analysis.session import Session
 

@@ -8,7 +8,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sapwood.analysis.ledger import FileTouched, Ledger, ledger_of
+from sapwood.analysis.ledger.entries import FileTouched, Ledger
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 from sapwood.analysis.session import Session
 from sapwood.core.content import Text
 from sapwood.core.plural import counted

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from sapwood.analysis.language.word_stems import stem
-from sapwood.analysis.ledger import Ledger
+from sapwood.analysis.ledger.entries import Ledger
 from sapwood.core.content import Text
 from sapwood.core.turn import Reply, Turn
 

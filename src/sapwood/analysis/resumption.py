@@ -14,7 +14,8 @@ from msgspec import Struct, structs
 from sapwood.analysis.declared_notes import plan_of
 from sapwood.analysis.language.pasted_text import typed_text
 from sapwood.analysis.language.word_stems import content_words
-from sapwood.analysis.ledger import Decision, FileTouched, Ledger, Question, ledger_of
+from sapwood.analysis.ledger.entries import Decision, FileTouched, Ledger, Question
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 from sapwood.analysis.session import Session, TopicArchive, request_text
 from sapwood.core.content import Text
 from sapwood.core.token_count import Counter

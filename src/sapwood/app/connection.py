@@ -85,7 +85,7 @@ class Connection:
         """Returns the best token counter for a model."""
         counter = self._counters.get(model)
         if counter is None:
-            from sapwood.tokens import CachingCounter, counter_for
+            from sapwood.tokens.counters import CachingCounter, counter_for
 
             counter = self._counters[model] = CachingCounter(counter_for(model))
         return counter

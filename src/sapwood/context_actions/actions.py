@@ -30,7 +30,8 @@ from sapwood.context_actions.turn_features_cache import TurnFeaturesCache
 from sapwood.conversation.turn_search import with_places
 from sapwood.core.errors import SapwoodError
 from sapwood.journal import add_to_journal
-from sapwood.tokens import CachingCounter, FeatureCounter, counter_for
+from sapwood.tokens.counters import CachingCounter, counter_for
+from sapwood.tokens.estimators import FeatureCounter
 
 _NEW_SESSION_TURNS = 1
 """A session with no more turns than this has nothing to continue yet."""

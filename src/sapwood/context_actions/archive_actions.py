@@ -10,7 +10,8 @@ from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.focus import Focus
 from sapwood.analysis.handoff import Handoff, handoff_of, render_handoff
-from sapwood.analysis.ledger import Ledger, ledger_of
+from sapwood.analysis.ledger.entries import Ledger
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 from sapwood.analysis.prune_advice import turns_on
 from sapwood.analysis.resumption import resumption_prompt
 from sapwood.analysis.session import Session, TopicArchive

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from sapwood.analysis.ledger import Ledger
+from sapwood.analysis.ledger.entries import Ledger
 from sapwood.analysis.session import Session, TopicArchive
 from sapwood.config.folders import archives_folder
 from sapwood.core.content import Text, ToolCall
@@ -43,9 +43,8 @@ def archive_of(
     `last_message` is the newest message, which may not be in the transcript yet.
     """
     if ledger is None:
-        from sapwood.analysis.ledger import (
-            ledger_of,  # imported late, because its rules take time to compile
-        )
+        # Imported late, because its rules take time to compile.
+        from sapwood.analysis.ledger.ledger_builder import ledger_of
 
         ledger = ledger_of(session)
     chosen = session.turns if turns is None else turns

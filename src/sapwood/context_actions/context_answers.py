@@ -6,7 +6,7 @@ from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.analysis.declared_notes import PlanStep
 from sapwood.analysis.focus import Focus
 from sapwood.analysis.handoff import Handoff
-from sapwood.analysis.ledger import Ledger
+from sapwood.analysis.ledger.entries import Ledger
 from sapwood.analysis.prune_advice import PruneAdvice
 from sapwood.analysis.session_search import SearchPassage
 from sapwood.analysis.window_breakdown import Breakdown, Estimate

@@ -13,9 +13,10 @@ from sapwood.context_actions.session_finder import NoSession, SessionFinder
 from sapwood.context_actions.session_fork import SessionForker
 from sapwood.context_actions.turn_features_cache import TurnFeaturesCache
 from sapwood.conversation.answers import Answer, Forked, PromptToEdit
+from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService
-from sapwood.conversation.session_changes import ImportSpace, SessionChanges
+from sapwood.conversation.session_changes import SessionChanges
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import Configure, Fork
 from sapwood.core.errors import RefusedError, SapwoodError
@@ -27,7 +28,7 @@ from sapwood.core.state import State
 from sapwood.programs.agent_provider import SessionBusy
 from sapwood.programs.registry import program_title, programs_with, resume_command_for, runs_turns
 from sapwood.programs.transcripts.session_files import FoundSession
-from sapwood.tokens import CachingCounter
+from sapwood.tokens.counters import CachingCounter
 from sapwood.turns.clock_and_ids import command_meta, new_agent_id
 
 
@@ -53,7 +54,7 @@ class SessionCommands:
 
     def __init__(
         self,
-        space: ImportSpace,
+        space: OpenSpace,
         service: ConversationService,
         sessions: SessionFinder,
         changes: SessionChanges,

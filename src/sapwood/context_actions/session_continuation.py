@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from sapwood.config.config_file import Config
 from sapwood.context_actions.session_finder import Connect, SessionFinder
-from sapwood.context_actions.session_fork import ImportSpace, SessionForker
+from sapwood.context_actions.session_fork import SessionForker
 from sapwood.conversation.agent_lookup import find
+from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.configured_models import switch_model
 from sapwood.conversation.session_changes import assume_session
 from sapwood.core.errors import RefusedError
@@ -49,7 +50,7 @@ class Continuation(Struct, frozen=True):
 
 
 async def continue_session(
-    space: ImportSpace,
+    space: OpenSpace,
     connect: Connect,
     config: Config,
     keys: Mapping[str, str],
@@ -79,7 +80,7 @@ async def continue_session(
     return Continuation(source, child, model, session, await _loss(space, child))
 
 
-async def _assumed(space: ImportSpace, agent: AgentId) -> ProgramSession | None:
+async def _assumed(space: OpenSpace, agent: AgentId) -> ProgramSession | None:
     """The new session with the history of the agent."""
     made: list[AgentProvider] = []
 
@@ -94,7 +95,7 @@ async def _assumed(space: ImportSpace, agent: AgentId) -> ProgramSession | None:
             await provider.close()
 
 
-async def _loss(space: ImportSpace, agent: AgentId) -> str:
+async def _loss(space: OpenSpace, agent: AgentId) -> str:
     recorded = await space.log.read(space.space, agent)
     found = [each.event.loss for each in recorded if isinstance(each.event, SessionAssumed)]
     return found[-1] if found else ""

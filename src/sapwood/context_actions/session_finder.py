@@ -25,7 +25,8 @@ from sapwood.analysis.session import Session
 from sapwood.config.config_file import Config
 from sapwood.config.folders import clean_results_folder
 from sapwood.context_actions.hook_memory import HookMemory, hook_memory_folder, last_session
-from sapwood.context_actions.session_input import OpenSpace, SessionInput, agent_input
+from sapwood.context_actions.session_input import SessionInput, agent_input
+from sapwood.conversation.call import OpenSpace
 from sapwood.core.errors import LogError, SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary

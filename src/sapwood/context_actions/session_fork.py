@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
 
 from sapwood.config.config_file import Config
 from sapwood.context_actions.session_finder import Connect, SessionFinder
@@ -15,20 +14,16 @@ from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import SettingsChange, Workspace
-from sapwood.imports.importer import Importer, OpenLog
+from sapwood.imports.importer import Importer
 from sapwood.journal import add_to_journal
 from sapwood.programs.transcripts.session_files import FoundSession
 from sapwood.turns.clock_and_ids import command_meta, new_agent_id
 
 
-class ImportSpace(OpenSpace, OpenLog, Protocol):
-    """A space in which sessions are imported and agents are forked."""
-
-
 class SessionForker:
     """Forks sessions; imports those of other programs first."""
 
-    def __init__(self, space: ImportSpace, sessions: SessionFinder) -> None:
+    def __init__(self, space: OpenSpace, sessions: SessionFinder) -> None:
         self._space = space
         self._sessions = sessions
 
@@ -117,7 +112,7 @@ def _is_file(name: str) -> bool:
 
 
 async def take_over(
-    space: ImportSpace, connect: Connect, config: Config, keys: Mapping[str, str], fork: Fork
+    space: OpenSpace, connect: Connect, config: Config, keys: Mapping[str, str], fork: Fork
 ) -> AgentId:
     """Forks an imported conversation for a model that can be called here, and returns the child.
 

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -11,45 +10,19 @@ from sapwood.analysis.chapter_report import Said
 from sapwood.analysis.declared_notes import goals_of, stated_ledger
 from sapwood.analysis.focus import BackgroundTopic, Focus, FocusedTopic, said_about
 from sapwood.analysis.judgement.judged_entries import judged_turns
-from sapwood.analysis.ledger import Ledger
+from sapwood.analysis.ledger.entries import Ledger
 from sapwood.analysis.session import Boundary, Session
+from sapwood.conversation.call import OpenSpace
 from sapwood.core.budget import budget_of, system_texts
 from sapwood.core.context import Context
 from sapwood.core.events import Recorded, TurnRecorded, TurnStarted
-from sapwood.core.ids import AgentId, Space
+from sapwood.core.ids import AgentId
 from sapwood.core.live_path import LivePath
 from sapwood.core.state import DeclaredNote, Judgement, State
-from sapwood.core.token_count import ZERO, Count, Counter
+from sapwood.core.token_count import ZERO, Count
 from sapwood.core.turn import Turn, fold_turn
 from sapwood.core.view.build import front_texts
-from sapwood.turns.dispatch import Dispatcher
-from sapwood.turns.log import Log
 from sapwood.turns.open_agent import read_live
-
-
-class OpenSpace(Protocol):
-    """A space of an open database: its log, its dispatcher, and counters for its models."""
-
-    @property
-    def log(self) -> Log: ...
-
-    @property
-    def space(self) -> Space: ...
-
-    @property
-    def dispatcher(self) -> Dispatcher: ...
-
-    def masked(self, text: str) -> str:
-        """The text with its secrets masked, also the configured keys."""
-        ...
-
-    def counter_for(self, model: str) -> Counter:
-        """The best counter for a model."""
-        ...
-
-    async def close(self) -> None:
-        """Closes the database."""
-        ...
 
 
 class SessionInput(Struct, frozen=True):
@@ -84,7 +57,7 @@ class SessionInput(Struct, frozen=True):
 
         With `live`, it has no file and no command of turns that a rewind left behind.
         """
-        from sapwood.analysis.ledger import ledger_of
+        from sapwood.analysis.ledger.ledger_builder import ledger_of
 
         derived = ledger_of(self.session, live=live)
         return stated_ledger(derived, self.session, self.notes, self.judged)

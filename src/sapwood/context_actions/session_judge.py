@@ -24,7 +24,7 @@ from sapwood.analysis.judgement.judge_request import (
     stretches_of,
 )
 from sapwood.analysis.judgement.judged_entries import judged_turns
-from sapwood.analysis.ledger import ledger_of
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 from sapwood.analysis.probes import spoken_words
 from sapwood.analysis.session import Session
 from sapwood.config.config_file import Config
@@ -32,7 +32,8 @@ from sapwood.context_actions.session_finder import Connect
 from sapwood.context_actions.session_notes import SessionNotes, Statements
 from sapwood.core.content import Usage
 from sapwood.core.plural import counted
-from sapwood.tokens import CachingCounter, FeatureCounter
+from sapwood.tokens.counters import CachingCounter
+from sapwood.tokens.estimators import FeatureCounter
 from sapwood.turns.clock_and_ids import new_nonce
 
 _MAX_TOKENS = 500_000

@@ -18,7 +18,8 @@ from sapwood.analysis.session import Session
 from sapwood.config.config_file import Config, prepare_folder
 from sapwood.config.folders import focus_stamp_file
 from sapwood.context_actions.session_finder import Connect, database_exists, open_space
-from sapwood.context_actions.session_input import OpenSpace, focus_of
+from sapwood.context_actions.session_input import focus_of
+from sapwood.conversation.call import OpenSpace
 from sapwood.core.commands import Command, DeclareNote, RecordJudgement, Unfocus
 from sapwood.core.commands import Focus as FocusOn
 from sapwood.core.content import Usage

@@ -14,7 +14,7 @@ from sapwood.context_actions.context_answers import WrittenHandoff
 from sapwood.context_actions.context_request import ContextRequest
 from sapwood.context_actions.session_finder import SessionFinder
 from sapwood.context_actions.session_fork import SessionForker
-from sapwood.conversation.session_changes import ImportSpace
+from sapwood.conversation.call import OpenSpace
 from sapwood.core.commands import Command, Configure, Fork, SetMark, StartTurn
 from sapwood.core.content import Note, Text
 from sapwood.core.errors import RefusedError, SapwoodError
@@ -45,9 +45,7 @@ class Spawned(Struct, frozen=True, omit_defaults=True):
 class Spawner:
     """Starts agents from sessions."""
 
-    def __init__(
-        self, space: ImportSpace, sessions: SessionFinder, actions: ContextActions
-    ) -> None:
+    def __init__(self, space: OpenSpace, sessions: SessionFinder, actions: ContextActions) -> None:
         self._space = space
         self._sessions = sessions
         self._actions = actions

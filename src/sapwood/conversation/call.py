@@ -46,8 +46,16 @@ class OpenSpace(Protocol):
         """What carries out commands of the core in it."""
         ...
 
+    def masked(self, text: str) -> str:
+        """The text with its secrets masked, also the configured keys."""
+        ...
+
     def counter_for(self, model: str) -> Counter:
         """The best token counter for a model."""
+        ...
+
+    async def close(self) -> None:
+        """Closes the database."""
         ...
 
 

@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.errors import RefusedError
@@ -18,7 +17,7 @@ from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.refusals import SessionInUse
 from sapwood.core.state import State
-from sapwood.imports.importer import IDLE_SECONDS, Importer, OpenLog
+from sapwood.imports.importer import IDLE_SECONDS, Importer
 from sapwood.imports.session_catch_up import catch_up
 from sapwood.programs.agent_provider import AgentProvider, ProviderOptions, SessionBusy
 from sapwood.programs.registry import program_executor, program_title, resume_command_for
@@ -55,10 +54,6 @@ async def assume_session(
 _RECENT = 8
 
 
-class ImportSpace(OpenSpace, OpenLog, Protocol):
-    """A space in which sessions are imported."""
-
-
 class SessionChanges:
     """Changes the sessions of the agents of one space. `provider_of` returns a program's provider.
 
@@ -68,7 +63,7 @@ class SessionChanges:
 
     def __init__(
         self,
-        space: ImportSpace,
+        space: OpenSpace,
         provider_of: Callable[[str], AgentProvider],
         *,
         later: bool = False,

@@ -9,7 +9,7 @@ from typing import assert_never
 from sapwood.analysis.chapter_report import Chapter, ChapterReport, turns_text
 from sapwood.analysis.focus import Focus
 from sapwood.analysis.handoff import lines_changed
-from sapwood.analysis.ledger import (
+from sapwood.analysis.ledger.entries import (
     CommandRun,
     Decision,
     Failing,

@@ -219,7 +219,7 @@ async def _import_turns(watched: WatchedSession, config: "Config", *, ended: boo
 def _remember_turns_that_matter(watched: WatchedSession, opened: "OpenAgent") -> None:
     """Remembers their numbers, as `bring` takes them, for the notice after a compaction."""
     from sapwood.analysis.compaction_warning import turns_that_matter
-    from sapwood.analysis.ledger import ledger_of
+    from sapwood.analysis.ledger.ledger_builder import ledger_of
 
     turns = opened.live.turns
     if turns:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from sapwood.analysis.ledger import Ledger
+from sapwood.analysis.ledger.entries import Ledger
 from sapwood.analysis.session import Session, TopicArchive
 from sapwood.config.folders import archives_folder
 from sapwood.context_actions.archive_files import (
@@ -79,7 +79,7 @@ def _ledger(session: Session) -> Ledger:
     import asyncio
 
     from sapwood.analysis.declared_notes import stated_ledger
-    from sapwood.analysis.ledger import ledger_of
+    from sapwood.analysis.ledger.ledger_builder import ledger_of
     from sapwood.app.connection import connect
     from sapwood.config.config_file import load_config
     from sapwood.context_actions.session_notes import SessionNotes

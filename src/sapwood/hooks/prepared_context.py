@@ -83,7 +83,7 @@ def prepare(
     from sapwood.analysis.declared_notes import goals_of, stated_ledger
     from sapwood.analysis.focus import said_about
     from sapwood.analysis.judgement.judged_entries import judged_turns
-    from sapwood.analysis.ledger import ledger_of
+    from sapwood.analysis.ledger.ledger_builder import ledger_of
     from sapwood.analysis.prune_advice import advise_pruning
     from sapwood.analysis.resumption import resumption_prompt
     from sapwood.app.connection import connect
@@ -91,7 +91,8 @@ def prepare(
     from sapwood.context_actions.archive_files import archived_topics
     from sapwood.context_actions.session_notes import SessionNotes
     from sapwood.hooks.hook_archives import recent_archives
-    from sapwood.tokens import CachingCounter, FeatureCounter
+    from sapwood.tokens.counters import CachingCounter
+    from sapwood.tokens.estimators import FeatureCounter
     from sapwood.turns.clock_and_ids import new_nonce
 
     length, focus_changed_at = watched.size, _focus_changed_at()

@@ -10,7 +10,8 @@ import asyncio
 from collections.abc import Collection
 from pathlib import Path
 
-from sapwood.analysis.ledger import ledger_of, render_ledger
+from sapwood.analysis.ledger.entries import render_ledger
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 from sapwood.core.commands import Compact, RecordTurn
 from sapwood.core.content import RecordedResult, Text, ToolCall
 from sapwood.core.events import (

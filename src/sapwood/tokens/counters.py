@@ -121,7 +121,7 @@ class CachingCounter:
 
     Each call of a model sends almost the same texts as the last one.
 
-    >>> from sapwood.tokens import Chars4Counter
+    >>> from sapwood.tokens.estimators import Chars4Counter
     >>> CachingCounter(Chars4Counter()).count("word " * 20)
     Count(tokens=25, exact=False)
     """

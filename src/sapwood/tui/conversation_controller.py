@@ -3,37 +3,32 @@
 It has no widgets. It passes the answers to a `ConversationFace`, which draws them.
 """
 
-import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from pathlib import Path
 from typing import Protocol
 
-from sapwood.app.agent_runner import AgentOutput, AgentRunner
-from sapwood.app.assembly import assemble
+from sapwood.app.agent_runner import AgentOutput
 from sapwood.app.connection import Connection
-from sapwood.app.conversation_service import conversation_service
-from sapwood.app.engines import LazyEngine
 from sapwood.app.permission_questions import (
     PermissionQuestions,
     PostedQuestion,
     send_answer,
     waiting_questions,
 )
+from sapwood.app.running_space import RunningSpace
 from sapwood.config.config_file import Config
 from sapwood.conversation.answers import Answer as CommandAnswer
 from sapwood.conversation.script import CommandStep
-from sapwood.conversation.service import ConversationService, Outcome
+from sapwood.conversation.service import Outcome
 from sapwood.conversation.session import ConversationSession
 from sapwood.core.command_table import SlashCommand
-from sapwood.core.commands import CommandMeta
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
 from sapwood.imports.importer import Importer
-from sapwood.turns.dispatch import Done
 from sapwood.turns.open_agent import OpenAgent
 from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
 
@@ -63,37 +58,33 @@ class ConversationController:
         self, connection: Connection, config: Config, keys: dict[str, str], folder: str
     ) -> None:
         self.connection = connection
-        self.config = config
-        self.keys = keys
-        self.session = ConversationSession(self._service(), folder)
         self.questions = PermissionQuestions(
             connection, lambda question: self.face.ask_permission(question)
         )
-        self._running: AgentRunner | None = None
-        self._engine: LazyEngine | None = None
-        self._started = False
-        self._starting: asyncio.Task[None] | None = None
-        self._assuming: set[asyncio.Task[None]] = set()
-        self._warming: asyncio.Task[None] | None = None
+        self.agents = RunningSpace(
+            connection,
+            config,
+            keys,
+            lambda problem: self.face.show_refusal(problem),
+            picks=True,
+            approve=self.questions.ask,
+        )
+        self.session = ConversationSession(self.agents.service, folder)
+
+    @property
+    def config(self) -> Config:
+        """The configuration."""
+        return self.agents.config
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The API keys by provider."""
+        return self.agents.keys
 
     def configure(self, config: Config, keys: dict[str, str]) -> None:
         """Replaces the configuration, for example after the first run chose a model."""
-        self.config = config
-        self.keys = keys
-        self.session.service = self._service()
-        if self._running is not None:
-            self._running.use_keys(keys, config.base_urls)
-
-    def _service(self) -> ConversationService:
-        return conversation_service(
-            self.connection,
-            self.config,
-            self.keys,
-            compact=self._compact,
-            start_work=self._start_work,
-            picks=True,
-            assume=self._assume,
-        )
+        self.agents.configure(config, keys)
+        self.session.service = self.agents.service
 
     # The conversation
 
@@ -136,7 +127,7 @@ class ConversationController:
 
     def watch(self, agent: AgentId, after: int) -> AsyncGenerator[AgentOutput]:
         """Yields events and deltas of an agent as they arrive, from any process."""
-        return self.running.watch(agent, after)
+        return self.agents.runner.watch(agent, after)
 
     async def waiting_questions(self) -> list[PostedQuestion]:
         """The questions of the shown agent that nobody has answered and no page here shows."""
@@ -153,67 +144,17 @@ class ConversationController:
 
     # What runs
 
-    @property
-    def running(self) -> AgentRunner:
-        """The agents of this space, assembled on first use. `start_running` starts them."""
-        if self._running is None:
-            self._engine = LazyEngine(self.config, self.connection)
-            self._running = assemble(
-                self.connection,
-                self.config,
-                self.keys,
-                engine=self._engine,
-                approve=self.questions.ask,
-            )
-        return self._running
-
-    async def start_running(self) -> None:
-        """Starts the agents of this space, once."""
-        if not self._started:
-            self._started = True
-            await self.running.start()
-
-    async def _assume(self, agent: AgentId) -> None:
-        """Brings a program's session to the live path in the background: the screen goes on."""
-        task = asyncio.ensure_future(self.running.assume(agent))
-        self._assuming.add(task)
-        task.add_done_callback(self._assuming.discard)
-
-    def _start_work(self) -> None:
-        """Starts the agents in the background: a prompt is stored and shown before they run."""
-        if not self._started:
-            self._starting = asyncio.ensure_future(self._started_running())
-
-    async def _started_running(self) -> None:
-        try:
-            await self.start_running()
-        except (SapwoodError, Failure) as error:
-            self._started = False  # the next prompt tries again
-            self.face.show_refusal(f"The prompt is stored, but agents cannot run now: {error}")
-
-    def warm_up(self) -> None:
-        """Imports what the first prompt needs, once, while the person is still typing it."""
-        if self._warming is None and not self._started and self.connection.server is None:
-            self._warming = asyncio.ensure_future(self._warm_up())
-
-    async def _warm_up(self) -> None:
-        _ = self.running  # creates the engine
-        with suppress(SapwoodError):  # the prompt reports it
-            if self._engine is not None:
-                await self._engine.warm_up()
-
     async def resume(self) -> None:
         """Continues a turn that an earlier process left open."""
         if self.agent and await self.session.is_working():
-            await self.start_running()
-            await self.running.wake(self.agent)
+            await (await self.agents.started()).wake(self.agent)
 
     async def interrupt(self) -> bool:
         """Interrupts the open turn; returns false if no turn is open. The queue then waits."""
         if self.agent is None or not await self.session.is_working():
             return False
         self.session.drop_rest()
-        await self.running.interrupt(self.agent, "by the user")
+        await self.agents.runner.interrupt(self.agent, "by the user")
         return True
 
     async def stop(self, agent: AgentId) -> None:
@@ -221,21 +162,11 @@ class ConversationController:
         if agent == self.agent:
             await self.interrupt()
         else:
-            await self.running.interrupt(agent, "by the user")
+            await self.agents.runner.interrupt(agent, "by the user")
 
     async def close(self) -> None:
         """Stops the agents. Open turns stay open; the next process continues them."""
-        if self._warming is not None:
-            self._warming.cancel()
-        if self._starting is not None:
-            await asyncio.gather(self._starting, return_exceptions=True)
-        if self._running is not None:
-            await self._running.close()
-
-    async def _compact(
-        self, agent: AgentId, keep: int, anyway: bool, why: CommandMeta, wanted: str
-    ) -> Done | Refusal:
-        return await self.running.compact(agent, keep, anyway, why, wanted)
+        await self.agents.close()
 
     # What is typed
 

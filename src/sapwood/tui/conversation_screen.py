@@ -146,7 +146,7 @@ class ConversationScreen(ConversationView):
         self.composer.show_files()
         if self.composer.text:
             self._typed_at = time.monotonic()
-            self.controller.warm_up()
+            self.controller.agents.warm_up()
         self._show_completions()
 
     def _show_completions(self) -> None:

@@ -30,7 +30,8 @@ from sapwood.analysis.judgement.summary_list import (
     list_instruction,
     read_summary,
 )
-from sapwood.analysis.ledger import Decision, Question, ledger_of, render_ledger
+from sapwood.analysis.ledger.entries import Decision, Question, render_ledger
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 from sapwood.analysis.probes import SummaryCheck, check_summary, probes_of
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import CommandMeta, Compact, DropSummary, RecordJudgement

@@ -10,7 +10,7 @@ from sapwood.analysis.chapters.chapter_builder import ChapterBuilder, chapters_o
 from sapwood.analysis.session import Session
 from sapwood.core.content import Note
 from sapwood.core.turn import Turn
-from sapwood.tokens import FeatureCounter
+from sapwood.tokens.estimators import FeatureCounter
 from tests.analysis.sessions import ToolRun, asked, session
 
 COUNTER = FeatureCounter()

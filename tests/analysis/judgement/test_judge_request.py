@@ -9,7 +9,8 @@ from sapwood.analysis.judgement.judge_request import (
     sentences_of,
     stretches_of,
 )
-from sapwood.analysis.ledger import Decision, Ledger, Question, ledger_of
+from sapwood.analysis.ledger.entries import Decision, Ledger, Question
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 from sapwood.analysis.probes import spoken_words
 from sapwood.core.events import JudgedSentence, JudgedStretch
 from sapwood.core.state import Judgement

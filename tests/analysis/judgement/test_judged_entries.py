@@ -3,11 +3,11 @@
 from sapwood.analysis.chapter_report import JudgedTurns
 from sapwood.analysis.declared_notes import stated_ledger
 from sapwood.analysis.judgement.judged_entries import judged_turns, with_judged
-from sapwood.analysis.ledger import Decision, Ledger, Question
+from sapwood.analysis.ledger.entries import Decision, Ledger, Question
 from sapwood.analysis.resumption import resumption_prompt
 from sapwood.core.events import JudgedSentence, JudgedStretch
 from sapwood.core.state import DeclaredNote, Judgement
-from sapwood.tokens import FeatureCounter
+from sapwood.tokens.estimators import FeatureCounter
 from tests.analysis.sessions import asked, session
 
 DERIVED = Ledger(

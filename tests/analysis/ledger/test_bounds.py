@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from sapwood.analysis.ledger import ledger_of
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 from tests.analysis.sessions import ToolRun, asked, session
 
 ENOUGH = 5.0

@@ -4,7 +4,8 @@ import json
 
 import msgspec
 
-from sapwood.analysis.ledger import ledger_of, render_ledger
+from sapwood.analysis.ledger.entries import render_ledger
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 from sapwood.core.content import Note
 from tests.analysis.sessions import ToolRun, asked, session
 

@@ -1,6 +1,7 @@
 """The text of a ledger lists its entries in a few lines."""
 
-from sapwood.analysis.ledger import ledger_of, render_ledger
+from sapwood.analysis.ledger.entries import render_ledger
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 from tests.analysis.sessions import ToolRun, asked, session
 
 FAILED = "FAILED tests/test_a.py::test_b\n1 failed, 2 passed in 1s"

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable
 
-from sapwood.analysis.ledger import ledger_of
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 from sapwood.core.turn import Turn
 from tests.analysis.sessions import asked, session
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sapwood.analysis.ledger import Ledger, ledger_of
+from sapwood.analysis.ledger.entries import Ledger
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 from tests.analysis.sessions import asked, session
 
 

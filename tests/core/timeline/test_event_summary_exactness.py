@@ -4,7 +4,7 @@ from sapwood.core.event_texts import event_summary
 from sapwood.core.events import ContextTrimmed, Size, TurnCompleted
 from sapwood.core.timeline.rows import Divider, divider_label
 from sapwood.core.token_count import ESTIMATORS
-from sapwood.tokens import Chars4Counter, FeatureCounter
+from sapwood.tokens.estimators import Chars4Counter, FeatureCounter
 
 
 def test_a_line_of_the_log_marks_estimates() -> None:

@@ -7,9 +7,10 @@ What a person sent from an editor: the blocks of a prompt as a script of command
 
 import asyncio
 import base64
+import logging
 import secrets
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -52,19 +53,16 @@ from acp.schema import (
     ToolCallUpdate,
 )
 
-from sapwood.app.agent_runner import AgentOutput, AgentRunner
-from sapwood.app.assembly import assemble
+from sapwood.app.agent_runner import AgentOutput
 from sapwood.app.connection import Connection
-from sapwood.app.conversation_service import conversation_service
-from sapwood.app.engines import LazyEngine
 from sapwood.app.permission_questions import PermissionQuestions
 from sapwood.app.prompt_end import PromptProgress
+from sapwood.app.running_space import RunningSpace
 from sapwood.config.config_file import Config
 from sapwood.conversation.answers import Answer, Prompted
 from sapwood.conversation.configured_models import first_settings
 from sapwood.conversation.script import Script, TextStep, chunks, parse, with_files
 from sapwood.conversation.timeline_reader import read_conversation
-from sapwood.core.commands import CommandMeta
 from sapwood.core.content import File
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.events import Recorded, ReplyAdded
@@ -79,7 +77,6 @@ from sapwood.display.permission_text import (
     request_sentence,
 )
 from sapwood.display.text import visible
-from sapwood.turns.dispatch import Done
 from sapwood.workspace.permissions.permission_gate import (
     AllowAlways,
     Deny,
@@ -203,6 +200,7 @@ def _path(uri: str) -> str:
     return unquote(uri.removeprefix("file://")) if uri.startswith("file://") else uri
 
 
+_log = logging.getLogger("sapwood.agents")
 _PAGE = 50
 _REFUSED = -32000
 _STOP_REASONS: dict[str, StopReason] = {"length": "max_tokens", "refused": "refusal"}
@@ -226,18 +224,13 @@ class EditorAgent:
         """`model` is the model or program of new sessions; by default the configured one."""
         self._connection = connection
         self._config = config
-        self._keys = dict(keys)
         self._model = model or config.model
         self._client: Client | None = None
-        self._runner: AgentRunner | None = None
-        self._start = asyncio.Lock()
-        self._started = False
         self._sessions: dict[AgentId, None] = {}
-        self._engine = LazyEngine(config, connection)
         self._background: set[asyncio.Task[None]] = set()
-        self._service = conversation_service(
-            connection, config, keys, compact=self._compact, assume=self._assume
-        )
+        asked = PermissionQuestions(connection, self._ask).ask
+        self._agents = RunningSpace(connection, config, keys, _log.error, approve=asked)
+        self._service = self._agents.service
 
     def on_connect(self, conn: Client) -> None:
         """Keeps the connection, over which updates and questions are sent."""
@@ -245,8 +238,7 @@ class EditorAgent:
 
     async def close(self) -> None:
         """Stops driving agents. Open turns stay open, and the next process continues them."""
-        if self._runner is not None:
-            await self._runner.close()
+        await self._agents.close()
 
     async def initialize(self, protocol_version: int, **_: Any) -> InitializeResponse:
         """Says what this agent can do."""
@@ -364,12 +356,12 @@ class EditorAgent:
 
     async def cancel(self, session_id: str, **_: Any) -> None:
         """Interrupts the open turn. What had arrived of the reply is kept."""
-        if self._runner is not None and AgentId(session_id) in self._sessions:
-            await self._runner.interrupt(AgentId(session_id), "the editor cancelled it")
+        if AgentId(session_id) in self._sessions:
+            await self._agents.runner.interrupt(AgentId(session_id), "the editor cancelled it")
 
     async def _step(self, agent: AgentId, chunk: Script) -> StopReason:
         """Runs one step of a script in the session, and sends what comes of it."""
-        runner = await self._running()
+        runner = await self._agents.started()
         after = (await self._connection.dispatcher.open(agent)).state.version
         outcome = await self._service.step(agent, chunk)
         answer: Answer | Refusal = outcome.answer
@@ -438,44 +430,15 @@ class EditorAgent:
         needs is imported while the person writes it.
         """
         self._sessions[agent] = None
-        for work in (self._send(agent, [available_commands()]), self._warm_up()):
-            task = asyncio.create_task(work)
-            self._background.add(task)
-            task.add_done_callback(self._background.discard)
-
-    async def _warm_up(self) -> None:
-        if self._connection.server is None:
-            with suppress(SapwoodError):  # the prompt reports it
-                await self._engine.warm_up()
+        task = asyncio.create_task(self._send(agent, [available_commands()]))
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        self._agents.warm_up()
 
     async def _send(self, agent: AgentId, updates: Iterable[SessionUpdate]) -> None:
         for update in updates:
             if self._client is not None:
                 await self._client.session_update(session_id=agent, update=update)
-
-    def _assembled(self) -> AgentRunner:
-        if self._runner is None:
-            asked = PermissionQuestions(self._connection, self._ask).ask
-            self._runner = assemble(
-                self._connection, self._config, self._keys, engine=self._engine, approve=asked
-            )
-        return self._runner
-
-    async def _running(self) -> AgentRunner:
-        runner = self._assembled()
-        async with self._start:
-            if not self._started:
-                await runner.start()
-                self._started = True
-        return runner
-
-    async def _compact(
-        self, agent: AgentId, keep: int, anyway: bool, why: CommandMeta, wanted: str
-    ) -> Done | Refusal:
-        return await (await self._running()).compact(agent, keep, anyway, why, wanted)
-
-    async def _assume(self, agent: AgentId) -> None:
-        await (await self._running()).assume(agent)
 
 
 def _modes(current: PermissionMode) -> SessionModeState:

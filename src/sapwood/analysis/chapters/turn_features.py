@@ -12,7 +12,7 @@ from msgspec import Struct
 from sapwood.analysis.language.pasted_text import typed_text
 from sapwood.analysis.language.sentences import sentences
 from sapwood.analysis.language.word_stems import content_words, word_set
-from sapwood.analysis.ledger import files_of
+from sapwood.analysis.ledger.ledger_builder import files_of
 from sapwood.analysis.session import request_text
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.turn import Reply, Turn

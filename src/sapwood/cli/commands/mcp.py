@@ -69,7 +69,7 @@ async def _serve_http(catalog: "Catalog", port: int, token_file: str) -> None:
     import sys
     from importlib.util import find_spec
 
-    if find_spec("mcp") is None:
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:
         raise ModuleNotFoundError(
             "Support for MCP over HTTP is not installed. Type: pip install 'sapwood[mcp]'"
         )

@@ -234,7 +234,8 @@ async def _compact_by_rules(call: Call, keep: int, wanted: str) -> Compacted:
 
     A session of another program is compacted so, because its model cannot be called from here.
     """
-    from sapwood.analysis.ledger import ledger_of, render_ledger
+    from sapwood.analysis.ledger.entries import render_ledger
+    from sapwood.analysis.ledger.ledger_builder import ledger_of
 
     opened = await call.opened()
     turns = opened.live.turns[: max(0, len(opened.live.turns) - keep)]

@@ -2,7 +2,7 @@
 
 import json
 
-from sapwood.analysis.ledger import ledger_of
+from sapwood.analysis.ledger.ledger_builder import ledger_of
 from tests.analysis.sessions import ToolRun, asked, session
 
 Net = tuple[list[str], list[str], list[str]]

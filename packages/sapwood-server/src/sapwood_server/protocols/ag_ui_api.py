@@ -320,7 +320,9 @@ async def _begin(call: Exchange, agent: AgentId, asked: _Run, given: RequestId) 
     if not prompt:
         return after
     if waiting:  # the person went on without the results
-        stopped = await call.space.agents.interrupt(agent, "the client went on without results")
+        stopped = await call.space.agents.runner.interrupt(
+            agent, "the client went on without results"
+        )
         if isinstance(stopped, Refusal):
             raise refusal_problem(stopped)
     await _pin(call, opened, asked.context or (), given)

@@ -88,7 +88,7 @@ async def cancel_response(call: Exchange) -> Response:
     head = await _head(call, _named_place(call))
     state = (await call.space.connection.dispatcher.open(head.place.agent)).state
     if state.open is not None and state.open.first <= head.place.version:
-        done = await call.space.agents.interrupt(head.place.agent, "the client cancelled it")
+        done = await call.space.agents.runner.interrupt(head.place.agent, "the client cancelled it")
         if isinstance(done, Refusal):
             raise refusal_problem(done)
     return json_response(await _so_far(call, head))

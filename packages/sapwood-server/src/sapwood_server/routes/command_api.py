@@ -248,7 +248,9 @@ async def interrupt(call: Exchange) -> Response:
     """Stops the open turn and keeps every word that was shown."""
     agent = await call.agent()
     await call.body()
-    done = await call.space.agents.interrupt(agent, f"by {call.principal.name or 'the user'}")
+    done = await call.space.agents.runner.interrupt(
+        agent, f"by {call.principal.name or 'the user'}"
+    )
     if isinstance(done, Refusal):
         raise refusal_problem(done)
     return json_response({"message": done.message, "events": done.events})

@@ -1,38 +1,18 @@
 """Google's Gemini API: `POST /v1beta/models/MODEL:generateContent`. The package is a `Wire`."""
 
-from scripted_model.wires.gemini.request import cache_segments, parse_request
-from scripted_model.wires.gemini.response import (
-    context_length_error,
-    invalid_request_error,
-    new_call_id,
-    response_body,
-    scripted_error,
-    stream_error_events,
-    stream_events,
-    token_count,
-    unknown_model_error,
-    wrong_key_error,
-)
-from scripted_model.wires.gemini.validation import first_violation
-
-__all__ = [
-    "cache_segments",
-    "context_length_error",
-    "first_violation",
-    "invalid_request_error",
-    "name",
-    "new_call_id",
-    "parse_request",
-    "response_body",
-    "scripted_error",
-    "stream_error_events",
-    "stream_events",
-    "token_count",
-    "unknown_model_error",
-    "vendor",
-    "wrong_key_error",
-]
-
+from scripted_model.wires.gemini.request import cache_segments as cache_segments
+from scripted_model.wires.gemini.request import parse_request as parse_request
+from scripted_model.wires.gemini.response import context_length_error as context_length_error
+from scripted_model.wires.gemini.response import invalid_request_error as invalid_request_error
+from scripted_model.wires.gemini.response import new_call_id as new_call_id
+from scripted_model.wires.gemini.response import response_body as response_body
+from scripted_model.wires.gemini.response import scripted_error as scripted_error
+from scripted_model.wires.gemini.response import stream_error_events as stream_error_events
+from scripted_model.wires.gemini.response import stream_events as stream_events
+from scripted_model.wires.gemini.response import token_count as token_count
+from scripted_model.wires.gemini.response import unknown_model_error as unknown_model_error
+from scripted_model.wires.gemini.response import wrong_key_error as wrong_key_error
+from scripted_model.wires.gemini.validation import first_violation as first_violation
 
 name = "gemini"
 vendor = "google"
