@@ -71,7 +71,7 @@ class Mark(Struct, gc=False):
 
 
 class Row(Struct, rename="camel", gc=False):
-    """A row of any type. `copy_of` is the entry whose copy it is, and only Sapwood writes it."""
+    """A row of any type. `copy_of` names the entry whose copy it is; only Sapwood writes it."""
 
     type: str | None = None
     id: str | None = None
@@ -91,6 +91,7 @@ class Row(Struct, rename="camel", gc=False):
     custom_type: str | None = None
     data: Mark | None = None
     copy_of: str | None = None
+    written_by: str | None = None
 
     @property
     def role(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from sapwood.programs.pi.rows import Row, is_omission
+from sapwood.programs.pi.rows import WRITER, Row, is_omission
 
 SPOKEN = frozenset({"user", "assistant", "toolResult"})
 _OTHER_TEXTS = frozenset({"custom_message", "branch_summary"})
@@ -18,7 +18,7 @@ class Entry(Struct, frozen=True, gc=False):
     """An entry: what decides about the view, and where its row is in the file.
 
     `source` is the entry that it is a copy of, else its own id. `turn` is the id that Sapwood gave
-    to the turn whose prompt follows.
+    to the turn whose prompt follows. `is_ours`: Sapwood wrote this compaction.
     """
 
     id: str
@@ -29,6 +29,8 @@ class Entry(Struct, frozen=True, gc=False):
     target: str = ""
     omits: bool = False
     first_kept: str = ""
+    summary: str = ""
+    is_ours: bool = False
     turn: str = ""
     start: int = 0
     end: int = 0
@@ -55,6 +57,8 @@ def entry_of(row: Row, key: str, parent: str | None, start: int = 0, end: int = 
         row.target_id or "",
         row.type == "context_edit" and is_omission(row),
         row.first_kept_entry_id or "",
+        (row.summary or "") if row.type == "compaction" else "",
+        row.written_by == WRITER,
         (row.data and row.data.turn) or "",
         start,
         end,
@@ -96,7 +100,7 @@ class SessionTree:
         self.entries[entry.id] = entry
         self.leaf = entry.id
 
-    def path(self, leaf: str | None) -> list[Entry]:
+    def path_of(self, leaf: str | None) -> list[Entry]:
         """The entries from the root to this one. Damaged files may have circles."""
         found: dict[str, Entry] = {}
         while leaf and leaf not in found and (entry := self.entries.get(leaf)) is not None:
@@ -106,7 +110,7 @@ class SessionTree:
 
     def view(self, leaf: str | None) -> View:
         """What the model sees at this entry."""
-        return view_of(self.path(leaf))
+        return view_of(self.path_of(leaf))
 
 
 def view_of(path: Sequence[Entry]) -> View:
