@@ -189,7 +189,7 @@ def _pi(prefix: str) -> list[Line]:
             word_of_row = word()
             content: list[Row] = [{"type": "text", "text": f"Well, {word_of_row}."}]
             if role == "assistant":
-                call = {"type": "toolCall", "id": f"c{turn}", "name": "bash", "arguments": {}}
+                call: Row = {"type": "toolCall", "id": f"c{turn}", "name": "bash", "arguments": {}}
                 content.append(call)
             message(role, content, word_of_row, **more)
         word_of_row = word()

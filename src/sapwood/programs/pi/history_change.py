@@ -93,14 +93,17 @@ def plan_rows(stored: StoredSession, wanted: WantedHistory) -> list[Fields]:
     current = stored.path_of(stored.leaf)
     for count in range(len(wanted.turns), -1, -1):
         sources = [row.source for turn in wanted.turns[:count] for row in turn]
+        plans: list[list[Fields]] = []
         for base in _bases(stored, current, sources):
             found = _fit(stored, stored.path_of(base), sources, wanted.front)
             if found is not None:
                 tip = _tip(current, base)
                 rows = [*found, *_copies(wanted.turns[count:])]
-                if not rows and tip != stored.leaf:
+                if not rows and tip != (stored.leaf or None):
                     rows = [leaf_row(tip)]
-                return _chained(rows, tip)
+                plans.append(_chained(rows, tip))
+        if plans:
+            return min(plans, key=len)
     raise ValueError("the session has no place for this history")
 
 
@@ -113,17 +116,14 @@ def shown_sources(stored: StoredSession, leaf: str | None) -> tuple[str, list[st
 def _bases(
     stored: StoredSession, current: Sequence[Entry], sources: Sequence[str]
 ) -> Iterator[str | None]:
-    """The entries behind which the rest could follow; those on the present path come first."""
+    """The entries behind which the rest could follow; the present leaf comes first."""
+    yield stored.leaf or None
     if not sources:
-        first = next(
-            (n for n, e in enumerate(current) if e.is_text or e.type == _COMPACTION), len(current)
-        )
+        places = (n for n, e in enumerate(current) if e.is_text or e.type == _COMPACTION)
+        first = next(places, len(current))
         yield current[first - 1].id if first else None
-        return
-    here = [entry.id for entry in reversed(current) if entry.source == sources[-1]]
-    yield from here
-    others = reversed(stored.entries.values())
-    yield from (e.id for e in others if e.source == sources[-1] and e.id not in here)
+    newest = reversed(stored.entries.values()) if sources else ()
+    yield from (each.id for each in newest if each.source == sources[-1])
 
 
 def _fit(
@@ -146,10 +146,15 @@ def _fit(
         first = path.index(placed[0]) if placed else len(path)
         rows[0]["firstKeptEntryId"] = placed[0].id if placed else rows[0]["id"]
         view = view_of([entry for entry in path[first:] if entry.type != _COMPACTION])
+    behind = path[path.index(placed[-1]) + 1 :] if placed else ()
+    waiting = set[str]() if any(each.is_spoken for each in behind) else {each.id for each in behind}
     for entry in view.texts:
         edit = view.edits.get(entry.id)
-        if entry.id in ids and edit is not None:
-            rows.append(_row("context_edit", targetId=entry.id, replacement=_own(stored, entry)))
+        if entry.id in waiting:
+            continue  # for the next prompt
+        if entry.id in ids and not view.shows(entry):
+            own = {"replacement": _own(stored, entry), "writtenBy": WRITER}
+            rows.append(_row("context_edit", targetId=entry.id, **own))
         elif entry.id not in ids and not (edit is not None and edit.omits):
             rows.append(_row("context_edit", targetId=entry.id, replacement=None))
     return rows

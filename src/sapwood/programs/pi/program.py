@@ -15,9 +15,10 @@ PROGRAM = Program(
     own_variables=("PI_CODING_AGENT", "PI_SESSION_ID", "PI_SESSION_FILE"),
     resume="pi --session",
     transcript_names=r"\d{4}-\d\d-\d\dT[\d-]+Z_.+\.jsonl",
-    parts=("sessions", "provider", "probe"),
+    parts=("sessions", "provider", "probe", "installer", "hooks"),
     install="npm install -g @earendil-works/pi-coding-agent",
     log_in="pi, then /login",
+    own_command="/sapwood:{}",
     tools={
         "bash": "shell",
         "powershell": "shell",

@@ -18,7 +18,8 @@ class Entry(Struct, frozen=True, gc=False):
     """An entry: what decides about the view, and where its row is in the file.
 
     `source` is the entry that it is a copy of, else its own id. `turn` is the id that Sapwood gave
-    to the turn whose prompt follows. `is_ours`: Sapwood wrote this compaction.
+    to the turn whose prompt follows. `is_ours`: Sapwood wrote this
+    compaction, or this edit that gives an entry its own content back.
     """
 
     id: str
@@ -78,7 +79,8 @@ class View(Struct, frozen=True):
 
     def shows(self, entry: Entry) -> bool:
         """Whether an entry of `texts` is in the view, unchanged."""
-        return entry.id not in self.edits
+        edit = self.edits.get(entry.id)
+        return edit is None or (edit.is_ours and not edit.omits)
 
     @property
     def seen(self) -> list[Entry]:
