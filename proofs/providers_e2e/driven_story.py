@@ -15,7 +15,7 @@ from proofs.providers_e2e.interrupted_story import (
     our_process_is_killed,
     the_program_is_killed,
 )
-from proofs.providers_e2e.pi_story import own_compaction
+from proofs.providers_e2e.pi_story import installed, own_compaction
 from proofs.providers_e2e.sent_history import history_in, words
 
 _DATA = (
@@ -223,8 +223,9 @@ PI_ACTS = (
     the_program_is_killed,
     at_rest,
     own_compaction,
+    installed,
 )
-"""Without those on its own screen, and without hooks."""
+"""Without those on its own screen."""
 
 
 def _make_repository(talk: Conversation) -> None:

@@ -1,7 +1,8 @@
-"""A compaction of pi itself, taken back by Sapwood: checked by the next request."""
+"""pi beside Sapwood: its own compactions, and Sapwood as an extension in it."""
 
 from proofs.agents_e2e.pi import Pi
-from proofs.providers_e2e.conversation import Conversation, turn
+from proofs.providers_e2e.conversation import Conversation, turn, until
+from proofs.providers_e2e.sent_history import history_in, words
 
 
 def own_compaction(talk: Conversation) -> None:
@@ -23,3 +24,34 @@ def own_compaction(talk: Conversation) -> None:
         pi.ask(beside.probe())
     beside.expect_request("all turns are back", beside.path)
     beside.expect_files("the undo")
+
+
+def installed(talk: Conversation) -> None:
+    """Installed in it: an archive before a compaction, a recap after it, an undo typed inside"""
+    home = talk.home
+    own = {name: value for name, value in home.snapshot(home.pi).items() if "/sessions" not in name}
+    talk.sapwood("install", talk.program, "--yes")
+    archives, changes = len(home.archives()), len(home.acts("changed"))
+    with Pi(home) as pi:
+        for number in (95, 96):
+            pi.ask(f"TURN{number} [[say: ANSWER{number}]]")
+        pi.call("compact")
+        kept = len(home.archives())
+        talk.checks.expect("it was archived before its compaction", kept > archives, kept)
+        pi.ask("TURN97 [[say: ANSWER97]]")
+        sent = str(history_in(talk.request("TURN97", last=False)))
+        talk.checks.expect("the model got a recap", "Archived: " in sent, sent[:900])
+        session = pi.session
+        pi.call("prompt", message="/sapwood:undo")
+    told = "The session now has the history"
+    until(lambda: told in str(home.acts("changed")[changes:]), "the session to be changed")
+    inside = talk.other("inside", [])
+    with Pi(home, resume=session) as pi:
+        pi.ask(inside.probe())
+    got = words(history_in(inside.request(inside.path[-1], last=False)))
+    asked = [word for word in got if word.startswith(("TURN", "ANSWER", "PROBE"))]
+    wanted = [part for n in (95, 96, 97) for part in (f"TURN{n}", f"ANSWER{n}")]
+    talk.checks.expect("the undo: all turns are back", asked == [*wanted, inside.path[-1]], got)
+    talk.sapwood("uninstall", talk.program, "--yes")
+    left = {n: value for n, value in home.snapshot(home.pi).items() if "/sessions" not in n}
+    talk.checks.expect("uninstalled: every file is as it was", left == own, set(left) ^ set(own))

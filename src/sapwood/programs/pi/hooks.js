@@ -41,7 +41,7 @@ export default (pi) => {
     }
     if (answer.systemMessage && ctx.hasUI) ctx.ui.notify(answer.systemMessage, "info");
     const content = answer.hookSpecificOutput?.additionalContext;
-    if (content) pi.sendMessage({ customType: "sapwood", content, display: false });
+    return content && { customType: "sapwood", content, display: false };
   }
   pi.on("session_start", async (event, ctx) => {
     if (event.reason !== "new") await hook("session-start", ctx, { source: "resume" });
@@ -50,10 +50,12 @@ export default (pi) => {
     await hook("pre-compact", ctx, { trigger: event.reason });
   });
   pi.on("session_compact", async (_, ctx) => {
-    await hook("session-start", ctx, { source: "compact" });
+    const recap = await hook("session-start", ctx, { source: "compact" });
+    if (recap) pi.sendMessage(recap);
   });
   pi.on("before_agent_start", async (_, ctx) => {
-    await hook("user-prompt-submit", ctx);
+    const message = await hook("user-prompt-submit", ctx);
+    return message && { message };
   });
   pi.on("agent_settled", async (_, ctx) => {
     await hook("stop", ctx);
