@@ -17,10 +17,11 @@ _AGENTS = click.Choice([each.name for each in programs_with("installer")])
 @click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
 @click.option("-y", "--yes", is_flag=True, help="Make the changes without asking.")
 def install_command(agent: str, dry_run: bool, yes: bool) -> None:
-    """Connect Sapwood to Claude Code or Codex.
+    """Connect Sapwood to Claude Code, Codex or pi.
 
     Shows the changes, then asks. Your own settings do not change: Sapwood only adds to the files,
-    and sapwood uninstall restores them byte for byte. Respects CLAUDE_CONFIG_DIR and CODEX_HOME.
+    and sapwood uninstall restores them byte for byte. Respects the variables that name the folders
+    of the programs, such as CODEX_HOME.
     Then it asks once whether the program may judge chapters and decisions.
     """
     from sapwood.cli.console import columns, confirmed
