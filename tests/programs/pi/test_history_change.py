@@ -1,6 +1,10 @@
 """Changes of a pi session: only appended rows, whose view is exactly the wanted history."""
 
 import json
+import os
+import subprocess
+import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -196,10 +200,29 @@ def test_a_process_of_pi_in_the_folder_makes_the_session_busy(
 ) -> None:
     stored = StoredSession(world.file.path)
 
-    def processes(folder: str) -> list[int]:
+    def processes(folder: str, session: str) -> list[int]:
         return [4711]
 
     monkeypatch.setattr(session_file, "_processes", processes)
     with pytest.raises(SessionBusy, match="process 4711"):
         session_file.require_at_rest(stored, frozenset())
     session_file.require_at_rest(stored, frozenset({4711}))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_pi_that_sapwood_started_for_another_session_does_not_count(
+    world: World, tmp_path: Path
+) -> None:
+    stored = StoredSession(world.file.path)
+    stored.folder = os.path.realpath(tmp_path)
+    for session, is_busy in (("other", False), (SESSION, True)):
+        environ = {**os.environ, session_file.SESSION_VARIABLE: session}
+        with subprocess.Popen(
+            ["pi", "60"], executable="/bin/sleep", cwd=tmp_path, env=environ
+        ) as process:
+            try:
+                with pytest.raises(SessionBusy) if is_busy else nullcontext():
+                    session_file.require_at_rest(stored, frozenset())
+                session_file.require_at_rest(stored, frozenset({process.pid}))
+            finally:
+                process.kill()

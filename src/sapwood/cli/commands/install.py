@@ -85,7 +85,7 @@ def _offer_judge(chosen: Program) -> None:
 @click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
 @click.option("-y", "--yes", is_flag=True, help="Make the changes without asking.")
 def uninstall_command(agent: str | None, dry_run: bool, yes: bool) -> None:
-    """Disconnect Sapwood from Claude Code, Codex or both.
+    """Disconnect Sapwood from one agent program, or from all.
 
     Shows the changes, then asks. Restores the changed files byte for byte. Archives, the journal
     and imported conversations are kept.
@@ -152,7 +152,8 @@ def programs_command(again: bool, as_json: bool) -> None:
     if as_json:
         print_lines(json_line(report) for report in reports)
     elif not reports:
-        click.echo("Neither Claude Code nor Codex is installed.")
+        titles = [each.title for each in programs_with("provider")]
+        click.echo(f"None of these programs is installed: {', '.join(titles)}.")
     else:
         now = int(time.time() * 1_000_000)
         heads = ("PROGRAM", "VERSION", "CHANGES", "TESTED", "PATH")

@@ -46,6 +46,7 @@ from sapwood.programs.pi.process import PiProcess
 from sapwood.programs.pi.program import PROGRAM
 from sapwood.programs.pi.reader import PiReader
 from sapwood.programs.pi.session_file import (
+    SESSION_VARIABLE,
     StoredSession,
     append_rows,
     create_session,
@@ -227,6 +228,7 @@ class PiProvider:
         free = _FREE_TOOLS.get(options.mode, "")
         environ = {name: self._environ[name] for name in self._environ}
         environ |= {**options.environment, "SAPWOOD_PI_FREE_TOOLS": free}
+        environ[SESSION_VARIABLE] = session.id
         for name in PROGRAM.own_variables:
             environ.pop(name, None)
         process = await PiProcess.start(command, options.folder, environ)

@@ -21,6 +21,9 @@ from sapwood.programs.pi.rows import decode_row, encoded_row
 from sapwood.programs.pi.session_tree import Entry, SessionTree, entry_of
 from sapwood.programs.session_copy import extend_copy
 
+SESSION_VARIABLE = "SAPWOOD_PI_SESSION"
+"""Names the session for which Sapwood started a pi."""
+_STARTED = f"{SESSION_VARIABLE}=".encode()
 _NAMES = (b"pi", b"pi-rpc")
 
 
@@ -32,6 +35,7 @@ class StoredSession(SessionTree):
         self.path = path
         self.size = 0
         self.ends_with_line = True
+        self.session = ""
         self.folder = ""
         self._content = b""
         if path.exists():
@@ -54,7 +58,7 @@ class StoredSession(SessionTree):
             start, place = place, place + len(line)
             row = decode_row(line)
             if row is not None and row.type == "session":
-                self.folder = row.cwd or ""
+                self.session, self.folder = row.id or "", row.cwd or ""
             elif row is not None and row.id:
                 self.add(entry_of(row, row.id, row.parent_id, start, place))
 
@@ -106,7 +110,7 @@ def create_session(
 def require_at_rest(stored: StoredSession, own: frozenset[int]) -> None:
     """Raises `SessionBusy` if a process of pi runs in the session's folder; `own` do not count."""
     if stored.folder and sys.platform == "linux":
-        for process in _processes(stored.folder):
+        for process in _processes(stored.folder, stored.session):
             if process not in own:
                 raise SessionBusy(
                     f"pi runs in {stored.folder} (process {process}) and may have this session "
@@ -114,7 +118,8 @@ def require_at_rest(stored: StoredSession, own: frozenset[int]) -> None:
                 )
 
 
-def _processes(folder: str) -> list[int]:
+def _processes(folder: str, session: str) -> list[int]:
+    """The processes of pi in a folder, without those that Sapwood started for another session."""
     found: list[int] = []
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -122,7 +127,10 @@ def _processes(folder: str) -> list[int]:
         try:
             title = Path(f"/proc/{name}/cmdline").read_bytes().split(b"\0")[0]
             if title.strip() in _NAMES and os.readlink(f"/proc/{name}/cwd") == folder:
-                found.append(int(name))
+                environ = Path(f"/proc/{name}/environ").read_bytes().split(b"\0")
+                started = [each for each in environ if each.startswith(_STARTED)]
+                if not started or started == [_STARTED + session.encode()]:
+                    found.append(int(name))
         except OSError:
             continue  # it ended, or belongs to another user
     return found
