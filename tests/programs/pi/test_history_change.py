@@ -130,6 +130,15 @@ def test_turns_on_both_sides_of_a_compaction_are_copied_without_it(world: World)
     assert world.change(*world.rows, later) == []
 
 
+def test_an_empty_summary_of_the_program_does_not_stay_in_front(world: World) -> None:
+    kept = world.rows[3].passage.first
+    world.file.row("compaction", summary="", firstKeptEntryId=kept, tokensBefore=9)
+    (row,) = world.change(*world.rows[3:4])[-1:]
+    assert row["type"] == "context_edit"
+    after = StoredSession(world.file.path)
+    assert after.view(after.leaf).compaction is None
+
+
 def test_a_turn_of_another_program_is_written_with_its_calls(world: World) -> None:
     wanted = world.wanted(world.rows[0], None)
     assert wanted.loss == "The reasoning in 1 turn of another program could not be carried over."

@@ -137,9 +137,8 @@ def _fit(
     if len(placed) < len(sources):
         return None
     view, rows, ids = view_of(path), list[Fields](), {entry.id for entry in placed}
-    summary = view.compaction.summary if view.compaction else ""
-    seen = {entry.id for entry in view.texts}
-    if front != summary or (view.compaction and not ids <= seen):
+    summary = view.compaction.summary if view.compaction else None
+    if summary != (front or None) or not ids <= {entry.id for entry in view.texts}:
         if not front:
             return None
         rows.append(_row(_COMPACTION, summary=front, tokensBefore=0, **_OURS))

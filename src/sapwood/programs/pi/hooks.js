@@ -53,10 +53,6 @@ export default (pi) => {
     const recap = await hook("session-start", ctx, { source: "compact" });
     if (recap) pi.sendMessage(recap);
   });
-  pi.on("before_agent_start", async (_, ctx) => {
-    const message = await hook("user-prompt-submit", ctx);
-    return message && { message };
-  });
   pi.on("agent_settled", async (_, ctx) => {
     await hook("stop", ctx);
   });
