@@ -1,6 +1,6 @@
 """The environment of the programs, created on first use from pinned and hashed requirements.
 
-It is beside this file and shares nothing with ours.
+It is beside this file and shares nothing with ours. pi comes from npm, which checks its hashes.
 """
 
 import hashlib
@@ -14,6 +14,8 @@ _HERE = Path(__file__).resolve().parent
 _ENVIRONMENT = _HERE / ".venv"
 _REQUIREMENTS = _HERE / "requirements.txt"
 _STAMP = _ENVIRONMENT / "made-from"
+_NPM = _HERE / ".npm"
+_NPM_PACKAGES = ("@earendil-works/pi-coding-agent@0.87.1", "node@22.23.3")
 _PROGRAMS = {
     "claude": "claude_agent_sdk/_bundled/claude",
     "codex": "codex_cli_bin/bin/codex",
@@ -31,6 +33,16 @@ def find_programs() -> dict[str, Path]:
         _make()
         _STAMP.write_text(stamp)
     return dict(_programs())
+
+
+def find_npm_programs() -> dict[str, Path]:
+    """The programs from npm by name, with the Node that they need. Fetched on first use."""
+    stamp = _NPM / "made-from"
+    if not stamp.exists() or stamp.read_text() != "\n".join(_NPM_PACKAGES):
+        print("agents-e2e: fetching pi, once", file=sys.stderr, flush=True)
+        _run("npm", "install", "--silent", "--no-save", "--prefix", str(_NPM), *_NPM_PACKAGES)
+        stamp.write_text("\n".join(_NPM_PACKAGES))
+    return {name: _NPM / "node_modules" / ".bin" / name for name in ("pi", "node")}
 
 
 def _programs() -> Iterator[tuple[str, Path]]:
@@ -57,6 +69,6 @@ def _run(*command: str) -> None:
         subprocess.run(command, check=True, stdout=sys.stderr)
     except subprocess.CalledProcessError as failure:
         raise ProofError(
-            f"`uv {command[1]}` failed; its message is above. The wheels come from the package "
-            "index, so check that it can be reached."
+            f"`{Path(command[0]).name} {command[1]}` failed; its message is above. The packages "
+            "come from an index, so check that it can be reached."
         ) from failure

@@ -1,6 +1,7 @@
 """A separate home folder: hand-written settings, both programs, and access to its files."""
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -36,13 +37,15 @@ class Home:
         self.data = root / "data"
         self.claude = root / ".claude"
         self.codex = root / ".codex"
-        for folder in (self.project, self.claude, self.codex, root / "bin"):
+        self.pi = root / ".pi" / "agent"
+        for folder in (self.project, self.claude, self.codex, self.pi, root / "bin"):
             folder.mkdir(parents=True)
         for name, program in programs.items():
             (root / "bin" / name).symlink_to(program)
         (self.claude / "settings.json").write_text(_CLAUDE_SETTINGS)
         settings = _CODEX_SETTINGS.format(provider=model.codex_config())
         (self.codex / "config.toml").write_text(settings)
+        self._configure_pi(model)
         self.environ = {
             **model.env(),
             "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000",
@@ -51,10 +54,22 @@ class Home:
             "PYTHONPATH": str(_REPOSITORY / "src"),
             "CLAUDE_CONFIG_DIR": str(self.claude),
             "CODEX_HOME": str(self.codex),
+            "PI_CODING_AGENT_DIR": str(self.pi),
+            "PI_OFFLINE": "1",
             "SAPWOOD_DATA": str(self.data),
             "LANG": "C.UTF-8",
             "TERM": "xterm-256color",
         }
+
+    def _configure_pi(self, model: ScriptedModel) -> None:
+        offered = {"id": "m1", "name": "m1", "contextWindow": 100_000, "maxTokens": 8_000}
+        used = {**offered, "reasoning": True, "input": ["text", "image"]}
+        provider = {"baseUrl": model.anthropic_url, "api": "anthropic-messages", "apiKey": "x"}
+        models = {"providers": {"scripted": {**provider, "models": [used]}}}
+        (self.pi / "models.json").write_text(json.dumps(models))
+        chosen = {"defaultProvider": "scripted", "defaultModel": "m1"}
+        compaction = {"compaction": {"keepRecentTokens": 1, "reserveTokens": 10_000}}
+        (self.pi / "settings.json").write_text(json.dumps({**chosen, **compaction}))
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Runs a program in this home. The caller checks its exit code."""

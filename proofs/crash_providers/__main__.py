@@ -5,14 +5,14 @@ import random
 import sys
 import time
 
-from proofs.agents_e2e.environment import ProofError, find_programs
+from proofs.agents_e2e.environment import ProofError, find_npm_programs, find_programs
 from proofs.agents_e2e.namespace import enter_namespace
 from proofs.crash_providers.kill_rounds import KillRounds
 from proofs.providers_e2e.act_checks import ActChecks
 from proofs.providers_e2e.conversation import Conversation
 from proofs.providers_e2e.temporary_home import temporary_home
 
-PROGRAMS = ("claude-code", "codex")
+PROGRAMS = ("claude-code", "codex", "pi")
 
 
 def main(arguments: list[str]) -> int:
@@ -25,6 +25,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         find_programs()
+        find_npm_programs()
         enter_namespace([*arguments, "--seed", str(options.seed)], "proofs.crash_providers")
     except ProofError as error:
         print(f"crash-providers: {error}", file=sys.stderr)

@@ -171,9 +171,43 @@ def _gemini(prefix: str) -> list[Line]:
     return lines
 
 
+def _pi(prefix: str) -> list[Line]:
+    word = _Words(prefix)
+    lines = [_line({"type": "session", "version": 3, "id": prefix, "cwd": _CWD})]
+
+    def row(kind: str, word_of_row: str = "", **fields: Any) -> None:
+        own, last = (f"{prefix}-{number:04}" for number in (len(lines), len(lines) - 1))
+        at = f"2026-11-14T12:00:{len(lines) % 60:02}.000Z"
+        head = {"type": kind, "id": own, "parentId": last if len(lines) > 1 else None}
+        lines.append(_line(head | {"timestamp": at} | fields, word_of_row))
+
+    def message(role: str, content: list[Row], word_of_row: str = "", **fields: Any) -> None:
+        row("message", word_of_row, message={"role": role, "content": content, **fields})
+
+    for turn in range(5):
+        for role, more in (("user", {}), ("assistant", {"stopReason": "toolUse"})):
+            word_of_row = word()
+            content: list[Row] = [{"type": "text", "text": f"Well, {word_of_row}."}]
+            if role == "assistant":
+                call: Row = {"type": "toolCall", "id": f"c{turn}", "name": "bash", "arguments": {}}
+                content.append(call)
+            message(role, content, word_of_row, **more)
+        word_of_row = word()
+        out: list[Row] = [{"type": "text", "text": f"out {word_of_row}"}]
+        message("toolResult", out, word_of_row, toolCallId=f"c{turn}")
+        if turn == 2:
+            kept = f"{prefix}-{len(lines) - 1:04}"
+            row("compaction", summary="It was about numbers.", firstKeptEntryId=kept)
+        word_of_row = word()
+        said: list[Row] = [{"type": "text", "text": f"Done {word_of_row}."}]
+        message("assistant", said, word_of_row, stopReason="stop")
+    return lines
+
+
 BASES: dict[str, Callable[[str], list[Line]]] = {
     "claude-code": _claude,
     "codex": _codex,
     "gemini": _gemini,
+    "pi": _pi,
 }
 """For each program, a function that builds a transcript from a prefix for ids and words."""

@@ -5,7 +5,7 @@ import asyncio
 import sys
 import time
 
-from proofs.agents_e2e.environment import ProofError, find_programs
+from proofs.agents_e2e.environment import ProofError, find_npm_programs, find_programs
 from proofs.agents_e2e.namespace import enter_namespace, reaches_outside
 from proofs.providers_e2e import claude_traps, codex_traps
 from proofs.providers_e2e.act_checks import ActChecks
@@ -16,8 +16,10 @@ from proofs.providers_e2e.generated_story import run_every_kind, run_generated
 from proofs.providers_e2e.support_table import PAGE, page_of, version_of
 from proofs.providers_e2e.temporary_home import temporary_home
 
-PROGRAMS = ("claude-code", "codex")
+PROGRAMS = ("claude-code", "codex", "pi")
 TRAPS = {"claude-code": claude_traps.run_traps, "codex": codex_traps.run_traps}
+WITHOUT_TRAPS = ("pi",)
+"""Programs with the acts that drive them, and without those on sessions that are generated."""
 QUICK = (
     "clear_at_rest",
     "summary",
@@ -51,6 +53,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         find_programs()
+        find_npm_programs()
         enter_namespace(arguments, "proofs.providers_e2e")
     except ProofError as error:
         print(f"providers-e2e: {error}", file=sys.stderr)
@@ -62,6 +65,9 @@ def main(arguments: list[str]) -> int:
     acts = [*options.act, *(QUICK if options.quick else ())]
     sessions = options.sessions or (QUICK_SESSIONS if options.quick else SESSIONS)
     for name in names:
+        if name in WITHOUT_TRAPS:
+            versions[name] = _prove_one(name, checks, [act for act in acts if act not in APART])
+            continue
         if not acts or not set(acts) <= set(APART):
             versions[name] = _prove_one(name, checks, acts)
         if not acts or "every_kind" in acts:

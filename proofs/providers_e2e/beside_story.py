@@ -6,6 +6,7 @@ from collections.abc import Callable
 from proofs.agents_e2e.claude import Claude
 from proofs.agents_e2e.codex import Codex
 from proofs.agents_e2e.home import Home
+from proofs.agents_e2e.pi import Pi
 from proofs.providers_e2e.conversation import Conversation, turn
 from proofs.providers_e2e.own_screen import listed_sessions
 
@@ -27,6 +28,11 @@ class ProgramSessions:
                 for prompt in prompts:
                     claude.ask(prompt)
                 return claude.session
+        if self._program == "pi":
+            with Pi(self._home, resume=session) as pi:
+                for prompt in prompts:
+                    pi.ask(prompt)
+                return pi.session
         with Codex(self._home) as codex:
             if session:
                 codex.call("thread/resume", threadId=session)
@@ -77,7 +83,7 @@ def swept(talk: Conversation) -> None:
     session = program.ask([turn(talk.program, name) for name in names])
     files = [
         path
-        for place in (talk.home.claude / "projects", talk.home.codex / "sessions")
+        for place in (talk.home.claude, talk.home.codex, talk.home.pi)
         for path in place.rglob(f"*{session}*.jsonl")
     ]
     talk.sapwood("import", *map(str, files))

@@ -26,6 +26,7 @@ _OTHERS = itertools.count(1)
 _TOOLS = {
     "claude-code": 'Bash {{"command":"{}"}}',
     "codex": 'exec_command {{"cmd":"{}"}}',
+    "pi": 'bash {{"command":"{}"}}',
 }
 
 
@@ -166,7 +167,8 @@ class Conversation:
 
     def files(self) -> dict[Path, bytes]:
         """Every session file of the programs, and its content."""
-        places = (self.home.claude / "projects", self.home.codex / "sessions")
+        home = self.home
+        places = (home.claude / "projects", home.codex / "sessions", home.pi / "sessions")
         paths = [path for place in places for path in place.rglob("*.jsonl")]
         return {path: path.read_bytes() for path in paths}
 

@@ -5,7 +5,7 @@ import json
 from proofs.providers_e2e.conversation import Conversation, turn
 from proofs.providers_e2e.sent_history import history_in
 
-_OTHER = {"claude-code": "codex", "codex": "claude-code"}
+_OTHER = {"claude-code": "codex", "codex": "claude-code", "pi": "claude-code"}
 
 
 def run_crossing(talk: Conversation) -> None:

@@ -6,11 +6,16 @@ import subprocess
 from collections.abc import Callable
 
 from proofs.agents_e2e.environment import ProofError
-from proofs.providers_e2e.beside_story import BESIDE
+from proofs.providers_e2e.beside_story import BESIDE, at_rest
 from proofs.providers_e2e.command_story import COMMANDS
 from proofs.providers_e2e.compaction_story import COMPACTIONS
 from proofs.providers_e2e.conversation import Conversation, turn, whole
-from proofs.providers_e2e.interrupted_story import INTERRUPTED
+from proofs.providers_e2e.interrupted_story import (
+    INTERRUPTED,
+    our_process_is_killed,
+    the_program_is_killed,
+)
+from proofs.providers_e2e.pi_story import installed, own_compaction
 from proofs.providers_e2e.sent_history import history_in, words
 
 _DATA = (
@@ -23,7 +28,7 @@ _DOT = base64.b64decode(_DATA)
 def run_acts(talk: Conversation, only: list[str]) -> None:
     """Runs the acts, one after the other, on one conversation. The first one is always needed."""
     _make_repository(talk)
-    for act in ACTS:
+    for act in PI_ACTS if talk.program == "pi" else ACTS:
         if act is live_changes or not only or act.__name__ in only:
             talk.checks.begin(talk.program, title_of(act))
             try:
@@ -210,6 +215,17 @@ ACTS = (
     *COMMANDS,
     *COMPACTIONS,
 )
+
+
+PI_ACTS = (
+    *ACTS[: ACTS.index(picture) + 1],
+    our_process_is_killed,
+    the_program_is_killed,
+    at_rest,
+    own_compaction,
+    installed,
+)
+"""Without those on its own screen."""
 
 
 def _make_repository(talk: Conversation) -> None:

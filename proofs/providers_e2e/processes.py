@@ -6,7 +6,7 @@ from pathlib import Path
 
 from proofs.agents_e2e.home import Home
 
-_NAMES = {"claude-code": b"claude", "codex": b"codex"}
+_NAMES = {"claude-code": b"claude", "codex": b"codex", "pi": b"pi"}
 
 
 def program_processes(home: Home, program: str | None) -> list[int]:

@@ -8,8 +8,8 @@ from proofs.agents_e2e.home import Home
 from proofs.providers_e2e.act_checks import Act
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "provider-versions.md"
-_TITLES = {"claude-code": "Claude Code", "codex": "Codex"}
-_COMMANDS = {"claude-code": "claude", "codex": "codex"}
+_TITLES = {"claude-code": "Claude Code", "codex": "Codex", "pi": "pi"}
+_COMMANDS = {"claude-code": "claude", "codex": "codex", "pi": "pi"}
 RELEASES = "\n## Released versions\n"
 """The heading of the section that `just versions --write` writes."""
 _HEAD = (

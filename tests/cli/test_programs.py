@@ -5,14 +5,15 @@ from collections.abc import Sequence
 
 import pytest
 
+from sapwood.programs.registry import programs_with
 from tests.cli.calling import Ran, Sapwooder
-from tests.turns.fake_provider import FakeProgram, Says, Step, Uses
+from tests.turns.fake_provider import FakeProgram, Says, Step, Uses, fake_programs
 
 
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, FakeProgram]:
-    """The fakes by name, in place of the real providers."""
-    fakes = {name: FakeProgram(name) for name in ("claude-code", "codex")}
+    """The fakes by name, in place of the real providers. Two of them are installed."""
+    fakes = fake_programs()
 
     def make(program: str, *_: object, **__: object) -> FakeProgram:
         return fakes[program]
@@ -191,4 +192,5 @@ def test_without_programs_the_table_says_so(
 ) -> None:
     for each in programs.values():
         each.installed = False
-    assert sapwood("programs").out == "Neither Claude Code nor Codex is installed.\n"
+    titles = ", ".join(each.title for each in programs_with("provider"))
+    assert sapwood("programs").out == f"None of these programs is installed: {titles}.\n"

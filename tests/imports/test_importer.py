@@ -16,7 +16,7 @@ from sapwood.core.log_values import AgentSummary
 from sapwood.core.refusals import Imported, Refusal
 from sapwood.imports.importer import Importer
 from sapwood.programs.transcripts.discovery import NotATranscript
-from sapwood.programs.transcripts.session_reader import read_session
+from sapwood.programs.transcripts.session_reader import detect_file, read_session
 from sapwood.testing.claude_transcript import ClaudeTranscript
 from sapwood.turns.clock_and_ids import command_meta, new_agent_id
 from sapwood.turns.open_agent import open_agent
@@ -124,7 +124,7 @@ async def test_every_growth_of_a_transcript_gives_the_log_of_the_whole(tmp_path:
         growing = tmp_path / path.name
         held = await connect(":memory:")
         importer = Importer(held, idle_seconds=NEVER)
-        source = "codex" if "codex" in path.name else "claude-code"
+        source = detect_file(path)
         for end in range(1, len(rows) + 1):
             growing.write_bytes(b"".join(rows[:end]))
             await importer.bring(growing, source)

@@ -7,13 +7,13 @@ import pytest
 from sapwood.config.config_file import Config
 from sapwood.tui.screens.first_run_page import FirstRunPage
 from tests.tui.stage import on_stage, until
-from tests.turns.fake_provider import FakeProgram, Says, Step, Uses
+from tests.turns.fake_provider import FakeProgram, Says, Step, Uses, fake_programs
 
 
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, FakeProgram]:
-    """The fakes by name, in place of the real providers."""
-    fakes = {name: FakeProgram(name) for name in ("claude-code", "codex")}
+    """The fakes by name, in place of the real providers. Two of them are installed."""
+    fakes = fake_programs()
 
     def make(program: str, *_: object, **__: object) -> FakeProgram:
         return fakes[program]

@@ -26,6 +26,7 @@ from sapwood.programs.agent_provider import (
     ToolPermit,
     TurnEnd,
 )
+from sapwood.programs.registry import programs_with
 
 
 class Says(Struct, frozen=True):
@@ -246,3 +247,11 @@ class FakePrograms:
     def price(self, model: str, usage: Usage) -> int:
         """One millionth for each token."""
         return usage.input + usage.output
+
+
+def fake_programs() -> dict[str, FakeProgram]:
+    """A fake for each program that runs turns. Only Claude Code and Codex are installed."""
+    fakes = {each.name: FakeProgram(each.name) for each in programs_with("provider")}
+    for name in fakes.keys() - {"claude-code", "codex"}:
+        fakes[name].installed = False
+    return fakes

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 CLAUDE = '{\n    "model": "sonnet",   \n  "permissions": {"allow": ["Bash(ls:*)"]}\n}\n'
+PI = '{\n  "theme": "dark",\n  "compaction": {"reserveTokens": 9000}}'
 CODEX = '# mine\nmodel = "gpt-5"   # note\n\n[tools]\nweb_search = false'
 
 Snapshot = dict[str, bytes | None]
@@ -13,8 +14,8 @@ Snapshot = dict[str, bytes | None]
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Both programs' folders with settings in them; the last line of one has no end."""
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+    """The programs' folders with settings in them; the last line of one has no end."""
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / ".local/share"))
@@ -22,6 +23,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / ".claude/settings.json").write_text(CLAUDE)
     (tmp_path / ".codex").mkdir()
     (tmp_path / ".codex/config.toml").write_text(CODEX)
+    (tmp_path / ".pi/agent").mkdir(parents=True)
+    (tmp_path / ".pi/agent/settings.json").write_text(PI)
     return tmp_path
 
 

@@ -93,8 +93,7 @@ def test_a_newer_version_replaces_the_older_and_still_leaves_no_trace(
 ) -> None:
     before = snapshot()
     install(agent)
-    files = "sapwood.programs.installation.installer.plugin_files"
-    monkeypatch.setattr(files, lambda command: {"README.md": b"newer\n"})  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    monkeypatch.setattr(agent.installer, "files", lambda command: {"README.md": b"newer\n"})  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     install(agent)
     folder = agent.installer.folders({"HOME": str(home)})[0]
     assert [path.name for path in folder.rglob("*") if path.is_file()] == ["README.md"]
@@ -290,13 +289,14 @@ def test_what_only_the_user_can_delete_is_shown_line_by_line(home: Path) -> None
 def test_a_file_that_changed_since_it_was_read_is_not_overwritten(
     agent: Program, home: Path
 ) -> None:
-    settings = agent.installer.settings_file({"HOME": str(home)})
     plan = plan_install(agent, command=COMMAND)
-    settings.write_text(settings.read_text() + " \n")
-    before = settings.read_bytes()
+    edit = plan.settings or plan.files[-1]
+    edit.path.parent.mkdir(parents=True, exist_ok=True)
+    before = (edit.before or b"") + b" \n"
+    edit.path.write_bytes(before)
     with pytest.raises(InstallError, match="it changed in the meantime"):
         apply_install(agent, plan)
-    assert settings.read_bytes() == before
+    assert edit.path.read_bytes() == before
     assert read_record(agent.name) is None
 
 

@@ -137,3 +137,38 @@ class GeminiFile(_File):
 
     def set(self, **changes: Any) -> None:
         self.add({"$set": changes})
+
+
+class PiFile(_File):
+    """A session of pi."""
+
+    def __init__(self, folder: Path, session: str = "0a1b", cwd: str = "/srv/wood") -> None:
+        super().__init__(folder / f"2026-11-14T12-00-00-000Z_{session}.jsonl")
+        self.last: str | None = None
+        header = {"type": "session", "version": 3, "id": session, "timestamp": self.now}
+        self.add({**header, "cwd": cwd})
+
+    def row(self, kind: str, **fields: Any) -> str:
+        """An entry that follows the last one, unless told otherwise; its id is returned."""
+        own = f"{self.rows:08x}"
+        row = {"type": kind, "id": own, "parentId": self.last, "timestamp": self.now}
+        self.add(row | fields)
+        self.last = own
+        return own
+
+    def user(self, text: str) -> str:
+        return self.row("message", message={"role": "user", "content": [text_block(text)]})
+
+    def says(self, *blocks: Row | str, stop: str = "", **fields: Any) -> str:
+        content = [text_block(block) if isinstance(block, str) else block for block in blocks]
+        ends = stop or ("toolUse" if content[-1]["type"] == "toolCall" else "stop")
+        told = {"role": "assistant", "content": content, "model": "m1", "stopReason": ends}
+        usage = {"input": 10, "output": 5, "cacheRead": 90, "cacheWrite": 0}
+        return self.row("message", message=told | {"usage": usage} | fields)
+
+    def call(self, call: str, name: str = "bash", **args: Any) -> Row:
+        return {"type": "toolCall", "id": call, "name": name, "arguments": args}
+
+    def result(self, call: str, content: str = "done", *, error: bool = False) -> str:
+        told = {"role": "toolResult", "toolCallId": call, "content": [text_block(content)]}
+        return self.row("message", message=told | {"toolName": "bash", "isError": error})

@@ -17,10 +17,11 @@ _AGENTS = click.Choice([each.name for each in programs_with("installer")])
 @click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
 @click.option("-y", "--yes", is_flag=True, help="Make the changes without asking.")
 def install_command(agent: str, dry_run: bool, yes: bool) -> None:
-    """Connect Sapwood to Claude Code or Codex.
+    """Connect Sapwood to Claude Code, Codex or pi.
 
     Shows the changes, then asks. Your own settings do not change: Sapwood only adds to the files,
-    and sapwood uninstall restores them byte for byte. Respects CLAUDE_CONFIG_DIR and CODEX_HOME.
+    and sapwood uninstall restores them byte for byte. Respects the variables that name the folders
+    of the programs, such as CODEX_HOME.
     Then it asks once whether the program may judge chapters and decisions.
     """
     from sapwood.cli.console import columns, confirmed
@@ -84,7 +85,7 @@ def _offer_judge(chosen: Program) -> None:
 @click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
 @click.option("-y", "--yes", is_flag=True, help="Make the changes without asking.")
 def uninstall_command(agent: str | None, dry_run: bool, yes: bool) -> None:
-    """Disconnect Sapwood from Claude Code, Codex or both.
+    """Disconnect Sapwood from one agent program, or from all.
 
     Shows the changes, then asks. Restores the changed files byte for byte. Archives, the journal
     and imported conversations are kept.
@@ -151,7 +152,8 @@ def programs_command(again: bool, as_json: bool) -> None:
     if as_json:
         print_lines(json_line(report) for report in reports)
     elif not reports:
-        click.echo("Neither Claude Code nor Codex is installed.")
+        titles = [each.title for each in programs_with("provider")]
+        click.echo(f"None of these programs is installed: {', '.join(titles)}.")
     else:
         now = int(time.time() * 1_000_000)
         heads = ("PROGRAM", "VERSION", "CHANGES", "TESTED", "PATH")

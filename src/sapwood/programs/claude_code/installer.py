@@ -17,6 +17,7 @@ from sapwood.programs.installation.json_edit import (
     with_member,
     without_member,
 )
+from sapwood.programs.installation.plugin_files import plugin_files
 
 _KEY = "statusLine"
 _COMMAND_ENDING = "hook status-line"
@@ -24,6 +25,9 @@ _COMMAND_ENDING = "hook status-line"
 
 class _Installer:
     """The files of Claude Code that an installation changes."""
+
+    def files(self, command: Sequence[str]) -> dict[str, bytes]:
+        return plugin_files(command)
 
     def settings_file(self, environ: Mapping[str, str]) -> Path:
         return PROGRAM.home(environ) / "settings.json"

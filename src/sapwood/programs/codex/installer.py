@@ -13,7 +13,7 @@ from sapwood.config.folders import data_folder
 from sapwood.config.toml_edit import parse_toml, with_value, without_empty, without_value
 from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.installation.file_edits import FileEdit, InstallError, cannot_edit, read_bytes
-from sapwood.programs.installation.plugin_files import plugin_version
+from sapwood.programs.installation.plugin_files import plugin_files, plugin_version
 from sapwood.programs.installation.toml_tables import CannotEditToml, with_tables, without_tables
 
 _MARKET, _PLUGIN = "sapwood", "sapwood@sapwood"
@@ -25,6 +25,9 @@ _REVIEW = (
 
 class _Installer:
     """The files of Codex that an installation changes."""
+
+    def files(self, command: Sequence[str]) -> dict[str, bytes]:
+        return plugin_files(command)
 
     def settings_file(self, environ: Mapping[str, str]) -> Path:
         return PROGRAM.home(environ) / "config.toml"

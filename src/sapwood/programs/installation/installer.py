@@ -22,7 +22,7 @@ from sapwood.programs.installation.file_edits import (
     read_bytes,
     record_file,
 )
-from sapwood.programs.installation.plugin_files import own_command, plugin_files, plugin_version
+from sapwood.programs.installation.plugin_files import own_command, plugin_version
 from sapwood.programs.installation.project_settings import restored_projects
 from sapwood.programs.program import Program
 
@@ -91,6 +91,10 @@ _MCP_MISSING = "The agent's `context` tool needs one more package. Type: pip ins
 class ProgramInstaller(Protocol):
     """The part `installer` of a program. It describes the changes and writes nothing."""
 
+    def files(self, command: Sequence[str]) -> dict[str, bytes]:
+        """The files of Sapwood's plugin by their paths in its folder, calling this command."""
+        ...
+
     def settings_file(self, environ: Mapping[str, str]) -> Path:
         """The user's settings file that has to name Sapwood."""
         ...
@@ -145,7 +149,7 @@ def plan_install(
     """Plans an installation. A plan without edits means that everything is installed already."""
     command = command or own_command()
     folders = agent.installer.folders(environ)
-    shipped = plugin_files(command)
+    shipped = agent.installer.files(command)
     wanted = {folder / name: shipped[name] for folder in folders for name in shipped}
     files = [
         FileEdit(path, before, content)
@@ -227,7 +231,7 @@ def plan_uninstall(agent: Program, environ: Mapping[str, str] = os.environ) -> I
     """Plans the removal. Without a record, Sapwood's files are found by their paths."""
     record = read_record(agent.name) or InstallRecord(agent.name, "")
     folders = agent.installer.folders(environ)
-    known = {folder / name for folder in folders for name in plugin_files(("sapwood",))}
+    known = {folder / name for folder in folders for name in agent.installer.files(("sapwood",))}
     files = tuple(
         FileEdit(path, before, None)
         for path in sorted(known | {Path(path) for path in record.files})

@@ -1,0 +1,1 @@
+"""pi: its facts in `program.py`, and a module for each thing that Sapwood does with it."""
