@@ -7,6 +7,7 @@ import pytest
 
 from sapwood.cli.exit_codes import Exit
 from sapwood.context_actions.hook_memory import hook_memory_folder, remember_session
+from sapwood.programs.registry import programs_with
 from sapwood.programs.transcripts.transcript_events import imported_agent_id
 from sapwood.testing.claude_transcript import ClaudeTranscript
 from tests.cli.calling import Sapwooder
@@ -86,7 +87,8 @@ def test_nothing_is_stored_of_a_transcript_that_is_looked_at(
 def test_without_a_session_it_says_so(sapwood: Sapwooder, data: Path, action: str) -> None:
     ran = sapwood("context", *action.split(), "--json")
     assert ran.code == Exit.NO_SESSION
-    assert "There is no Claude Code, Codex, Gemini CLI or Sapwood session" in ran.err
+    titles = ", ".join(each.title for each in programs_with("sessions"))
+    assert f"There is no {titles} or Sapwood session" in ran.err
     assert ran.out == ""
     assert not data.exists()
 

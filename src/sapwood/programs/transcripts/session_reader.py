@@ -136,18 +136,23 @@ class _History:
             case TranscriptCompaction():
                 self._follow(each.boundary)
                 self.boundaries.append(each.boundary)
-            case TranscriptRewind():
+            case TranscriptRewind() if each.to in self._path or each.to < 0:
                 self.abandoned.update(place for place in self._path if place > each.to)
                 self._path = [place for place in self._path if place <= each.to]
+            case TranscriptRewind():
+                self._go_to(each.to)
 
     def _follow(self, boundary: Boundary) -> None:
-        """Goes to the last of the turns that a boundary names. Turns of other branches are
-        abandoned, and those before it are not, also if they were before.
+        """Goes to the last of the turns that a boundary names."""
+        if boundary.turns:
+            self._go_to(boundary.turns[-1])
+
+    def _go_to(self, turn: int) -> None:
+        """Makes a turn the last one. Turns of other branches are abandoned, and those before it
+        are not, also if they were before.
         """
-        if not boundary.turns:
-            return
         path: list[int] = []
-        place: int | None = boundary.turns[-1]
+        place: int | None = turn
         while place is not None and place < len(self.turns):
             path.insert(0, place)
             parent = self.turns[place].parent
