@@ -17,8 +17,7 @@ from scripted_model import ScriptedModel
 VERSION = "1.18.33"
 _HASHES = {
     "linux-x64": (
-        "q/t/3p2CTxOT9y2kvjesb/LZab2+1eqlhhWA02Be6mjT"
-        "tmYtNBcBsrI5yDo4Fw7ZSPBW2oyMIGMNRqiKQjiAWw=="
+        "q/t/3p2CTxOT9y2kvjesb/LZab2+1eqlhhWA02Be6mjTtmYtNBcBsrI5yDo4Fw7ZSPBW2oyMIGMNRqiKQjiAWw=="
     ),
 }
 _CACHE = Path(__file__).resolve().parent / "node_modules"

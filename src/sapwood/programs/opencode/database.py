@@ -6,6 +6,7 @@ may be open in opencode: readers of a write-ahead log neither block it nor wait 
 """
 
 import errno
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -117,6 +118,16 @@ def events_of(path: Path, session: str, first: int = 0) -> list[StoredEvent]:
     return old + [
         StoredEvent(_text(name), seq, _text(kind), data) for name, seq, kind, data in logged
     ]
+
+
+def processes_with(path: Path) -> set[int]:
+    """The processes that have the database open, as far as this user may see them."""
+    name, found = str(path.resolve()), set[int]()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if any(os.readlink(each) == name for each in (process / "fd").iterdir()):
+                found.add(int(process.name))
+    return found
 
 
 def _old_messages(base: sqlite3.Connection, session: str) -> Iterator[StoredEvent]:

@@ -14,9 +14,10 @@ PROGRAM = Program(
     home_folder=".local/share/opencode",
     resume="opencode --session",
     transcript_names=r"ses_[0-9A-Za-z]+",
-    parts=("sessions",),
+    parts=("sessions", "provider", "probe"),
     install="npm install -g opencode-ai",
     log_in="opencode auth login",
+    probe_seconds=60.0,  # it is started three times
     tools={
         "bash": "shell",
         "write": "write_file",
