@@ -19,6 +19,7 @@ from pathlib import Path
 
 from proofs.agents_e2e.environment import ProofError
 from proofs.agents_e2e.namespace import enter_namespace, reaches_outside
+from proofs.opencode.command_story import CommandStory
 from proofs.opencode.environment import VERSION, find_opencode
 from proofs.opencode.world import OpencodeWorld, history, opencode_world
 from proofs.providers_e2e.act_checks import ActChecks
@@ -39,6 +40,7 @@ def main(arguments: list[str]) -> int:
     """Runs the proof; returns 1 if a check failed."""
     parser = argparse.ArgumentParser(prog="python -m proofs.opencode", description=__doc__)
     parser.add_argument("--kills", type=int, default=0, help="only this many kills, and no acts")
+    parser.add_argument("--commands", action="store_true", help="only the commands, at rest")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     try:
@@ -50,11 +52,19 @@ def main(arguments: list[str]) -> int:
     checks, started = ActChecks(), time.monotonic()
     checks.begin("opencode", "Every act and every trap that was found")
     checks.expect("no way leads out of here", not reaches_outside())
-    asyncio.run(_kills(checks, options.kills, options.seed) if options.kills else _acts(checks))
+    if options.kills:
+        asyncio.run(_kills(checks, options.kills, options.seed))
+    else:
+        asyncio.run(_commands(checks) if options.commands else _acts(checks))
     total = checks.passed + checks.failed
     seconds = time.monotonic() - started
     print(f"opencode {VERSION}: {checks.passed} of {total} passed in {seconds:.0f} s")
     return int(checks.failed > 0)
+
+
+async def _commands(checks: ActChecks) -> None:
+    async with opencode_world() as world:
+        await CommandStory(world, checks).run()
 
 
 async def _acts(checks: ActChecks) -> None:
@@ -68,6 +78,7 @@ async def _acts(checks: ActChecks) -> None:
         await _questions(world, checks)
         await _busy(world, checks)
         await _resume(world, checks)
+        await CommandStory(world, checks).run()
         checks.expect("the model refused nothing", not world.model.rejections)
 
 
