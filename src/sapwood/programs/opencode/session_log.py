@@ -4,7 +4,6 @@ A message that was removed stays in the log, so it can be written again. Before 
 session, it copies the log to a file of its own: a session that lost rows is completed from there.
 """
 
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast  # messages are JSON of the program
@@ -12,6 +11,7 @@ from typing import Any, cast  # messages are JSON of the program
 import msgspec
 from msgspec import Struct
 
+from sapwood.private_files import append_line
 from sapwood.programs.opencode.database import NAME, StoredEvent, events_of
 
 Json = dict[str, Any]
@@ -167,21 +167,16 @@ def read_log(home: Path, session: str, copies: Path | None = None) -> SessionLog
 
 def copy_log(home: Path, session: str, copies: Path) -> None:
     """Brings the private copy of a session's log up to date, on the disk. Raises `OSError`."""
-    copies.mkdir(parents=True, exist_ok=True, mode=0o700)
     target = copies / f"{session}.jsonl"
-    copied = _copied(target)
-    seen = {(each.id, each.seq) for each in copied}
+    seen = {(each.id, each.seq) for each in _copied(target)}
     new = [each for each in events_of(home / NAME, session) if (each.id, each.seq) not in seen]
-    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with os.fdopen(handle, "ab") as file:
-        file.write(b"\n" + b"".join(_line(each) for each in new))  # a cut line ends before it
-        file.flush()
-        os.fsync(file.fileno())
+    if new:  # a line that a crash cut ends before them
+        append_line(target, b"\n" + b"\n".join(_line(each) for each in new), durable=True)
 
 
 def _line(event: StoredEvent) -> bytes:
     fields = {"id": event.id, "seq": event.seq, "type": event.type}
-    return msgspec.json.encode({**fields, "data": msgspec.Raw(event.data)}) + b"\n"
+    return msgspec.json.encode({**fields, "data": msgspec.Raw(event.data)})
 
 
 class _Line(Struct):
