@@ -275,6 +275,11 @@ integrations *ARGS:
 codex-traps *ARGS:
     python -m proofs.providers_e2e.codex_traps "$@"
 
+# Every act and every trap of the real opencode; `just opencode-e2e --kills 10` kills it around changes
+[group('real programs')]
+opencode-e2e *ARGS:
+    python -m proofs.opencode "$@"
+
 # Every known trap of Claude Code's sessions, with the real program; `just claude-traps rewind` tries one
 [group('real programs')]
 claude-traps *ARGS:

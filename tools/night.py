@@ -22,6 +22,7 @@ RECIPES: tuple[tuple[str, ...], ...] = (
     ("versions",),
     ("beside-e2e",),
     ("codex-traps",),
+    ("opencode-e2e",),
     ("claude-traps",),
     ("web-scene",),
     ("integrations",),

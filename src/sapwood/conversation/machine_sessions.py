@@ -1,4 +1,4 @@
-"""The sessions of Claude Code, Codex and Gemini CLI on this machine, with titles, for a live list.
+"""The sessions of all programs on this machine, with titles, for a live list.
 
 Files are looked at again every few seconds at most. A title needs the end of a file: some are read
 at each look, so a list with many sessions gets its titles one look after the other.

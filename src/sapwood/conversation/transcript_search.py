@@ -5,7 +5,6 @@ what was read, only the turns that have a word stay in memory, up to a limit.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 from msgspec import structs
 
@@ -17,9 +16,10 @@ from sapwood.core.log_values import SearchHit
 from sapwood.core.search_query import read_query
 from sapwood.core.search_ranking import CandidateEvent, grouped, search_events
 from sapwood.core.search_terms import folded_letters
+from sapwood.programs.registry import program
 from sapwood.programs.transcripts.discovery import NotATranscript, discover
 from sapwood.programs.transcripts.session_files import FoundSession
-from sapwood.programs.transcripts.session_reader import read_events, session_files
+from sapwood.programs.transcripts.session_reader import read_events
 from sapwood.programs.transcripts.transcript_events import TranscriptTurn
 
 _MAX_KEPT = 4_000
@@ -55,8 +55,7 @@ def search_transcripts(
 def _turns(session: FoundSession, needles: Sequence[str]) -> Iterator[Recorded]:
     """The turns of a session as events; none if its file has no word of the query."""
     try:
-        files = [path for _, path in session_files(session.path, session.source)]
-        if not any(_may_contain(path, needles) for path in files):
+        if not any(_may_contain(each, needles) for each in _contents(session)):
             return
         events = read_events(session.path, session.source)
     except (OSError, NotATranscript):
@@ -69,9 +68,18 @@ def _turns(session: FoundSession, needles: Sequence[str]) -> Iterator[Recorded]:
         yield Recorded(agent, number, event, each.first.at, SYSTEM, command)
 
 
-def _may_contain(path: Path, needles: Sequence[str]) -> bool:
-    """Whether a file has one of the terms. Other letters than ASCII may be escaped in it."""
+def _contents(session: FoundSession) -> Iterator[bytes]:
+    """The bytes of a session: those of each file, or those of its rows in a database."""
+    sessions = program(session.source).sessions
+    if sessions.in_database:
+        yield b"\n".join(row for _, row, _ in sessions.rows(session.path))
+    else:
+        yield from (file.read_bytes() for _, file in sessions.parts_of(session.path))
+
+
+def _may_contain(content: bytes, needles: Sequence[str]) -> bool:
+    """Whether a session has one of the terms. Other letters than ASCII may be escaped in it."""
     if not all(needle.isascii() for needle in needles):
         return True
-    content = path.read_bytes().lower()
+    content = content.lower()
     return not content.isascii() or any(needle.encode() in content for needle in needles)

@@ -30,7 +30,7 @@ from sapwood.programs.transcripts.discovery import (
 )
 from sapwood.programs.transcripts.row_file import FilePosition, RowFile
 from sapwood.programs.transcripts.session_files import FoundSession
-from sapwood.programs.transcripts.session_reader import detect_file, session_files, session_id
+from sapwood.programs.transcripts.session_reader import detect_file, session_id
 from sapwood.programs.transcripts.transcript_events import (
     SessionDetails,
     TranscriptCompaction,
@@ -115,6 +115,7 @@ class Importer:
         agent = imported_agent_id(source, session)
         try:
             state = await open_state(self._log, self._space, agent)
+            in_database = program(source).sessions.in_database
             upto = None if _is_one_object(path) else state.imported_until
             known = SessionDetails(id=session, model=state.settings.model)
             own = await own_rows(self._log, self._space, agent) if upto else ()
@@ -122,7 +123,7 @@ class Importer:
             reader = reader_for(source, path, known, mask=unmasked)
             reader.pass_over(own)
             walk = _Walk(self, path, reader, upto, whole=upto is None)
-            if not await walk.run(on_progress):
+            if (upto and in_database) or not await walk.run(on_progress):
                 reader = reader_for(source, path, SessionDetails(id=session), mask=unmasked)
                 walk = _Walk(self, path, reader, upto, whole=True, moved=not walk.found)
                 walk.writers[""].pass_over(own)
@@ -146,9 +147,10 @@ class Importer:
         """Makes the writer of one conversation."""
         return ConversationWriter(self._dispatcher, self._log, self._space, reader, path)
 
-    def is_idle(self, path: Path) -> bool:
-        """Whether the file has not changed for `idle_seconds`."""
-        return self._now() - path.stat().st_mtime > self._idle_seconds
+    def is_idle(self, path: Path, source: str) -> bool:
+        """Whether the session has not changed for `idle_seconds`."""
+        updated = program(source).sessions.updated(path) / 1_000_000
+        return self._now() - updated > self._idle_seconds
 
     async def close(self) -> None:
         """Waits for commands that are still running."""
@@ -188,7 +190,7 @@ class _Walk:
 
     async def run(self, on_progress: OnProgress) -> bool:
         """Imports what is new. Returns False if the file has to be read from its beginning."""
-        idle, known, unread = self._importer.is_idle(self._path), self._upto, 0
+        idle, known, unread = self._is_idle(), self._upto, 0
         for row, offset in self._rows(rest=idle):
             self._reader.feed(row, offset)
             if known and self._is_known(row, offset, known):
@@ -207,6 +209,9 @@ class _Walk:
         for writer in self.writers.values():
             await writer.finish(idle=idle)
         return True
+
+    def _is_idle(self) -> bool:
+        return self._importer.is_idle(self._path, self._reader.source)
 
     def _is_known(self, row: bytes, offset: int, known: Passage) -> bool:
         """Whether this is the last imported row. A program may write a row twice, so its key alone
@@ -227,7 +232,11 @@ class _Walk:
         if _is_one_object(self._path):
             yield self._path.read_bytes(), 0
             return
-        files = session_files(self._path, self._reader.source)
+        sessions = program(self._reader.source).sessions
+        if sessions.in_database:
+            yield from ((row, offset) for _, row, offset in sessions.rows(self._path))
+            return
+        files = sessions.parts_of(self._path)
         offset = 0
         if not self._whole and self._upto is not None:
             offset = self._upto.place
@@ -315,7 +324,7 @@ def _inside(folder: Path) -> Iterator[FoundSession]:
 def _named(path: Path) -> FoundSession:
     path = path.absolute()
     source = detect_file(path)
-    status = path.stat()
+    sessions = program(source).sessions
     return FoundSession(
-        source, session_id(path, source), path, "", status.st_mtime_ns // 1000, status.st_size
+        source, session_id(path, source), path, "", sessions.updated(path), sessions.size(path)
     )

@@ -12,8 +12,9 @@ from sapwood.core.commands import RecordTurn
 from sapwood.core.events import NativeRecorded, SessionAssumed, TurnRecorded
 from sapwood.core.ids import AgentId, Passage, Space
 from sapwood.imports.import_commands import IMPORTER
+from sapwood.programs import registry
 from sapwood.programs.transcripts.discovery import NotATranscript
-from sapwood.programs.transcripts.session_reader import read_events, session_files
+from sapwood.programs.transcripts.session_reader import read_events
 from sapwood.programs.transcripts.transcript_events import TranscriptTurn, imported_command_id
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.dispatch import Dispatcher
@@ -85,7 +86,8 @@ def _turns_after(
 
 def _may_have_more(path: Path, program: str, known: Passage) -> bool:
     """Whether a prompt may follow the known rows: a long transcript is not read for nothing."""
-    if len(session_files(path, program)) > 1:
+    sessions = registry.program(program).sessions
+    if sessions.in_database or len(sessions.parts_of(path)) > 1:
         return True
     with path.open("rb") as file:
         file.seek(known.place)

@@ -91,7 +91,7 @@ class Program(NamedTuple):
     knows that it was started by itself; they are not passed on to it. `has_status_line`: it draws
     the line that `sapwood hook status-line` prints. `own_command` is how a command of Sapwood is
     typed while a session is open, with `{}` for its name and arguments. `installed_note` is for the
-    user after `sapwood install`.
+    user after `sapwood install`. A probe that takes longer than `probe_seconds` has proved nothing.
     """
 
     name: str
@@ -114,6 +114,7 @@ class Program(NamedTuple):
     installed_note: str = ""
     has_status_line: bool = False
     own_command: str = "sapwood {} --later"
+    probe_seconds: float = 20.0
     tools: Mapping[str, ToolKind] = {}
 
     @property

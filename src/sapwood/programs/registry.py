@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sapwood.plugins import load_plugin, plugin_names
 from sapwood.programs.program import Part, Program
 
-PROGRAM_NAMES = ("claude-code", "codex", "gemini", "pi")
+PROGRAM_NAMES = ("claude-code", "codex", "gemini", "opencode", "pi")
 """The names that users type, in the order in which the programs are listed."""
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from sapwood.programs.registry import program
 from sapwood.programs.transcripts.discovery import (
     ProgramHomes,
     discover,
     newest_session,
     program_homes,
 )
-from sapwood.programs.transcripts.session_reader import session_files
 from tests.programs.transcripts.writing import ClaudeFile, CodexFile, GeminiFile
 
 WOOD = Path("/srv/wood")
@@ -95,5 +95,5 @@ def test_the_files_of_a_codex_thread_are_one_session(tmp_path: Path) -> None:
     os.utime(first.path, (1, 1))
     found = discover(program_homes({"CODEX_HOME": str(tmp_path), "HOME": str(tmp_path)}))
     assert [(each.id, each.path) for each in found] == [(thread, second)]
-    assert session_files(first.path, "codex") == [("", first.path), (segment, second)]
-    assert session_files(second, "codex") == [("", first.path), (segment, second)]
+    assert program("codex").sessions.parts_of(first.path) == [("", first.path), (segment, second)]
+    assert program("codex").sessions.parts_of(second) == [("", first.path), (segment, second)]

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from sapwood.config.folders import data_folder
 from sapwood.private_files import locked, replace_file
+from sapwood.programs import registry
 from sapwood.programs.installed_programs import printed_version
 from sapwood.programs.probe.probe_process import run_probe
 
@@ -110,7 +111,14 @@ class Proofs:
             if not again and (found := self.find(executable)) is not None:
                 return found
             begun = time.monotonic()
-            result = run_probe(program, executable.path, executable.version, environ, stop=stop)
+            result = run_probe(
+                program,
+                executable.path,
+                executable.version,
+                environ,
+                seconds=registry.program(program).probe_seconds,
+                stop=stop,
+            )
             proof = Proof(
                 program,
                 executable.version,

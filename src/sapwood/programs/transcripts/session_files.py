@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 
 from sapwood.programs.program import Program
 from sapwood.programs.transcripts.conversation_builder import TranscriptReader
+from sapwood.programs.transcripts.row_file import RowFile
 from sapwood.programs.transcripts.transcript_events import Mask
 
 HEAD = 64 * 1024
@@ -25,7 +26,10 @@ _CWD = re.compile(rb'"cwd":\s?("(?:[^"\\]|\\.)*")')
 
 
 class FoundSession(Struct, frozen=True):
-    """A transcript. `folder` is where the session ran; `updated` is in microseconds since 1970."""
+    """A transcript. `folder` is where the session ran; `updated` is in microseconds since 1970.
+
+    The path is that of a file, or that of a database and the session's id in it.
+    """
 
     source: str
     id: str
@@ -39,9 +43,12 @@ class SessionFiles(ABC):
     """The transcripts of one program.
 
     `has_several_files`: a session may continue in another file, and only the newest is listed.
+    `in_database`: the sessions are in a database, so their paths are not those of files, and a
+    session is always read from its first row.
     """
 
     has_several_files = False
+    in_database = False
 
     def __init__(self, program: Program) -> None:
         self._source = program.name
@@ -104,6 +111,27 @@ class SessionFiles(ABC):
     def parts_of(self, path: Path) -> list[tuple[str, Path]]:
         """The files of a session in the order in which they were begun, with their names there."""
         return [("", path)]
+
+    def has(self, path: Path) -> bool:
+        """Whether this names a session in a database of the program."""
+        return False
+
+    def rows(self, path: Path) -> Iterator[tuple[str, bytes, int]]:
+        """All rows of a session, each with the name of its file there and its place.
+
+        Raises `OSError`.
+        """
+        for name, file in self.parts_of(path):
+            for row, offset in RowFile(file).read(rest=True):
+                yield name, row, offset
+
+    def updated(self, path: Path) -> int:
+        """When the session was changed last, in microseconds since 1970. Raises `OSError`."""
+        return path.stat().st_mtime_ns // 1000
+
+    def size(self, path: Path) -> int:
+        """The bytes of the session. Raises `OSError`."""
+        return path.stat().st_size
 
 
 def decoded_string(found: "re.Match[bytes] | None") -> str:

@@ -11,7 +11,7 @@ from sapwood.core.content import Text
 from sapwood.core.events import Size, TurnRecorded
 from sapwood.core.ids import AgentId, TurnRef
 from sapwood.core.turn import Turn, recorded_turn
-from sapwood.programs.registry import program
+from sapwood.programs.registry import program, programs_with
 from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.discovery import (
     FAR,
@@ -71,13 +71,14 @@ def tail_session(path: Path, source: str | None = None, *, max_bytes: int = TAIL
 
     `Session.asked` is the first prompt, if it is near the beginning of the file.
     """
+    source = source or detect_file(path)
+    sessions = program(source).sessions
     try:
-        size = path.stat().st_size
+        size = 0 if sessions.in_database else path.stat().st_size
     except OSError as error:
         raise _unreadable(path, error) from error
     if size <= max_bytes or path.suffix == ".json":
         return read_session(path, source)
-    source = source or detect_file(path)
     reader = reader_for(source, path)
     for width in (max_bytes, _WIDER * max_bytes):
         reader = reader_for(source, path)
@@ -135,18 +136,23 @@ class _History:
             case TranscriptCompaction():
                 self._follow(each.boundary)
                 self.boundaries.append(each.boundary)
-            case TranscriptRewind():
+            case TranscriptRewind() if each.to in self._path or each.to < 0:
                 self.abandoned.update(place for place in self._path if place > each.to)
                 self._path = [place for place in self._path if place <= each.to]
+            case TranscriptRewind():
+                self._go_to(each.to)
 
     def _follow(self, boundary: Boundary) -> None:
-        """Goes to the last of the turns that a boundary names. Turns of other branches are
-        abandoned, and those before it are not, also if they were before.
+        """Goes to the last of the turns that a boundary names."""
+        if boundary.turns:
+            self._go_to(boundary.turns[-1])
+
+    def _go_to(self, turn: int) -> None:
+        """Makes a turn the last one. Turns of other branches are abandoned, and those before it
+        are not, also if they were before.
         """
-        if not boundary.turns:
-            return
         path: list[int] = []
-        place: int | None = boundary.turns[-1]
+        place: int | None = turn
         while place is not None and place < len(self.turns):
             path.insert(0, place)
             parent = self.turns[place].parent
@@ -164,11 +170,6 @@ class _History:
         return structs.replace(turn, size=None, status=event.status, number=number)
 
 
-def session_files(path: Path, source: str) -> list[tuple[str, Path]]:
-    """The files of a session in the order in which they were begun, each with its name there."""
-    return program(source).sessions.parts_of(path)
-
-
 def _read(
     path: Path, source: str | None, own: Collection[str] = (), *, mask: Mask = mask_secrets
 ) -> TranscriptReader:
@@ -179,10 +180,12 @@ def _read(
         if path.suffix == ".json":
             reader.feed(path.read_bytes(), 0)
             return reader
-        for name, file in session_files(path, source):
-            reader.begin_file(name)
-            for row, offset in RowFile(file).read(rest=True):
-                reader.feed(row, offset)
+        file: str | None = None
+        for name, row, offset in program(source).sessions.rows(path):
+            if name != file:
+                file = name
+                reader.begin_file(name)
+            reader.feed(row, offset)
     except OSError as error:
         raise _unreadable(path, error) from error
     return reader
@@ -199,6 +202,8 @@ def _feed_tail(reader: TranscriptReader, path: Path, offset: int) -> None:
 
 def session_id(path: Path, source: str) -> str:
     """The id by which the program knows a transcript's session."""
+    if program(source).sessions.in_database:
+        return path.name
     return _read_head(path, source).details.id or path.stem
 
 
@@ -225,6 +230,8 @@ def _first_request(path: Path, source: str) -> str:
 
 def detect_file(path: Path) -> str:
     """The program that wrote a transcript. Raises `NotATranscript` if the file is none."""
+    if owner := next((each for each in programs_with("sessions") if each.sessions.has(path)), None):
+        return owner.name
     try:
         source = detect_source(_head(path)) or detect_source(_head(path, FAR))
     except OSError as error:

@@ -1,6 +1,6 @@
 """The page to open a conversation: all conversations, those of this folder first.
 
-Sessions of Claude Code, Codex and Gemini CLI in this folder are listed too, imported or not.
+Sessions of other programs in this folder are listed too, imported or not.
 
 The page of `/agents`: the tree of agents with their mail.
 """
