@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import msgspec
 from msgspec import Struct, field
@@ -30,7 +30,6 @@ JournalKind = Literal[
     "uninstalled",
     "failed",
 ]
-JOURNAL_KINDS: tuple[JournalKind, ...] = get_args(JournalKind)
 
 _LONGEST_MESSAGE = 2_000
 """Characters of a message that are kept, so that the system writes a line in one piece."""

@@ -83,7 +83,6 @@ class ProcessEngine:
         self._turns = SpaceTurns(self._limits, serves)
         self._places = KeyLimiter(self._limits.per_worker)
         self._opening = asyncio.Lock()
-        self._taking = asyncio.Lock()
         self._database: WakeDatabase | None = None
         self._drive: DriveFunction | None = None
         self._closed = False

@@ -187,8 +187,6 @@ class ToolCalls:
         self._commands = commands
         self._tracing = tracing
         self._exact_args = ExactArguments()
-        self.defects = 0
-        """How many calls raised an exception that no tool should raise."""
 
     def hold(self, turn: Turn, parts: Sequence[ReplyPart]) -> None:
         """Keeps the exact arguments of the calls of a reply until they have run."""
@@ -355,8 +353,7 @@ class ToolCalls:
             return False
 
     def _defect(self, call: ToolCall, error: Exception) -> ToolOutcome:
-        """Logs and counts an exception that no tool should raise. Returns the model's result."""
-        self.defects += 1
+        """Logs an exception that no tool should raise. Returns the model's result."""
         _log.error("The tool call %s of %s raised", call.id, call.name, exc_info=error)
         return ToolOutcome(_DEFECT.format(name=call.name, error=type(error).__name__), error=True)
 

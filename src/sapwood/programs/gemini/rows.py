@@ -72,7 +72,6 @@ class Metadata(Struct, rename="camel", gc=False):
 
     session_id: str | None = None
     summary: str | None = None
-    last_updated: str | None = None
     directories: list[str] | None = None
     messages: list[Message] | None = None
 
@@ -82,7 +81,6 @@ class Row(Message, rename="camel", gc=False):
 
     session_id: str | None = None
     summary: str | None = None
-    last_updated: str | None = None
     messages: list[Message] | None = None
     change: Metadata | None = msgspec.field(name="$set", default=None)
     rewind_to: str | None = msgspec.field(name="$rewindTo", default=None)
