@@ -41,9 +41,8 @@ async def starts_beside(stage: Stage) -> None:
 async def edits(stage: Stage) -> None:
     state = await stage.app.controller.state()
     assert state is not None
-    assert state.context.tip is not None
-    await stage.type(f"/edit {state.context.tip.first}")
-    await stage.sees("Rewound to just before turn")
+    await stage.type(f"/edit {state.turns}")
+    await stage.sees(f"Rewound to just before turn {state.turns}.")
     await until(lambda: bool(stage.app.screen.query_one(Composer).text))
 
 
@@ -104,8 +103,8 @@ CHECKS: dict[str, Check] = {
     "wait": typed("/wait 1", "Mail has arrived"),
     "kill": typed("/kill child", "Killed"),
     "compact": compacts,
-    "recall": typed("/recall herons", "Search all conversations", "everytalk:2"),
-    "bring": typed("/bring 99", "There is no message at"),
+    "recall": typed("/recall herons", "Search all conversations", "/1 · turn."),
+    "bring": typed("/bring 99", "There is no turn '99'"),
     "new": goes_on_fresh,
     "start": starts_beside,
     "agents": typed("/agents", "Agents and mail", "Still at it."),
@@ -118,7 +117,7 @@ CHECKS: dict[str, Check] = {
     "pin": typed("/pin style Be brief.", "Pinned style"),
     "unpin": typed("/unpin tone", "Unpinned tone"),
     "replay": typed("/replay", "What the model saw", "the hash matches"),
-    "diff": typed("/diff START", "Difference", "+ everytalk"),
+    "diff": typed("/diff START", "Difference", "+ #"),
     "revert": typed("/revert", "no checkpoint to revert to"),
     "model": typed("/model", MODEL),
     "system": typed("/system Be kind.", "system = Be kind."),

@@ -52,7 +52,7 @@ async def test_the_command_beside_an_item_frees_what_it_says() -> None:
         counter = db.connection.counter_for("gpt-5")
         before = budget_of(opened.state, opened.live, counter).history.tokens
         item = next(
-            each for each in largest(opened.state, opened.live, counter) if "2?" in each.name
+            each for each in largest(opened.state, opened.live, counter, {}) if "2?" in each.name
         )
         assert item.command == "/clear 1"
         await agent.run_command(item.command)

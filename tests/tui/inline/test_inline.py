@@ -182,7 +182,7 @@ async def test_what_is_found_is_printed() -> None:
         )
         below.app.conversation.go_to(agent.id, version)
         await below.sees("┃ Question 3?")
-        assert f"── #{version} " in below.text
+        assert "── #4 " in below.text
     await connection.close()
 
 

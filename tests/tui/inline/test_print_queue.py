@@ -99,7 +99,7 @@ async def test_what_the_window_clips_is_told_with_where_the_model_begins_to_see(
         await agent.record("And now?", "Now.")
         clipped = [each for each in await followed.take() if each.startswith("▲")]
         seen = next(row for row in followed.timeline.rows if not _is_clipped(followed, row))
-        assert clipped[-1].startswith(f"▲ model can't see above #{seen.version} · ")
+        assert clipped[-1].startswith(f"▲ model can't see above #{seen.place} · ")
         assert " clipped · " in clipped[-1]
 
 

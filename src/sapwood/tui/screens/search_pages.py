@@ -32,6 +32,7 @@ class SearchPage(PickerPage):
         super().__init__()
         self._connection = connection
         self._words = words
+        self._places: dict[str, str] = {}
 
     def on_mount(self) -> None:
         """Starts with the words of the command."""
@@ -48,6 +49,7 @@ class SearchPage(PickerPage):
         except RefusedError:
             return []  # the name of an agent that is still being typed
         at = now()
+        self._places = {str(hit.ref): hit.shown_place for hit in hits}
         return [
             PickerItem(
                 str(hit.ref),
@@ -71,7 +73,8 @@ class SearchPage(PickerPage):
             return Content("")
         facts = await connection.log.facts(connection.space, AgentId(agent))
         name = one_line(facts.name) if facts and facts.name else agent
-        head = Content.assemble((name, "bold $accent"), (f"\n{found[0].kind}", "$faint"))
+        place = self._places.get(id, "")
+        head = Content.assemble((name, "bold $accent"), (f"\n{place} · {found[0].kind}", "$faint"))
         return Content.assemble(head, "\n\n", plain(event_texts(found[0].event).search)[:_PREVIEW])
 
 
