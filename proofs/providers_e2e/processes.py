@@ -19,10 +19,11 @@ def program_processes(home: Home, program: str | None) -> list[int]:
             continue
         try:
             environ = (folder / "environ").read_bytes()
-            name = (folder / "cmdline").read_bytes().split(b"\0")[0]
+            words = (folder / "cmdline").read_bytes().split(b"\0")[:2]
         except OSError:
             continue  # it ended, or is not ours
-        if mark in environ and wanted in (None, os.path.basename(name)):
+        names = [os.path.basename(word) for word in words]  # the second is the script of Node
+        if mark in environ and (wanted is None or wanted in names):
             found.append(int(folder.name))
     return found
 

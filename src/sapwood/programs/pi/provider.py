@@ -231,7 +231,7 @@ class PiProvider:
         environ[SESSION_VARIABLE] = session.id
         for name in PROGRAM.own_variables:
             environ.pop(name, None)
-        process = await PiProcess.start(command, options.folder, environ)
+        process = await PiProcess.spawn(command, options.folder, environ)
         try:
             path = await process.session_file()
         except BaseException:
@@ -261,12 +261,12 @@ class PiProvider:
         turn: str,
     ) -> AsyncIterator[ProviderEvent]:
         process, events = running.process, TurnEvents(running.options.folder)
-        while not process.records.empty():
-            process.records.get_nowait()  # left over from before
+        while not process.rows.empty():
+            process.rows.get_nowait()  # left over from before
         content = [block for part in prompt for block in content_blocks(part)]
         given = msgspec.json.encode({"turn": turn, "content": content}).decode()
         await process.call("prompt", message=f"/sapwood-send {given}")
-        while events.status is None and (record := await process.records.get()) is not None:
+        while events.status is None and (record := await process.rows.get()) is not None:
             for event in events.feed(record):
                 if isinstance(event, ProviderQuestion):
                     running.questions.add(event.question)

@@ -125,8 +125,10 @@ def _processes(folder: str, session: str) -> list[int]:
         if not name.isdigit():
             continue
         try:
-            title = Path(f"/proc/{name}/cmdline").read_bytes().split(b"\0")[0]
-            if title.strip() in _NAMES and os.readlink(f"/proc/{name}/cwd") == folder:
+            # While it starts, it is Node with pi as its script; then it changes its title.
+            words = Path(f"/proc/{name}/cmdline").read_bytes().split(b"\0")[:2]
+            is_pi = any(os.path.basename(word.strip()) in _NAMES for word in words)
+            if is_pi and os.readlink(f"/proc/{name}/cwd") == folder:
                 environ = Path(f"/proc/{name}/environ").read_bytes().split(b"\0")
                 started = [each for each in environ if each.startswith(_STARTED)]
                 if not started or started == [_STARTED + session.encode()]:
