@@ -18,7 +18,7 @@ FACES = ("api", "cli", "mcp_server", "tui")
 PLUGIN_FACES = ("sapwood_acp", "sapwood_frameworks", "sapwood_server")
 NO_FACES = (
     "sapwood_server/client/",
-    "sapwood_server/served_agents.py",
+    "sapwood_server/served_space.py",
     "sapwood_server/server_tables.py",
 )
 """Files of the server that are no face: its client is a store, and two files wire it."""
@@ -41,6 +41,7 @@ MADE_FOR_FACES = (
 PURE_FUNCTIONS = {
     "sapwood.core.checkpoint": {"describe_left_out"},  # files without a checkpoint, in words
     "sapwood.core.ids": {"can_be_stored"},  # whether a text can be an id
+    "sapwood.core.turn_numbers": {"turn_place"},  # `3` or `NAME/3`
     "sapwood.core.plural": {"counted"},  # a number with its noun
     "sapwood.core.token_count": {"show", "show_tokens"},  # `77k` or `~77k`
     "sapwood.core.settings": {"is_guarded"},  # whether a setting needs a right of its own

@@ -20,8 +20,14 @@ class TestSpace:
         self.space = space
         self.dispatcher = dispatcher
 
+    def masked(self, text: str) -> str:
+        return text
+
     def counter_for(self, model: str) -> Counter:
         return CharacterCounter()
+
+    async def close(self) -> None:
+        raise AssertionError("the log belongs to the test")
 
 
 def service_of(desk: Desk) -> ConversationService:

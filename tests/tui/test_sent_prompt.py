@@ -35,7 +35,7 @@ async def test_a_prompt_is_stored_and_shown_before_the_engine_runs(
         assert stage.conversation.composer.text == ""
         assert await prompts(stage) == 1
         await stage.sees("Is it cold in Oslo?")
-        starting = stage.app.controller._starting  # pyright: ignore[reportPrivateUsage]
+        starting = stage.app.controller.agents._starting  # pyright: ignore[reportPrivateUsage]
         assert starting is not None
         starting.cancel()
 
