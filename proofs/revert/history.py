@@ -26,7 +26,7 @@ _STEPS = 14
 
 
 class _Moment(Struct, frozen=True):
-    """The workspace before the turn that starts at `turn`."""
+    """The workspace before the turn with the number `turn`."""
 
     turn: int
     files: Snapshot
@@ -82,12 +82,10 @@ class _History:
         before = take(self._root)
         async with agent.turn("Change something.") as turn:
             await agent.checkpoint()
-            first = (await agent.state()).open
             self._edit()
             await turn.reply("Done.")
         await agent.checkpoint()
-        assert first is not None
-        self._moments.append(_Moment(first.first, before))
+        self._moments.append(_Moment(len(self._moments) + 1, before))
         self._findings.turns += 1
 
     def _revert(self) -> None:
@@ -114,8 +112,7 @@ class _History:
         await agent.revert(turn, anyway=True)
 
     async def _take_back(self, agent: Agent) -> None:
-        started = [each for each in await agent.events() if each.kind == "revert.started"]
-        await agent.revert(started[-1].version, anyway=True)
+        await agent.revert("back", anyway=True)
 
     def _revert_killed(self, turn: int) -> None:
         """Reverts in a process that is killed at a random step; then finishes the revert."""

@@ -20,7 +20,7 @@ def value_for(setting: KnownSetting) -> object:
     """A value that the setting takes, and that is not its default."""
     if setting.example:
         return tomllib.loads(f"value = {setting.example}")["value"]
-    match setting.values.split()[0].rstrip(":"):
+    match setting.values.removeprefix("a ").split()[0].rstrip(","):
         case "whole":
             return 7
         case "number":
@@ -29,10 +29,10 @@ def value_for(setting: KnownSetting) -> object:
             return setting.default != "true"
         case "list":
             return [0.1, 0.2, 0.3] if "number" in setting.values else ["x"]
-        case "string":
+        case "text":
             return "/x"  # a path that is whole, since that of a database is completed
         case _:
-            choices = setting.values.split(" or ")
+            choices = re.split(", | or ", setting.values)
             return next(each for each in choices if toml_value(each) != setting.default)
 
 

@@ -26,7 +26,7 @@ def test_a_prompt_on_the_screen_outlasts_kill_9(
         terminal.until(PROMPT.encode())
         sent = len(terminal.written)
         terminal.press(b"\r")
-        terminal.until(b"#3", sent)  # the number of the prompt in the conversation
+        terminal.until(b"#1", sent)  # the number of the turn
     finally:
         terminal.close()  # kill -9
 

@@ -190,7 +190,7 @@ def test_restoring_needs_the_program_and_its_own_sessions(
     ("words", "sentence"),
     [
         (("--to", "codex"), "--to takes a session: sapwood restore SESSION --to PROGRAM"),
-        (("heron", "--to", "vim"), "--to takes claude-code or codex, not 'vim'."),
+        (("heron", "--to", "vim"), "--to takes claude-code, codex, opencode or pi, not 'vim'."),
         ((), "Give an agent, or an object with --from."),
     ],
 )

@@ -324,7 +324,7 @@ async def test_mail_and_quotations_of_an_erased_agent_go(address: str, space: Sp
         await gone.record("Tell me of storks.", "Seven storks.")
         await gone.send("kept", "There are storks.")
         await kept.run_command("/check-mail")
-        await kept.run_command("/load gone:2")
+        await kept.run_command("/load gone/1")
         assert "storks" in str(await kept.request())
         await gone.erase()
         assert "storks" not in str(await kept.request())

@@ -71,7 +71,7 @@ async def test_the_place_of_an_unnamed_mark_can_be_picked() -> None:
     await agent.record("Two?", "Two.")
     async with on_stage(agent.id, connection=connection) as stage:
         await stage.pilot.press("f3")
-        await stage.sees("before Two?")
+        await stage.sees("before #2 Two?")
         await stage.sees("leaves view: 1 turn")
         await stage.pilot.press("enter")
         await stage.sees("Rewound")

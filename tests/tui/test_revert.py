@@ -33,8 +33,8 @@ async def test_files_go_back_and_the_turn_leaves_view(tmp_path: Path) -> None:
         await stage.sees("2 messages pruned · /revert")
         await stage.sees("1 removed")
         assert not (tmp_path / "storks.txt").exists()
-        await stage.confirm("/revert 6")
-        await stage.sees("before the revert at")
+        await stage.confirm("/revert back")
+        await stage.sees("before the last revert")
         assert (tmp_path / "storks.txt").read_text() == "On roofs."
     await connection.close()
 
@@ -71,7 +71,7 @@ async def test_completion_offers_the_turns_that_changed_files(tmp_path: Path) ->
         await stage.pilot.press(*"/revert", "space")
         await stage.sees("Write that storks nest on roofs.")
         await stage.pilot.press("tab")
-        assert stage.conversation.composer.text.startswith("/revert 4")
+        assert stage.conversation.composer.text.startswith("/revert 2")
     await connection.close()
 
 

@@ -59,8 +59,8 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Integration": {
         "import": "Import Claude Code, Codex and Gemini CLI sessions",
-        "install": "Connect Sapwood to Claude Code or Codex",
-        "uninstall": "Disconnect Sapwood from Claude Code, Codex or both",
+        "install": "Connect Sapwood to Claude Code, Codex or pi",
+        "uninstall": "Disconnect Sapwood from one agent program, or from all",
         "programs": "Show which agent programs allow changes to their sessions in place",
         "journal": "Show what Sapwood did on your behalf",
         "hook": "Handle a hook or status line call from Claude Code or Codex",

@@ -33,6 +33,7 @@ from sapwood.config.toml_edit import (
     with_value,
     without_value,
 )
+from sapwood.core.plural import either
 from sapwood.core.refusals import nearest
 from sapwood.private_files import replace_file
 
@@ -304,8 +305,7 @@ def _values(kind: inspect.Type) -> str:
         case inspect.BoolType():
             return "true or false"
         case inspect.LiteralType(values=values):
-            *others, last = map(str, values)
-            return f"{', '.join(others)} or {last}" if others else last
+            return either(map(str, values))
         case inspect.IntType():
             return f"a whole number{_bounds(kind)}"
         case inspect.FloatType():

@@ -22,6 +22,7 @@ from sapwood.core.commands import Configure, Fork
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId, title_of
 from sapwood.core.model_calls import Failure
+from sapwood.core.plural import either
 from sapwood.core.refusals import Imported, Refusal
 from sapwood.core.settings import SettingsChange
 from sapwood.core.state import State
@@ -101,7 +102,7 @@ class SessionCommands:
         state = (await self._space.dispatcher.open(agent)).state
         if state.session is None:
             name = target.id if isinstance(target, FoundSession) else session or agent
-            titles = " or ".join(each.title for each in programs_with("provider"))
+            titles = either(each.title for each in programs_with("provider"))
             raise NoSession(
                 f"'{name}' is not a session of {titles}. For a Sapwood agent, type: "
                 f"sapwood do {agent} /{command}"

@@ -1,4 +1,6 @@
-"""Numbers with their nouns, for sentences."""
+"""Numbers with their nouns, and alternatives, for sentences."""
+
+from collections.abc import Iterable
 
 
 def counted(number: int, noun: str, nouns: str = "") -> str:
@@ -8,3 +10,13 @@ def counted(number: int, noun: str, nouns: str = "") -> str:
     ('1 turn', '1,200 messages', '0 entries')
     """
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+
+
+def either(names: Iterable[str]) -> str:
+    """Names as alternatives.
+
+    >>> either(["a"]), either(["a", "b"]), either(["a", "b", "c"])
+    ('a', 'a or b', 'a, b or c')
+    """
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last

@@ -8,11 +8,13 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from sapwood.core.log_values import SearchHit
+if TYPE_CHECKING:
+    from sapwood.core.log_values import SearchHit
 
 
-def pieces(hit: SearchHit) -> Iterator[tuple[str, bool]]:
+def pieces(hit: "SearchHit") -> Iterator[tuple[str, bool]]:
     """The pieces of the sentence in order, and whether each is a word that was found.
 
     >>> from sapwood.core.ids import AgentId, EventRef

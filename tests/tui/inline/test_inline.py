@@ -234,7 +234,7 @@ async def test_a_long_conversation_is_opened_at_its_end_and_not_printed_as_it_is
     async with on_inline_stage(agent.id, connection=connection) as below:
         await below.sees(f"Question {LONG_CONVERSATION + 9}?")
         shown = next(line for line in below.terminal.everything if "┃ you" in line).split()[-1]
-        assert f"╌╌╌ all before {int(shown[1:]):,}" in below.text.replace("#", "")
+        assert f"╌╌╌ all before {shown}:" in below.text
         before = below.text
         await until(lambda: not below.app.conversation.is_reading)
         await below.pilot.pause(0.2)

@@ -112,6 +112,7 @@ def _swept(invocation: Invocation, selection: "Selection") -> "tuple[SweptSessio
 
 
 def _nothing_found(selection: "Selection") -> str:
+    from sapwood.core.plural import either
     from sapwood.programs.registry import programs_with
 
     if selection.project is not None:
@@ -125,7 +126,7 @@ def _nothing_found(selection: "Selection") -> str:
         if not selection.programs or each.name in selection.programs
     ]
     searched = ", ".join(str(each.home()) for each in wanted)
-    variables = " or ".join(each.home_variable for each in wanted)
+    variables = either(each.home_variable for each in wanted)
     return (
         f"No sessions were found in {searched}. If they are elsewhere, set {variables} to that "
         "folder."

@@ -140,11 +140,12 @@ def restore_command(
 
 
 def _known_program(name: str) -> str:
+    from sapwood.core.plural import either
     from sapwood.programs.registry import programs_with
 
     names = [each.name for each in programs_with("provider")]
     if name not in names:
-        raise click.UsageError(f"--to takes {' or '.join(names)}, not '{name}'.")
+        raise click.UsageError(f"--to takes {either(names)}, not '{name}'.")
     return name
 
 
