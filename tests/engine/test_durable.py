@@ -1,16 +1,16 @@
 """What only the engine on DBOS does: it repairs its own records, and starts drives at once."""
 
 import asyncio
-import threading
 from pathlib import Path
 
 import pytest
+from dbos import DBOSClient, DBOSPortableJSONSerializer, EnqueueOptions
 
 from sapwood.core.ids import AgentId
 from sapwood.engine import EngineError, wake_all
 from sapwood.engine.dbos import DbosEngine, Intervals
-from sapwood.engine.dbos.dbos_runtime import DbosRuntime
-from sapwood.engine.wake_requests import WakeRequest
+from sapwood.engine.dbos.drive_queue import APPLICATION, VERSION
+from sapwood.engine.dbos.system_database import open_system_database
 from tests.engine.another_worker import SPACE
 from tests.engine.backends import DurableBackend, PostgresBackend
 from tests.engine.conftest import OpenEngine, StartWorker
@@ -119,42 +119,47 @@ async def test_a_caller_that_stops_waiting_for_a_wake_does_not_lose_it(
     await eventually(lambda: recorder.done["ada"])
 
 
-async def test_a_drive_does_not_wait_until_it_is_recorded(
-    open_durable: OpenEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_dbos_records_no_drive(durable: DurableBackend, open_durable: OpenEngine) -> None:
     engine, recorder = open_durable(), DriveRecorder()
-    record, may_record = DbosRuntime.start, threading.Event()
-
-    async def late(runtime: DbosRuntime, request: WakeRequest) -> None:
-        await asyncio.to_thread(may_record.wait)
-        await record(runtime, request)
-
-    monkeypatch.setattr(DbosRuntime, "start", late)
     await engine.launch(recorder.drive)
-    waking = asyncio.create_task(engine.wake(SPACE, ADA))
-    await eventually(lambda: recorder.done["ada"])
-    assert not waking.done()
-    may_record.set()
-    await waking
-    await engine.wake(SPACE, HELD)
-    await eventually(lambda: recorder.done["held"])
-    assert recorder.began["ada"] == 1
-
-
-async def test_a_drive_that_cannot_be_recorded_is_done_all_the_same(
-    durable: DurableBackend, open_durable: OpenEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine, recorder = open_durable(), DriveRecorder()
-
-    async def broken(runtime: DbosRuntime, request: WakeRequest) -> None:
-        raise EngineError("out of order")
-
-    monkeypatch.setattr(DbosRuntime, "start", broken)
-    await engine.launch(recorder.drive)
-    with pytest.raises(EngineError, match="out of order"):
-        await engine.wake(SPACE, ADA)
+    await engine.wake(SPACE, ADA)
     await eventually(lambda: recorder.done["ada"])
     await eventually(lambda: durable.count("bells") == 0)
+    assert durable.count("workflow_status") == 0
+
+
+async def test_a_drive_that_an_earlier_version_queued_is_done(
+    durable: DurableBackend, open_durable: OpenEngine
+) -> None:
+    engine, recorder = open_durable(), DriveRecorder()
+    await engine.launch(recorder.drive)
+    durable.execute(
+        "INSERT INTO bells VALUES ('main', 'ada', 'earlier', '', '', 1, 'gone', 'gone/1')"
+    )
+    _enqueue_drive(durable, "earlier")
+    await eventually(lambda: recorder.done["ada"])
+    await eventually(lambda: durable.count("bells") == 0)
+    await eventually(lambda: durable.count("workflow_status WHERE status = 'SUCCESS'") == 1)
+
+
+def _enqueue_drive(durable: DurableBackend, drive: str) -> None:
+    system = open_system_database(durable.address)
+    client = DBOSClient(
+        system_database_engine=system.sql,
+        dbos_system_schema=system.schema,
+        serializer=DBOSPortableJSONSerializer(),
+        application_name=APPLICATION,
+        lazy=True,
+    )
+    options = EnqueueOptions(
+        workflow_name="sapwood.drive",
+        queue_name="sapwood.drives",
+        workflow_id=drive,
+        app_version=VERSION,
+    )
+    client.enqueue(options, SPACE, ADA, drive, "")
+    client.destroy()
+    system.sql.dispose()
 
 
 async def test_a_drive_goes_on_when_its_connections_are_cut(engine_database: str) -> None:

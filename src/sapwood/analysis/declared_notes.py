@@ -12,7 +12,6 @@ from msgspec import Struct, structs
 
 from sapwood.analysis.judgement.judged_entries import said_words, with_judged
 from sapwood.analysis.ledger.entries import Decision, Ledger, Question, Speaker
-from sapwood.analysis.ledger.statements import candidates
 from sapwood.analysis.session import Session
 from sapwood.core.state import DeclaredNote, Judgement
 
@@ -54,6 +53,8 @@ def stated_ledger(
 ) -> Ledger:
     """Returns the ledger with what a judge said above what rules derived, and notes above both."""
     if judged.sentences:
+        from sapwood.analysis.ledger.statements import candidates
+
         typed = {said_words(each.text): each.turn for each in candidates(session)}
         last = _turn_at(session, judged.at)
         ledger = with_judged(ledger, judged.sentences, last, typed)

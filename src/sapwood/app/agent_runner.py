@@ -24,13 +24,12 @@ from sapwood.programs.agent_provider import AgentProvider, ProgramAccess, Sessio
 from sapwood.programs.registry import program_executor
 from sapwood.turns.checkpoints import Checkpoints
 from sapwood.turns.clock_and_ids import command_meta
-from sapwood.turns.compaction import Compactor
 from sapwood.turns.dispatch import Done
 from sapwood.turns.driver import Driver
+from sapwood.turns.extension_tasks import ExtensionTasks
 from sapwood.turns.model_access import ModelAccess
 from sapwood.turns.program_summary import ProgramSummaries
 from sapwood.turns.scheduler import Engine, Scheduler
-from sapwood.turns.summary_extension import ExtensionTasks, SummaryExtension
 from sapwood.turns.tool_calls import Toolbox
 from sapwood.turns.trace import Tracing, Untraced
 
@@ -150,6 +149,8 @@ class AgentRunner:
         command that asked for it: its id is that of the summary. Raises `Failure` if the model
         cannot be called.
         """
+        from sapwood.turns.compaction import Compactor
+
         tools = await self._offered()
         connection = self.connection
         state = (await connection.dispatcher.open(agent)).state
@@ -182,6 +183,8 @@ class AgentRunner:
     async def _extend_summary(
         self, agent: AgentId, next_commit: Callable[[], Awaitable[None]]
     ) -> None:
+        from sapwood.turns.summary_extension import SummaryExtension
+
         connection = self.connection
         tools = await self._offered()
         extension = SummaryExtension(

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from sapwood.analysis.language.sentences import turn_sentences
-from sapwood.analysis.ledger.statements import StatementTracker
 from sapwood.conversation.agent_lookup import find
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.content import RecordedReply, ToolCall
@@ -156,6 +154,9 @@ def _decides(recorded: Recorded) -> bool:
             turn = Turn(recorded.agent, recorded.version, parent, prompt)
         case _:
             return False
+    from sapwood.analysis.language.sentences import turn_sentences
+    from sapwood.analysis.ledger.statements import StatementTracker
+
     tracker = StatementTracker()
     tracker.add(turn_sentences(turn, 1))
     return bool(tracker.decisions())

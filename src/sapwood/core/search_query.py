@@ -7,12 +7,12 @@ from msgspec import Struct
 
 from sapwood.core.search_terms import (
     STOP_WORDS,
-    WORD,
     fold,
     is_unspaced,
     normal_text,
     parts_of,
     stem,
+    word_pattern,
 )
 
 _MAX_KEYS = 48
@@ -109,7 +109,7 @@ def _says_nothing(word: str) -> bool:
 
 
 def _phrase_key(text: str) -> SearchKey | None:
-    words = [fold(word) for word in WORD.findall(text)]
+    words = [fold(word) for word in word_pattern().findall(text)]
     terms = [
         term for word in words for term in (_pairs(word) if is_unspaced(word) else (stem(word),))
     ]
@@ -119,7 +119,7 @@ def _phrase_key(text: str) -> SearchKey | None:
 
 def _words(text: str) -> list[SearchKey]:
     keys: list[SearchKey] = []
-    for word in WORD.findall(text):
+    for word in word_pattern().findall(text):
         folded = fold(word)
         if is_unspaced(word):
             keys += [SearchKey((pair,), pair) for pair in _pairs(folded)]

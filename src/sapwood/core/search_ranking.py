@@ -21,7 +21,6 @@ from sapwood.core.log_values import SearchHit
 from sapwood.core.search_query import SearchKey, SearchQuery
 from sapwood.core.search_terms import (
     STOP_WORDS,
-    WORD,
     WORD_TERMS,
     fold,
     folded_letters,
@@ -30,6 +29,7 @@ from sapwood.core.search_terms import (
     normal_text,
     spaced,
     stem,
+    word_pattern,
 )
 
 MAX_TEXTS = 100
@@ -356,7 +356,7 @@ def _word_at(text: str, at: int) -> tuple[int, int]:
     start = at
     while start > 0 and text[start - 1].isalnum() and not is_unspaced(text[start - 1]):
         start -= 1
-    found = WORD.match(text, start)
+    found = word_pattern().match(text, start)
     return start, max(found.end() if found else at, at + 1)
 
 

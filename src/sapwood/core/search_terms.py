@@ -10,13 +10,11 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 )
-WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+")
-"""A word of a text; in scripts without spaces, a run of characters."""
-_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _MARKS = re.compile("[\u0300-\u036f]")
 _NOT_IN_TERMS = re.compile(r"[\W_]+")
@@ -59,6 +57,12 @@ _STOP_WORDS = """
     um uma os as do da dos das no na em não com foi
 
     的 了 是 在 和 有 不 我 们 什 么 怎 为 谁 吗 呢 哪 の は が を に と で も か た て し"""
+
+
+@cache  # compiled when it is needed: most commands search and index nothing
+def word_pattern() -> re.Pattern[str]:
+    """A word of a text; in scripts without spaces, a run of characters."""
+    return re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+")
 
 
 def fold(word: str) -> str:
@@ -116,7 +120,7 @@ def folded_letters(text: str) -> str:
 
 def is_unspaced(word: str) -> bool:
     """Whether a word is a run of characters of a script without spaces."""
-    return _IS_UNSPACED.match(word) is not None
+    return re.match(f"[{_UNSPACED}]", word) is not None
 
 
 class _WordTerms(dict[str, tuple[str, ...]]):
@@ -163,7 +167,7 @@ def index_terms(text: str) -> list[str]:
     terms: dict[str, None] = {}
     text = normal_text(text)
     for piece in [text] if len(text) <= _PIECE else _pieces(text):
-        for word in WORD.findall(piece):
+        for word in word_pattern().findall(piece):
             terms.update(dict.fromkeys(WORD_TERMS[word]))
     return list(terms)
 
@@ -182,7 +186,7 @@ def spaced(text: str) -> str:
     """The folded words of a text with a space around each, in which a phrase can be found."""
     words = (
         " ".join(fold(word)) if is_unspaced(word) else fold(word)
-        for word in WORD.findall(normal_text(text))
+        for word in word_pattern().findall(normal_text(text))
     )
     return f" {' '.join(words)} "
 

@@ -11,7 +11,6 @@ from collections.abc import Collection
 from pathlib import Path
 
 from sapwood.analysis.ledger.entries import render_ledger
-from sapwood.analysis.ledger.ledger_builder import ledger_of
 from sapwood.core.commands import Compact, RecordTurn
 from sapwood.core.content import RecordedResult, Text, ToolCall
 from sapwood.core.events import (
@@ -148,6 +147,8 @@ class ConversationWriter:
 
     async def _ledger(self, commands: ImportCommands) -> str:
         """The ledger of the turns in view, used when the program's own summary is encrypted."""
+        from sapwood.analysis.ledger.ledger_builder import ledger_of
+
         await self._flush()
         opened = await self._dispatcher.open(commands.agent)
         return render_ledger(ledger_of(opened.live.turns, opened.state.workspace.folder))

@@ -46,7 +46,6 @@ from sapwood.programs.agent_provider import Assumed, ProgramAccess, TurnEnd
 from sapwood.programs.registry import ProgramExecutor, program_executor
 from sapwood.turns.checkpoints import Checkpoints
 from sapwood.turns.clock_and_ids import command_meta, now
-from sapwood.turns.compaction import Compactor
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.log import Log
 from sapwood.turns.model_access import (
@@ -362,6 +361,8 @@ class Driver:
             await report(self._dispatcher, opened.state, turn)
         deferred = opened.state.open.deferred if opened.state.open else None
         if deferred is not None and deferred.compact:
+            from sapwood.turns.compaction import Compactor
+
             tools = await self._tools.offered(self._params_of(opened.state))
             models = self._models
             if self._program_access is not None and program_executor(opened.state.settings.model):

@@ -106,6 +106,26 @@ async def test_one_space_is_in_several_partitions(
     assert count > 5
 
 
+async def test_the_index_is_not_in_the_wal_and_is_made_again_when_a_crash_has_emptied_it(
+    log: Log, space: Space, postgres_database: str
+) -> None:
+    await log.commit(space, commit_of(append(AgentId("ada"), of("a needle in the hay"))))
+    await until_found(log, space, "needle", 1)
+    session = await asyncpg.connect(postgres_database)
+    try:
+        kinds = await session.fetch(
+            "SELECT relpersistence FROM pg_partition_tree('sapwood.search') AS part"
+            " JOIN pg_class ON pg_class.oid = part.relid WHERE part.isleaf UNION ALL"
+            " SELECT relpersistence FROM pg_class WHERE oid = 'sapwood.searchable'::regclass"
+        )
+        for table in ("search", "searchable"):
+            await session.execute(f"DELETE FROM sapwood.{table} WHERE space = $1", space)
+    finally:
+        await session.close()
+    assert {row["relpersistence"] for row in kinds} == {b"u"}
+    await until_found(log, space, "needle", 1)
+
+
 async def test_very_common_words_are_counted_and_not_listed(
     log: Log, space: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,12 +12,11 @@ from contextlib import contextmanager
 from contextvars import Context
 from typing import Any, TypeVar
 
-from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
+from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer
 
-from sapwood.engine.dbos.drive_queue import ALARM, APPLICATION, DRIVE, QUEUED_BEFORE, VERSION
+from sapwood.engine.dbos.drive_queue import ALARM, APPLICATION, QUEUED_BEFORE, VERSION
 from sapwood.engine.dbos.system_database import LOG_LEVEL, SystemDatabase
 from sapwood.engine.drives import EngineError
-from sapwood.engine.wake_requests import WakeRequest
 
 _T = TypeVar("_T")
 
@@ -26,14 +25,11 @@ RunDrive = Callable[[str, str, str], Awaitable[None]]
 RunAlarm = Callable[[str, str, str, str], Awaitable[None]]
 """Wakes (space, agent, model, user)."""
 
-_Workflow = Callable[[str, str, str, str], Coroutine[Any, Any, None]]
-
 
 class DbosRuntime:
     """A launched DBOS."""
 
-    def __init__(self, drive: _Workflow, running: set[str]) -> None:
-        self._drive = drive
+    def __init__(self, running: set[str]) -> None:
         self.running = running
         """The ids of the workflows that run in this process at this moment."""
 
@@ -57,19 +53,12 @@ class DbosRuntime:
             )
         running: set[str] = set()
         try:
-            drive = _register_workflows(run_drive, run_alarm, running)
+            _register_workflows(run_drive, run_alarm, running)
             DBOS.launch()
         except BaseException:
             await asyncio.to_thread(cls.stop)
             raise
-        return cls(drive, running)
-
-    async def start(self, request: WakeRequest) -> None:
-        """Runs the request's drive here and now. Returns when the database has recorded it."""
-        with SetWorkflowID(request.drive):
-            await DBOS.start_workflow_async(
-                self._drive, request.space, request.agent, request.drive, ""
-            )
+        return cls(running)
 
     @staticmethod
     def stop() -> None:
@@ -138,32 +127,28 @@ def _config(system: SystemDatabase, worker: str) -> DBOSConfig:
     )
 
 
-def _register_workflows(run_drive: RunDrive, run_alarm: RunAlarm, running: set[str]) -> _Workflow:
-    """Registers the workflows with DBOS; returns the one that drives.
+def _register_workflows(run_drive: RunDrive, run_alarm: RunAlarm, running: set[str]) -> None:
+    """Registers the workflows with DBOS.
 
-    Names and arguments of workflows are stored in databases and must not change. A drive is one
-    DBOS step, because the log makes it repeatable: a second run finds there what was done.
+    Names and arguments of workflows are stored in databases and must not change. Drives are those
+    that earlier versions queued: the log makes them repeatable.
     """
 
-    async def run(space: str, agent: str, drive: str) -> None:
-        await run_drive(space, agent, drive)
-
-    def registered(name: str) -> _Workflow:
+    def register_drive(name: str) -> None:
         async def drive(space: str, agent: str, drive: str, further: object) -> None:
             with _listed_in(running):
-                await DBOS.run_step_async({"name": "drive"}, run, space, agent, drive)
+                await run_drive(space, agent, drive)
 
-        # An interrupted workflow is always resumed, however often that happens.
-        return DBOS.workflow(name=name, max_recovery_attempts=None)(drive)
+        DBOS.workflow(name=name, max_recovery_attempts=None)(drive)
 
     async def alarm(space: str, agent: str, model: str, user: str) -> None:
         with _listed_in(running):
             await run_alarm(space, agent, model, user)
 
+    # An interrupted workflow is always resumed, however often that happens.
     DBOS.workflow(name=ALARM, max_recovery_attempts=None)(alarm)
     for name in QUEUED_BEFORE:
-        registered(name)
-    return registered(DRIVE)
+        register_drive(name)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextvars import Context
@@ -15,6 +16,8 @@ from sapwood.engine.drives import DriveFunction, NotServed, drive_with_retries
 from sapwood.engine.limits import Intervals, KeyLimiter
 from sapwood.engine.wake_database import Claim
 from sapwood.engine.wake_requests import WakeRequest
+
+_log = logging.getLogger("sapwood.engine")
 
 
 class DriveAttempt(Struct, eq=False):
@@ -60,7 +63,7 @@ class DriveAttempts:
         self._numbers = itertools.count(1)
         self._closing = False
         self._expected: dict[str, _Expected] = {}
-        self._begun: dict[str, asyncio.Task[None]] = {}
+        self._begun: set[asyncio.Task[None]] = set()
         self._attempts: dict[tuple[Space, AgentId], DriveAttempt] = {}
 
     @property
@@ -88,26 +91,24 @@ class DriveAttempts:
         self._expected[request.drive] = _Expected(request, claim, monotonic(), is_queued)
 
     def begin(self, request: WakeRequest) -> None:
-        """Begins an expected drive, while DBOS is still recording it."""
+        """Begins an expected drive, without the context of the task that woke the agent."""
         loop = asyncio.get_running_loop()
-        task = loop.create_task(self._run(request), context=Context())
-        self._begun[request.drive] = task
+        task = loop.create_task(self.run(request), context=Context())
+        self._begun.add(task)
+        task.add_done_callback(self._ended)
 
     def forget(self, request: WakeRequest) -> None:
-        """Drops an expected drive that DBOS will not run.
-
-        A drive that has begun continues and deletes its wake request itself.
-        """
+        """Drops an expected drive whose request another worker has."""
         self._expected.pop(request.drive, None)
-        if begun := self._begun.pop(request.drive, None):
-            begun.add_done_callback(_ignore_result)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Logs the error of a drive. The heartbeat releases the request that it has left."""
+        self._begun.discard(task)
+        if not task.cancelled() and (problem := task.exception()):
+            _log.info("The request of an agent is kept for later: %s", problem)
 
     async def run(self, request: WakeRequest) -> None:
-        """Drives an agent until no new wake arrives, or waits for the drive that has begun."""
-        begun = self._begun.pop(request.drive, None)
-        await (begun or self._run(request))
-
-    async def _run(self, request: WakeRequest) -> None:
+        """Drives an agent until no new wake arrives."""
         task = asyncio.current_task()
         assert task is not None
         expected = self._expected.get(request.drive)
@@ -147,10 +148,10 @@ class DriveAttempts:
     async def close(self) -> None:
         """Cancels all drives and starts no more. An attempt between two drives ends by itself."""
         self._closing = True
-        attempts = list(self._attempts.values())
-        self.cancel(attempts)
-        if attempts:
-            await asyncio.wait([each.task for each in attempts], timeout=self._intervals.grace)
+        self.cancel(self._attempts.values())
+        tasks = {*self._begun, *(each.task for each in self._attempts.values())}
+        if tasks:
+            await asyncio.wait(tasks, timeout=self._intervals.grace)
 
     async def _replace_older(self, attempt: DriveAttempt) -> None:
         """Enters an attempt. An older one for the same agent has lost its drive and ends first."""
@@ -163,16 +164,10 @@ class DriveAttempts:
 
     async def _drive_once(self, attempt: DriveAttempt) -> None:
         if self._closing:
-            raise asyncio.CancelledError  # DBOS then gives the drive to another worker
+            raise asyncio.CancelledError  # another worker gets the request
         attempt.driving = True
         try:
             request, pauses = attempt.request, self._intervals.retry_after
             await drive_with_retries(self._drive, request.space, request.agent, pauses)
         finally:
             attempt.driving = False
-
-
-def _ignore_result(task: asyncio.Task[None]) -> None:
-    """Retrieves the error of a drive that no task awaits; the cleanup restarts its agent."""
-    if not task.cancelled():
-        task.exception()

@@ -1,6 +1,6 @@
-"""What DBOS stores for us: the drives that run, and the wakes that come later.
+"""What DBOS stores for us: the wakes that come later, and the drives that earlier versions queued.
 
-Deletes what DBOS has of an agent: the inputs of its drives.
+Deletes what DBOS has of an agent: the inputs of its workflows.
 """
 
 import time
@@ -24,11 +24,11 @@ APPLICATION = "sapwood"
 VERSION = "1"
 """Of the workflows' arguments. It must not change: DBOS runs no drives of another version."""
 
-DRIVE, ALARM = "sapwood.drive", "sapwood.alarm"
-"""The workflows: drive an agent, wake an agent later."""
+ALARM = "sapwood.alarm"
+"""The workflow that wakes an agent later."""
 
-QUEUED_BEFORE = ("sapwood.pass", "sapwood.admit")
-"""Drives that earlier versions queued, to wait for the queue of a model or a user."""
+QUEUED_BEFORE = ("sapwood.drive", "sapwood.pass", "sapwood.admit")
+"""Drives that earlier versions queued: at once, or for the queue of a model or a user."""
 
 _ALARMS = "sapwood.drives"
 """The queue of alarms. Drives wait as wake requests, not in a queue of DBOS."""

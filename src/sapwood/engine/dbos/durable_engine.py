@@ -10,7 +10,7 @@ a process died between two commits are released.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,7 @@ class DbosEngine:
         self._opening = asyncio.Lock()
         self._database: EngineDatabase | None = None
         self._worker: _Worker | None = None
-        self._starting: set[asyncio.Task[bool]] = set()
+        self._starting: set[asyncio.Task[None]] = set()
         self._turns = SpaceTurns(self._limits, serves)
         self._look = asyncio.Event()
         self._others_wait = False
@@ -180,22 +180,24 @@ class DbosEngine:
     async def _wake_here(
         self, database: EngineDatabase, worker: _Worker, request: WakeRequest
     ) -> None:
-        """Starts a drive here, which takes two commits. Cancelling cannot come between them."""
-        claim = Claim(worker.attempts.new_holder(), 1)
-        worker.attempts.expect(request, claim)
+        """Claims a new request and drives. Cancelling cannot come between the two."""
+        holder = worker.attempts.new_holder()
+        worker.attempts.expect(request, Claim(holder, 1))
 
-        async def claimed() -> bool:
-            return await database.wakes.wake_here(request, worker.name, claim.holder)
+        async def claim() -> None:
+            is_new = False
+            try:
+                is_new = await database.wakes.wake_here(request, worker.name, holder)
+            finally:
+                if is_new:
+                    worker.attempts.begin(request)
+                else:
+                    worker.attempts.forget(request)
 
-        await asyncio.shield(self._starts(worker, request, claimed))
-
-    def _starts(
-        self, worker: _Worker, request: WakeRequest, claimed: Callable[[], Awaitable[bool]]
-    ) -> asyncio.Task[bool]:
-        task = asyncio.create_task(_start_here(worker, request, claimed))
+        task = asyncio.create_task(claim())
         self._starting.add(task)
         task.add_done_callback(self._starting.discard)
-        return task
+        await asyncio.shield(task)
 
     # What waits
 
@@ -231,7 +233,7 @@ class DbosEngine:
             self._look.set()
 
     async def _claim(self, database: EngineDatabase, worker: _Worker, waiting: WakeRequest) -> bool:
-        """Claims a request for a new drive. The drive begins while DBOS still records it."""
+        """Claims a request for a new drive, and begins it."""
         request = structs.replace(waiting, drive=new_drive_id())
         holder = worker.attempts.new_holder()
         worker.attempts.expect(request, Claim(holder, 0), is_queued=True)
@@ -246,7 +248,7 @@ class DbosEngine:
         if claim is None:
             return False
         worker.attempts.expect(request, claim, is_queued=True)
-        self._starts(worker, request, _is_claimed).add_done_callback(_log_problem)
+        worker.attempts.begin(request)
         return True
 
     async def _stop_worker(self, database: EngineDatabase, worker: _Worker) -> None:
@@ -272,30 +274,6 @@ class DbosEngine:
         except Exception as problem:  # closing goes on; other workers notice without this
             cause = getattr(problem, "orig", None) or problem
             _log.warning("Other workers will take over some agents a little later: %s", cause)
-
-
-async def _start_here(
-    worker: _Worker, request: WakeRequest, claimed: Callable[[], Awaitable[bool]]
-) -> bool:
-    started = False
-    try:
-        if await claimed():
-            worker.attempts.begin(request)
-            await worker.loop.call(worker.runtime.start(request))
-            started = True
-    finally:
-        if not started:
-            worker.attempts.forget(request)
-    return started
-
-
-async def _is_claimed() -> bool:
-    return True
-
-
-def _log_problem(task: asyncio.Task[bool]) -> None:
-    if not task.cancelled() and (problem := task.exception()):
-        _log.warning("An agent is running that DBOS could not record: %s", problem)
 
 
 class Heartbeat:

@@ -350,7 +350,7 @@ _REPLACE = "|".join(
 _COMMAND = rf"(?:[pdqQnNhHgGxlDP=]|s(?:{_REPLACE})[gpI0-9]*)"
 _RANGE = rf"(?:{_ADDRESS}(?:,(?:{_ADDRESS}|[+~]\d+))?)?\s*!?\s*"
 _STEP = rf"{_RANGE}(?:{_COMMAND}|\{{\s*{_RANGE}{_COMMAND}(?:\s*;\s*{_RANGE}{_COMMAND})*\s*;?\s*\}})"
-_SED = re.compile(rf"\s*{_STEP}(?:\s*[;\n]\s*{_STEP})*\s*;?\s*")
+_SED = rf"\s*{_STEP}(?:\s*[;\n]\s*{_STEP})*\s*;?\s*"  # compiled when it is needed: it is slow
 _UNCLEAR_BRACKET = re.compile(r"(?<!\\)\[[^\]\n]*[/|#,]")
 _AWKS = frozenset("awk gawk mawk nawk".split())
 _AWK_ACTS = re.compile(
@@ -374,7 +374,7 @@ def only_prints(program: str, script: str) -> bool:
         code = _awk_code(script)
         return code is not None and _AWK_ACTS.search(code) is None
     is_unclear = _UNCLEAR_BRACKET.search(script) is not None
-    return program == "sed" and not is_unclear and _SED.fullmatch(script) is not None
+    return program == "sed" and not is_unclear and re.fullmatch(_SED, script) is not None
 
 
 def _awk_code(script: str) -> str | None:
