@@ -1,32 +1,11 @@
-"""pi beside Sapwood: its own compactions, and Sapwood as an extension in it."""
+"""Sapwood as an extension in pi."""
 
 from proofs.agents_e2e.pi import Pi
-from proofs.providers_e2e.conversation import Conversation, turn, until
+from proofs.providers_e2e.conversation import Conversation, until
 from proofs.providers_e2e.sent_history import history_in, words
 
 _RECAP = "Archived: "
 """In the recap after a compaction, which belongs to the turn after it."""
-
-
-def own_compaction(talk: Conversation) -> None:
-    """Its own compaction, undone at rest: what came later stays"""
-    names = [f"TURN{number}" for number in range(91, 95)]
-    first, second, third, fourth = (turn(talk.program, name) for name in names)
-    with Pi(talk.home) as pi:
-        pi.ask(first)
-        pi.ask(second)
-        pi.ask(third)
-        pi.call("compact")
-        pi.ask(fourth)
-        session = pi.session
-    beside = talk.other("compacted", names)
-    beside.expect_files("its own compaction")
-    told = talk.sapwood("undo", "--session", session)
-    talk.checks.expect("it says what was undone", "Undone: /compact." in told, told)
-    with Pi(talk.home, resume=session) as pi:
-        pi.ask(beside.probe())
-    beside.expect_request("all turns are back", beside.path)
-    beside.expect_files("the undo")
 
 
 def installed(talk: Conversation) -> None:
