@@ -15,13 +15,13 @@ def installed(talk: Conversation) -> None:
     talk.sapwood("install", talk.program, "--yes")
     archives, changes = len(home.archives()), len(home.acts("changed"))
     with Pi(home) as pi:
-        for number in (95, 96):
+        for number in (45, 46):
             pi.ask(f"TURN{number} [[say: ANSWER{number}]]")
         pi.call("compact")
         kept = len(home.archives())
         talk.checks.expect("it was archived before its compaction", kept > archives, kept)
-        pi.ask("TURN97 [[say: ANSWER97]]")
-        sent = str(history_in(talk.request("TURN97", last=False)))
+        pi.ask("TURN47 [[say: ANSWER47]]")
+        sent = str(history_in(talk.request("TURN47", last=False)))
         talk.checks.expect("the model got a recap", _RECAP in sent, sent[:900])
         session = pi.session
         pi.call("prompt", message="/sapwood:undo")
@@ -32,7 +32,7 @@ def installed(talk: Conversation) -> None:
         pi.ask(inside.probe())
     sent_then = history_in(inside.request(inside.path[-1], last=False))
     got = words([part for part in sent_then if _RECAP not in str(part)])
-    wanted = [part for n in (95, 96, 97) for part in (f"TURN{n}", f"ANSWER{n}")]
+    wanted = [part for n in (45, 46, 47) for part in (f"TURN{n}", f"ANSWER{n}")]
     talk.checks.expect("the undo: all turns are back", got == [*wanted, inside.path[-1]], got)
     talk.sapwood("uninstall", talk.program, "--yes")
     left = {n: value for n, value in home.snapshot(home.pi).items() if "/sessions" not in n}
