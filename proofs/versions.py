@@ -1,10 +1,11 @@
-"""Probes released versions of Claude Code and Codex: `just versions`, `just versions --last 15`.
+"""Probes released versions of the programs: `just versions`, `just versions --last 15`.
 
 With `--write` the results go to docs/guides/provider-versions.md.
 
-Each version is fetched by npm, which checks its hash, and deleted after its probe: turns, a rewind,
-a trim, an undo and a resume. The newest versions must be proved. A version that is too old must
-fail with a sentence that says what differed.
+Each version is fetched by npm, which checks its hash, and deleted afterwards. The probe: turns, a
+rewind, a trim, an undo and a resume. Then the program compacts its own session several times, and
+each of these compactions is undone. The newest versions must pass both. A version that is too old
+must fail the probe with a sentence that says what differed.
 """
 
 import argparse
@@ -19,33 +20,39 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from proofs.agents_e2e.environment import ProofError
+from proofs.agents_e2e.environment import ProofError, find_npm_programs
 from proofs.providers_e2e.support_table import write_releases
 from sapwood.programs.probe.probe_process import ProbeResult, run_probe
-from sapwood.programs.registry import program_title
+from sapwood.programs.registry import program, program_title
 
 _SECONDS = 300
+_UNDONE = "are undone"
 
 
 class _Source(NamedTuple):
-    """Where npm has a program. `packed` is the package of a version for this platform."""
+    """Where npm has a program. `packed` is the package of a version for this platform.
+
+    A program without one is run by Node.js, with the packages `beside` it.
+    """
 
     program: str
     package: str
-    packed: str
-    executable: str
     too_old: str
+    packed: str = ""
+    beside: tuple[str, ...] = ()
 
 
 class _Tried(NamedTuple):
-    """A version after its probe."""
+    """A version after its probe. `undone`: whether compactions of its own were undone then."""
 
     program: str
     version: str
     result: ProbeResult
+    undone: str
     as_expected: bool
 
 
@@ -54,18 +61,24 @@ _SOURCES = (
     _Source(
         "claude-code",
         "@anthropic-ai/claude-code",
-        f"@anthropic-ai/claude-code-{_PLATFORM}@{{}}",
-        "claude",
         "2.1.110",
+        f"@anthropic-ai/claude-code-{_PLATFORM}@{{}}",
     ),
-    _Source("codex", "@openai/codex", f"@openai/codex@{{}}-{_PLATFORM}", "codex", "0.100.0"),
+    _Source("codex", "@openai/codex", "0.100.0", f"@openai/codex@{{}}-{_PLATFORM}"),
+    _Source("opencode", "opencode-ai", "1.0.0", f"opencode-{_PLATFORM}@{{}}"),
+    _Source(
+        "pi",
+        "@earendil-works/pi-coding-agent",
+        "0.79.9",
+        beside=("jiti@2.7.0", "typebox@1.3.27"),
+    ),
 )
 
 
 def main() -> int:
     """Prints a line for each version; returns 1 if one has another result than expected."""
     parser = argparse.ArgumentParser(prog="python -m proofs.versions", description=__doc__)
-    parser.add_argument("programs", nargs="*", help="claude-code, codex; both if none is named")
+    parser.add_argument("programs", nargs="*", help="only these, such as codex")
     parser.add_argument("--last", type=int, default=2, help="how many of the newest versions")
     parser.add_argument("--write", action="store_true", help="write the results into the guide")
     options = parser.parse_args()
@@ -89,14 +102,16 @@ def main() -> int:
 def _table(tried: Sequence[_Tried]) -> str:
     lines = [
         "The probe that Sapwood runs on your machine, with each of these releases: turns, a",
-        "rewind, a trim, an undo and a resume, judged by the requests. The first release of each",
-        "program is one that is too old.\n",
-        "| program | version | sessions are changed |",
-        "| --- | --- | --- |",
+        "rewind, a trim, an undo and a resume, judged by the requests. Then the program compacts",
+        "its session several times, and `sapwood undo` takes each compaction back. The first",
+        "release of each program is one that is too old.\n",
+        "| program | version | sessions are changed | its own compactions |",
+        "| --- | --- | --- | --- |",
     ]
     for each in tried:
         shown = "in place" if each.result.proved else f"in a new session: {each.result.reason}"
-        lines.append(f"| {program_title(each.program)} | {each.version} | {shown} |")
+        cells = (program_title(each.program), each.version, shown, each.undone or "–")
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -104,13 +119,32 @@ def _try(source: _Source, version: str, *, expected: bool) -> _Tried:
     with tempfile.TemporaryDirectory(prefix="sapwood-versions-", dir="/var/tmp") as folder:
         path = _fetch(source, version, Path(folder))
         started = time.monotonic()
-        result = run_probe(source.program, str(path), version, os.environ)
+        limit = program(source.program).probe_seconds
+        result = run_probe(source.program, str(path), version, _environ(), seconds=limit)
         seconds = time.monotonic() - started
-    shown = "in place" if result.proved else f"new session: {result.reason}"
+        undone = _undo_compactions(source.program, path) if result.proved else ""
+    shown = f"in place, {undone}" if result.proved else f"new session: {result.reason}"
     is_right = result.proved == expected and (result.proved or not result.passing)
+    is_right = is_right and undone in ("", _UNDONE)
     mark = "ok  " if is_right else "FAIL"
     print(f"{mark} {source.program} {version}  {seconds:.1f} s  {shown}", flush=True)
-    return _Tried(source.program, version, result, is_right)
+    return _Tried(source.program, version, result, undone, is_right)
+
+
+def _environ() -> dict[str, str]:
+    """The environment, with a Node.js that is new enough for pi."""
+    node = find_npm_programs()["node"].parent
+    return {**os.environ, "PATH": f"{node}:{os.environ['PATH']}"}
+
+
+def _undo_compactions(name: str, path: Path) -> str:
+    """Whether the compactions of the program itself are undone: what the table says about it."""
+    module = [sys.executable, "-m", "proofs.providers_e2e", name, "--executable", str(path)]
+    ran = subprocess.run(
+        [*module, "--act", "own_compactions"], capture_output=True, text=True, check=False
+    )
+    print("".join(f"     {line}\n" for line in ran.stdout.splitlines() if " NO " in line), end="")
+    return _UNDONE if ran.returncode == 0 else "are not undone"
 
 
 def _released(source: _Source) -> list[str]:
@@ -122,15 +156,25 @@ def _released(source: _Source) -> list[str]:
 
 def _fetch(source: _Source, version: str, folder: Path) -> Path:
     """Unpacks a version; returns its executable."""
+    named = f"{source.package}@{version}"
+    executable = program(source.program).executable
+    if not source.packed:
+        with suppress(ProofError):  # some versions need packages that a registry may not have
+            _npm("install", "--silent", "--no-save", "--prefix", str(folder), named)
+            return folder / "node_modules" / ".bin" / executable
     try:
+        if not source.packed:
+            raise ProofError("it is one package for all platforms")
         _npm("pack", source.packed.format(version), "--pack-destination", str(folder))
     except ProofError:  # older versions are one package for all platforms, run by Node.js
-        _npm("pack", f"{source.package}@{version}", "--pack-destination", str(folder))
+        _npm("pack", named, "--pack-destination", str(folder))
     (archive,) = folder.glob("*.tgz")
     with tarfile.open(archive) as packed:
         packed.extractall(folder, filter="data")
     archive.unlink()
-    names = (source.executable, "cli.js")
+    if source.beside:
+        _npm("install", "--silent", "--no-save", "--prefix", str(folder), *source.beside)
+    names = (executable, "bundle/cli.js", "cli.js")
     found = [path for name in names for path in sorted(folder.rglob(name)) if path.is_file()]
     if not found:
         raise ProofError(f"{source.program} {version} has no executable for {_PLATFORM}")

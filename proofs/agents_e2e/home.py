@@ -1,4 +1,4 @@
-"""A separate home folder: hand-written settings, both programs, and access to its files."""
+"""A separate home folder: hand-written settings, the programs, and access to its files."""
 
 import hashlib
 import json
@@ -14,6 +14,8 @@ from scripted_model import ScriptedModel
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 _SECONDS = 60
+OPENCODE_MODEL = "scripted/m1"
+"""The provider and the model in the settings of opencode."""
 
 _CLAUDE_SETTINGS = (
     '{\n    "cleanupPeriodDays": 365,   \n  "permissions": {"allow": ["Bash(ls:*)"]}}\n'
@@ -38,6 +40,7 @@ class Home:
         self.claude = root / ".claude"
         self.codex = root / ".codex"
         self.pi = root / ".pi" / "agent"
+        self.opencode = root / ".local" / "share" / "opencode"
         for folder in (self.project, self.claude, self.codex, self.pi, root / "bin"):
             folder.mkdir(parents=True)
         for name, program in programs.items():
@@ -46,6 +49,7 @@ class Home:
         settings = _CODEX_SETTINGS.format(provider=model.codex_config())
         (self.codex / "config.toml").write_text(settings)
         self._configure_pi(model)
+        self._configure_opencode(model)
         self.environ = {
             **model.env(),
             "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000",
@@ -56,6 +60,8 @@ class Home:
             "CODEX_HOME": str(self.codex),
             "PI_CODING_AGENT_DIR": str(self.pi),
             "PI_OFFLINE": "1",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "SAPWOOD_DATA": str(self.data),
             "LANG": "C.UTF-8",
             "TERM": "xterm-256color",
@@ -70,6 +76,27 @@ class Home:
         chosen = {"defaultProvider": "scripted", "defaultModel": "m1"}
         compaction = {"compaction": {"keepRecentTokens": 1, "reserveTokens": 10_000}}
         (self.pi / "settings.json").write_text(json.dumps({**chosen, **compaction}))
+
+    def _configure_opencode(self, model: ScriptedModel) -> None:
+        offered = {"name": "m1", "limit": {"context": 100_000, "output": 8_000}}
+        shown = {"attachment": True, "modalities": {"input": ["text", "image"], "output": ["text"]}}
+        provider = {
+            "npm": "@ai-sdk/anthropic",
+            "name": "Scripted",
+            "options": {"baseURL": f"{model.anthropic_url}/v1", "apiKey": "any"},
+            "models": {"m1": {**offered, **shown, "reasoning": True}},
+        }
+        settings = {
+            "autoupdate": False,
+            "share": "disabled",
+            "model": OPENCODE_MODEL,
+            "small_model": OPENCODE_MODEL,
+            "agent": {"title": {"disable": True}},  # its prompts quote the scripts of turns
+            "provider": {"scripted": provider},
+        }
+        path = self.root / ".config" / "opencode" / "opencode.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(settings))
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Runs a program in this home. The caller checks its exit code."""

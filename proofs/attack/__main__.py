@@ -9,14 +9,25 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from proofs.attack import approvals, bounds, escapes, files, outputs, reuse, rules, secrets, servers
+from proofs.attack import (
+    approvals,
+    bounds,
+    escapes,
+    files,
+    outputs,
+    programs,
+    reuse,
+    rules,
+    secrets,
+    servers,
+)
 from proofs.attack.registry import ATTACKS, Attack, Broken
 from proofs.attack.victim import Victim
 from scripted_model import ScriptedModel
 
 _AT_ONCE = 3
 _ROOT = Path(__file__).parents[2]
-_MODULES = (approvals, bounds, escapes, files, outputs, reuse, rules, secrets, servers)
+_MODULES = (approvals, bounds, escapes, files, outputs, programs, reuse, rules, secrets, servers)
 """Each fills the list of attacks."""
 
 

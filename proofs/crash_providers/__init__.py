@@ -1,1 +1,1 @@
-"""SIGKILLs of Sapwood and of Claude Code and Codex, around turns and changes of their sessions."""
+"""SIGKILLs of Sapwood and of the programs, around turns and changes of their sessions."""

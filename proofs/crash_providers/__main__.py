@@ -5,14 +5,12 @@ import random
 import sys
 import time
 
-from proofs.agents_e2e.environment import ProofError, find_npm_programs, find_programs
+from proofs.agents_e2e.environment import ProofError
 from proofs.agents_e2e.namespace import enter_namespace
 from proofs.crash_providers.kill_rounds import KillRounds
 from proofs.providers_e2e.act_checks import ActChecks
 from proofs.providers_e2e.conversation import Conversation
-from proofs.providers_e2e.temporary_home import temporary_home
-
-PROGRAMS = ("claude-code", "codex", "pi")
+from proofs.providers_e2e.temporary_home import PROGRAMS, find_all_programs, temporary_home
 
 
 def main(arguments: list[str]) -> int:
@@ -24,8 +22,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=time.time_ns(), help="to repeat the chances")
     options = parser.parse_args(arguments)
     try:
-        find_programs()
-        find_npm_programs()
+        find_all_programs()
         enter_namespace([*arguments, "--seed", str(options.seed)], "proofs.crash_providers")
     except ProofError as error:
         print(f"crash-providers: {error}", file=sys.stderr)

@@ -4,8 +4,9 @@ import argparse
 import asyncio
 import sys
 import time
+from pathlib import Path
 
-from proofs.agents_e2e.environment import ProofError, find_npm_programs, find_programs
+from proofs.agents_e2e.environment import ProofError
 from proofs.agents_e2e.namespace import enter_namespace, reaches_outside
 from proofs.providers_e2e import claude_traps, codex_traps
 from proofs.providers_e2e.act_checks import ActChecks
@@ -14,11 +15,11 @@ from proofs.providers_e2e.crossing_story import run_crossing
 from proofs.providers_e2e.driven_story import run_acts
 from proofs.providers_e2e.generated_story import run_every_kind, run_generated
 from proofs.providers_e2e.support_table import PAGE, page_of, version_of
-from proofs.providers_e2e.temporary_home import temporary_home
+from proofs.providers_e2e.temporary_home import PROGRAMS, find_all_programs, temporary_home
+from sapwood.programs.registry import program as program_named
 
-PROGRAMS = ("claude-code", "codex", "pi")
 TRAPS = {"claude-code": claude_traps.run_traps, "codex": codex_traps.run_traps}
-WITHOUT_TRAPS = ("pi",)
+WITHOUT_GENERATED = ("opencode", "pi")
 """Programs with the acts that drive them, and without those on sessions that are generated."""
 QUICK = (
     "clear_at_rest",
@@ -46,14 +47,16 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m proofs.providers_e2e", description=__doc__)
     parser.add_argument("program", nargs="?", choices=PROGRAMS, help="only this one")
     parser.add_argument("--act", action="append", default=[], help="only these acts; repeatable")
+    parser.add_argument("--executable", type=Path, help="of another version of the program")
     parser.add_argument("--quick", action="store_true", help="some acts, and no traps")
     parser.add_argument("--sessions", type=int, help="how many sessions are generated")
     parser.add_argument("--seed", type=int, default=0, help="the first generated session")
     parser.add_argument("--write", action="store_true", help="write the page with the table")
     options = parser.parse_args(arguments)
+    if options.executable and not options.program:
+        parser.error("--executable needs the program")
     try:
-        find_programs()
-        find_npm_programs()
+        find_all_programs()
         enter_namespace(arguments, "proofs.providers_e2e")
     except ProofError as error:
         print(f"providers-e2e: {error}", file=sys.stderr)
@@ -65,11 +68,12 @@ def main(arguments: list[str]) -> int:
     acts = [*options.act, *(QUICK if options.quick else ())]
     sessions = options.sessions or (QUICK_SESSIONS if options.quick else SESSIONS)
     for name in names:
-        if name in WITHOUT_TRAPS:
-            versions[name] = _prove_one(name, checks, [act for act in acts if act not in APART])
+        if name in WITHOUT_GENERATED:
+            chosen = [act for act in acts if act not in APART]
+            versions[name] = _prove_one(name, checks, chosen, options.executable)
             continue
         if not acts or not set(acts) <= set(APART):
-            versions[name] = _prove_one(name, checks, acts)
+            versions[name] = _prove_one(name, checks, acts, options.executable)
         if not acts or "every_kind" in acts:
             run_every_kind(name, checks)
         if not acts or "generated" in acts:
@@ -87,13 +91,14 @@ def main(arguments: list[str]) -> int:
     return int(checks.failed > 0)
 
 
-def _prove_one(program: str, checks: ActChecks, acts: list[str]) -> str:
-    with temporary_home() as (home, model):
+def _prove_one(program: str, checks: ActChecks, acts: list[str], executable: Path | None) -> str:
+    others = {program_named(program).executable: executable} if executable else {}
+    with temporary_home(others) as (home, model):
         version = version_of(home, program)
         run_acts(Conversation(home, model, checks, program), acts)
         checks.expect("the model refused nothing", not model.rejections, model.rejections)
     if not acts or "crossing" in acts:
-        with temporary_home() as (home, model):
+        with temporary_home(others) as (home, model):
             run_crossing(Conversation(home, model, checks, program))
             checks.expect("the model refused nothing", not model.rejections, model.rejections)
     return version

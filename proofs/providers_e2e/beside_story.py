@@ -2,61 +2,27 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 
-from proofs.agents_e2e.claude import Claude
-from proofs.agents_e2e.codex import Codex
-from proofs.agents_e2e.home import Home
-from proofs.agents_e2e.pi import Pi
 from proofs.providers_e2e.conversation import Conversation, turn
+from proofs.providers_e2e.open_program import ask_program
 from proofs.providers_e2e.own_screen import listed_sessions
-
-
-class ProgramSessions:
-    """Sessions that a program makes and goes on with by itself, without Sapwood."""
-
-    def __init__(self, home: Home, program: str) -> None:
-        self._home = home
-        self._program = program
-
-    def ask(self, prompts: list[str], session: str = "") -> str:
-        """Starts the program, with a new session or a known one, and types prompts.
-
-        Returns the id of the session.
-        """
-        if self._program == "claude-code":
-            with Claude(self._home, resume=session) as claude:
-                for prompt in prompts:
-                    claude.ask(prompt)
-                return claude.session
-        if self._program == "pi":
-            with Pi(self._home, resume=session) as pi:
-                for prompt in prompts:
-                    pi.ask(prompt)
-                return pi.session
-        with Codex(self._home) as codex:
-            if session:
-                codex.call("thread/resume", threadId=session)
-            else:
-                session = codex.start()
-            for prompt in prompts:
-                codex.ask(session, prompt)
-            return session
 
 
 def at_rest(talk: Conversation) -> None:
     """Beside the program: clear, undo, rewind and fork of a session that it made itself"""
-    program = ProgramSessions(talk.home, talk.program)
+    ask = partial(ask_program, talk.home, talk.program)
     names = [f"TURN{number}" for number in range(51, 57)]
-    session = program.ask([turn(talk.program, name) for name in names[:3]])
+    session = ask([turn(talk.program, name) for name in names[:3]])
     shown = ("--session", session)
     talk.sapwood("mark", *shown, "HALF")
-    program.ask([turn(talk.program, name) for name in names[3:]], session)
+    ask([turn(talk.program, name) for name in names[3:]], session)
     beside = talk.other("beside", names)
     beside.expect_files("the session is made")
 
     def go_on(act: str, path: list[str], session: str = session) -> str:
         beside.path = list(path)
-        program.ask([beside.probe()], session)
+        ask([beside.probe()], session)
         beside.expect_request(act, beside.path)
         beside.expect_files(act)
         return beside.path[-1]
@@ -78,9 +44,9 @@ def at_rest(talk: Conversation) -> None:
 
 def swept(talk: Conversation) -> None:
     """Deleted by the program: restored from Sapwood into its list, and gone on with there"""
-    program = ProgramSessions(talk.home, talk.program)
+    ask = partial(ask_program, talk.home, talk.program)
     names = [f"TURN{number}" for number in range(71, 74)]
-    session = program.ask([turn(talk.program, name) for name in names])
+    session = ask([turn(talk.program, name) for name in names])
     files = [
         path
         for place in (talk.home.claude, talk.home.codex, talk.home.pi)
@@ -100,7 +66,7 @@ def swept(talk: Conversation) -> None:
     beside = talk.other("swept", names)
     beside.path = list(names)
     beside.expect_files("the session is restored")
-    program.ask([beside.probe()], restored)
+    ask([beside.probe()], restored)
     beside.expect_request("a restored session", beside.path)
     beside.expect_files("a restored session")
     told = talk.sapwood("restore", session, "--to", talk.program)

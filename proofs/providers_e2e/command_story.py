@@ -4,8 +4,8 @@ import json
 from collections.abc import Callable
 
 from proofs.agents_e2e.claude import Claude
-from proofs.agents_e2e.codex import Codex
 from proofs.providers_e2e.conversation import Conversation, until
+from proofs.providers_e2e.open_program import OpenProgram, ask_program
 from proofs.providers_e2e.sent_history import history_in
 
 _OPEN = "This takes effect when you close the session"
@@ -70,30 +70,16 @@ def rewind_inside(talk: Conversation) -> None:
 
 def later_without_hooks(talk: Conversation) -> None:
     """A change of an open session without hooks takes effect when it is closed"""
-    if talk.program == "codex":
-        with Codex(talk.home) as codex:
-            session = codex.start()
-            for text in ("FIRST [[say: one]]", "SECOND [[say: two]]"):
-                codex.ask(session, text)
-            told = talk.sapwood("clear", "1", "--session", session, "--later")
-    else:
-        with Claude(talk.home) as claude:
-            for text in ("FIRST [[say: one]]", "SECOND [[say: two]]"):
-                claude.ask(text)
-            session = claude.session
-            told = talk.sapwood("clear", "1", "--session", session, "--later")
+    with OpenProgram(talk.home, talk.program) as program:
+        program.ask("FIRST [[say: one]]", "SECOND [[say: two]]")
+        session = program.session
+        told = talk.sapwood("clear", "1", "--session", session, "--later")
     talk.checks.expect("it says when it takes effect", _OPEN in told, told)
     places = (talk.home.claude / "projects", talk.home.codex / "sessions")
     [path] = [path for place in places for path in place.rglob(f"*{session}.jsonl")]
     marks = ("Changed by Sapwood", '"compacted"')
     until(lambda: any(mark in path.read_text() for mark in marks), "the session to be changed")
-    if talk.program == "codex":
-        with Codex(talk.home) as codex:
-            codex.call("thread/resume", threadId=session)
-            codex.ask(session, "THIRD [[say: three]]")
-    else:
-        with Claude(talk.home, resume=session) as claude:
-            claude.ask("THIRD [[say: three]]")
+    ask_program(talk.home, talk.program, ["THIRD [[say: three]]"], session)
     names = _names(_texts(talk))
     talk.checks.expect("the request has the last turn", names == "SECOND THIRD", names)
 

@@ -3,57 +3,28 @@
 import json
 from collections.abc import Callable
 
-from proofs.agents_e2e.claude import Claude
 from proofs.agents_e2e.codex import Codex
-from proofs.agents_e2e.home import Home
 from proofs.providers_e2e.conversation import Conversation, turn, until
 from proofs.providers_e2e.conversation import whole as turns_of
+from proofs.providers_e2e.open_program import OpenProgram
 from proofs.providers_e2e.sent_history import history_in, words
-
-
-class OpenProgram:
-    """A session that stays open in the program itself."""
-
-    def __init__(self, home: Home, program: str, session: str = "") -> None:
-        self._claude = Claude(home, resume=session) if program == "claude-code" else None
-        self._codex = Codex(home) if program == "codex" else None
-        self.session = session
-        if self._codex:
-            if session:
-                self._codex.call("thread/resume", threadId=session)
-            else:
-                self.session = self._codex.start()
-
-    def ask(self, *prompts: str) -> None:
-        """Types prompts, one after the other."""
-        for prompt in prompts:
-            if self._claude:
-                self._claude.ask(prompt)
-                self.session = self._claude.session
-            if self._codex:
-                self._codex.ask(self.session, prompt)
-
-    def compact(self, keep: str = "") -> None:
-        """Compacts by hand."""
-        if self._claude:
-            self._claude.ask(f"/compact {keep}".rstrip())
-        if self._codex:
-            self._codex.compact(self.session)
-
-    def __enter__(self) -> "OpenProgram":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        for each in (self._claude, self._codex):
-            if each:
-                each.__exit__(None, None, None)
-
 
 _FULL = "[[usage: 95000]] "
 """Makes the program believe that its window is full: it compacts before the next request."""
 _OWN_ROWS = ("<local-command-caveat>", "<command-name>/compact", "<local-command-stdout>Compacted")
 """What Claude Code writes when its user types /compact. It stays in front of the next prompt."""
-_SUMMARY = ("This session is being continued", "Another language model started")
+_SUMMARY = (
+    "This session is being continued",
+    "Another language model started",
+    "The conversation history before this point was compacted",
+)
+_LEVELS = {
+    "claude-code": (4, 2, 0),
+    "codex": (5, 4, 2, 0),  # in the middle of the fifth turn and again before the sixth
+    "opencode": (5, 4, 2, 0),
+    "pi": (4, 2, 0),
+}
+"""The first turn in view after the undo of each compaction."""
 _ANSWERS = ("ok", "done.")
 """What the scripted model says in a turn whose script was compacted away."""
 
@@ -71,11 +42,7 @@ def own_compactions(talk: Conversation) -> None:
         session = program.session
     beside = talk.other("compactions", names)
     beside.expect_files("its own compactions")
-    levels = [names[2:], names]
-    # Codex compacts in the middle of the fifth turn and again before the sixth.
-    levels = (
-        [names[4:], *levels] if talk.program == "claude-code" else [names[5:], names[4:], *levels]
-    )
+    levels = [names[first:] for first in _LEVELS[talk.program]]
     since: list[str] = []
     for number, path in enumerate(levels, 1):
         told = talk.sapwood("undo", "--session", session)

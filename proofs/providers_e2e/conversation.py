@@ -18,6 +18,7 @@ from proofs.agents_e2e.environment import ProofError
 from proofs.agents_e2e.home import Home
 from proofs.providers_e2e.act_checks import ActChecks
 from proofs.providers_e2e.sent_history import history_in, view_of, words
+from sapwood.programs.opencode.database import NAME, events_of, sessions_in
 from scripted_model import ScriptedModel
 
 _SECONDS = 300.0
@@ -26,6 +27,7 @@ _OTHERS = itertools.count(1)
 _TOOLS = {
     "claude-code": 'Bash {{"command":"{}"}}',
     "codex": 'exec_command {{"cmd":"{}"}}',
+    "opencode": 'bash {{"command":"{}","description":"try"}}',
     "pi": 'bash {{"command":"{}"}}',
 }
 
@@ -155,22 +157,29 @@ class Conversation:
 
     def changed_files(self) -> list[str]:
         """The files of the program that do not begin with what they had at the last look."""
-        changed = [
+        before, self._files = self._files, self.files()
+        return [
             str(path)
-            for path, content in self._files.items()
-            if not path.exists() or not path.read_bytes().startswith(content)
+            for path, content in before.items()
+            if not self._files.get(path, b"").startswith(content)
         ]
-        self._files = self.files()
-        return changed
 
     # What there is
 
     def files(self) -> dict[Path, bytes]:
-        """Every session file of the programs, and its content."""
+        """Every session file of the programs, and its content.
+
+        That of a session in a database is its log of events.
+        """
         home = self.home
         places = (home.claude / "projects", home.codex / "sessions", home.pi / "sessions")
         paths = [path for place in places for path in place.rglob("*.jsonl")]
-        return {path: path.read_bytes() for path in paths}
+        base = home.opencode / NAME
+        logs = {
+            base / each.id: b"\n".join(event.row for event in events_of(base, each.id))
+            for each in (sessions_in(base) if base.exists() else ())
+        }
+        return {path: path.read_bytes() for path in paths} | logs
 
     def events(self, *kinds: str) -> list[dict[str, Any]]:
         """The agent's events of these kinds."""

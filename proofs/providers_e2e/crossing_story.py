@@ -1,34 +1,39 @@
-"""A conversation that goes on in the other program, and one that delegates to it."""
+"""A conversation that goes on in each other program, and one that delegates to it."""
 
 import json
 
 from proofs.providers_e2e.conversation import Conversation, turn
 from proofs.providers_e2e.sent_history import history_in
-
-_OTHER = {"claude-code": "codex", "codex": "claude-code", "pi": "claude-code"}
+from proofs.providers_e2e.temporary_home import PROGRAMS
 
 
 def run_crossing(talk: Conversation) -> None:
     """Runs both stories, beginning with the program of this conversation."""
-    other = _OTHER[talk.program]
-    talk.checks.begin(talk.program, "A conversation goes on in the other program and comes back")
+    talk.checks.begin(talk.program, "A conversation goes on in each other program and comes back")
     talk.path = [f"TURN{number}" for number in (1, 2, 3)]
     lines = [line for name in talk.path for line in (turn(talk.program, name), f"/mark {name}")]
     talk.start(lines)
-    talk.sapwood("continue", talk.name, "--with", other, "--name", "there")
-    there = talk.other("there", talk.path, other)
+    others = [name for name in PROGRAMS if name != talk.program]
+    for other in others:
+        _go_and_come_back(talk, other)
+    talk.say(talk.probe())
+    talk.expect_path("the first one stays as it was")
+    _delegate(talk, others[0])
+
+
+def _go_and_come_back(talk: Conversation, other: str) -> None:
+    first, second = f"in-{other}", f"back-from-{other}"
+    talk.sapwood("continue", talk.name, "--with", other, "--name", first)
+    there = talk.other(first, talk.path, other)
     there.path.append("TURN62")
     there.say(turn(other, "TURN62"), "/mark M62", there.probe())
     there.expect_path(f"in {other}")
     _expect_pairs(there, f"in {other}")
-    talk.sapwood("continue", "there", "--with", talk.program, "--name", "back")
-    back = talk.other("back", there.path, talk.program)
+    talk.sapwood("continue", first, "--with", talk.program, "--name", second)
+    back = talk.other(second, there.path, talk.program)
     back.say(back.probe())
-    back.expect_path(f"back in {talk.program}")
-    _expect_pairs(back, f"back in {talk.program}")
-    talk.say(talk.probe())
-    talk.expect_path("the first one stays as it was")
-    _delegate(talk, other)
+    back.expect_path(f"back from {other}")
+    _expect_pairs(back, f"back from {other}")
 
 
 def _expect_pairs(talk: Conversation, act: str) -> None:
@@ -47,9 +52,7 @@ def _expect_pairs(talk: Conversation, act: str) -> None:
 
 
 def _delegate(talk: Conversation, other: str) -> None:
-    talk.checks.begin(
-        talk.program, "A conversation delegates to the other program and gets its mail"
-    )
+    talk.checks.begin(talk.program, "A conversation delegates to another program and gets its mail")
     goal = turn(other, "TURN63")
     talk.sapwood("fork", talk.name, "--with", other, "--name", "helper", "--goal", goal)
     talk.sapwood("run", "--agent", "helper")

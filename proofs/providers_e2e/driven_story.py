@@ -8,14 +8,19 @@ from collections.abc import Callable
 from proofs.agents_e2e.environment import ProofError
 from proofs.providers_e2e.beside_story import BESIDE, at_rest
 from proofs.providers_e2e.command_story import COMMANDS
-from proofs.providers_e2e.compaction_story import COMPACTIONS
+from proofs.providers_e2e.compaction_story import (
+    COMPACTIONS,
+    bring_turns,
+    compaction_in_a_driven_turn,
+    own_compactions,
+)
 from proofs.providers_e2e.conversation import Conversation, turn, whole
 from proofs.providers_e2e.interrupted_story import (
     INTERRUPTED,
     our_process_is_killed,
     the_program_is_killed,
 )
-from proofs.providers_e2e.pi_story import installed, own_compaction
+from proofs.providers_e2e.pi_story import installed
 from proofs.providers_e2e.sent_history import history_in, words
 
 _DATA = (
@@ -26,17 +31,22 @@ _DOT = base64.b64decode(_DATA)
 
 
 def run_acts(talk: Conversation, only: list[str]) -> None:
-    """Runs the acts, one after the other, on one conversation. The first one is always needed."""
+    """Runs the acts, one after the other, on one conversation.
+
+    The first one makes the conversation, which some acts do not need.
+    """
     _make_repository(talk)
-    for act in PI_ACTS if talk.program == "pi" else ACTS:
-        if act is live_changes or not only or act.__name__ in only:
+    needs_first = not only or not set(only) <= _ALONE
+    for act in _OF_PROGRAM.get(talk.program, ACTS):
+        if (act is live_changes and needs_first) or not only or act.__name__ in only:
             talk.checks.begin(talk.program, title_of(act))
             try:
                 act(talk)
             except ProofError as error:
                 talk.checks.expect(f"{act.__name__} runs to its end", False, error)
-    differed = talk.events("session.differed")
-    talk.checks.expect("no request differed from its history", not differed, differed)
+    if needs_first:
+        differed = talk.events("session.differed")
+        talk.checks.expect("no request differed from its history", not differed, differed)
 
 
 def title_of(act: Callable[[Conversation], None]) -> str:
@@ -217,15 +227,22 @@ ACTS = (
 )
 
 
-PI_ACTS = (
+_ALONE = {
+    "crossing",
+    *(act.__name__ for act in (picture, *BESIDE, *COMMANDS, *COMPACTIONS, installed)),
+}
+"""Acts on sessions of their own."""
+_WITHOUT_SCREEN = (
     *ACTS[: ACTS.index(picture) + 1],
     our_process_is_killed,
     the_program_is_killed,
     at_rest,
-    own_compaction,
-    installed,
+    own_compactions,
+    compaction_in_a_driven_turn,
+    bring_turns,
 )
-"""Without those on its own screen."""
+_OF_PROGRAM = {"opencode": _WITHOUT_SCREEN, "pi": (*_WITHOUT_SCREEN, installed)}
+"""The acts of programs that do not have all of them."""
 
 
 def _make_repository(talk: Conversation) -> None:

@@ -1,32 +1,11 @@
-"""pi beside Sapwood: its own compactions, and Sapwood as an extension in it."""
+"""Sapwood as an extension in pi."""
 
 from proofs.agents_e2e.pi import Pi
-from proofs.providers_e2e.conversation import Conversation, turn, until
+from proofs.providers_e2e.conversation import Conversation, until
 from proofs.providers_e2e.sent_history import history_in, words
 
 _RECAP = "Archived: "
 """In the recap after a compaction, which belongs to the turn after it."""
-
-
-def own_compaction(talk: Conversation) -> None:
-    """Its own compaction, undone at rest: what came later stays"""
-    names = [f"TURN{number}" for number in range(91, 95)]
-    first, second, third, fourth = (turn(talk.program, name) for name in names)
-    with Pi(talk.home) as pi:
-        pi.ask(first)
-        pi.ask(second)
-        pi.ask(third)
-        pi.call("compact")
-        pi.ask(fourth)
-        session = pi.session
-    beside = talk.other("compacted", names)
-    beside.expect_files("its own compaction")
-    told = talk.sapwood("undo", "--session", session)
-    talk.checks.expect("it says what was undone", "Undone: /compact." in told, told)
-    with Pi(talk.home, resume=session) as pi:
-        pi.ask(beside.probe())
-    beside.expect_request("all turns are back", beside.path)
-    beside.expect_files("the undo")
 
 
 def installed(talk: Conversation) -> None:
@@ -36,13 +15,13 @@ def installed(talk: Conversation) -> None:
     talk.sapwood("install", talk.program, "--yes")
     archives, changes = len(home.archives()), len(home.acts("changed"))
     with Pi(home) as pi:
-        for number in (95, 96):
+        for number in (45, 46):
             pi.ask(f"TURN{number} [[say: ANSWER{number}]]")
         pi.call("compact")
         kept = len(home.archives())
         talk.checks.expect("it was archived before its compaction", kept > archives, kept)
-        pi.ask("TURN97 [[say: ANSWER97]]")
-        sent = str(history_in(talk.request("TURN97", last=False)))
+        pi.ask("TURN47 [[say: ANSWER47]]")
+        sent = str(history_in(talk.request("TURN47", last=False)))
         talk.checks.expect("the model got a recap", _RECAP in sent, sent[:900])
         session = pi.session
         pi.call("prompt", message="/sapwood:undo")
@@ -53,7 +32,7 @@ def installed(talk: Conversation) -> None:
         pi.ask(inside.probe())
     sent_then = history_in(inside.request(inside.path[-1], last=False))
     got = words([part for part in sent_then if _RECAP not in str(part)])
-    wanted = [part for n in (95, 96, 97) for part in (f"TURN{n}", f"ANSWER{n}")]
+    wanted = [part for n in (45, 46, 47) for part in (f"TURN{n}", f"ANSWER{n}")]
     talk.checks.expect("the undo: all turns are back", got == [*wanted, inside.path[-1]], got)
     talk.sapwood("uninstall", talk.program, "--yes")
     left = {n: value for n, value in home.snapshot(home.pi).items() if "/sessions" not in n}

@@ -5,14 +5,13 @@ import signal
 from pathlib import Path
 
 from proofs.agents_e2e.home import Home
-
-_NAMES = {"claude-code": b"claude", "codex": b"codex", "pi": b"pi"}
+from sapwood.programs import registry
 
 
 def program_processes(home: Home, program: str | None) -> list[int]:
     """The ids of the program's processes in this home; without a program, of all processes."""
     mark = f"HOME={home.root}\0".encode()
-    wanted = _NAMES[program] if program else None
+    wanted = registry.program(program).executable.encode() if program else None
     found: list[int] = []
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():

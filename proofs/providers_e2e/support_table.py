@@ -6,14 +6,14 @@ from pathlib import Path
 
 from proofs.agents_e2e.home import Home
 from proofs.providers_e2e.act_checks import Act
+from sapwood.programs.registry import program as program_named
+from sapwood.programs.registry import program_title
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "provider-versions.md"
-_TITLES = {"claude-code": "Claude Code", "codex": "Codex", "pi": "pi"}
-_COMMANDS = {"claude-code": "claude", "codex": "codex", "pi": "pi"}
 RELEASES = "\n## Released versions\n"
 """The heading of the section that `just versions --write` writes."""
 _HEAD = (
-    "# What works with which version of Claude Code and Codex\n\n"
+    "# What works with which version of which program\n\n"
     "Written by `just providers-e2e --write`, and the released versions by `just versions --write`,"
     "\nfrom their results. Run them, do not change this page.\n\n"
     "The proof runs the real programs against a scripted model. An act works if the next request\n"
@@ -26,7 +26,9 @@ _HEAD = (
 
 def version_of(home: Home, program: str) -> str:
     """The version of the program in this home."""
-    found = re.search(r"\d+(\.\d+)+", home.run(_COMMANDS[program], "--version").stdout)
+    found = re.search(
+        r"\d+(\.\d+)+", home.run(program_named(program).executable, "--version").stdout
+    )
     return found[0] if found else "unknown"
 
 
@@ -36,8 +38,8 @@ def page_of(acts: Sequence[Act], versions: Mapping[str, str]) -> str:
     The section about released versions stays as it is.
     """
     whats = list(dict.fromkeys(act.what for act in acts))
-    programs = [program for program in _TITLES if program in versions]
-    titles = [f"{_TITLES[program]} {versions[program]}" for program in programs]
+    programs = list(versions)
+    titles = [f"{program_title(program)} {versions[program]}" for program in programs]
     lines = [f"| act | {' | '.join(titles)} |", f"| --- |{' --- |' * len(programs)}"]
     for what in whats:
         cells = [_cell(acts, program, what) for program in programs]

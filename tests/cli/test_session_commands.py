@@ -11,8 +11,9 @@ import pytest
 from sapwood.cli.exit_codes import Exit
 from sapwood.config.folders import data_folder
 from sapwood.core.token_count import Count
-from sapwood.hooks import session_watcher
+from sapwood.hooks import hook_handlers, session_watcher
 from sapwood.hooks.background_work import main
+from sapwood.hooks.runner import run_hook
 from sapwood.hooks.watched_session import WatchedSession
 from sapwood.tokens.estimators import FeatureCounter
 from tests.cli.calling import Sapwooder
@@ -339,3 +340,34 @@ def test_a_thread_that_codex_deleted_is_put_back_without_codex(
     said = [row["payload"]["message"] for row in rows if row["type"] == "event_msg"]
     assert said == [f"{who} {n}." for n in (1, 2, 3) for who in ("Ask", "Answer")]
     assert sapwood("import").out == "Nothing to import. 1 had nothing new.\n"
+
+
+def test_a_session_that_was_opened_before_its_change_says_so(
+    sapwood: Sapwooder, claude: ClaudeFile
+) -> None:
+    watched = WatchedSession(str(claude.path), SESSION, str(Path.cwd()))
+    watched.memory.put("transcript", str(claude.path))
+    assert sapwood("clear", "1", "--session", SESSION, "--later").code == Exit.OK
+    told = resumed(claude)
+    assert "opened before your last change reached it" in told
+    assert told.endswith(f"Type /exit, wait 3 seconds, then type: claude --resume {SESSION}")
+    assert sapwood("undo", "--session", SESSION).code == Exit.OK
+    assert resumed(claude) == "", "the session has what was requested"
+
+
+def test_a_session_that_was_changed_while_it_was_opened_says_so(
+    sapwood: Sapwooder, claude: ClaudeFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session_watcher.record_change(SESSION)
+    monkeypatch.setattr(os, "getppid", os.getpid)  # this process was started before the change
+    monkeypatch.setattr(hook_handlers, "_OPENING_SECONDS", 1e9)
+    assert "changed while it was being opened" in resumed(claude)
+    monkeypatch.setattr(hook_handlers, "_OPENING_SECONDS", 0.0)
+    assert resumed(claude) == "", "it was changed long before"
+
+
+def resumed(claude: ClaudeFile) -> str:
+    """What the hook at the start of the session tells the user."""
+    given = {"session_id": SESSION, "transcript_path": str(claude.path), "source": "resume"}
+    output = run_hook("session-start", json.dumps(given).encode())
+    return str(json.loads(output)["systemMessage"]) if output else ""

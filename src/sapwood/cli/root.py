@@ -40,7 +40,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "interrupt": "Stop an agent's open turn and keep the partial reply",
         "kill": "End an agent and all its descendants",
     },
-    "Sessions in Claude Code and Codex": {
+    "Sessions in agent programs": {
         "clear": "Clear a session, keep its last N turns, or go back to a mark",
         "rewind": "Rewind a session to a mark or a turn",
         "edit": "Rewind to just before a turn and print its prompt for editing",
@@ -58,12 +58,12 @@ SECTIONS: dict[str, dict[str, str]] = {
         "keys": "List encrypted spaces, or create or rotate the master key",
     },
     "Integration": {
-        "import": "Import Claude Code, Codex and Gemini CLI sessions",
+        "import": "Import sessions of agent programs, such as Claude Code",
         "install": "Connect Sapwood to Claude Code, Codex or pi",
         "uninstall": "Disconnect Sapwood from one agent program, or from all",
         "programs": "Show which agent programs allow changes to their sessions in place",
         "journal": "Show what Sapwood did on your behalf",
-        "hook": "Handle a hook or status line call from Claude Code or Codex",
+        "hook": "Handle a hook or status line call from an agent program",
     },
     "Setup": {
         "help": "List all commands or one group, or explain a command",
@@ -100,7 +100,7 @@ _MODULES = {
     **dict.fromkeys(("show", "log", "replay", "diff"), "inspection_commands"),
     **dict.fromkeys(("completion", "hook"), "help"),
     "journal": "doctor",
-    **dict.fromkeys(SECTIONS["Sessions in Claude Code and Codex"], "session_commands"),
+    **dict.fromkeys(SECTIONS["Sessions in agent programs"], "session_commands"),
 }
 """The modules of commands that do not have a module of their own name."""
 

@@ -189,6 +189,7 @@ async def _import_turns(watched: WatchedSession, config: "Config", *, ended: boo
     from sapwood.app.connection import connect
     from sapwood.app.conversation_service import LazySessionChanges
     from sapwood.config.config_file import prepare_folder
+    from sapwood.hooks.session_watcher import record_change
     from sapwood.imports.importer import Importer, select_transcripts
 
     path = Path(watched.path)
@@ -208,8 +209,7 @@ async def _import_turns(watched: WatchedSession, config: "Config", *, ended: boo
         if ended and results and not problem:
             changes, agent = LazySessionChanges(connection).changes, results[0].agent
             if await changes.assume_when_closed(agent, attempts=_LOOKS, seconds=_LOOK_SECONDS):
-                message = "The session now has the history that was requested in it."
-                add_to_journal("changed", message, session=results[0].session)
+                record_change(results[0].session)
         return sum(each.turns for each in results)
     finally:
         await importer.close()

@@ -3,18 +3,23 @@
 Every function imports what it needs when it is called, because a hook pays for every import.
 """
 
+import os
+import time
 from collections.abc import Callable, Mapping
 
 from sapwood.hooks.hook_call import HookAnswer, HookCall
 from sapwood.hooks.watched_session import HOOK_BYTES, LAST_REPLY_BYTES, WatchedSession
+
+_OPENING_SECONDS = 10.0
+"""How long a program may take from its start to its first hook."""
 
 
 def _session_start(call: HookCall) -> HookAnswer:
     """After a compaction: gives the model a resumption prompt, and tells the user.
 
     A resumed or forked session has its history in view: its warnings start again, and the user
-    hears what coming back costs if the provider's cache has ended. After a
-    clear the model gets a prompt only if the user has set `tending.after_clear`.
+    hears what coming back costs if the provider's cache has ended, or that a change came too late
+    for it. After a clear the model gets a prompt only if the user has set `tending.after_clear`.
     """
     source = call.input.source or ""
     session = call.session()
@@ -24,7 +29,7 @@ def _session_start(call: HookCall) -> HookAnswer:
         session.memory.put("warned", 0)  # the next prompt warns again where that is due
         from sapwood.hooks.status_line import cold_line
 
-        line = cold_line(session.memory)
+        line = _early_start_notice(session, call) or cold_line(session.memory)
         return HookAnswer(f"Sapwood: {line}" if line else "")
     if source == "compact" and session:
         recap = _resumption(session, call.environ, source).context
@@ -140,6 +145,47 @@ HANDLERS: Mapping[str, Callable[[HookCall], HookAnswer]] = {
     "session-end": _session_end,
 }
 """The function of each hook, by the hook's name."""
+
+
+def _early_start_notice(session: WatchedSession, call: HookCall) -> str:
+    """What to do if the session was opened before a change that waited for its end; else empty.
+
+    Its program has read the old history then.
+    """
+    memory, now = session.memory, time.time()
+    changed = memory.number("changed") / 1_000
+    if now - changed < _OPENING_SECONDS and changed > _start_of(os.getppid()):
+        was = "changed while it was being opened, so the model may still see the old history"
+    elif _is_still_waiting(memory.get("waiting"), call.environ):
+        was = "opened before your last change reached it, so the model sees the old history"
+    else:
+        memory.forget("waiting")
+        return ""
+    from sapwood.programs.registry import resume_command_for
+
+    resume = resume_command_for(call.input.program, session.session)
+    return f"This session was {was}. Type /exit, wait 3 seconds, then type: {resume}"
+
+
+def _is_still_waiting(agent: str, environ: Mapping[str, str]) -> bool:
+    if not agent:
+        return False
+    import asyncio
+
+    from sapwood.hooks.session_watcher import is_behind
+
+    return asyncio.run(is_behind(agent, environ))
+
+
+def _start_of(process: int) -> float:
+    """When a process was started, in seconds since 1970; the present where that is not known."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
+            ticks = int(file.read().rpartition(")")[2].split()[19])
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        age = 0.0
+    return time.time() - age
 
 
 def _resumption(session: WatchedSession, environ: Mapping[str, str], source: str) -> HookAnswer:

@@ -4,6 +4,9 @@ Usually the hook at the end of a session does that. A program may run no hooks: 
 the user has not reviewed, and without the plugin there are none. Then the command that was given
 with `--later` starts this process. It ends when the session follows, or after a day; the next
 command on the session does the same.
+
+A person may open the session again before the change was made. Its program has read the old history
+then, so the hook at its start says what to do.
 """
 
 import asyncio
@@ -29,19 +32,47 @@ _PAUSE = 0.5
 async def watch_if_needed(
     connection: "Connection", agent: "AgentId", environ: Mapping[str, str]
 ) -> bool:
-    """Starts the process if the session of an agent lags behind and no hook ran in it.
+    """Remembers that the session of an agent lags behind, if it does.
 
-    Returns whether it was started.
+    Starts the process if no hook ran in the session; returns whether it was started.
     """
     from sapwood.app.conversation_service import LazySessionChanges
 
     held = (await connection.dispatcher.open(agent)).state.session
     if held is None or not await LazySessionChanges(connection).changes.is_behind(agent):
         return False
-    if HookMemory(hook_memory_folder(), held.session.id).get("transcript"):
+    memory = HookMemory(hook_memory_folder(), held.session.id)
+    memory.put("waiting", agent)
+    if memory.get("transcript"):
         return False
     start_process([agent, held.session.id], environ, "sapwood.hooks.session_watcher")
     return True
+
+
+def record_change(session: str) -> None:
+    """Remembers, and writes into the journal, that a session has what was requested in it."""
+    from sapwood.journal import add_to_journal
+
+    memory = HookMemory(hook_memory_folder(), session)
+    memory.forget("waiting")
+    memory.put("changed", int(time.time() * 1_000))
+    message = "The session now has the history that was requested in it."
+    add_to_journal("changed", message, session=session)
+
+
+async def is_behind(agent: str, environ: Mapping[str, str]) -> bool:
+    """Whether the session of an agent does not have the history that was requested."""
+    from sapwood.app.connection import connect
+    from sapwood.app.conversation_service import LazySessionChanges
+    from sapwood.config.config_file import load_config
+    from sapwood.core.ids import AgentId
+
+    config = load_config(environ)
+    connection = await connect(config.address, config.space)
+    try:
+        return await LazySessionChanges(connection).changes.is_behind(AgentId(agent))
+    finally:
+        await connection.close()
 
 
 def main(agent: str, session: str, environ: Mapping[str, str] = os.environ) -> bool:
@@ -72,7 +103,6 @@ async def _watch(agent: str, session: str, environ: Mapping[str, str]) -> bool:
     from sapwood.app.conversation_service import LazySessionChanges
     from sapwood.config.config_file import load_config
     from sapwood.core.ids import AgentId
-    from sapwood.journal import add_to_journal
 
     config, until = load_config(environ), time.monotonic() + _SECONDS
     connection = await connect(config.address, config.space)
@@ -80,8 +110,7 @@ async def _watch(agent: str, session: str, environ: Mapping[str, str]) -> bool:
         changes = LazySessionChanges(connection).changes
         while time.monotonic() < until and await changes.is_behind(AgentId(agent)):
             if await changes.assume_when_closed(AgentId(agent), attempts=1, seconds=0):
-                message = "The session now has the history that was requested in it."
-                add_to_journal("changed", message, session=session)
+                record_change(session)
                 return True
             await asyncio.sleep(_PAUSE)
         return False

@@ -1,7 +1,8 @@
 """The interface to agent providers: programs that run a loop of their own and keep a session.
 
-Claude Code, Codex and pi are such programs. `sapwood.programs` has an adapter for each. After
-every context command one verb, `assume`, brings the program's own session to exactly the live path.
+Claude Code, Codex, opencode and pi are such programs. `sapwood.programs` has an adapter for each.
+After every context command one verb, `assume`, brings the program's own session to exactly the live
+path.
 """
 
 from collections.abc import AsyncIterator, Mapping

@@ -6,6 +6,7 @@ from typing import Any
 
 from sapwood.core.content import Text
 from sapwood.core.turn import Reply, Result
+from sapwood.programs.gemini.reader import GeminiReader
 from sapwood.programs.registry import resume_command_for
 from sapwood.programs.transcripts.session_reader import read_session
 from tests.programs.transcripts.writing import GeminiFile
@@ -81,3 +82,43 @@ def test_a_chat_of_an_older_version_is_one_object(tmp_path: Path) -> None:
     session, same = read_session(old), read_session(file.path)
     assert session.turns == same.turns
     assert session.title == "Asking"
+
+
+def context() -> dict[str, Any]:
+    """What the program writes in front of every chat, and again at each start."""
+    text = "<session_context>\nThis is the Gemini CLI.\n</session_context>"
+    return {"id": "c0", "type": "user", "content": [{"text": text}]}
+
+
+def test_the_description_of_the_folder_is_neither_a_turn_nor_a_summary(tmp_path: Path) -> None:
+    file = GeminiFile(tmp_path)
+    file.set(messages=[context()])
+    file.message("u1", "user", "Ask 1.")
+    file.message("g1", "gemini", "Answer 1.")
+    file.set(messages=[context()])
+    again = {"id": "u1", "type": "user", "content": [{"text": "Ask 1."}]}
+    file.set(messages=[context(), again])
+    file.message("u2", "user", "Ask 2.")
+    session = read_session(file.path)
+    assert not session.boundaries
+    assert [turn.prompt for turn in session.in_view] == [(Text("Ask 1."),), (Text("Ask 2."),)]
+
+
+def test_the_results_of_tools_are_no_prompt(tmp_path: Path) -> None:
+    file = GeminiFile(tmp_path)
+    file.message("u1", "user", "Read a.py.")
+    file.message("g1", "gemini", "", toolCalls=[call("c1", "x = 1")])
+    answer = {"functionResponse": {"id": "c1", "response": {"output": "x = 1"}}}
+    file.add({"id": "u2", "timestamp": file.now, "type": "user", "content": [answer]})
+    file.message("g2", "gemini", "It sets x.")
+    (turn,) = read_session(file.path).turns
+    assert [type(item) for item in turn.items] == [Reply, Result, Reply]
+
+
+def test_a_history_that_is_written_again_needs_the_rows_before_it(tmp_path: Path) -> None:
+    reader = GeminiReader()
+    written = {"id": "u1", "type": "user", "content": [{"text": "Ask 1."}]}
+    reader.feed(json.dumps({"$set": {"messages": [context(), written]}}).encode(), 4_000)
+    reader.finish()
+    assert reader.needs_earlier_rows
+    assert not reader.events

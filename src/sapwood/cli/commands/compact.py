@@ -31,7 +31,7 @@ from sapwood.cli.name_completion import AGENT
     "--session",
     default="",
     metavar="ID",
-    help="Compact a Claude Code or Codex session that is closed.",
+    help="Compact a session of an agent program that is closed.",
 )
 @click.option("--json", "as_json", is_flag=True, help="With --session: print one JSON object.")
 @click.pass_obj
@@ -50,7 +50,7 @@ def command(
     version if too much is missing. If that is not good enough, or anything fails, nothing changes.
     To undo it, type: sapwood do AGENT /undo
 
-    For a Claude Code or Codex session, Sapwood builds the summary by rules from the requests,
+    For a session of an agent program, Sapwood builds the summary by rules from the requests,
     actions and decisions, without calling a model. To undo that, type: sapwood undo --session ID
     """
     if bool(agent) == bool(session):

@@ -254,9 +254,9 @@ async def _do(invocation: Invocation, request: ContextRequest, as_json: bool) ->
 def command(context: click.Context, **_: Any) -> Any:
     """Inspect and manage a session's context: usage, focus, archives, handoff.
 
-    Works on Claude Code, Codex and Gemini CLI sessions and on Sapwood agents. Uses the newest
-    session in this folder unless you name one. Without an action, prints an overview. A tilde marks
-    an estimate.
+    Works on sessions of Claude Code, Codex, Gemini CLI, opencode and pi, and on Sapwood agents.
+    Uses the newest session in this folder unless you name one. Without an action, prints an
+    overview. A tilde marks an estimate.
     """
     context.color = context.ensure_object(Invocation).colour()
     if context.invoked_subcommand is None:

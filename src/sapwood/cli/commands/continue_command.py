@@ -27,8 +27,8 @@ from sapwood.cli.name_completion import AGENT
 def command(invocation: Invocation, session: str, model: str, name: str) -> None:
     """Continue a session in another program, or with another model.
 
-    SESSION is an agent, the id of a Claude Code, Codex or Gemini CLI session, or the path of a
-    transcript. Sapwood forks it; the original does not change. Claude Code or Codex gets a new
+    SESSION is an agent, the id of a session of any agent program, or the path of a transcript.
+    Sapwood forks it; the original does not change. Claude Code, Codex, opencode or pi gets a new
     session with everything in view, including tool calls and results. Sapwood lists whatever cannot
     be carried over.
     """

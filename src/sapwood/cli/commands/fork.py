@@ -48,7 +48,7 @@ from sapwood.cli.name_completion import AGENT, MARK
     "native",
     default="",
     metavar="SESSION",
-    help="Fork a Claude Code or Codex session into a new session of the same program.",
+    help="Fork a session of an agent program into a new session there.",
 )
 @click.option("--json", "as_json", is_flag=True, help="With --session: print one JSON object.")
 @click.pass_obj
@@ -68,9 +68,9 @@ def command(
 
     With a MARK, the child sees only what came after it. Nothing is copied. Later changes to the
     parent do not affect the child. A child with a goal has work to do: a worker runs it, or run it
-    yourself with sapwood run --agent CHILD. With --from, Sapwood imports a Claude Code, Codex or
-    Gemini CLI session first, and the child continues in Sapwood. With --session ID [MARK], the fork
-    is a new session in the same program, and Sapwood prints the command that opens it.
+    yourself with sapwood run --agent CHILD. With --from, Sapwood imports a session of an agent
+    program first, and the child continues in Sapwood. With --session ID [MARK], the fork is a new
+    session in the same program, and Sapwood prints the command that opens it.
     """
     if native:
         from sapwood.cli.commands.session_commands import run_session_command

@@ -72,7 +72,7 @@ def completion_command(shell: str) -> None:
 @subcommand(examples=["sapwood hook pre-compact < input.json"])
 @click.argument("name", type=click.Choice(HOOKS))
 def hook_command(name: str) -> None:
-    """Handle a hook or status line call from Claude Code or Codex.
+    """Handle a hook or status line call from an agent program.
 
     Called by the plugin that sapwood install adds, with JSON on stdin. The exit code is always 0.
     To see errors, type: sapwood journal

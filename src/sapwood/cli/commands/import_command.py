@@ -57,7 +57,7 @@ def command(
     as_json: bool,
     **chosen: bool,
 ) -> Exit:
-    """Import Claude Code, Codex and Gemini CLI sessions.
+    """Import sessions of agent programs, such as Claude Code.
 
     Each session becomes an agent that the other commands can use. It keeps the same id, so
     importing again adds only what is new. A PATH is a transcript or a project folder. Without a

@@ -44,9 +44,10 @@ def command(
 ) -> Exit:
     """Report what compactions dropped, and what was read again.
 
-    Reads every Claude Code, Codex and Gemini CLI session on this machine. Counts sessions, turns
-    and compactions, and lists what each compaction dropped, which of it was read or run again and
-    what that cost, and the commands that bring it back. Calls no model and stores nothing.
+    Reads every session of Claude Code, Codex, Gemini CLI, opencode and pi on this machine. Counts
+    sessions, turns and compactions, and lists what each compaction dropped, which of it was read or
+    run again and what that cost, and the commands that bring it back. Calls no model and stores
+    nothing.
     """
     from pathlib import Path
 

@@ -123,8 +123,8 @@ def restore_command(
 ) -> None:
     """Put a deleted session back into its program, or restore an archive.
 
-    With --to, SESSION is a session that Claude Code or Codex deleted and Sapwood imported: its id,
-    or its agent. The program lists and resumes it again.
+    With --to, SESSION is a session that an agent program deleted and Sapwood imported: its id, or
+    its agent. The program lists and resumes it again.
 
     Otherwise the archived conversation replaces its stub, with all descendants and the same ids and
     versions. The object in storage is kept. Anyone following events sees them again as new.

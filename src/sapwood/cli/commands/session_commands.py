@@ -79,10 +79,10 @@ _ARGUMENTS = {
 _SEVERAL = ("bring", "compact")
 _REQUIRED = {"mark": "NAME", "bring": "TURN…"}
 _ABOUT = (
-    "Works on a Claude Code or Codex session: the newest in this folder, unless you name one with "
-    "--session. Close the session in Claude Code or Codex first. Sapwood only appends to the "
-    "transcript; the session keeps its id and stays in `/resume`. To undo the change, type: "
-    "sapwood undo"
+    "Works on a session of Claude Code, Codex, opencode or pi: the newest in this folder, unless "
+    "you name one with --session. Close the session in its program first. Sapwood only appends to "
+    "the transcript; the session keeps its id and stays in the program's list. To undo the change, "
+    "type: sapwood undo"
 )
 
 

@@ -11,6 +11,7 @@ from sapwood.programs.gemini.rows import (
     Row,
     decode_row,
     hash_of,
+    is_own,
     parts_of,
     result_of,
     text_of,
@@ -36,9 +37,11 @@ class GeminiReader(TranscriptReader):
         self._messages: dict[str, tuple[Message, RowRef]] = {}
         self._turn_of: dict[str, int] = {}
         self._content_hashes: dict[str, int] = {}
+        self._began: int | None = None
 
     def feed(self, row: bytes, offset: int) -> None:
         """Takes in one row that begins at this byte, or a whole chat, as older versions wrote."""
+        self._began = offset if self._began is None else self._began
         decoded = decode_row(row)
         if decoded is None:
             return
@@ -75,6 +78,8 @@ class GeminiReader(TranscriptReader):
             about.folder = change.directories[0]
 
     def _take(self, message: Message, key: str, offset: int) -> None:
+        if is_own(message):
+            return
         if key in self._messages:
             if self._messages[key][0].type != message.type:
                 key = f"{key}@{offset}"  # a message of another type replaces nothing
@@ -128,10 +133,17 @@ class GeminiReader(TranscriptReader):
             self._builder.rewind(RowRef(f"@{offset}", self.details.updated, offset), turn - 1)
 
     def _replace(self, messages: list[Message], offset: int) -> None:
-        """A history that begins with an unknown message is a summary and the messages it kept."""
-        first, *kept = messages
-        if first.id in self._turn_of or not first.id:
+        """A history that begins with an unknown message is a summary and the messages it kept.
+
+        Every start of the program writes the whole history again.
+        """
+        said = [message for message in messages if not is_own(message)]
+        if not said or said[0].id in self._turn_of or not said[0].id:
             return
+        if self._began:
+            self._builder.needs_earlier_rows = True  # the message may be in an earlier row
+            return
+        first, *kept = said
         self._end()
         quoted = [f"{message.type}: {text_of(message.content)}" for message in kept]
         ref = RowRef(f"@{offset}", self.details.updated, offset)

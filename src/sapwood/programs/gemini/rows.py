@@ -89,6 +89,7 @@ class Row(Message, rename="camel", gc=False):
 decode_row = row_decoder(Row)
 
 
+_CONTEXT = "<session_context>"
 _ENDED = frozenset({"success", "error", "cancelled"})
 
 
@@ -138,6 +139,16 @@ def _plain(value: str) -> str:
         return msgspec.json.decode(value, type=str)
     except msgspec.MsgspecError:
         return value
+
+
+def is_own(message: Message) -> bool:
+    """Whether the program wrote a message of the user itself: its description of the folder, with
+    which every chat begins, or the results of tools, which the calls have too.
+    """
+    content = message.content
+    parts = content if isinstance(content, list) else []
+    are_results = bool(parts) and all(each.function_response for each in parts)
+    return message.type == "user" and (are_results or text_of(content).startswith(_CONTEXT))
 
 
 def hash_of(message: Message) -> int:

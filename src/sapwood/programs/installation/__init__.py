@@ -1,1 +1,1 @@
-"""Connects Sapwood with Claude Code and Codex, and removes it again without a trace."""
+"""Connects Sapwood with Claude Code, Codex and pi, and removes it again without a trace."""

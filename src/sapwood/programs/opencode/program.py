@@ -17,7 +17,7 @@ PROGRAM = Program(
     parts=("sessions", "provider", "probe"),
     install="npm install -g opencode-ai",
     log_in="opencode auth login",
-    probe_seconds=60.0,  # it is started three times
+    probe_seconds=120.0,  # it is started three times, and each start takes seconds of CPU
     tools={
         "bash": "shell",
         "write": "write_file",
