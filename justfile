@@ -114,7 +114,7 @@ lines *ARGS:
 bench-quick:
     python -m bench all --quick
 
-# How well ledger, chapters, recap, needs or search do on labelled sessions: `just eval ledger`
+# How well ledger, chapters, recap, needs, search or offers do on labelled sessions: `just eval ledger`
 [group('measure')]
 eval NAME *ARGS:
     python -m evals "$@"

@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-NAMES: tuple[str, ...] = ("ledger", "chapters", "recap", "needs", "search")
+NAMES: tuple[str, ...] = ("ledger", "chapters", "recap", "needs", "search", "offers")
 
 
 def main(argv: list[str]) -> int:

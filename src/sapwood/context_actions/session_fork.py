@@ -41,7 +41,7 @@ class SessionForker:
 
         Raises `SapwoodError` if it cannot be imported.
         """
-        importer = Importer(self._space)
+        importer = Importer(self._space, counter_for=self._space.counter_for)
         try:
             if isinstance(target, FoundSession):
                 imported = await importer.bring(target.path, target.source or None)

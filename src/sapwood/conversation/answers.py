@@ -16,25 +16,62 @@ from sapwood.core.log_values import AgentSummary, SearchHit
 from sapwood.core.plural import counted
 from sapwood.core.settings import PermissionMode, Settings, typed_name
 from sapwood.core.state import Letter
+from sapwood.core.token_count import Count, show
 from sapwood.core.turn_numbers import Names
 from sapwood.turns.replay import Replayed
 from sapwood.workspace.permissions.kept_rules import SourcedRule
 
 
+class LoadOffer(Struct, frozen=True):
+    """A turn out of view that has what a prompt names, and what bringing it back would cost.
+
+    `line` is the command to type. `tokens` is the size of the quotation, and `cost` what the next
+    call costs more with it, in millionths of a dollar; None if the price is not known. `turns`
+    counts the turns with the first name; the newest of them is offered.
+    """
+
+    names: tuple[str, ...]
+    place: str
+    line: str
+    tokens: Count
+    cost: int | None = None
+    turns: int = 1
+
+    @property
+    def sentence(self) -> str:
+        """The offer as every face shows it.
+
+        >>> LoadOffer(("retry.py",), "12", "/bring 12", Count(2_100, exact=False), 20_000).sentence
+        'retry.py is only in turn 12, out of view. To bring it back (~2.1k, $0.02), type: /bring 12'
+        """
+        *others, last = self.names
+        named = f"{', '.join(others)} and {last} are" if others else f"{last} is"
+        price = f", ${self.cost / 1_000_000:.2f}" if self.cost is not None else ""
+        only = f"turn {self.place}, out of view"
+        if self.turns > 1:
+            only = f"{self.turns} turns out of view, last in turn {self.place}"
+        return (
+            f"{named} only in {only}. "
+            f"To bring it back ({show(self.tokens)}{price}), type: {self.line}"
+        )
+
+
 class Prompted(Struct, frozen=True, tag=True):
     """A prompt opened a turn; `turn` is the version of the log at which it starts.
 
-    `message` says which pinned files could not be read again; it is empty if all could.
+    `message` says which pinned files could not be read again, and has the offer; it is empty if
+    there is neither. `offer` is a turn out of view that has what the prompt names.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as db:
     ...     db.start(id="demo").prompt("Hello!")
-    Prompted(agent='demo', turn=2, message='')
+    Prompted(agent='demo', turn=2, message='', offer=None)
     """
 
     agent: AgentId
     turn: int
     message: str = ""
+    offer: LoadOffer | None = None
 
 
 class Changed(Struct, frozen=True, tag=True):

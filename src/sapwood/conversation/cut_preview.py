@@ -113,7 +113,7 @@ def return_cost(
     """
     if total < _WORTH_SAYING:
         return None
-    price = _priced(model, lifetime)
+    price = input_price(model, lifetime)
     fixed, kept, keep = max(0, total - sum(sizes)), 0, 0
     for size in reversed(sizes):
         if keep and fixed + kept + size > _TRIMMED:
@@ -158,7 +158,7 @@ async def cut_plan(
     fixed = budget.system + budget.tools + budget.pins
     model, last = state.settings.model, state.last_call
     is_cold = _is_cold(model, last)
-    price = _priced(model, last.lifetime)
+    price = input_price(model, last.lifetime)
     sizes = [calibrated(raw, counter, state.ratio()) for raw in turn_sizes(live, counter, most)]
     names = await names_in(space, opened)
     kept = ZERO
@@ -217,7 +217,7 @@ def _cached(size: Count, is_cold: bool) -> int:
     return 0 if is_cold else size.tokens
 
 
-def _priced(model: str, lifetime: Lifetime) -> Callable[[int, int], int | None]:
+def input_price(model: str, lifetime: Lifetime) -> Callable[[int, int], int | None]:
     """The price of a request's input, by its size and by how much of it the cache holds."""
     for_an_hour = cache_seconds(model, lifetime) != cache_seconds(model)
 

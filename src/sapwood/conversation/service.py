@@ -8,6 +8,7 @@ that is bound to it. Refusals are returned as values. `Failure` (a model that ca
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 
 from msgspec import Struct, structs
 
@@ -19,6 +20,7 @@ from sapwood.conversation.answers import (
     ContextsCompared,
     ConversationStarted,
     Forked,
+    LoadOffer,
     MailSent,
     Prompted,
     PromptToEdit,
@@ -50,7 +52,7 @@ from sapwood.core.commands import (
     StartTurn,
 )
 from sapwood.core.content import PromptPart, Text, ToolCall
-from sapwood.core.errors import RefusedError
+from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import HUMAN, Actor, InstructionText, ModelCalled, Pin, Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import DECLARATIONS, Order
@@ -73,6 +75,7 @@ from sapwood.programs.registry import program_executor, runs_turns
 from sapwood.turns.clock_and_ids import command_meta, new_agent_id, new_mail_id
 from sapwood.turns.command_batch import request_text
 from sapwood.turns.dispatch import Done
+from sapwood.turns.open_agent import OpenAgent
 from sapwood.turns.program_sessions import session_in
 
 _log = logging.getLogger("sapwood.commands")
@@ -160,6 +163,20 @@ async def _read_pins_again(services: Services, state: State) -> str:
     return await read_pins_again(services, state)
 
 
+async def _offer(
+    services: Services, before: OpenAgent, prompt: tuple[PromptPart, ...]
+) -> LoadOffer | None:
+    """What the prompt names that only turns out of view have; None if there is no such turn."""
+    state = before.state
+    if state.turns <= sum(turn.agent == state.agent for turn in before.live.turns):
+        return None
+    from sapwood.conversation.load_offers import load_offer
+
+    with suppress(LogError):  # the prompt was sent, whatever the search does
+        return await load_offer(services.space, before, prompt)
+    return None
+
+
 class ConversationService:
     """Answers prompts and commands for the agents of one space."""
 
@@ -221,7 +238,8 @@ class ConversationService:
         """
         services = self.services
         dispatcher = services.space.dispatcher
-        state = (await dispatcher.open(agent)).state
+        opened = await dispatcher.open(agent)
+        state = opened.state
         if state.origin is not None:
             return Imported(agent, state.origin.source)
         if services.models is not None:
@@ -231,7 +249,8 @@ class ConversationService:
             return BadSetting("params.caller_tools", f"left out: {runs_in.title} has its own tools")
         if runs_in and services.sessions and session_in(state, runs_in.program):
             await services.sessions.prepare(agent, changes=False)
-            state = (await dispatcher.open(agent)).state
+            opened = await dispatcher.open(agent)
+            state = opened.state
         if state.reverting is not None and (reverter := context.reverter_of(services)):
             refused = await reverter.finish(agent)  # of a process that was killed
             if refused is not None:
@@ -246,7 +265,9 @@ class ConversationService:
             return done
         if services.start_work is not None:
             services.start_work()
-        return Prompted(agent, done.events[-1].version, notice)
+        offer = await _offer(services, opened, parts)
+        message = "\n".join(filter(None, (notice, offer.sentence if offer else "")))
+        return Prompted(agent, done.events[-1].version, message, offer)
 
     async def start(
         self,

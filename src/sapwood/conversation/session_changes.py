@@ -95,7 +95,11 @@ class SessionChanges:
             await catch_up(space.dispatcher, space.log, space.space, agent)
             return
         # Nobody has the session open, so its last turn has ended, whatever its rows say.
-        importer = Importer(self._space, idle_seconds=-1 if changes else IDLE_SECONDS)
+        importer = Importer(
+            self._space,
+            idle_seconds=-1 if changes else IDLE_SECONDS,
+            counter_for=self._space.counter_for,
+        )
         try:
             await importer.bring(Path(session.path), session.program)
         except NotATranscript as error:

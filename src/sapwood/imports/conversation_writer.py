@@ -38,6 +38,8 @@ from sapwood.turns.program_sessions import history_of, needs_assume
 
 _MAX_COMMANDS = 500
 _MAX_CHARACTERS = 2_000_000
+_MANY_TURNS = 32
+"""Recorded turns are large events: after so many, a snapshot saves the next command seconds."""
 _LOOP_YIELDS = 3
 """How often the event loop runs before reading continues: by then the commit has started."""
 
@@ -103,6 +105,8 @@ class ConversationWriter:
             self._reader.forget_last_turn()
         await self.take()
         await self._flush()
+        if self.turns >= _MANY_TURNS and self._commands is not None:
+            await self._dispatcher.save_snapshot(self._commands.agent)
 
     async def _record(self, each: TranscriptEvent) -> None:
         if self.problem or _key_of(each) in self._own:

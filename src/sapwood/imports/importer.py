@@ -16,6 +16,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from sapwood.core.ids import AgentId, Passage, Space
+from sapwood.core.token_count import Counter
 from sapwood.imports.conversation_writer import ConversationWriter
 from sapwood.imports.session_catch_up import own_rows
 from sapwood.programs.registry import program, resume_command_for
@@ -87,7 +88,8 @@ class Importer:
     """Imports transcripts into one space.
 
     Tokens are estimated from characters, which is fast. When an agent is opened, the few turns in
-    view are counted again with the model's own counter.
+    view are counted again with the model's own counter. With `counter_for`, which gives the counter
+    of a model, they are counted with it at once: the session is about to be changed.
     """
 
     def __init__(
@@ -96,14 +98,15 @@ class Importer:
         *,
         idle_seconds: float = IDLE_SECONDS,
         now: Callable[[], float] = time.time,
+        counter_for: Callable[[str], Counter] | None = None,
     ) -> None:
         self._log = connection.log
         self._space = connection.space
         self._idle_seconds = idle_seconds
         self._now = now
-        counter = Chars4Counter()
+        by_length = Chars4Counter()
         self._dispatcher = Dispatcher(
-            self._log, self._space, lambda _: counter, mask=connection.masked
+            self._log, self._space, counter_for or (lambda _: by_length), mask=connection.masked
         )
 
     async def bring(

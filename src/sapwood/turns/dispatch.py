@@ -246,6 +246,10 @@ class Dispatcher:
             self._opened.pop(agent, None)
             self._words.forget(agent)
 
+    async def save_snapshot(self, agent: AgentId) -> None:
+        """Saves a snapshot of the agent, as after many events. Raises `LogError`."""
+        await self._log.save_snapshot(self._space, snapshot_of((await self.open(agent)).state))
+
     async def close(self) -> None:
         """Waits until all snapshots are saved."""
         await asyncio.gather(*self._saving, return_exceptions=True)

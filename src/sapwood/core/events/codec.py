@@ -8,6 +8,7 @@ Decoding never raises: an event that cannot be read becomes an `UnreadableEvent`
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
@@ -24,6 +25,8 @@ _KINDS: dict[str, type[Event]] = {
 _DECODERS = {kind: msgspec.json.Decoder(cls) for kind, cls in _KINDS.items()}
 _encoder = msgspec.json.Encoder(order="deterministic")
 _PLACE = "$content"
+# Inside of a JSON string every quotation mark has a backslash before it, so no text looks like it.
+_OF_CONTENT = re.compile(rb'\{\s*"\$content"\s*:\s*"([^"\\]*)"\s*\}')
 
 
 class Encoded(msgspec.Struct, frozen=True):
@@ -64,7 +67,7 @@ def decode(kind: str, data: str | bytes, contents: Mapping[str, str] | None = No
     try:
         if contents is None:
             return decoder.decode(data)
-        return msgspec.convert(_put_back(msgspec.json.decode(data), contents), _KINDS[kind])
+        return decoder.decode(_put_back(data, contents))
     except KeyError:
         return unreadable(kind, data, "part of its text is missing")
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -96,13 +99,6 @@ def _take_out(value: Any, contents: dict[str, str], digest: Callable[[str], str]
     return value
 
 
-def _put_back(value: Any, contents: Mapping[str, str]) -> Any:
-    match value:
-        case {"$content": str(digest)}:
-            return contents[digest]
-        case list():
-            return [_put_back(item, contents) for item in value]  # pyright: ignore[reportUnknownVariableType]
-        case dict():
-            return {key: _put_back(item, contents) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
-        case _:
-            return value
+def _put_back(data: str | bytes, contents: Mapping[str, str]) -> bytes:
+    """The JSON with the long texts. Raises KeyError if one is missing."""
+    return _OF_CONTENT.sub(lambda found: _encoder.encode(contents[found[1].decode()]), _bytes(data))

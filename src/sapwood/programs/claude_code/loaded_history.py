@@ -15,7 +15,7 @@ from sapwood.programs.agent_provider import History
 from sapwood.programs.claude_code.history_rows import HistoryRows
 from sapwood.programs.claude_code.reader import ClaudeReader
 from sapwood.programs.claude_code.row_forms import call_id
-from sapwood.programs.claude_code.rows import decode_row, text_of
+from sapwood.programs.claude_code.rows import decode_row, has_only_results, text_of
 from sapwood.programs.claude_code.transcript import LinkRow, Transcript, read_transcript
 from sapwood.programs.transcripts.transcript_events import TranscriptTurn, unmasked
 from sapwood.programs.transcripts.turn_builder import continues_a_turn
@@ -137,10 +137,15 @@ def _rejoined(turns: Sequence[Turn]) -> list[list[Turn]]:
 
 
 def _read_turns(transcript: Transcript, rows: Iterable[LinkRow]) -> list[TranscriptTurn]:
-    reader = ClaudeReader(mask=unmasked)
+    """The turns of these rows, without most results: they are long, and nothing compares them."""
+    reader, is_open = ClaudeReader(mask=unmasked), False
     for row in rows:
         if row.is_message:
-            reader.feed(transcript.bytes_of(row), row.start)
+            content = transcript.bytes_of(row)
+            if is_open and row.type == "user" and has_only_results(content):
+                continue
+            is_open = row.type == "assistant"
+            reader.feed(content, row.start)
     reader.finish()
     return [each for each in reader.events if isinstance(each, TranscriptTurn)]
 

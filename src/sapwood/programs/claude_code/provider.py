@@ -3,7 +3,8 @@
 import asyncio
 import os
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from msgspec import structs
@@ -81,7 +82,7 @@ class ClaudeCodeProvider:
         self._running: dict[str, RunningSession] = {}
         self._options: dict[str, ProviderOptions] = {}
         self._locks: dict[str, asyncio.Lock] = {}
-        self._expected: dict[str, ExpectedRequest] = {}
+        self._expected: dict[str, Callable[[], ExpectedRequest]] = {}
         self._left: dict[str, tuple[Transcript, list[LinkRow]]] = {}
 
     def find(self) -> ProgramInfo | None:
@@ -124,7 +125,9 @@ class ClaudeCodeProvider:
             yield event
         if running is not None:
             try:
-                async for event in running.run(prompt, own, self._expected.pop(session.id, None)):
+                expect = self._expected.pop(session.id, None)
+                expected = await asyncio.to_thread(expect) if expect else None
+                async for event in running.run(prompt, own, expected):
                     yield event
             finally:
                 running.is_busy = False
@@ -275,9 +278,7 @@ class ClaudeCodeProvider:
         wanted = await asyncio.to_thread(
             rows_for_history, history, before, file.context, file.open_other
         )
-        self._expected[session.id] = await asyncio.to_thread(
-            expected_request, before, wanted, history
-        )
+        self._expected[session.id] = partial(expected_request, before, wanted, history)
         if gives(before, wanted) and not wanted.new:
             return Assumed(session, "nothing", loss=wanted.loss)
         if running is not None and await self._cut(running, before, wanted):

@@ -164,8 +164,32 @@ class Row(LinkRow, rename="camel", gc=False):
     written_by: str | None = None
 
 
+class _BlockKind(Struct, gc=False):
+    type: str = ""
+
+
+class _BlockKinds(Struct, gc=False):
+    content: str | list[_BlockKind] | None = None
+
+
+class _ResultRow(Struct, gc=False):
+    message: _BlockKinds | None = None
+
+
 decode_link_row = row_decoder(LinkRow)
 decode_row = row_decoder(Row)
+_decode_kinds = row_decoder(_ResultRow)
+
+
+def has_only_results(row: bytes) -> bool:
+    """Whether a row holds results of tool calls and nothing else. Does not decode the results."""
+    if b'"tool_result"' not in row:
+        return False
+    decoded = _decode_kinds(row)
+    content = decoded.message.content if decoded and decoded.message else None
+    return bool(content) and all(
+        isinstance(block, _BlockKind) and block.type == "tool_result" for block in content
+    )
 
 
 def patch_of(row: Row) -> tuple[int, int]:

@@ -34,6 +34,7 @@ from sapwood.programs.claude_code.rows import decode_row
 from sapwood.programs.claude_code.transcript import (
     Transcript,
     file_size,
+    read_on,
     read_transcript,
 )
 from sapwood.programs.session_copy import extend_copy, newest_copy
@@ -195,7 +196,7 @@ class SessionFile:
                 return Assumed(self.session, "nothing", loss=wanted.loss)
             plan = self._plan(transcript, wanted)
             self._append(transcript, plan.lines)
-            difference = session_difference(read_transcript(self.path), wanted, history)
+            difference = session_difference(_read_again(transcript), wanted, history)
         return Assumed(self.session, "boundary", plan.rows, plan.loss, difference)
 
     def cut_before(self, uuid: str) -> tuple[str, ...]:
@@ -315,6 +316,14 @@ class SessionFile:
             f"Claude Code session {self.session.id} has just changed. Nothing was written; try "
             "again."
         )
+
+
+def _read_again(transcript: Transcript) -> Transcript:
+    """The transcript with what was appended to it."""
+    if not transcript.has_whole_lines:
+        return read_transcript(transcript.path)
+    read_on(transcript)
+    return transcript
 
 
 def _chained(rows: Sequence[NewRow], first: str | None = None) -> bytes:

@@ -43,7 +43,13 @@ class Transcript:
         self.rows: list[LinkRow] = []
         self.place: dict[str, int] = {}
         self._checkpoint: tuple[int, str | None] | None = None
-        end, line = start, b"\n"
+        self.size, self.has_whole_lines = start, True
+        self.add_lines(lines)
+
+    def add_lines(self, lines: Iterable[bytes]) -> None:
+        """Adds lines that follow those that were read."""
+        start = end = self.size
+        line = b"\n" if self.has_whole_lines else b""
         for line in lines:
             start, end = end, end + len(line)
             if line.startswith(_NOISE):
@@ -189,6 +195,16 @@ def read_transcript(path: Path, start: int = 0) -> Transcript:
     with path.open("rb", buffering=_BUFFER) as file:
         file.seek(start)
         return Transcript(path, file, start)
+
+
+def read_on(transcript: Transcript) -> None:
+    """Adds what was appended to the file since the transcript was read. Raises `OSError`.
+
+    The last line must have ended when it was read.
+    """
+    with transcript.path.open("rb", buffering=_BUFFER) as file:
+        file.seek(transcript.size)
+        transcript.add_lines(file)
 
 
 def _kept_by(metadata: Compaction | None) -> tuple[str | None, Sequence[str]] | None:

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
+from time import process_time
 
 from msgspec import Struct
 
@@ -52,6 +53,10 @@ from sapwood.store.sqlite.writer import Writer
 _MAX_EVENTS = 200
 _MAX_CHARACTERS = 200_000
 _IDLE_SECONDS = 0.5
+_BUSY = 0.3
+"""The share of a processor from which on this process is busy with something else."""
+_MAX_WAITS = 20
+"""How often the task waits for a busy process, half a second each time."""
 _MAX_AGENT_TERMS = 64
 # Without content and places: the events have the texts, which decide about phrases and order. No
 # entry is ever deleted; after an erasure the whole index is made again.
@@ -392,10 +397,19 @@ class FulltextIndexer:
             await self._writer.run(lambda on: _insert_and_count(on, batch), durable=False)
             return True
 
+    async def _wait_while_busy(self) -> None:
+        """Waits while this process works: a command that imports and ends must not pay for it."""
+        for _ in range(_MAX_WAITS):
+            used = process_time()
+            await asyncio.sleep(_IDLE_SECONDS)
+            if process_time() - used < _BUSY * _IDLE_SECONDS:
+                break
+
     async def _index_when_idle(self) -> None:
         try:
             # No caller waits for this task. The next search meets the same error and raises it.
             with suppress(LogError):
+                await self._wait_while_busy()
                 more = True
                 while more:
                     idle = self._loop.time() - self._last_commit

@@ -1,0 +1,155 @@
+"""Offers to bring turns back: a prompt names something that only turns out of view have.
+
+A name is a file, an identifier, an error, a ticket or a text in quotes, and never a plain word: a
+person who types one means that very thing. Turns that a rewind left on a side branch are not
+offered. Nothing is brought back here.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from sapwood.conversation.agent_lookup import place_of
+from sapwood.conversation.answers import LoadOffer
+from sapwood.conversation.call import OpenSpace
+from sapwood.conversation.cut_preview import input_price
+from sapwood.core.budget import budget_of
+from sapwood.core.command_table import TABLE
+from sapwood.core.content import PromptPart, Text
+from sapwood.core.context import Context
+from sapwood.core.history_size import calibrated
+from sapwood.core.ids import EventRef
+from sapwood.core.live_path import LivePath
+from sapwood.core.search_terms import parts_of
+from sapwood.core.state import State
+from sapwood.core.turn import Turn, quoted_turn
+from sapwood.core.view.build import front_texts
+from sapwood.turns.open_agent import OpenAgent, read_live
+from sapwood.turns.turn_lookup import whole_turn
+
+_MAX_NAMES = 6
+_MAX_PROMPT = 20_000
+"""Characters of a prompt that are looked at. A longer one has its own text with it."""
+_HITS = 20
+
+_QUOTED = re.compile(r"`([^`\n]{3,200})`|\"([^\"\n]{3,200})\"|“([^”\n]{3,200})”")
+_TOKEN = re.compile(r"[^\s\"'`“”„(),;<>\[\]{}|=!?*\u3001\u3002\uff0c\uff1a\uff08\uff09]+")
+_FILE = re.compile(r"[\w./\\~@+-]*\w[\w-]\.[A-Za-z][A-Za-z0-9]{0,5}(?::\d+)?")
+_PATH = re.compile(r"(?:~|\.{1,2})?/?[\w.@+-]+(?:/[\w.@+-]+){2,}/?")
+_TICKET = re.compile(r"[A-Z]{2,}-\d+|[A-Z]{1,4}\d{3,}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_HASH = re.compile(r"(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{7,40}")
+_ERROR = re.compile(r"\w+(?:Error|Exception|Warning|Failure|Fault|Killed|Detected)|E[A-Z]{4,}")
+_WORD_OF_NAME = re.compile(r"[^\W_]+")
+_MIN_QUOTED_WORDS = 2
+
+
+def names_of_prompt(prompt: Iterable[PromptPart]) -> tuple[str, ...]:
+    """The files, identifiers, errors, tickets and quotes that a prompt names, in its order.
+
+    >>> names_of_prompt((Text("Why does parseConfig in src/app.py fail with E0433 again?"),))
+    ('parseConfig', 'src/app.py', 'E0433')
+    """
+    text = "\n".join(part.text for part in prompt if isinstance(part, Text))[:_MAX_PROMPT]
+    found = sorted((*_quotes(text), *_tokens(text)))
+    return tuple(dict.fromkeys(name for _, name in found))[:_MAX_NAMES]
+
+
+def _quotes(text: str) -> Iterator[tuple[int, str]]:
+    for quoted in _QUOTED.finditer(text):
+        words = quoted[1] or quoted[2] or quoted[3]
+        if quoted[1] or len(_WORD_OF_NAME.findall(words)) >= _MIN_QUOTED_WORDS:
+            yield quoted.start(), words.strip()
+
+
+def _tokens(text: str) -> Iterator[tuple[int, str]]:
+    for token in _TOKEN.finditer(text):
+        name = token[0].strip(".:/-_…").removesuffix("()")
+        if "://" not in name and _is_name(name):
+            yield token.start(), name
+
+
+def _is_name(token: str) -> bool:
+    forms = (_FILE, _PATH, _TICKET, _HASH, _ERROR)
+    if any(form.fullmatch(token) for form in forms):
+        return True
+    words = _WORD_OF_NAME.findall(token)
+    if "_" in token and len(words) > 1:
+        return True
+    # `parseConfig` and `TokenRefreshJob` are identifiers. `GitHub` may be a brand.
+    return len(words) == 1 and (
+        (token[:1].islower() and len(parts_of(token)) > 1) or len(parts_of(token)) > 2
+    )
+
+
+async def load_offer(
+    space: OpenSpace, opened: OpenAgent, prompt: Iterable[PromptPart]
+) -> LoadOffer | None:
+    """The offer for a prompt that is sent to an agent in this state; None if there is none."""
+    names = names_of_prompt(prompt)
+    if not names:
+        return None
+    seen = _text_in_view(opened.state, opened.live)
+    wanted = [name for name in names if not _is_seen(name, seen)]
+    found: dict[EventRef, list[str]] = {}
+    for name in wanted:
+        for turn in await _turns_with(space, opened, name):
+            found.setdefault(turn, []).append(name)
+    # The turn with most of the names, and of those the newest: it knows how things ended.
+    for best in sorted(found, key=lambda turn: (len(found[turn]), turn.version), reverse=True):
+        turn = await whole_turn(space.log, space.space, best.agent, best.version)
+        if turn.status != "open" and await _is_on_path(space, opened.state, turn):
+            names = tuple(found[best])
+            count = sum(names[0] in each for each in found.values())
+            return await _offer(space, opened, turn, names, count)
+    return None
+
+
+def _text_in_view(state: State, live: LivePath) -> str:
+    texts = [text for turn in live.all_turns for text in turn.texts()]
+    texts += [text.text for text in front_texts(live)]
+    texts += [pin.text for pin in state.pins]
+    return "\n".join(texts).casefold()
+
+
+def _is_seen(name: str, seen: str) -> bool:
+    """Whether a name is in view; a file also by its last part."""
+    folded = name.casefold()
+    return folded in seen or folded.rstrip("/").rpartition("/")[2] in seen
+
+
+async def _turns_with(space: OpenSpace, opened: OpenAgent, name: str) -> list[EventRef]:
+    """The turns of the agent that have a name, without the one that the prompt opened."""
+    agent, phrase = opened.state.agent, name.replace('"', " ")
+    hits = await space.log.search(space.space, f'"{phrase}"', agents=[agent], limit=_HITS)
+    before = (hit.turn for hit in hits if hit.turn <= opened.state.version)
+    return [EventRef(agent, turn) for turn in dict.fromkeys(before)]
+
+
+async def _is_on_path(space: OpenSpace, state: State, turn: Turn) -> bool:
+    """Whether a turn precedes the newest one. A turn that was rewound does not."""
+    back_to = Context(state.context.tip, turn.parent)
+    path = await read_live(space.log, space.space, state, context=back_to)
+    return any(each.prompt_ref == turn.prompt_ref for each in path.turns)
+
+
+async def _offer(
+    space: OpenSpace, opened: OpenAgent, turn: Turn, names: tuple[str, ...], count: int
+) -> LoadOffer:
+    state = opened.state
+    counter = space.counter_for(state.settings.model)
+    raw = counter.count(quoted_turn(turn)).tokens
+    tokens = calibrated(raw, counter, state.ratio())
+    budget = budget_of(state, opened.live, counter)
+    fixed = (budget.system + budget.tools + budget.pins).tokens
+    price = input_price(state.settings.model, state.last_call.lifetime)
+    # The quotation stands before the turns in view, so the cache serves only what is before it.
+    total = budget.total.tokens
+    before, after = price(total, total), price(total + tokens.tokens, fixed)
+    place = await place_of(space, state, turn)
+    return LoadOffer(
+        names,
+        place,
+        f"{TABLE['bring'].typed} {place}",
+        tokens,
+        None if before is None or after is None else max(0, after - before),
+        count,
+    )

@@ -1,0 +1,107 @@
+"""Offers: a prompt names something that only a turn out of view has."""
+
+import pytest
+
+from sapwood.conversation.answers import LoadOffer, Prompted
+from sapwood.conversation.load_offers import names_of_prompt
+from sapwood.core.commands import AddPin, KeepLast, Load, Rewind, SetMark
+from sapwood.core.content import Text
+from sapwood.core.ids import EventRef
+from tests.conversation.spaces import service_of
+from tests.store.memory_log import MemoryLog
+from tests.turns.commanding import AGENT, Desk
+
+
+@pytest.mark.parametrize(
+    ("prompt", "names"),
+    [
+        ("look at src/retry.py again", ("src/retry.py",)),
+        ("what did computeVatForLine do?", ("computeVatForLine",)),
+        ("not_null_orders fails. PROJ-123?", ("not_null_orders", "PROJ-123")),
+        ("ZeroDivisionError in ocupacion.py:88", ("ZeroDivisionError", "ocupacion.py:88")),
+        ('it says "connection reset by peer"', ("connection reset by peer",)),
+        ("run `make all` once more", ("make all",)),
+        ("revert 3f2a91c and call close()", ("3f2a91c",)),
+    ],
+)
+def test_files_identifiers_errors_and_quotes_are_names(prompt: str, names: tuple[str, ...]) -> None:
+    assert names_of_prompt((Text(prompt),)) == names
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Now do the same for GitHub and/or PostgreSQL, e.g. in the client/server part.",
+        'Say "yes" to all. See https://example.com/a/b/c.html',
+        "Version 3.9 or 2.0.1, p95 at 40ms, port 5432.",
+        "",
+    ],
+)
+def test_plain_words_brands_links_and_numbers_are_no_names(prompt: str) -> None:
+    assert names_of_prompt((Text(prompt),)) == ()
+
+
+@pytest.fixture
+async def desk(log: MemoryLog) -> Desk:
+    """Four turns, of which the last is in view."""
+    desk = Desk(log)
+    await desk.start()
+    await desk.turn("How does retry.py wait?", "It doubles the delay in next_delay.")
+    await desk.turn("And the tests?", "All pass.")
+    await desk.turn("Raise the limit.", "Done in limits.toml.")
+    await desk.turn("Thanks.", "You are welcome.")
+    await desk.do(KeepLast(AGENT, 1))
+    return desk
+
+
+async def offered(desk: Desk, prompt: str) -> LoadOffer | None:
+    answer = await service_of(desk).prompt(AGENT, prompt)
+    assert isinstance(answer, Prompted)
+    assert (answer.offer is None) == (not answer.message)
+    return answer.offer
+
+
+async def test_a_turn_out_of_view_is_offered_with_its_size_and_command(desk: Desk) -> None:
+    offer = await offered(desk, "Change next_delay in retry.py")
+    assert offer is not None
+    assert (offer.names, offer.place, offer.line) == (("next_delay", "retry.py"), "1", "/bring 1")
+    assert offer.tokens.tokens == len(
+        "User: How does retry.py wait?\n\nAssistant: It doubles the delay in next_delay."
+    )
+    assert "next_delay and retry.py are only in turn 1" in offer.sentence
+
+
+async def test_nothing_is_brought_back_by_an_offer(desk: Desk) -> None:
+    await offered(desk, "Change next_delay")
+    assert await desk.said() == ["Thanks.", "You are welcome.", "Change next_delay"]
+
+
+@pytest.mark.parametrize("prompt", ["Go on.", "Write other.py", "How does retry wait?"])
+async def test_a_prompt_that_names_nothing_of_it_gets_no_offer(desk: Desk, prompt: str) -> None:
+    assert await offered(desk, prompt) is None
+
+
+async def test_what_is_in_view_is_not_offered(desk: Desk) -> None:
+    await desk.do(AddPin(AGENT, "rule", "Never touch retry.py."))
+    await desk.do(Load(AGENT, EventRef(AGENT, 8), "User: Raise it.\n\nAssistant: limits.toml"))
+    assert await offered(desk, "Open src/retry.py and limits.toml") is None
+
+
+async def test_turns_that_were_rewound_are_not_offered(desk: Desk) -> None:
+    await desk.do(SetMark(AGENT, "here"))
+    await desk.turn("Try wrong_idea.py", "It fails.")
+    await desk.do(Rewind(AGENT, "here"))
+    assert await offered(desk, "What about wrong_idea.py?") is None
+
+
+async def test_the_newest_of_the_turns_with_a_name_is_offered(log: MemoryLog) -> None:
+    desk = Desk(log)
+    await desk.start()
+    await desk.turn("Make retry.py", "Made.")
+    await desk.turn("Mend retry.py", "Mended.")
+    await desk.turn("Thanks.", "You are welcome.")
+    await desk.do(KeepLast(AGENT, 1))
+    offer = await offered(desk, "Open retry.py")
+    assert offer is not None
+    assert offer.place == "2"
+    assert offer.sentence.startswith("retry.py is only in 2 turns out of view, last in turn 2.")
