@@ -14,7 +14,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from sapwood.redaction.byte_text import Anchored, Searched, Span
+from sapwood.redaction.byte_text import Anchored, LazyPattern, Searched, Span
 from sapwood.redaction.value_shapes import (
     is_placeholder,
     looks_random,
@@ -49,10 +49,10 @@ _VALUE = (
 _MAX_MATCHED = 128
 """The most characters of a value that the patterns match; `_REST` matches the others."""
 _REST = {
-    "quoted": re.compile(r"""[^\s"'`\\]*+"""),
-    "bare": re.compile(r"""[^\s"'`\\,;&|<>(){}\[\]]*+"""),
-    "env": re.compile(r"""(?:[^\s"'`\\]++|\\(?![nrt]))*"""),
-    "element": re.compile(r"[^\s<>]*+"),
+    "quoted": LazyPattern(r"""[^\s"'`\\]*+"""),
+    "bare": LazyPattern(r"""[^\s"'`\\,;&|<>(){}\[\]]*+"""),
+    "env": LazyPattern(r"""(?:[^\s"'`\\]++|\\(?![nrt]))*"""),
+    "element": LazyPattern(r"[^\s<>]*+"),
 }
 _NOT_THE_VALUE = frozenset(
     "id ids name names file files path url uri type types size len length count counts limit "
@@ -61,7 +61,7 @@ _NOT_THE_VALUE = frozenset(
     "header algorithm kind source provider manager store text form word words".split()
 )
 """Last parts of names that tell something about a secret, such as `token_count`."""
-_LAST_PART = re.compile(r"[_.-]")
+_LAST_PART = LazyPattern(r"[_.-]")
 _NOT_SECRET = tuple(
     "next page prev previous continuation starting sync cursor resume change hashed".split()
 )
@@ -78,10 +78,10 @@ _SECRET_KEY = {
 }
 """The same by their last two letters, because one look-up is faster than 50 comparisons."""
 _PW_OWNER = ("bind", "root", "user", "admin", "db", "my", "smtp", "mail", "_", "-")
-_FLAG = re.compile(r"(?:^|\s)(?:--?(?:[\w-]{0,20}[-_])?(?:api|auth|access)?|add-auth)$", re.ASCII)
-_KEY_HEADER = re.compile(r"(?:^|[\s\"'])x-[a-z-]{2,20}$", re.ASCII)
-_LOGIN = re.compile(r"login[ \t]{1,8}\S{1,80}[ \t\r\n]{1,8}$", re.ASCII)
-_DECLARED = re.compile(
+_FLAG = LazyPattern(r"(?:^|\s)(?:--?(?:[\w-]{0,20}[-_])?(?:api|auth|access)?|add-auth)$", re.ASCII)
+_KEY_HEADER = LazyPattern(r"(?:^|[\s\"'])x-[a-z-]{2,20}$", re.ASCII)
+_LOGIN = LazyPattern(r"login[ \t]{1,8}\S{1,80}[ \t\r\n]{1,8}$", re.ASCII)
+_DECLARED = LazyPattern(
     r"(?:^|[\s(])(?:env|arg|setx|setq|set(?:[ ]-[a-z]{1,3})?)[ \t]{1,4}"
     r"(?:[\w-]{0,40}|[\w./-]{1,64}:_(?:auth)?)$",
     re.ASCII,
@@ -138,7 +138,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _values_after(
-    searched: Searched, kind: str, pattern: re.Pattern[str], accepts: "_Accepts"
+    searched: Searched, kind: str, pattern: LazyPattern, accepts: "_Accepts"
 ) -> Iterator[Span]:
     text, lower, stop = searched.text, searched.lower, searched.stop
     typed: dict[str, bool] = {}
@@ -291,17 +291,17 @@ _NAMES: Anchored[tuple[str, str, _Accepts]] = Anchored(
     )
 )
 
-_AUTHORIZATION = re.compile(
+_AUTHORIZATION = LazyPattern(
     r"""authorization\\{0,3}["']?[ \t]{0,4}"""
     r"""(?:,\s{0,8}\\{0,3}["']value\\{0,3}["'][ ]?:|[:=]|,(?=[ ]?["']))[ \t]{0,4}"""
     r"""[brfu]{0,2}\\{0,3}["'`]?"""
     r"""(?:(?P<scheme>[a-z][\w-]{2,20})[ \t]{1,4})?(?=(?P<value>[\w.~+/=:%-]{8,128}))""",
     re.ASCII,
 )
-_BEARER = re.compile(r"bearer[ \t]{1,4}(?=(?P<value>[\w.~+/=:-]{12,128}))", re.ASCII)
+_BEARER = LazyPattern(r"bearer[ \t]{1,4}(?=(?P<value>[\w.~+/=:-]{12,128}))", re.ASCII)
 _HEADERS = Anchored((("authorization", _AUTHORIZATION), ("bearer", _BEARER)))
 ASSIGNED_ANCHORS = (*_NAMES.anchors, *_HEADERS.anchors)
-_REST_OF_HEADER = re.compile(r"[\w.~+/=:%-]*+", re.ASCII)
+_REST_OF_HEADER = LazyPattern(r"[\w.~+/=:%-]*+", re.ASCII)
 
 
 def _authorizations(searched: Searched) -> Iterator[Span]:

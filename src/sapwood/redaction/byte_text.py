@@ -13,7 +13,7 @@ missing is left out without another pass.
 import re
 import string
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Generic, TypeVar
 
@@ -92,6 +92,36 @@ class ByteText:
         yield from (Span(characters[s.start], characters[s.end], s.kind) for s in spans)
 
 
+class LazyPattern:
+    """A pattern that is compiled when it is used for the first time.
+
+    Compiling all patterns takes longer than most processes search, and most texts need few of them.
+
+    >>> LazyPattern("a+").findall("aab a")
+    ['aa', 'a']
+    """
+
+    search: Callable[..., re.Match[str] | None]
+    match: Callable[..., re.Match[str] | None]
+    fullmatch: Callable[..., re.Match[str] | None]
+    finditer: Callable[..., Iterator[re.Match[str]]]
+    findall: Callable[..., list[str]]
+    split: Callable[..., list[str]]
+    sub: Callable[..., str]
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self._pattern = pattern
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        """Called once for each method: afterwards the object has that of the compiled pattern."""
+        if name not in LazyPattern.__annotations__:
+            raise AttributeError(name)
+        method: Callable[..., object] = getattr(re.compile(self._pattern, self._flags), name)
+        setattr(self, name, method)
+        return method
+
+
 _Rule = TypeVar("_Rule")
 _COMMON_PARTS = ("@", "$", "\xc3", "://", "pass", "auth", "login", "cred", "token", "secret", "key")
 """Single characters are found fastest, so they come first."""
@@ -128,7 +158,7 @@ class Anchored(Generic[_Rule]):
         ]
 
 
-def pattern_of_any(anchors: Iterable[str]) -> re.Pattern[str]:
+def pattern_of_any(anchors: Iterable[str]) -> LazyPattern:
     """A pattern that finds any of the anchors in a text in lower case.
 
     An anchor that contains another one is left out. The others are grouped by first character, so
@@ -140,7 +170,7 @@ def pattern_of_any(anchors: Iterable[str]) -> re.Pattern[str]:
         if not any(other in anchor for other in lower if other != anchor):
             groups[anchor[0]].append(re.escape(anchor[1:]))
     each = (f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in groups.items())
-    return re.compile("|".join(each))
+    return LazyPattern("|".join(each))
 
 
 def _in_lower_case(anchor: str) -> str:

@@ -7,14 +7,14 @@ the same line. Every pattern begins with a plain text and looks at a bounded par
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from sapwood.redaction.byte_text import Anchored, Searched, Span
+from sapwood.redaction.byte_text import Anchored, LazyPattern, Searched, Span
 from sapwood.redaction.value_shapes import is_placeholder
 
 _PASSWORD = "password"
 _VALUE = r"""["']?(?P<value>[^\s\\"'`$<>|-][^\s\\"'`|]{3,127})"""
 _LDAP = ("ldapsearch", "ldapmodify", "ldapadd", "ldapdelete", "ldappasswd", "ldapwhoami")
 _OPTIONS = tuple(
-    (flag, re.compile(re.escape(flag) + form + _VALUE, re.ASCII), programs)
+    (flag, LazyPattern(re.escape(flag) + form + _VALUE, re.ASCII), programs)
     for flag, form, programs in (
         (
             " -p",
@@ -42,13 +42,13 @@ _OPTIONS = tuple(
     )
 )
 _NAMES = sorted({flag[2:] for flag, _, _ in _OPTIONS if flag.startswith(" -")}, key=len)
-_FLAGS = re.compile(f" -(?:{'|'.join(map(re.escape, reversed(_NAMES)))})")
+_FLAGS = LazyPattern(f" -(?:{'|'.join(map(re.escape, reversed(_NAMES)))})")
 """Every flag of the options, found in one search: the longest first, of which others are parts."""
 _CONTEXT = 300
 _LONGEST_OPTION = 256
 """At least the longest match of an option."""
 _ARGUMENTS = Anchored(
-    (anchor, re.compile(form + r"""["']?(?P<value>[^\s\\"'`$<>|-][^\s\\"'`|]{5,127})""", re.ASCII))
+    (anchor, LazyPattern(form + r"""["']?(?P<value>[^\s\\"'`$<>|-][^\s\\"'`|]{5,127})""", re.ASCII))
     for anchor, form in (
         ("htpasswd", r"htpasswd[ ]-[a-zA-Z]{0,6}b[a-zA-Z]{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ]"),
         (" /p:", r" /p:"),
@@ -69,12 +69,12 @@ _BEFORE_PIPE = (
 )
 _HERE = r"""<<<[ ]?["']?(?:(?P<user>[\w.-]{1,64}):)?(?P<value>[^\s\\"'`$|]{4,128})"""
 _PIPED = [
-    re.compile(form, re.ASCII) for form in (f"echo{_BEFORE_PIPE}", f"printf{_BEFORE_PIPE}", _HERE)
+    LazyPattern(form, re.ASCII) for form in (f"echo{_BEFORE_PIPE}", f"printf{_BEFORE_PIPE}", _HERE)
 ]
 """What is piped into a program. Each begins with a plain text, which is searched for fast."""
 _READERS = ("chpasswd", "--password-stdin", "--stdin", "--with-token", "sudo -S", "kinit")
 """Programs, and options of programs, that read a secret from stdin."""
-_KEY_PAIR = re.compile(
+_KEY_PAIR = LazyPattern(
     r"""[^A-Za-z0-9+/][^\n]{0,40}?\n?[^\n]{0,40}?(?<![A-Za-z0-9+/])"""
     r"""(?P<value>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])""",
     re.ASCII,
@@ -108,7 +108,7 @@ def find_key_pairs(text: str, keys: Iterable[Span]) -> Iterator[Span]:
             yield Span(*pair.span("value"), "aws-key")
 
 
-def _after_options(text: str, option: re.Pattern[str], programs: tuple[str, ...]) -> Iterator[Span]:
+def _after_options(text: str, option: LazyPattern, programs: tuple[str, ...]) -> Iterator[Span]:
     for start, end in _lines_after(text, programs) if option.search(text) else ():
         found = option.finditer(text, start, end + _LONGEST_OPTION)
         inside = (match for match in found if match.start() <= end)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from sapwood.redaction.byte_text import Anchored, Searched, Span
+from sapwood.redaction.byte_text import Anchored, LazyPattern, Searched, Span
 from sapwood.redaction.value_shapes import (
     is_placeholder,
     looks_chosen,
@@ -18,32 +18,32 @@ _PASSWORD = "password"
 _PHRASE = "wallet-phrase"
 PLACE_KINDS = frozenset({URL_PASSWORD, _COOKIE, _HASH, _PASSWORD, _PHRASE})
 
-_URL_LOGIN = re.compile(
+_URL_LOGIN = LazyPattern(
     r"""://(?:(?P<user>[^\s/:@"'<>`]{0,128}):(?P<password>[^\s/@"'<>`]{3,512})"""
     r"""|(?P<token>[^\s/:@"'<>`]{16,255}))@[\w\[]""",
     re.ASCII,
 )
-_SPACED_LOGIN = re.compile(
+_SPACED_LOGIN = LazyPattern(
     r"""://[^\s/:@"'<>`]{0,128}:(?P<password>[^\s/@"'<>`]{2,100}[ ][^/@"'<>`\n]{1,100})@[\w\[]"""
 )
-_QUOTED_SCHEME = re.compile(r"""["'`][A-Za-z][\w+.-]{1,20}$""", re.ASCII)
-_COOKIES = re.compile(
+_QUOTED_SCHEME = LazyPattern(r"""["'`][A-Za-z][\w+.-]{1,20}$""", re.ASCII)
+_COOKIES = LazyPattern(
     r"""cookies?2?\\{0,3}["']?"""
     r"""(?:[ \t]{0,4}[:=]|[ \t]|,\s{0,8}\\{0,3}["']value\\{0,3}["'][ ]?:)"""
     r"""[ \t]{0,4}[brfu]{0,2}\\{0,3}["'`]?"""
     r"""(?=[\w.%-]{1,64}=[^\s;])""",
     re.ASCII,
 )
-_COOKIE_OPTION = re.compile(r""" -\w{0,4}b[ ]?["']?(?=[\w.%-]{1,64}=[^\s;]{6})""", re.ASCII)
-_COOKIE_VALUE = re.compile(r"""[\w.%-]{1,64}=([^\s;"'`\\]{6,4096}+)""", re.ASCII)
-_COOKIE_END = re.compile(r"""[\n"'`]""")
+_COOKIE_OPTION = LazyPattern(r""" -\w{0,4}b[ ]?["']?(?=[\w.%-]{1,64}=[^\s;]{6})""", re.ASCII)
+_COOKIE_VALUE = LazyPattern(r"""[\w.%-]{1,64}=([^\s;"'`\\]{6,4096}+)""", re.ASCII)
+_COOKIE_END = LazyPattern(r"""[\n"'`]""")
 _COOKIES_LENGTH = 8_192
-_COOKIE_PLAIN = re.compile(r"(?:strict|lax|none|true|false|[a-z]{2}[-_][a-z]{2}|\d{1,9})$", re.I)
-_USER_OPTION = re.compile(
+_COOKIE_PLAIN = LazyPattern(r"(?:strict|lax|none|true|false|[a-z]{2}[-_][a-z]{2}|\d{1,9})$", re.I)
+_USER_OPTION = LazyPattern(
     r"""-u(?:ser)?[ =]{0,2}["']?[^\s:"'/=]{1,64}:(?P<value>[^\s"'`:/]{3,128})""",
     re.ASCII,
 )
-_USER_IN_CLUSTER = re.compile(
+_USER_IN_CLUSTER = LazyPattern(
     r"""[ ]-[sSfkLiv]{1,5}u[ ]["']?[^\s:"'/=]{1,64}:(?P<value>[^\s"'`:/]{3,128})""", re.ASCII
 )
 _WEB_PROGRAMS = ("curl ", "wget ", "http ", "https ", "xh ")
@@ -56,30 +56,30 @@ _LINES = Anchored(
         (
             _HASH,
             "$",
-            re.compile(
+            LazyPattern(
                 r"\$(?:[1567y]|2[abxy]|apr1|gy|sha1|argon2[id]{1,2}|scrypt|pbkdf2[\w-]{0,10})"
                 r"\$([./A-Za-z0-9$,=+_-]{20,256})",
                 re.ASCII,
             ),
         ),
-        (_HASH, "SHA", re.compile(r"\{S?SHA\d{0,3}\}([A-Za-z0-9+/=]{20,128})")),
+        (_HASH, "SHA", LazyPattern(r"\{S?SHA\d{0,3}\}([A-Za-z0-9+/=]{20,128})")),
         (
             _HASH,
             "$",
-            re.compile(r"pbkdf2_sha\d{1,3}\$\d{1,8}\$([./A-Za-z0-9$=+_-]{20,256})", re.ASCII),
+            LazyPattern(r"pbkdf2_sha\d{1,3}\$\d{1,8}\$([./A-Za-z0-9$=+_-]{20,256})", re.ASCII),
         ),
         (
             _HASH,
             "$",
-            re.compile(r"SCRAM-SHA-\d{1,3}\$\d{1,8}:([A-Za-z0-9+/=$:]{40,256})", re.ASCII),
+            LazyPattern(r"SCRAM-SHA-\d{1,3}\$\d{1,8}:([A-Za-z0-9+/=$:]{40,256})", re.ASCII),
         ),
-        (_HASH, ":::", re.compile(r":\d{3,6}:([0-9a-fA-F]{32}:[0-9a-fA-F]{32}):", re.ASCII)),
+        (_HASH, ":::", LazyPattern(r":\d{3,6}:([0-9a-fA-F]{32}:[0-9a-fA-F]{32}):", re.ASCII)),
         # A line of .pgpass: host, port, database, user, password.
-        (_PASSWORD, "private-key", re.compile(r"private-key[ \t]{1,4}([A-Za-z0-9+/]{43}=)")),
+        (_PASSWORD, "private-key", LazyPattern(r"private-key[ \t]{1,4}([A-Za-z0-9+/]{43}=)")),
         (
             _PASSWORD,
             " login ",
-            re.compile(
+            LazyPattern(
                 r" login (?:(?<=wandb login )|(?<=netlify login )|(?<=snyk login ))"
                 r"([0-9a-f-]{32,64})\b"
             ),
@@ -87,47 +87,49 @@ _LINES = Anchored(
         (
             _PASSWORD,
             "otpauth://",
-            re.compile(r"""otpauth://[^\s"'<>]{0,200}[?&]secret=([A-Za-z2-7]{16,128})"""),
+            LazyPattern(r"""otpauth://[^\s"'<>]{0,200}[?&]secret=([A-Za-z2-7]{16,128})"""),
         ),
-        (_PASSWORD, 'psk="', re.compile(r'psk="([^"\n$]{8,63})"')),
+        (_PASSWORD, 'psk="', LazyPattern(r'psk="([^"\n$]{8,63})"')),
         (
             _PASSWORD,
             "asicAuth",
-            re.compile(r"""asicAuth\w{0,14}\(["'][^"'\n]{1,64}["'], ?["']([^"'\n]{6,128})["']\)"""),
+            LazyPattern(
+                r"""asicAuth\w{0,14}\(["'][^"'\n]{1,64}["'], ?["']([^"'\n]{6,128})["']\)"""
+            ),
         ),
         (
             _PASSWORD,
             "AC",
-            re.compile(r"""AC[0-9a-f]{32}["'], ?["']([0-9a-f]{32})["']""", re.ASCII),
+            LazyPattern(r"""AC[0-9a-f]{32}["'], ?["']([0-9a-f]{32})["']""", re.ASCII),
         ),
-        (_PASSWORD, "vault login", re.compile(r"vault login ([\w.-]{20,128})\b", re.ASCII)),
-        (_PASSWORD, "master.key", re.compile(r"master\.key\r?\n([0-9a-f]{32})\b")),
+        (_PASSWORD, "vault login", LazyPattern(r"vault login ([\w.-]{20,128})\b", re.ASCII)),
+        (_PASSWORD, "master.key", LazyPattern(r"master\.key\r?\n([0-9a-f]{32})\b")),
         # A text of several words after a name in capital letters.
-        (_PASSWORD, "PASS", re.compile(r"PASS(?:WORD|WD|PHRASE)?" + _SEVERAL_WORDS)),
-        (_PASSWORD, "SECRET=", re.compile("SECRET" + _SEVERAL_WORDS)),
-        (_PASSWORD, ":5432:", re.compile(r":5432:[^\s:]{1,63}:[^\s:]{1,63}:([^\s:\"']{6,128})")),
-        (_PASSWORD, ":*:", re.compile(r":\*:[^\s:]{1,63}:[^\s:]{1,63}:([^\s:\"']{6,128})")),
+        (_PASSWORD, "PASS", LazyPattern(r"PASS(?:WORD|WD|PHRASE)?" + _SEVERAL_WORDS)),
+        (_PASSWORD, "SECRET=", LazyPattern("SECRET" + _SEVERAL_WORDS)),
+        (_PASSWORD, ":5432:", LazyPattern(r":5432:[^\s:]{1,63}:[^\s:]{1,63}:([^\s:\"']{6,128})")),
+        (_PASSWORD, ":*:", LazyPattern(r":\*:[^\s:]{1,63}:[^\s:]{1,63}:([^\s:\"']{6,128})")),
         (
             _PASSWORD,
             "@tcp(",
-            re.compile(r"(?<![\w/:])[\w.-]{1,64}:([^\s:@/]{4,64})@tcp\(", re.ASCII),
+            LazyPattern(r"(?<![\w/:])[\w.-]{1,64}:([^\s:@/]{4,64})@tcp\(", re.ASCII),
         ),
         (
             _PASSWORD,
             "auth=(",
-            re.compile(r"""auth=\(["'][^"'\n]{1,64}["'], ?["']([^"'\n]{6,128})["']\)"""),
+            LazyPattern(r"""auth=\(["'][^"'\n]{1,64}["'], ?["']([^"'\n]{6,128})["']\)"""),
         ),
     )
 )
 _WORDS = r"""\\{0,3}["']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["']?((?:[a-z]{3,8} ){11,23}[a-z]{3,8})"""
-_PHRASES = Anchored((anchor, re.compile(anchor + _WORDS)) for anchor in ("mnemonic", "phrase"))
+_PHRASES = Anchored((anchor, LazyPattern(anchor + _WORDS)) for anchor in ("mnemonic", "phrase"))
 
 
-_TABLE = re.compile(
+_TABLE = LazyPattern(
     r"^[ \t]*\|(?P<head>[^\n]{3,300})\|[ \t]*\r?\n[ \t]*\|[ :|-]{3,300}\|[ \t]*\r?\n", re.MULTILINE
 )
-_TABLE_ROW = re.compile(r"[ \t]*\|([^\n]{3,400})\|[ \t]*(?:\r?\n|$)")
-_CELL = re.compile(r"[^|]*")
+_TABLE_ROW = LazyPattern(r"[ \t]*\|([^\n]{3,400})\|[ \t]*(?:\r?\n|$)")
+_CELL = LazyPattern(r"[^|]*")
 _SECRET_COLUMNS = frozenset(
     ("password", "passwort", "passphrase", "secret", "token", "api key", "key", "credential")
 )

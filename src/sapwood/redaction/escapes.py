@@ -5,12 +5,11 @@ a URL. `DecodedText` is the text without these escapes, and converts spans of it
 original. It contains only the parts of the text that have escapes.
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 
-from sapwood.redaction.byte_text import Span
+from sapwood.redaction.byte_text import LazyPattern, Span
 
 _WITHOUT_WIDTH = frozenset({0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF})
 """Characters that are not seen: a soft hyphen, spaces and joiners, the mark of byte order."""
@@ -30,8 +29,8 @@ _FORMS = {
     **{sign: sign for sign in map(_bytes_of, sorted(_WITHOUT_WIDTH))},
 }
 """Each sort of escape by the sign that it begins with."""
-_ESCAPE = re.compile(f"({'|'.join(_FORMS.values())})")
-_ESCAPES = [(sign, re.compile(form)) for sign, form in _FORMS.items()]
+_ESCAPE = LazyPattern(f"({'|'.join(_FORMS.values())})")
+_ESCAPES = [(sign, LazyPattern(form)) for sign, form in _FORMS.items()]
 _ASCII_ESCAPES = [(sign, form) for sign, form in _ESCAPES if sign.isascii()]
 _LEFT_OUT = "\x1b\xe2\xef\xc2"
 """First characters of escapes that stand for nothing: colours, and characters without width."""

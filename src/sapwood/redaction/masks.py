@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from sapwood.redaction import Secret
 from sapwood.redaction.assignments import ASSIGNED_ANCHORS, ASSIGNED_KINDS, find_assigned_values
-from sapwood.redaction.byte_text import ByteText, Searched, Span, pattern_of_any
+from sapwood.redaction.byte_text import ByteText, LazyPattern, Searched, Span, pattern_of_any
 from sapwood.redaction.command_lines import COMMAND_ANCHORS, find_command_secrets, find_key_pairs
 from sapwood.redaction.credential_places import (
     PLACE_ANCHORS,
@@ -39,8 +39,8 @@ _VAGUE_KINDS = frozenset({*ASSIGNED_KINDS, URL_PASSWORD})
 _KINDS = "|".join(
     sorted({*_VAGUE_KINDS, *PLACE_KINDS, *TOKEN_KINDS, KNOWN_KEY, PRIVATE_KEY, ENCODED_SECRET})
 )
-_TAIL = re.compile(r"[\w=+/.~-]{4}", re.ASCII)
-_FILLER = re.compile(r"(?:[A-Za-z0-9]{1,10}[-_]){0,3}(\w)\1{15,}", re.ASCII)
+_TAIL = LazyPattern(r"[\w=+/.~-]{4}", re.ASCII)
+_FILLER = LazyPattern(r"(?:[A-Za-z0-9]{1,10}[-_]){0,3}(\w)\1{15,}", re.ASCII)
 _MAX_ROUNDS = 8
 _TAIL_MIN_LENGTH = 20
 """A mask shows the last four characters only of secrets of this length or longer."""
@@ -161,7 +161,7 @@ _AFTER = 10 * 1024
 _AFTER_KEY = 32 * 1024
 """The same if the text may have a private key: at least the longest one."""
 _LONG_KNOWN = 1_024
-_ONE_WORD = re.compile(r"[\w./-]*+", re.ASCII)
+_ONE_WORD = LazyPattern(r"[\w./-]*+", re.ASCII)
 """A text such as an id or a path. It may be a token, but it has no name with a value beside it."""
 _SHORT = 400
 """Up to this length, one search for any anchor is faster than one for each."""
@@ -170,7 +170,7 @@ _ANY_ANCHOR = pattern_of_any(
 )
 _APART = "\n\0\n\0\n\0\n"
 """Between texts that are searched at once: no rule finds a secret across it."""
-_REST_OF_WORD = re.compile(r"[\w.~+/=%-]*+", re.ASCII)
+_REST_OF_WORD = LazyPattern(r"[\w.~+/=%-]*+", re.ASCII)
 
 
 def find_spans(text: str, known: Sequence[str]) -> list[Span]:

@@ -3,36 +3,36 @@
 import re
 from collections.abc import Iterator
 
-from sapwood.redaction.byte_text import Span
+from sapwood.redaction.byte_text import LazyPattern, Span
 
 PRIVATE_KEY = "private-key"
 
 _TITLE = r"(?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?"
-_HEADER = re.compile(rf"-----BEGIN {_TITLE}-----|---- BEGIN {_TITLE} ----")
-_FOOTER = re.compile(rf"-----END {_TITLE}-----|---- END {_TITLE} ----")
-_BEGIN = re.compile(r"---- ?-?BEGIN |-----BEGIN ")
-_ARGUMENT_END = re.compile(r"""["'`][)\]]""")
+_HEADER = LazyPattern(rf"-----BEGIN {_TITLE}-----|---- BEGIN {_TITLE} ----")
+_FOOTER = LazyPattern(rf"-----END {_TITLE}-----|---- END {_TITLE} ----")
+_BEGIN = LazyPattern(r"---- ?-?BEGIN |-----BEGIN ")
+_ARGUMENT_END = LazyPattern(r"""["'`][)\]]""")
 """After a header that code looks for in a text: no key follows."""
 _MAX_LENGTH = 30_000
-_PUTTY = re.compile(r"Private-Lines: ?\d{1,4}")
-_PUTTY_SIGNATURE = re.compile(r"\s{0,4}Private-(?:MAC|Hash): ?[0-9a-f]{40,64}")
+_PUTTY = LazyPattern(r"Private-Lines: ?\d{1,4}")
+_PUTTY_SIGNATURE = LazyPattern(r"\s{0,4}Private-(?:MAC|Hash): ?[0-9a-f]{40,64}")
 
 # What may stand before a line of a key: a line break, escaped or not, quotes, a number of a line.
 # The searched text has one character a byte, so an arrow and a bar are written as their bytes.
 _NUMBER = r"\d{1,7}(?:[\t:|]|\xe2\x86\x92|\xe2\x94\x82)[ \t]*+"
 _GAP = rf"(?:\\[nrt]|[\s\"'+>,|\\])++(?:{_NUMBER})?[\"'+>]{{0,2}}"
-_LINES = re.compile(
+_LINES = LazyPattern(
     rf"(?:{_GAP}[A-Z][A-Za-z-]{{2,20}}: [^\n\\]{{0,200}}){{0,4}}"
     rf"(?:{_GAP}[A-Za-z0-9+/=]{{16,}}+)*(?:{_GAP}[A-Za-z0-9+/]{{0,63}}={{1,2}})?",
     re.ASCII,
 )
-_LINE_OF_KEY = re.compile(
+_LINE_OF_KEY = LazyPattern(
     rf"[\s\"'+>,|]*+(?:{_NUMBER})?[\"'+>]{{0,2}}[A-Za-z0-9+/=]{{1,100}}[\s\"',\\]{{0,4}}", re.ASCII
 )
 _LONG_LINE = 16
 _TAIL_LENGTH = 8_000
-_JSON_KEY = re.compile(r'"d"[ ]{0,4}:[ ]{0,4}"([\w-]{40,}+)"', re.ASCII)
-_XML_KEY = re.compile(r"<D>([A-Za-z0-9+/=\s]{40,2000})</D>")
+_JSON_KEY = LazyPattern(r'"d"[ ]{0,4}:[ ]{0,4}"([\w-]{40,}+)"', re.ASCII)
+_XML_KEY = LazyPattern(r"<D>([A-Za-z0-9+/=\s]{40,2000})</D>")
 
 
 KEY_ANCHORS = ("PRIVATE KEY", "Private-Lines", '"kty"', "<RSAKeyValue>")
@@ -98,6 +98,6 @@ def _tail(text: str, limit: int, footer: re.Match[str]) -> Iterator[Span]:
         yield Span(start, footer.end(), PRIVATE_KEY)
 
 
-def _after(pattern: re.Pattern[str], text: str, start: int) -> int:
+def _after(pattern: LazyPattern, text: str, start: int) -> int:
     match = pattern.match(text, start)
     return match.end() if match else start

@@ -7,7 +7,7 @@ of both cases or a sign. A value after the name of another secret must look rand
 import re
 from collections.abc import Iterable, Iterator
 
-from sapwood.redaction.byte_text import Anchored, Searched, Span
+from sapwood.redaction.byte_text import Anchored, LazyPattern, Searched, Span
 from sapwood.redaction.value_shapes import looks_chosen, looks_random, looks_typed
 
 _PASSWORD = "password"
@@ -33,19 +33,19 @@ _VALUE = (
     rf"""|{_ELEMENT}(?P<element>[^\s\\<>]{{7,128}})[ \t]{{0,8}}\r?\n)"""
 )
 _NAMES = Anchored(
-    (anchor, re.compile(anchor + rest + _VALUE, re.ASCII))
+    (anchor, LazyPattern(anchor + rest + _VALUE, re.ASCII))
     for anchor, rest in (("passw", "(?:ord|d|ort)"), ("passphrase", ""), ("pw", "(?<![a-z0-9]pw)"))
 )
 _FOREIGN = tuple(
     (
         name,
-        re.compile(rf"""{name}(?:[ ]?:[ ]|{_SENTENCE})["'`]?(?P<stated>[^\s\\"'`]{{7,128}})"""),
+        LazyPattern(rf"""{name}(?:[ ]?:[ ]|{_SENTENCE})["'`]?(?P<stated>[^\s\\"'`]{{7,128}})"""),
     )
     for name in ("kennwort", "senha", "contrase\xc3\xb1a", "mot de passe")
 )
 _SECRET_NAMES = ("token", "secret", "key")
 _KEYS = ("api", "access", "secret", "private", "signing", "encryption", "master", "license")
-_AFTER_NAME = re.compile(rf"(?:{_SENTENCE}|{_NEXT_LINE})[\"'`]?$", re.ASCII)
+_AFTER_NAME = LazyPattern(rf"(?:{_SENTENCE}|{_NEXT_LINE})[\"'`]?$", re.ASCII)
 _AFTER_NAME_ENDS = (
     *(f" {verb} " for verb in "is was are ist lautet es est to from now = -> :".split()),
     *("now ", "set to ", "* ", ": "),
@@ -57,7 +57,7 @@ _USED = tuple(
     for the in ("", "the ")
     for name in ("token", "api key")
 )
-_REST_OF_TOKEN = re.compile(r"[\w+/=.~-]*+", re.ASCII)
+_REST_OF_TOKEN = LazyPattern(r"[\w+/=.~-]*+", re.ASCII)
 _NAMED_LENGTH = 100
 _BEFORE_VALUE = " \t\n|:\\\"'`"
 _LINE_BEFORE_VALUE = " \t0123456789:-\\\"'`"
@@ -65,15 +65,15 @@ _LINE_BEFORE_VALUE = " \t0123456789:-\\\"'`"
 _CELL = 12
 """At least the spaces between the border of a cell and its value, and a quote."""
 _SAMPLE = 64
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
-_AS_PASSWORD = (re.compile("as the password"), re.compile("as password"))
-_BEFORE_AS = re.compile(r"""["'`]?([^\s"'`]{7,128})["'`]?[ ]$""", re.ASCII)
-_WITH = re.compile(r"""password[ ]["'`]?(?P<stated>[^\s\\"'`<>|]{7,128})""", re.ASCII)
+_IDENTIFIER = LazyPattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+_AS_PASSWORD = (LazyPattern("as the password"), LazyPattern("as password"))
+_BEFORE_AS = LazyPattern(r"""["'`]?([^\s"'`]{7,128})["'`]?[ ]$""", re.ASCII)
+_WITH = LazyPattern(r"""password[ ]["'`]?(?P<stated>[^\s\\"'`<>|]{7,128})""", re.ASCII)
 _WITH_BEFORE = ("with the ", "with ", "using ", "using the ", "use the ")
 _LOGINS = tuple(
     (
         anchor,
-        re.compile(
+        LazyPattern(
             rf"""{anchor}s?(?:(?:[ ]?[:=][ ]?[\w.@+-]{{1,64}})?[ ]?[/:][ ]?"""
             r"""(?P<stated>[^\s\\"'`/:@()\[\]]{7,128})"""
             r"""|\([^"'\n()]{0,24}["'][^"'\n]{1,64}["'],[ ]?["']"""
@@ -85,17 +85,19 @@ _LOGINS = tuple(
 )
 _OTHER_NAMES = Anchored((*_FOREIGN, *_LOGINS))
 _DIGITS = "1234567890"
-_DIGIT = re.compile(f"[{_DIGITS}]")
+_DIGIT = LazyPattern(f"[{_DIGITS}]")
 _PROTOCOLS = Anchored(
     (
         (
             "PASS ",
-            re.compile(r"USER[ ]\S{1,64}\r?\n(?:[^\n]{0,128}\n)?PASS[ ](?P<stated>[^\s\\]{4,128})"),
+            LazyPattern(
+                r"USER[ ]\S{1,64}\r?\n(?:[^\n]{0,128}\n)?PASS[ ](?P<stated>[^\s\\]{4,128})"
+            ),
         ),
-        (" LOGIN ", re.compile(r"\w{1,8}[ ]LOGIN[ ]\S{1,64}[ ](?P<stated>[^\s\\]{6,128})")),
+        (" LOGIN ", LazyPattern(r"\w{1,8}[ ]LOGIN[ ]\S{1,64}[ ](?P<stated>[^\s\\]{6,128})")),
         (
             "AUTH ",
-            re.compile(r"AUTH[ ](?:PLAIN[ ]|LOGIN[ ])?(?P<stated>[\w+/=-]{12,256})", re.ASCII),
+            LazyPattern(r"AUTH[ ](?:PLAIN[ ]|LOGIN[ ])?(?P<stated>[\w+/=-]{12,256})", re.ASCII),
         ),
     )
 )

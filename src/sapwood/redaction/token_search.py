@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import accumulate
 
-from sapwood.redaction.byte_text import Searched, Span
+from sapwood.redaction.byte_text import LazyPattern, Searched, Span
 from sapwood.redaction.token_forms import FORMS, VAGUE_FORMS
 from sapwood.redaction.value_shapes import looks_random
 
@@ -61,10 +61,9 @@ def _head(rest: str) -> str:
 
 
 _HEAD = 12
-_WORD_CLASS = re.compile(r"(\[[\w\\-]+\]|\\[wd])\{(\d+)")
+_WORD_CLASS = LazyPattern(r"(\[[\w\\-]+\]|\\[wd])\{(\d+)")
 _ALL = (*FORMS, *VAGUE_FORMS)
-_PREFIX = re.compile(_alternatives(_ALL, whole=False), re.ASCII)
-_BEFORE_PREFIX = re.compile(rf"[^A-Za-z0-9](?={_PREFIX.pattern})", re.ASCII)
+_BEFORE_PREFIX = LazyPattern(rf"[^A-Za-z0-9](?={_alternatives(_ALL, whole=False)})", re.ASCII)
 """A character before a prefix. `re` finds a pattern fast that begins with a class of characters."""
 _KINDS = {prefix: kind for kind, prefixes, _ in reversed(_ALL) for prefix in prefixes.split()}
 _PREFIX_SIZES = sorted({len(prefix) for prefix in _KINDS}, reverse=True)
@@ -90,44 +89,44 @@ _MIDDLES = (
     (
         "telegram-token",
         ":AA",
-        re.compile(r":AA(?<=\d{8}:AA)[\w-]{33}(?![\w-])", re.ASCII),
-        re.compile(r"\d{8,10}$", re.ASCII),
+        LazyPattern(r":AA(?<=\d{8}:AA)[\w-]{33}(?![\w-])", re.ASCII),
+        LazyPattern(r"\d{8,10}$", re.ASCII),
     ),
     (
         "terraform-token",
         ".atlasv1.",
-        re.compile(r"\.atlasv1\.[\w-]{60,}+", re.ASCII),
-        re.compile(r"[A-Za-z0-9]{14}$"),
+        LazyPattern(r"\.atlasv1\.[\w-]{60,}+", re.ASCII),
+        LazyPattern(r"[A-Za-z0-9]{14}$"),
     ),
     (
         "azure-secret",
         "Q~",
-        re.compile(r"Q~(?<=[\w~.-]{3}\dQ~)[\w~.-]{31,34}(?![\w~.-])", re.ASCII),
-        re.compile(r"[\w~.-]{3}\d$", re.ASCII),
+        LazyPattern(r"Q~(?<=[\w~.-]{3}\dQ~)[\w~.-]{31,34}(?![\w~.-])", re.ASCII),
+        LazyPattern(r"[\w~.-]{3}\d$", re.ASCII),
     ),
     (
         "mailchimp-key",
         "-us",
-        re.compile(r"-us(?<=[0-9a-f]{32}-us)\d{1,2}(?!\w)", re.ASCII),
-        re.compile(r"[0-9a-f]{32}$"),
+        LazyPattern(r"-us(?<=[0-9a-f]{32}-us)\d{1,2}(?!\w)", re.ASCII),
+        LazyPattern(r"[0-9a-f]{32}$"),
     ),
     (
         "maxmind-key",
         "_mmk",
-        re.compile(r"_mmk(?<=\w{6}_\w{29}_mmk)(?!\w)", re.ASCII),
-        re.compile(r"\w{36}$", re.ASCII),
+        LazyPattern(r"_mmk(?<=\w{6}_\w{29}_mmk)(?!\w)", re.ASCII),
+        LazyPattern(r"\w{36}$", re.ASCII),
     ),
     (
         "asana-token",
         ":",
-        re.compile(r":(?<=\d{12}:)[0-9a-f]{32}(?!\w)", re.ASCII),
-        re.compile(r"[012]/\d{12,20}(?:/\d{12,20})?$", re.ASCII),
+        LazyPattern(r":(?<=\d{12}:)[0-9a-f]{32}(?!\w)", re.ASCII),
+        LazyPattern(r"[012]/\d{12,20}(?:/\d{12,20})?$", re.ASCII),
     ),
     (
         "discord-token",
         ".",
-        re.compile(r"\.[\w-]{6}\.[\w-]{27,40}(?![\w-])", re.ASCII),
-        re.compile(r"(?<![A-Za-z0-9])[MNO][\w-]{23,27}$", re.ASCII),
+        LazyPattern(r"\.[\w-]{6}\.[\w-]{27,40}(?![\w-])", re.ASCII),
+        LazyPattern(r"(?<![A-Za-z0-9])[MNO][\w-]{23,27}$", re.ASCII),
     ),
 )
 _BEFORE_MIDDLE = 48
@@ -136,20 +135,20 @@ _WEBHOOKS = (
     (
         "slack-webhook",
         "hooks.slack.com/",
-        re.compile(
+        LazyPattern(
             r"hooks\.slack\.com/(?:services|workflows|triggers)/\w{2,24}/[\w/-]{16,128}", re.ASCII
         ),
     ),
-    ("bot-webhook", "/webhooks/", re.compile(r"/webhooks/\d{16,20}/[\w-]{40,80}", re.ASCII)),
+    ("bot-webhook", "/webhooks/", LazyPattern(r"/webhooks/\d{16,20}/[\w-]{40,80}", re.ASCII)),
     (
         "bot-webhook",
         "/webhookb2/",
-        re.compile(r"webhook\.office\.com/webhookb2/[\w@/-]{32,300}", re.ASCII),
+        LazyPattern(r"webhook\.office\.com/webhookb2/[\w@/-]{32,300}", re.ASCII),
     ),
-    ("bot-webhook", "/v2/hook/", re.compile(r"/open-apis/bot/v2/hook/[0-9a-f-]{36}")),
+    ("bot-webhook", "/v2/hook/", LazyPattern(r"/open-apis/bot/v2/hook/[0-9a-f-]{36}")),
 )
-_RUN = re.compile(r"[\w-]*+", re.ASCII)
-_AFTER_RUN = re.compile(r"(?:\.[\w-]*+){1,4}", re.ASCII)
+_RUN = LazyPattern(r"[\w-]*+", re.ASCII)
+_AFTER_RUN = LazyPattern(r"(?:\.[\w-]*+){1,4}", re.ASCII)
 _WEB_TOKEN_HEAD = 12
 _PARTS_OF_ENCRYPTED = 4
 """An encrypted web token has four parts after its head."""
@@ -238,7 +237,7 @@ def _end_of_run(text: str, start: int) -> int:
 
 
 def _around_middles(
-    text: str, kind: str, middle: re.Pattern[str], before: re.Pattern[str]
+    text: str, kind: str, middle: LazyPattern, before: LazyPattern
 ) -> Iterator[Span]:
     for match in middle.finditer(text):
         first = max(0, match.start() - _BEFORE_MIDDLE)
@@ -258,7 +257,7 @@ _GAP = (
     r"""(?:["'`]?[ \t]{0,4}[+\\.]?[ \t]{0,4}\r?\n[ \t]{0,32}(?:\d{1,7}(?:\t|:[ ]?))?[ \t]{0,32}"""
     r"""(?:[+>|][ ]?)?["'`]?|["'`][ ]?[+.][ ]?["'`])"""
 )
-_BREAK = re.compile(_GAP + r"(?=[\w-]{8})", re.ASCII)
+_BREAK = LazyPattern(_GAP + r"(?=[\w-]{8})", re.ASCII)
 _LONGEST_BREAK = 100
 _BEFORE_PART = "\n\t \"'`"
 _AFTER_LINE_BREAK = " \t0123456789:+>|\"'`"
@@ -267,7 +266,7 @@ _MAX_AFTER_START = 16
 _MAX_LINES = 8
 _SHORTEST_TOKEN = 24
 """At most the length of the shortest token with one of these starts."""
-_DIGIT = re.compile(r"\d", re.ASCII)
+_DIGIT = LazyPattern(r"\d", re.ASCII)
 
 
 def find_broken_tokens(searched: Searched) -> Iterator[Span]:
@@ -353,8 +352,8 @@ def _continues(joined: str, piece: str) -> bool:
 ENCODED_SECRET = "encoded-secret"
 _MIN_PREFIX = 4
 _LONGEST = 8_192
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]*+={0,2}+", re.ASCII)
-_HEX = re.compile(r"(?:[0-9a-f]{2})*+", re.ASCII)
+_BASE64 = LazyPattern(r"[A-Za-z0-9+/_-]*+={0,2}+", re.ASCII)
+_HEX = LazyPattern(r"(?:[0-9a-f]{2})*+", re.ASCII)
 _TEXTS = (
     *("https://", "http://", "postgres", "mysql://", "redis://", "mongodb", "amqp://"),
     *("password", "PASSWORD", "Password", "passwd", "secret", "SECRET", "token", "TOKEN"),

@@ -4,8 +4,10 @@ import re
 from functools import cache
 from math import ceil
 
+from sapwood.redaction.byte_text import LazyPattern
+
 # The searched text has one character a byte, so an ellipsis is written as its three bytes.
-_PLACEHOLDER_PARTS = re.compile(
+_PLACEHOLDER_PARTS = LazyPattern(
     r"example|change.?me|your[_-]|placeholder|redacted|dummy|xxxx|\*\*\*|\.\.\.|\xe2\x80\xa6|"
     r"\[secret: |\$\{|#\{|\{\{|%\(|%[sdvr](?![a-z0-9])|process\.env|environ|getenv"
 )
@@ -21,14 +23,14 @@ _LETTER_AND_DIGIT = (
     rf"(?!{_PATH_OR_URL})"
     r"(?=[^0-9A-Za-z]*+(?:[0-9][^A-Za-z]*+[A-Za-z]|[A-Za-z][^0-9]*+[0-9]))"
 )
-_LETTER_OR_DIGIT = re.compile(rf"(?!{_PATH_OR_URL})[^0-9A-Za-z]*+[0-9A-Za-z]")
-_NAME = re.compile(r"[:@]?[A-Za-z_]++(?:[.:-]++[A-Za-z_]++)*[:;.,]?")
+_LETTER_OR_DIGIT = LazyPattern(rf"(?!{_PATH_OR_URL})[^0-9A-Za-z]*+[0-9A-Za-z]")
+_NAME = LazyPattern(r"[:@]?[A-Za-z_]++(?:[.:-]++[A-Za-z_]++)*[:;.,]?")
 """A name, also as a parameter of SQL (`:password`) or at the end of a line of code."""
-_CHOSEN = re.compile(
+_CHOSEN = LazyPattern(
     r"(?=[^0-9]*+[0-9])(?=[^A-Za-z]*+[A-Za-z])"
     r"(?:(?=[^A-Z]*+[A-Z])(?=[^a-z]*+[a-z])|(?=[^!@#$%^&*_?+~]*+[!@#$%^&*_?+~]))"
 )
-_ALGORITHM = re.compile(r"sha-?\d|base-?\d\d|utf-?\d|md5|argon2|pbkdf2|oauth|rfc\d|v\d", re.I)
+_ALGORITHM = LazyPattern(r"sha-?\d|base-?\d\d|utf-?\d|md5|argon2|pbkdf2|oauth|rfc\d|v\d", re.I)
 _RANDOM_LENGTH = 12
 _RANDOM_CHARACTERS = 8
 """Different characters. Random texts of twelve characters or more have more, most words less."""
@@ -73,7 +75,7 @@ def looks_scrambled(value: str) -> bool:
     return value.isalpha() and len(value) >= _RANDOM_LENGTH and len(runs) > len(value) * 0.46
 
 
-_RUN_OF_LETTERS = re.compile("[a-z]+|[A-Z]+")
+_RUN_OF_LETTERS = LazyPattern("[a-z]+|[A-Z]+")
 
 
 def looks_typed(value: str) -> bool:
