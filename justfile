@@ -225,12 +225,12 @@ agents-e2e *ARGS:
     python -m proofs.agents_e2e "$@"
 
 # `just providers-e2e codex --act clip`, `just providers-e2e --act generated --sessions 60 --seed 0`
-# Every act on the real sessions of Claude Code and Codex; `--act clip` tries one
+# Every act on the real sessions of all programs; `--act clip` tries one, `--write` writes the guide
 [group('real programs')]
 providers-e2e *ARGS:
     python -m proofs.providers_e2e "$@"
 
-# The probe with released versions of Claude Code and Codex; `--last 15` tries more
+# The probe with released versions of all programs, and their own compactions; `--last 15` tries more
 [group('real programs')]
 versions *ARGS:
     python -m proofs.versions "$@"

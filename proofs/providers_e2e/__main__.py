@@ -14,7 +14,7 @@ from proofs.providers_e2e.conversation import Conversation
 from proofs.providers_e2e.crossing_story import run_crossing
 from proofs.providers_e2e.driven_story import run_acts
 from proofs.providers_e2e.generated_story import run_every_kind, run_generated
-from proofs.providers_e2e.support_table import PAGE, page_of, version_of
+from proofs.providers_e2e.support_table import version_of, write_acts
 from proofs.providers_e2e.temporary_home import PROGRAMS, find_all_programs, temporary_home
 from sapwood.programs.registry import program as program_named
 
@@ -51,10 +51,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="some acts, and no traps")
     parser.add_argument("--sessions", type=int, help="how many sessions are generated")
     parser.add_argument("--seed", type=int, default=0, help="the first generated session")
-    parser.add_argument("--write", action="store_true", help="write the page with the table")
+    parser.add_argument("--write", action="store_true", help="write the results into the guide")
     options = parser.parse_args(arguments)
     if options.executable and not options.program:
         parser.error("--executable needs the program")
+    if options.write and (options.act or options.quick):
+        parser.error("--write needs all acts")
     try:
         find_all_programs()
         enter_namespace(arguments, "proofs.providers_e2e")
@@ -84,7 +86,7 @@ def main(arguments: list[str]) -> int:
     limit = LIMIT + SESSION_LIMIT * max(0, sessions - SESSIONS) * len(names)
     checks.expect(f"it took less than {limit:g} seconds", seconds < limit)
     if options.write:
-        PAGE.write_text(page_of(checks.acts, versions), encoding="utf-8")
+        write_acts(checks.acts, versions)
     total = checks.passed + checks.failed
     done = f"{checks.passed} of {total} passed"
     print(f"providers-e2e: {done} with {', '.join(names)} in {seconds:.0f} s")

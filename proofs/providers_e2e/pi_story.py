@@ -11,6 +11,8 @@ _RECAP = "Archived: "
 def installed(talk: Conversation) -> None:
     """Installed in it: an archive before a compaction, a recap after it, an undo typed inside"""
     home = talk.home
+    with Pi(home) as pi:
+        pi.call("get_state")  # it has written its own files then
     own = {name: value for name, value in home.snapshot(home.pi).items() if "/sessions" not in name}
     talk.sapwood("install", talk.program, "--yes")
     archives, changes = len(home.archives()), len(home.acts("changed"))

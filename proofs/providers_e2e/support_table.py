@@ -6,8 +6,8 @@ from pathlib import Path
 
 from proofs.agents_e2e.home import Home
 from proofs.providers_e2e.act_checks import Act
+from sapwood.programs.registry import PROGRAM_NAMES, program_title
 from sapwood.programs.registry import program as program_named
-from sapwood.programs.registry import program_title
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "provider-versions.md"
 RELEASES = "\n## Released versions\n"
@@ -32,32 +32,61 @@ def version_of(home: Home, program: str) -> str:
     return found[0] if found else "unknown"
 
 
-def page_of(acts: Sequence[Act], versions: Mapping[str, str]) -> str:
-    """The page: a table for each act, with the number of checks that passed.
+def write_acts(acts: Sequence[Act], versions: Mapping[str, str]) -> None:
+    """Writes a row for each act, with the number of checks that passed.
 
-    The section about released versions stays as it is.
+    The columns of programs that did not run stay as they are, and so does the section about
+    released versions.
     """
-    whats = list(dict.fromkeys(act.what for act in acts))
-    programs = list(versions)
-    titles = [f"{program_title(program)} {versions[program]}" for program in programs]
-    lines = [f"| act | {' | '.join(titles)} |", f"| --- |{' --- |' * len(programs)}"]
+    page, heading, releases = PAGE.read_text("utf-8").partition(RELEASES)
+    table = _columns(page)
+    for program, version in versions.items():
+        table = {title: cells for title, cells in table.items() if not _is_of(title, program)}
+        whats = dict.fromkeys(act.what for act in acts if act.program == program)
+        cells = {what: _cell(acts, program, what) for what in whats}
+        table[f"{program_title(program)} {version}"] = cells
+    order = [program_title(program) for program in PROGRAM_NAMES]
+    titles = sorted(table, key=lambda title: order.index(title.rpartition(" ")[0]))
+    whats = dict.fromkeys(what for title in titles for what in table[title])
+    lines = [f"| act | {' | '.join(titles)} |", f"| --- |{' --- |' * len(titles)}"]
     for what in whats:
-        cells = [_cell(acts, program, what) for program in programs]
+        cells = [table[title].get(what, "–") for title in titles]
         lines.append(f"| {what} | {' | '.join(cells)} |")
-    _, heading, releases = PAGE.read_text("utf-8").partition(RELEASES)
-    return _HEAD + "\n" + "\n".join(lines) + "\n" + heading + releases
+    PAGE.write_text(_HEAD + "\n" + "\n".join(lines) + "\n" + heading + releases, "utf-8")
 
 
-def write_releases(text: str) -> None:
-    """Replaces the section about released versions; the rest of the page stays as it is."""
-    acts, _, _ = PAGE.read_text("utf-8").partition(RELEASES)
-    PAGE.write_text(f"{acts}{RELEASES}\n{text}", "utf-8")
+def _columns(page: str) -> dict[str, dict[str, str]]:
+    """The columns of the table: the cells of each act, without those of acts that did not run."""
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    if not rows:
+        return {}
+    (_, *titles), _, *rest = rows
+    return {
+        title: {row[0]: row[place] for row in rest if row[place] != "–"}
+        for place, title in enumerate(titles, 1)
+    }
+
+
+def _is_of(title: str, program: str) -> bool:
+    return title.rpartition(" ")[0] == program_title(program)
+
+
+def write_releases(head: str, rows: Mapping[str, Sequence[str]]) -> None:
+    """Replaces the section about released versions: its head, and the rows of these programs.
+
+    The rows of other programs and the rest of the page stay as they are.
+    """
+    acts, _, releases = PAGE.read_text("utf-8").partition(RELEASES)
+    lines: list[str] = []
+    for program in PROGRAM_NAMES:
+        first = f"| {program_title(program)} | "
+        kept = [line for line in releases.splitlines() if line.startswith(first)]
+        lines += rows.get(program, kept)
+    PAGE.write_text(f"{acts}{RELEASES}\n{head}" + "\n".join(lines) + "\n", "utf-8")
 
 
 def _cell(acts: Sequence[Act], program: str, what: str) -> str:
     found = [act for act in acts if (act.program, act.what) == (program, what)]
-    if not found:
-        return "–"
     passed, failed = sum(act.passed for act in found), sum(act.failed for act in found)
     if not passed + failed:
         return "does not apply"

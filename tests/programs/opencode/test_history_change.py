@@ -175,3 +175,25 @@ def test_a_question_names_the_command_and_the_call() -> None:
     question = question_of(asked, "bash", {"command": "rm -r nests"}, "/srv/wood")
     assert (question.question, question.call, question.tool) == ("per_1", "c1", "bash")
     assert (question.subject, question.folder) == ("rm -r nests", "/srv/wood")
+
+
+def test_a_change_that_was_cut_in_the_middle_of_a_message_is_completed(home: Path) -> None:
+    first, second = turn_of(home, "Note it."), turn_of(home, "And owls?")
+    _, events, after = changed(home, History((first, second)))
+    cut = next(place for place, (kind, _) in enumerate(events) if kind == "message.updated.1")
+    made = [
+        StoredEvent(f"evt_{number}", number, kind, msgspec.json.encode(data))
+        for number, (kind, data) in enumerate(events[: cut + 1], start=900)
+    ]
+    log = SessionLog([*events_of(home / NAME, session_of(home)), *made])
+    texts = [each.text for each in log.in_view]
+    assert not any(text.startswith("And owls?") for text in texts), "its parts are gone"
+    wanted = wanted_history(History((first, second)), log, session_of(home), home, home / "copies")
+    assert shown_content(log) != wanted.content
+    rest = plan_events(log, wanted, FORM)
+    more = [
+        StoredEvent(f"evt_{number}", number, kind, msgspec.json.encode(data))
+        for number, (kind, data) in enumerate(rest, start=2_000)
+    ]
+    whole = SessionLog([*events_of(home / NAME, session_of(home)), *made, *more])
+    assert shown_content(whole) == wanted.content == shown_content(after)

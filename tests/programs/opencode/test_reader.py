@@ -129,7 +129,11 @@ def test_a_removed_message_that_is_written_again_is_the_same_turn(session: Path)
     storks = prompts(session)[6]
     append(session, ("message.removed.1", {"messageID": storks}))
     assert TranscriptRewind in [type(each) for each in read_events(session)][-2:]
+    without = in_view(read_session(session))
     append(session, ("message.updated.1", {"info": {"id": storks, "role": "user"}}))
+    assert in_view(read_session(session)) == without, "a message without parts is not sent"
+    part = {"id": "prt_1", "messageID": storks, "type": "text", "text": "And storks?"}
+    append(session, ("message.part.updated.1", {"part": part}))
     after = read_session(session)
     assert in_view(after) == in_view(before)
     assert len(after.turns) == len(before.turns)

@@ -202,10 +202,9 @@ def plan_events(log: SessionLog, wanted: WantedHistory, form: MessageForm) -> li
         if message.id not in keep:
             removed = {"sessionID": form.session, "messageID": message.id}
             events.append(("message.removed.1", removed))
-    there = {each.id for each in present}
     for turn in wanted.turns[:kept]:
         for message in turn.messages:
-            if message.id not in there:
+            if not log.is_whole(message.id):
                 events += _written(message, form.session)
     if wanted.front:
         first = next((m.id for turn in wanted.turns[:kept] for m in turn.messages), "")

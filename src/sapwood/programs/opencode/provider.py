@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any  # answers are JSON
 
+from msgspec import structs
+
 from sapwood.config.folders import data_folder
 from sapwood.core.content import File, PromptPart, RecordedReply, Usage
 from sapwood.core.ids import Passage
@@ -48,6 +50,16 @@ from sapwood.programs.transcripts.transcript_events import TranscriptTurn
 _TURN = "sapwood"
 """The key of a part's metadata that has the id of our turn."""
 _INTERRUPT_SECONDS = 10.0
+_ATTEMPTS = 4
+"""After a turn opencode still writes for a moment: an event of its own may come between ours."""
+
+
+class _Outrun(SessionBusy):
+    """Another event came first. Events of ours before it were applied; `keys` are those of all."""
+
+    def __init__(self, message: str, keys: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.keys = keys
 
 
 class _Live:
@@ -362,7 +374,15 @@ class OpencodeProvider:
         live.busy = True
         try:
             await asyncio.to_thread(copy_log, self._home, live.id, self._copies)
-            return await self._replay(live, wanted)
+            keys: tuple[str, ...] = ()
+            for _ in range(_ATTEMPTS - 1):
+                try:
+                    made = await self._replay(live, wanted)
+                    return structs.replace(made, rows=keys + made.rows)
+                except _Outrun as outrun:
+                    keys += outrun.keys
+            made = await self._replay(live, wanted)
+            return structs.replace(made, rows=keys + made.rows)
         except OSError as error:
             raise Failure("other", f"The session could not be copied: {error}") from error
         finally:
@@ -381,13 +401,14 @@ class OpencodeProvider:
             | {"type": kind, "data": data}
             for place, (kind, data) in enumerate(events, start=1)
         ]
+        keys = (*(str(row["id"]) for row in rows), *_message_ids(events))
         body = {"directory": live.options.folder, "events": rows}
         try:
             await live.server.call("POST", "/sync/replay", body)
         except RequestRefused as error:
             if (await self._log(live.id)).seq != log.seq:
                 message = "The session was changed meanwhile. Wait for its turn, then try again."
-                raise SessionBusy(message) from error
+                raise _Outrun(message, keys) from error
             raise Failure("other", f"opencode refused the change: {error}") from error
         except ServerEnded as error:
             raise Failure("cut", str(error), again=True) from error
@@ -395,7 +416,6 @@ class OpencodeProvider:
         difference = ""
         if shown_content(after) != wanted.content:
             difference = "opencode's session differs from the history that it was given."
-        keys = (*(str(row["id"]) for row in rows), *_message_ids(events))
         return Assumed(self._session(live.id), _by(events), keys, wanted.loss, difference)
 
     async def _form(self, live: _Live, log: SessionLog) -> MessageForm:

@@ -130,9 +130,6 @@ class OpencodeReader(TranscriptReader):
             self.details.model = info.model_id or self.details.model
             if (usage := usage_of(info.tokens)) is not None and not info.is_summary:
                 self.details.used = usage.input + usage.output
-        if name in self._removed:
-            self._removed.discard(name)
-            self._moved = ref
         if (known := self._open.get(name)) is not None:
             known.info = info
             known.extend(ref.offset)
@@ -148,6 +145,9 @@ class OpencodeReader(TranscriptReader):
             self._turn_of[name] = self._builder.turns
 
     def _part(self, part: Part, ref: RowRef) -> None:
+        if part.message_id in self._removed:  # a message without parts is not sent
+            self._removed.discard(part.message_id)
+            self._moved = ref
         message = self._open.get(part.message_id or "")
         if message is not None and part.id:
             message.parts[part.id] = part

@@ -1,6 +1,8 @@
 """A session as its log has it: every message that it ever had, and which of them are in view.
 
-A message that was removed stays in the log, so it can be written again. Before Sapwood changes a
+A message that was removed stays in the log, so it can be written again. Its parts went with it: if
+opencode writes only the message again, as it does when it has summarised a turn late, it is empty,
+and the model is not sent it. Before Sapwood changes a
 session, it copies the log to a file of its own: a session that lost rows is completed from there.
 """
 
@@ -76,6 +78,7 @@ class SessionLog:
     def __init__(self, events: Iterable[StoredEvent] = ()) -> None:
         self.known: dict[str, StoredMessage] = {}
         self.removed: set[str] = set()
+        self._stored: dict[str, set[str]] = {}
         self.session: Json = {}
         self.seq = -1
         for event in events:
@@ -100,16 +103,28 @@ class SessionLog:
             if (message := self.known.get(name)) is not None:
                 message.parts[str(part.get("id"))] = part
                 message.last = event.seq
+                self._stored.setdefault(name, set()).add(str(part.get("id")))
         elif kind == "message.part.removed":
             if (message := self.known.get(str(data.get("messageID")))) is not None:
                 message.parts.pop(str(data.get("partID")), None)
         elif kind == "message.removed":
             self.removed.add(str(data.get("messageID")))
+            self._stored.pop(str(data.get("messageID")), None)
+
+    def is_whole(self, name: str) -> bool:
+        """Whether a message is stored with all parts that it ever had."""
+        is_stored = name in self.known and name not in self.removed
+        return is_stored and self.known[name].parts.keys() <= self._stored.get(name, set())
 
     @property
     def present(self) -> list[StoredMessage]:
-        """The messages that are stored, in their order."""
-        found = (each for name, each in self.known.items() if name not in self.removed)
+        """The messages that are stored, in their order, with the parts that are stored."""
+        found: list[StoredMessage] = []
+        for name, each in self.known.items():
+            if name not in self.removed:
+                stored = self._stored.get(name, set())
+                parts = {key: part for key, part in each.parts.items() if key in stored}
+                found.append(StoredMessage(each.info, parts, each.last))
         return sorted(found, key=lambda each: each.order)
 
     @property
