@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from sapwood.context_actions.session_finder import NoSession, SessionFinder
 from sapwood.context_actions.session_fork import SessionForker
-from sapwood.context_actions.turn_features_cache import TurnFeaturesCache
 from sapwood.conversation.answers import Answer, Forked, PromptToEdit
 from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.script import CommandStep
@@ -31,6 +30,7 @@ from sapwood.programs.registry import program_title, programs_with, resume_comma
 from sapwood.programs.transcripts.session_files import FoundSession
 from sapwood.tokens.counters import CachingCounter
 from sapwood.turns.clock_and_ids import command_meta, new_agent_id
+from sapwood.turns.open_agent import OpenAgent
 
 
 class SessionResult(Struct, frozen=True, omit_defaults=True):
@@ -72,20 +72,29 @@ class SessionCommands:
 
         Raises `NoSession`, `RefusedError` and `SapwoodError`.
         """
-        agent, state = await self._find(name, session, transcript)
+        agent, opened = await self._find(name, session, transcript)
         if name == "fork":
-            return await self._fork(agent, state, arguments)
-        with self._counted(state):
+            return await self._fork(agent, opened.state, arguments)
+        with self._counted(opened):
             answer = await self._service.answer(agent, CommandStep(TABLE[name], arguments))
         if isinstance(answer, Refusal):
             raise RefusedError(answer)
         return await self._result(agent, answer)
 
     @contextmanager
-    def _counted(self, state: State) -> Generator[None]:
-        """Counts only texts that no earlier command about this session has counted."""
+    def _counted(self, opened: OpenAgent) -> Generator[None]:
+        """Counts only texts that no earlier command about this session has counted.
+
+        If the log has the size of every turn in view, nothing is counted.
+        """
+        state, weight = opened.state, opened.live.weight
         counter = self._space.counter_for(state.settings.model)
         assert state.session is not None
+        if weight is not None and weight.counter == counter.name:
+            yield
+            return
+        from sapwood.context_actions.turn_features_cache import TurnFeaturesCache
+
         known = state.session.session
         cache = TurnFeaturesCache(known.program, known.id, counter.name)
         if isinstance(counter, CachingCounter):
@@ -94,12 +103,13 @@ class SessionCommands:
         if isinstance(counter, CachingCounter):
             cache.save(counter.counts)
 
-    async def _find(self, command: str, session: str, transcript: str) -> tuple[AgentId, State]:
+    async def _find(self, command: str, session: str, transcript: str) -> tuple[AgentId, OpenAgent]:
         """The agent of the session; imports it if needed."""
         target = await self._sessions.find(session, transcript)
         forker = SessionForker(self._space, self._sessions)
         agent = target if isinstance(target, str) else await forker.agent_at(target)
-        state = (await self._space.dispatcher.open(agent)).state
+        opened = await self._space.dispatcher.open(agent)
+        state = opened.state
         if state.session is None:
             name = target.id if isinstance(target, FoundSession) else session or agent
             titles = either(each.title for each in programs_with("provider"))
@@ -109,7 +119,7 @@ class SessionCommands:
             )
         if not runs_turns(state.session.session.program):
             raise RefusedError(Imported(agent, state.session.session.program))
-        return agent, state
+        return agent, opened
 
     async def _fork(self, agent: AgentId, state: State, arguments: str) -> SessionResult:
         """Makes a child that goes on in a new session of the same program."""

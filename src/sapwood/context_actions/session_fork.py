@@ -41,7 +41,7 @@ class SessionForker:
 
         Raises `SapwoodError` if it cannot be imported.
         """
-        importer = Importer(self._space, counter_for=self._space.counter_for)
+        importer = Importer(self._space, dispatcher=self._space.dispatcher)
         try:
             if isinstance(target, FoundSession):
                 imported = await importer.bring(target.path, target.source or None)

@@ -98,7 +98,7 @@ class SessionChanges:
         importer = Importer(
             self._space,
             idle_seconds=-1 if changes else IDLE_SECONDS,
-            counter_for=self._space.counter_for,
+            dispatcher=self._space.dispatcher,
         )
         try:
             await importer.bring(Path(session.path), session.program)

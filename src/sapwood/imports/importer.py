@@ -16,7 +16,6 @@ from typing import Protocol
 from msgspec import Struct
 
 from sapwood.core.ids import AgentId, Passage, Space
-from sapwood.core.token_count import Counter
 from sapwood.imports.conversation_writer import ConversationWriter
 from sapwood.imports.session_catch_up import own_rows
 from sapwood.programs.registry import program, resume_command_for
@@ -88,8 +87,8 @@ class Importer:
     """Imports transcripts into one space.
 
     Tokens are estimated from characters, which is fast. When an agent is opened, the few turns in
-    view are counted again with the model's own counter. With `counter_for`, which gives the counter
-    of a model, they are counted with it at once: the session is about to be changed.
+    view are counted again with the model's own counter. With a `dispatcher` of the space, which
+    counts so at once, the agent stays open in it: the session is about to be changed.
     """
 
     def __init__(
@@ -98,15 +97,15 @@ class Importer:
         *,
         idle_seconds: float = IDLE_SECONDS,
         now: Callable[[], float] = time.time,
-        counter_for: Callable[[str], Counter] | None = None,
+        dispatcher: Dispatcher | None = None,
     ) -> None:
         self._log = connection.log
         self._space = connection.space
         self._idle_seconds = idle_seconds
         self._now = now
         by_length = Chars4Counter()
-        self._dispatcher = Dispatcher(
-            self._log, self._space, counter_for or (lambda _: by_length), mask=connection.masked
+        self._dispatcher = dispatcher or Dispatcher(
+            self._log, self._space, lambda _: by_length, mask=connection.masked
         )
 
     async def bring(

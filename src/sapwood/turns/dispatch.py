@@ -11,6 +11,7 @@ with the log before it is returned.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 from msgspec import Struct, structs
 
@@ -247,8 +248,10 @@ class Dispatcher:
             self._words.forget(agent)
 
     async def save_snapshot(self, agent: AgentId) -> None:
-        """Saves a snapshot of the agent, as after many events. Raises `LogError`."""
-        await self._log.save_snapshot(self._space, snapshot_of((await self.open(agent)).state))
+        """Saves a snapshot of the agent, as after many events. One that is lost only costs time."""
+        state = (await self.last_seen(agent)).state
+        with suppress(LogError):
+            await self._log.save_snapshot(self._space, snapshot_of(state))
 
     async def close(self) -> None:
         """Waits until all snapshots are saved."""

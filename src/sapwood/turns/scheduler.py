@@ -10,7 +10,7 @@ is harmless, because driving an agent starts by reading its log.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sapwood.core.errors import SapwoodError
 from sapwood.core.events import (
@@ -25,7 +25,9 @@ from sapwood.core.events import (
 )
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
-from sapwood.turns.driver import Driver
+
+if TYPE_CHECKING:
+    from sapwood.turns.driver import Driver
 
 _GIVES_WORK = (TurnStarted, MailReceived, QuestionAnswered)
 _ENDS = (TurnCompleted, TurnFailed, TurnInterrupted, AgentKilled)
@@ -92,7 +94,7 @@ class Scheduler:
         self._driver: Driver | None = None
         self._closing = False
 
-    async def start(self, driver: Driver) -> None:
+    async def start(self, driver: "Driver") -> None:
         """Starts to drive agents."""
         self._driver = driver
         await self._engine.launch(self._drive)

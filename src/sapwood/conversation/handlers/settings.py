@@ -7,6 +7,7 @@ The command that answers a tool call which waits for approval.
 
 import asyncio
 import re
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,14 +20,10 @@ from sapwood.core.refusals import BadSetting, NoQuestion, nearest
 from sapwood.core.settings import BUDGET, SettingsChange, field_of, typed_name
 from sapwood.core.turn_params import TurnParams
 from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources, project_folder
-from sapwood.workspace.permissions.permission_gate import (
-    AllowAlways,
-    AllowOnce,
-    Deny,
-    PermissionAnswer,
-    PermissionQuestion,
-)
 from sapwood.workspace.permissions.permission_rules import MODES, RuleError, mode_of, parse_rules
+
+if TYPE_CHECKING:
+    from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
 
 _EMPTY = ('""', "''")
 _SHARES = ("levels", "low_water", "summary_score", "budget_cost")
@@ -189,6 +186,8 @@ async def answer(call: Call) -> Changed:
     first = first or waiting[0]
     [recorded] = await call.space.log.read(call.space.space, call.agent, first.asked, first.asked)
     assert isinstance(recorded.event, QuestionAsked)
+    from sapwood.workspace.permissions.permission_gate import Deny, PermissionQuestion
+
     question = msgspec.json.decode(recorded.event.shown, type=PermissionQuestion)
     given = _answer(word, reason, question)
     if given is None:
@@ -207,7 +206,9 @@ async def answer(call: Call) -> Changed:
     return Changed(call.agent, done.message, done.events)
 
 
-def _answer(word: str, reason: str, question: PermissionQuestion) -> PermissionAnswer | None:
+def _answer(word: str, reason: str, question: "PermissionQuestion") -> "PermissionAnswer | None":
+    from sapwood.workspace.permissions.permission_gate import AllowAlways, AllowOnce, Deny
+
     match word:
         case "yes":
             return AllowOnce()

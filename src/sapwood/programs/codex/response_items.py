@@ -7,12 +7,13 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct
 
 from sapwood.core.content import File, PromptPart, Text, Thinking, ToolCall
-from sapwood.core.program_session import NativeRows
+from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.view.frames import REQUEST_FRAME
 from sapwood.core.view.request import Message, ToolResult
 from sapwood.programs.agent_provider import History
@@ -119,6 +120,7 @@ def own_items(line: bytes) -> tuple[bytes, ...]:
 _LONGEST_ID = 64
 _MAX_BYTES_BEFORE = 4 * 1024 * 1024
 """How far before a prompt its waiting items are searched."""
+_FIRST_BYTES_BEFORE = 16 * 1024
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -146,6 +148,7 @@ def wanted_history(
     wanted = WantedHistory()
     wanted.items += _front_items(history, home, copies, thread)
     in_front = {item.payload for item in wanted.items}
+    files: dict[tuple[ProgramSession, str], Path | None] = {}
     rewritten = thoughts = 0
     for turn in history.turns:
         native = turn.native
@@ -154,7 +157,9 @@ def wanted_history(
         # A turn that Codex compacted in the middle continues after the items before it.
         continues = bool(wanted.items) and continues_a_turn(turn.turn.prompt)
         items = (
-            items_of_rows(native, home, copies, continues=continues) if native is not None else None
+            items_of_rows(native, home, copies, continues=continues, files=files)
+            if native is not None
+            else None
         )
         if items is None:
             rewritten += native is not None
@@ -250,16 +255,25 @@ def _call_id(call: str) -> str:
 
 
 def items_of_rows(
-    native: NativeRows, home: Path, copies: Path | None = None, *, continues: bool = False
+    native: NativeRows,
+    home: Path,
+    copies: Path | None = None,
+    *,
+    continues: bool = False,
+    files: dict[tuple[ProgramSession, str], Path | None] | None = None,
 ) -> list[bytes] | None:
     """The items in the rows of a turn, verbatim; None if the rows are missing or have changed.
 
-    They must begin with a prompt, unless the turn `continues` one that was cut in two.
+    They must begin with a prompt, unless the turn `continues` one that was cut in two. `files` are
+    the files that were found for earlier turns, by session and segment.
     """
     first, last = split_key(native.passage.first), split_key(native.passage.last)
     if first is None or last is None or first[0] != last[0] or first[1] > last[1]:
         return None
-    path = _file_of(native, first[0], home)
+    known, key = {} if files is None else files, (native.session, first[0])
+    if key not in known:
+        known[key] = _file_of(native, first[0], home)
+    path = known[key]
     places = [path] if path is not None else []
     if copies is not None and native.hash:
         places += _copies_of(native, first[0], copies)
@@ -273,15 +287,17 @@ def items_of_rows(
 
 def _waiting_before(path: Path, first: int) -> list[bytes]:
     """The items that waited for the prompt at this place: they belong to its turn."""
-    found: list[bytes] = []
     try:
         with path.open("rb") as file:
-            start = max(0, first - _MAX_BYTES_BEFORE)
-            file.seek(start)
-            lines = file.read(first - start).splitlines()[1 if start else 0 :]
+            return _waiting_in(_lines_before(file, first))
     except OSError:
         return []
-    for line in reversed(lines):
+
+
+def _waiting_in(lines: Iterable[bytes]) -> list[bytes]:
+    """The items at the end of these lines that no turn has yet. The last line comes first."""
+    found: list[bytes] = []
+    for line in lines:
         row = decode_raw_row(line)
         if row is None or row.type != "response_item":
             if row is not None and row.type == "compacted":
@@ -293,6 +309,19 @@ def _waiting_before(path: Path, first: int) -> list[bytes]:
         elif payload is not None and not is_announcement(payload, asked=False):
             break
     return found
+
+
+def _lines_before(file: BinaryIO, end: int) -> Iterator[bytes]:
+    """The lines before a place, the last one first: most often only a few of them are needed."""
+    stop, size, rest = max(0, end - _MAX_BYTES_BEFORE), _FIRST_BYTES_BEFORE, b""
+    while end > stop:
+        start = max(stop, end - size)
+        file.seek(start)
+        rest, *lines = (file.read(end - start) + rest).split(b"\n")
+        yield from filter(None, reversed(lines))
+        end, size = start, size * 2
+    if not stop and rest:
+        yield rest
 
 
 def _summary_of_nothing(compacted: bytes) -> tuple[bytes, ...]:

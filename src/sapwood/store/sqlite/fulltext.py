@@ -53,9 +53,9 @@ from sapwood.store.sqlite.writer import Writer
 _MAX_EVENTS = 200
 _MAX_CHARACTERS = 200_000
 _IDLE_SECONDS = 0.5
-_BUSY = 0.3
+_BUSY = 0.05
 """The share of a processor from which on this process is busy with something else."""
-_MAX_WAITS = 20
+_MAX_WAITS = 60
 """How often the task waits for a busy process, half a second each time."""
 _MAX_AGENT_TERMS = 64
 # Without content and places: the events have the texts, which decide about phrases and order. No
