@@ -136,6 +136,14 @@ class Terminal:
         """Types keys."""
         os.write(self._master, keys)
 
+    def hang_up(self, seconds: float = 120.0) -> int:
+        """Closes the terminal and waits until the program ends; returns its exit code."""
+        os.close(self._master)
+        try:
+            return self._program.wait(timeout=seconds)
+        finally:
+            self._program.kill()
+
     def close(self) -> None:
         """Ends the program if it still runs."""
         with suppress(ProcessLookupError):

@@ -1,4 +1,7 @@
-"""A screen that is killed right after a prompt appeared on it has stored the prompt (T4)."""
+"""A screen that is killed right after a prompt appeared on it has stored the prompt (T4).
+
+A screen whose terminal is gone ends.
+"""
 
 import sys
 
@@ -42,3 +45,12 @@ def test_a_prompt_on_the_screen_outlasts_kill_9(
     database(read)
     assert found == [PROMPT]
     assert "On roofs." in sapwood("run", "--continue").out
+
+
+@pytest.mark.parametrize("face", [(), ("--inline",)], ids=["full", "inline"])
+def test_a_screen_ends_when_a_terminal_that_does_not_control_it_closes(
+    face: tuple[str, ...], model: ScriptedModel
+) -> None:
+    terminal = Terminal([sys.executable, "-m", "sapwood.cli", *face])
+    terminal.until("╭".encode())
+    assert terminal.hang_up() in (0, 1)

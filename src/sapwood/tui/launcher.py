@@ -3,7 +3,9 @@
 import asyncio
 import logging
 import os
+import select
 import signal
+import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 
@@ -68,16 +70,27 @@ async def open_screen(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, app.exit)
+    watch = asyncio.create_task(_terminal_closed(app.exit))
     try:
         with warnings_shown(app.notice), restored_title():
             await app.run_async(inline=inline, mouse=config.screen.mouse)
     finally:
+        watch.cancel()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
         await app.controller.close()
     if app.failure is not None:
         raise app.failure
     return ScreenExit(app.controller.agent)
+
+
+async def _terminal_closed(leave: Callable[[], None]) -> None:
+    """Calls `leave` when the terminal is gone: SIGHUP reaches only processes that it controls."""
+    terminal = select.poll()
+    terminal.register(sys.__stdin__ or 0, 0)
+    while not any(what & select.POLLHUP for _, what in terminal.poll(0)):
+        await asyncio.sleep(1)
+    leave()
 
 
 class _WarningHandler(logging.Handler):
