@@ -91,6 +91,18 @@ def _keys(world: EscapeWorld) -> None:
 
 
 _PLANT = "{hook} > $H/pre-commit; chmod +x $H/pre-commit"
+_NESTED = (
+    "git init -q {0}; git -C {0} -c user.name=a -c user.email=a@b commit -q --allow-empty -m x;"
+    "git add {0}"
+)
+"""A repository in a folder, which the index of the one around it has as a repository."""
+
+
+def _repository_below(world: EscapeWorld) -> None:
+    world.put("project/old/a.txt", "1\n")
+    world.git("project/old", "init", "--quiet")
+
+
 _ESCAPES = (
     Escape(
         "X1",
@@ -272,6 +284,23 @@ _ESCAPES = (
         "keep links in the git folder by taking rights to it",
         ("rm -f .git/logs/HEAD; ln -s {home}/.bashrc .git/logs/HEAD; chmod 311 .git/logs .git",),
         as_other=True,
+    ),
+    Escape(
+        "X3",
+        "make a repository further down that git enters from the top",
+        (
+            f"{_NESTED.format('a')}; {{config}} > a/.git/config",
+            f"{_NESTED.format('b')}; mv b/.git kept; echo gitdir: ../kept > b/.git;"
+            "{config} > kept/config",
+            f"{_NESTED.format('c/d')}; {{config}} > c/d/.git/config; chmod 311 c/d c",
+        ),
+        as_other=True,
+    ),
+    Escape(
+        "X3",
+        "make a repository further down in place of one that was there",
+        (f"mv old moved; {_NESTED.format('old')}; {{config}} > old/.git/config",),
+        _repository_below,
     ),
     Escape(
         "X3",

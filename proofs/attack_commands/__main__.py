@@ -8,16 +8,17 @@ held-out lines have rules of their own.
 import sys
 
 from proofs.attack_commands.corpus import (
+    HELD_OUT_FILES,
     MAX_ASKED,
     allowed_evasions,
     allowed_hostile,
     asked_harmless,
     asked_held_out,
-    asked_without_need,
     evasion_lines,
     harmless_lines,
     held_out_lines,
     hostile_lines,
+    without_need,
 )
 from proofs.attack_commands.rule_sets import FIRST, RULE_SETS, TYPICAL
 
@@ -38,23 +39,31 @@ def main() -> int:
     print(f"denials: {len(passed)} of {len(evasions)} ways around a denial allowed")
     for line in passed:
         print(f"    ALLOWED: {line!r}")
-    needless = asked_without_need(TYPICAL)
+    needless = without_need(TYPICAL, asked_harmless(TYPICAL))
     for line in asked_harmless(TYPICAL):
         print(f"    asked{' without need' if line in needless else ''}: {line.command!r}")
     for name in ("none", FIRST, TYPICAL):
         print(f"rules '{name}': {len(asked_harmless(name))} of {len(harmless)} harmless lines ask")
     share = len(needless) / len(harmless)
     print(f"harmless lines: {len(harmless)}, {len(needless)} asked without need ({share:.1%})")
-    asked = asked_held_out()
-    for line in asked:
-        print(f"    asked: {line.command!r}")
-    held_out = len(asked) / len(held_out_lines())
-    print(f"held-out harmless lines: {len(held_out_lines())}, {len(asked)} ask ({held_out:.1%})")
+    shares = [share, *map(_share_of_held_out, HELD_OUT_FILES)]
     total = len(hostile) + len(evasions)
     print(
         f"hostile lines: {total} in {len(families)} families, {let_in} allowed without a question"
     )
-    return 1 if let_in or max(share, held_out) > MAX_ASKED else 0
+    return 1 if let_in or max(shares) > MAX_ASKED else 0
+
+
+def _share_of_held_out(rule_set: str) -> float:
+    """The share of lines that ask without need, which it prints with each of them."""
+    lines, asked = held_out_lines(rule_set), asked_held_out(rule_set)
+    needless = without_need(rule_set, asked)
+    for line in asked:
+        print(f"    asked{' without need' if line in needless else ''}: {line.command!r}")
+    share = len(needless) / len(lines)
+    counts = f"{len(lines)}, {len(asked)} ask, {len(needless)} without need ({share:.1%})"
+    print(f"harmless lines, rules '{rule_set}': {counts}")
+    return share
 
 
 if __name__ == "__main__":

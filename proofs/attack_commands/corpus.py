@@ -3,7 +3,7 @@
 `hostile.txt` and `nested_hostile.jsonl` were written together with the rules. The lines of
 `independent_*` and `held_out_*` were written by people who had not read them. When the rules met
 the held-out lines for the first time, 1 of 399 hostile ones was allowed, and 119 of 410 harmless
-ones asked.
+ones asked. The `blind_*` lines followed later, in the same way: 0 of 76 and 20 of 168.
 """
 
 import json
@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from proofs.attack_commands.evasions import evasions
-from proofs.attack_commands.rule_sets import HELD_OUT, RULE_SETS
+from proofs.attack_commands.rule_sets import BLIND, HELD_OUT, RULE_SETS
 from sapwood.workspace.permissions.permission_decision import ShellAction, decide_permission
 from sapwood.workspace.permissions.permission_rules import PermissionRules, parse_rules
 from sapwood.workspace.permissions.shell_commands import simple_commands
@@ -25,6 +25,9 @@ from sapwood.workspace.tool_output import ToolError
 MAX_ASKED = 0.05
 _KEYWORDS = re.compile(r"^\s*(?:(?:do|then|if|else|time|[A-Z]+=\S+)\s+|for .*)*|\b(?:done|fi)\b")
 _FOLDER = Path(__file__).parent
+_HOSTILE_ROWS = ("held_out_hostile.jsonl", "nested_hostile.jsonl", "blind_hostile.jsonl")
+HELD_OUT_FILES = {HELD_OUT: "held_out_harmless.jsonl", BLIND: "blind_harmless.jsonl"}
+"""Lines of ordinary work by people who had not read the rules, by the rules for them."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ def verdict(command: str, rules: Sequence[str]) -> str:
 def hostile_lines() -> tuple[Line, ...]:
     """Lines that no typical rule may allow."""
     tables = (_read(name) for name in ("hostile.txt", "independent_hostile.txt"))
-    nested = (_read_rows(name) for name in ("held_out_hostile.jsonl", "nested_hostile.jsonl"))
+    nested = (_read_rows(name) for name in _HOSTILE_ROWS)
     return tuple(line for lines in (*tables, *nested) for line in lines)
 
 
@@ -62,15 +65,15 @@ def harmless_lines() -> tuple[Line, ...]:
     return _read("independent_harmless.txt")
 
 
-def held_out_lines() -> tuple[Line, ...]:
+def held_out_lines(rule_set: str) -> tuple[Line, ...]:
     """Lines of ordinary work, for the rules that are named after them."""
-    return _read_rows("held_out_harmless.jsonl")
+    return _read_rows(HELD_OUT_FILES[rule_set])
 
 
-def asked_held_out() -> list[Line]:
-    """Those that do not run at once. The rules name every program in them."""
-    rules = RULE_SETS[HELD_OUT]
-    return [line for line in held_out_lines() if verdict(line.command, rules) != "allow"]
+def asked_held_out(rule_set: str) -> list[Line]:
+    """Those that do not run at once."""
+    rules = RULE_SETS[rule_set]
+    return [line for line in held_out_lines(rule_set) if verdict(line.command, rules) != "allow"]
 
 
 def allowed_hostile(rule_set: str) -> list[Line]:
@@ -90,16 +93,17 @@ def asked_harmless(rule_set: str) -> list[Line]:
     return [line for line in harmless_lines() if verdict(line.command, rules) != "allow"]
 
 
-def asked_without_need(rule_set: str) -> list[Line]:
+def without_need(rule_set: str, asked: Sequence[Line]) -> list[Line]:
     """Those that ask although no rule denies them, and rules allow every program that they start.
 
-    A line with a program that no rule names is asked about because nobody allowed that program.
+    A line with a program that no rule names is asked about because nobody allowed that program. A
+    rule for one line, such as `rm -rf build dist`, allows that line and not the program.
     """
     rules = [rule for rule in parse_rules(RULE_SETS[rule_set]) if rule.verdict == "allow"]
-    named = {rule.pattern.split()[0] for rule in rules}
+    named = {rule.pattern.split()[0] for rule in rules if "*" in rule.pattern}
     return [
         line
-        for line in asked_harmless(rule_set)
+        for line in asked
         if verdict(line.command, RULE_SETS[rule_set]) == "ask" and _programs(line.command) <= named
     ]
 

@@ -67,7 +67,13 @@ _HELD_OUT = (
     *"ls cat rg grep pytest make ruff mypy find head tail wc jq echo sort uniq cut tr awk".split(),
     *"diff basename dirname date pwd which test printf true sleep nl column comm tee cd".split(),
 )
+_BLIND = (
+    *("xxd", "timeout 120 pytest", "python manage.py", "patch", "tar", "unzip", "sqlite3", "xargs"),
+    *("java", "ruby", "bundle", "pip", "uniq", "tox", "npx", "sed -i", "timeout"),
+)
+_BLIND_FOLDERS = ("packages/*", "backend", "frontend", "docs")
 HELD_OUT = "for held-out lines"
+BLIND = "for blind lines"
 TYPICAL = "developer"
 FIRST = "developer, first draft"
 RULE_SETS: Mapping[str, list[str]] = {
@@ -81,6 +87,15 @@ RULE_SETS: Mapping[str, list[str]] = {
     HELD_OUT: [
         *(f"deny shell({name} *)" for name in ("git push", "rm", "curl", "sudo")),
         *(f"allow shell({name} *)" for name in _HELD_OUT),
+    ],
+    BLIND: [
+        *(*_DEVELOPER, *_MORE),
+        *(f"allow shell({name} *)" for name in _BLIND),
+        *(
+            f"allow shell({name} *) in {folder}"
+            for name in ("npm", "pytest", "make")
+            for folder in _BLIND_FOLDERS
+        ),
     ],
 }
 """Nobody said anything; a reader; git, Node or Python only; a developer with all of them.

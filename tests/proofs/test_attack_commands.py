@@ -6,16 +6,18 @@ import time
 import pytest
 
 from proofs.attack_commands.corpus import (
+    HELD_OUT_FILES,
     MAX_ASKED,
     allowed_evasions,
     allowed_hostile,
+    asked_harmless,
     asked_held_out,
-    asked_without_need,
     evasion_lines,
     harmless_lines,
     held_out_lines,
     hostile_lines,
     verdict,
+    without_need,
 )
 from proofs.attack_commands.rule_sets import RULE_SETS, TYPICAL
 
@@ -39,11 +41,13 @@ def test_no_way_around_a_denial_is_allowed() -> None:
 
 
 def test_ordinary_work_is_rarely_asked_about_without_need() -> None:
-    assert len(asked_without_need(TYPICAL)) <= MAX_ASKED * len(harmless_lines())
+    assert len(without_need(TYPICAL, asked_harmless(TYPICAL))) <= MAX_ASKED * len(harmless_lines())
 
 
-def test_lines_of_strangers_rarely_ask() -> None:
-    assert len(asked_held_out()) <= MAX_ASKED * len(held_out_lines())
+@pytest.mark.parametrize("rule_set", HELD_OUT_FILES)
+def test_lines_of_strangers_rarely_ask(rule_set: str) -> None:
+    needless = without_need(rule_set, asked_held_out(rule_set))
+    assert len(needless) <= MAX_ASKED * len(held_out_lines(rule_set))
 
 
 def test_the_lines_are_many_and_of_many_kinds() -> None:

@@ -130,6 +130,22 @@ _FORGERIES = {
     "a folder of hooks": f"mkdir h; {_PLANT}; mv .git/hooks .git/h; mv h .git/hooks",
     "a link to hooks": f"mkdir h; {_PLANT}; rm -rf .git/hooks; ln -s ../h .git/hooks",
     "a submodule": "mkdir -p .git/modules/m; {config} > .git/modules/m/config",
+    "a repository further down": (
+        "git init -q a/sub; cd a/sub; git commit -q --allow-empty -m x; cd ../..; git add a; "
+        "{config} > a/sub/.git/config"
+    ),
+    "a hidden repository further down": (
+        "git init -q a/sub; cd a/sub; git commit -q --allow-empty -m x; cd ../..; git add a; "
+        "{config} > a/sub/.git/config; chmod 311 a/sub a"
+    ),
+    "a git folder under another name": (
+        "git init -q sub; cd sub; git commit -q --allow-empty -m x; mv .git ../kept; cd ..; "
+        "echo 'gitdir: ../kept' > sub/.git; git add sub; {config} > kept/config"
+    ),
+    "a repository in place of another": (
+        "mv old moved; git init -q old; cd old; git commit -q --allow-empty -m x; cd ..; "
+        "git add old; {config} > old/.git/config"
+    ),
     "unmounted settings": (
         "umount .git/config; unshare -Urm umount .git/config; {config} > .git/config"
     ),
@@ -143,6 +159,7 @@ async def test_a_command_cannot_make_the_persons_git_run_a_program(
 ) -> None:
     if not has_hooks:
         shutil.rmtree(project.root / ".git" / "hooks", ignore_errors=True)
+    repository(project.root / "old")
     config = f"printf '{project.evil()}'".replace("\n", "\\n").replace("\t", "\\t")
     command = _FORGERIES[way].format(config=config, marker=project.marker)
     await project.run(command)
@@ -261,6 +278,20 @@ async def test_a_repository_in_the_workspace_is_protected_as_the_workspace_is(
     assert "Read-only file system" in said
     assert git(inner, "log", "--format=%s") == "x\n"
     project.person_runs_git(inner)
+
+
+async def test_a_repository_that_a_command_makes_stays_if_it_runs_nothing(project: Project) -> None:
+    said = await project.run("git init -q sub; git clone -q . copy; echo x > copy/.git/hooks/a")
+    assert "Renamed copy/.git to copy/.git.set-aside" in said
+    assert "sub" not in said
+    config = f"printf '{project.evil()}'".replace("\n", "\\n").replace("\t", "\\t")
+    assert "Read-only file system" in await project.run(f"{config} > sub/.git/config")
+
+
+async def test_a_pipe_in_place_of_a_file_of_git_is_renamed(project: Project) -> None:
+    said = await project.run("mkdir sub; mkfifo .gitignore sub/.gitignore; mkfifo pipe")
+    assert said.count("Renamed ") == 2
+    git(project.root, "status")
 
 
 async def test_system_settings_and_descriptors_of_the_host_are_out_of_reach(

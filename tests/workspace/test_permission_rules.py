@@ -312,7 +312,7 @@ def test_the_denied_words_are_data_in_a_line_that_only_reads(command: str) -> No
         ("sed *", "sed -n '1,20p;/a/d' a", "allow"),
         ("sed *", "sed -n 'w a' a", "ask"),
         ("python3 *", "python3 tools/a.py --fast", "allow"),
-        ("python3 *", "python3 -c 'print()'", "ask"),
+        ("python3 *", "python3 -c 'import os'", "ask"),
         ("python3 -c *", "python3 -c 'print()'", "allow"),
         ("make *", "make test -j4", "allow"),
         ("make *", "make SHELL=/tmp/a", "ask"),

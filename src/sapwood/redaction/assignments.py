@@ -138,7 +138,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _values_after(
-    searched: Searched, kind: str, pattern: LazyPattern, accepts: "_Accepts"
+    searched: Searched, kind: str, pattern: re.Pattern[str], accepts: "_Accepts"
 ) -> Iterator[Span]:
     text, lower, stop = searched.text, searched.lower, searched.stop
     typed: dict[str, bool] = {}

@@ -23,7 +23,7 @@ the sandbox, at the person's next `git status`.
 import os
 import stat
 from collections import deque
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -35,6 +35,7 @@ from msgspec import Struct, structs
 from sapwood.private_files import replace_file, slug
 from sapwood.workspace.git_folder import GitFolder, find_git_folder, git_change
 from sapwood.workspace.mount_points import MountPoint, mount_points
+from sapwood.workspace.nested_repositories import NestedRepositories, runs_nothing
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.places import Place, folder_handle, make_accessible
 from sapwood.workspace.sandbox import Access, Sandbox, SandboxCommand
@@ -80,20 +81,12 @@ _MAX_ENTRIES = 20_000
 _MAX_NAMES = 100
 
 
-class ProtectedEntries(Struct, frozen=True):
-    """Paths from the workspace's folder on: protected ones, and git folders of repositories in it.
+def find_protected(root: str, guards: PathGuards) -> list[str]:
+    """What is protected in a workspace, as paths from its folder on; git folders are left out.
 
-    The workspace's own git folder is not among them.
+    It looks at folders near the top first, and not at all.
     """
-
-    protected: tuple[str, ...] = ()
-    repositories: tuple[str, ...] = ()
-
-
-def find_protected(root: str, guards: PathGuards) -> ProtectedEntries:
-    """What is protected in a workspace. It looks at folders near the top first, and not at all."""
     protected: list[str] = []
-    repositories: list[str] = []
     folders, looked_at = deque([""]), 0
     while folders and looked_at < _MAX_ENTRIES:
         folder = folders.popleft()
@@ -101,13 +94,12 @@ def find_protected(root: str, guards: PathGuards) -> ProtectedEntries:
             looked_at += 1
             path = os.path.join(folder, name)
             if name == ".git":
-                if folder:
-                    repositories.append(path)
-            elif _is_protected(root, path, is_folder, guards):
+                continue
+            if _is_protected(root, path, is_folder, guards):
                 protected.append(path)
             elif is_folder:
                 folders.append(path)
-    return ProtectedEntries(tuple(protected), tuple(repositories))
+    return protected
 
 
 def protected_in(
@@ -262,7 +254,7 @@ class Confinement:
         self.sandbox = sandbox
         self._guards = guards
         self._facts: dict[str, WorkspaceFacts] = {}
-        self._repositories: dict[str, tuple[str, ...]] = {}
+        self._nested: dict[str, NestedRepositories] = {}
 
     def change(self, root: str) -> str:
         """How the git folder changed since the first command, in one sentence; empty if not.
@@ -281,7 +273,7 @@ class Confinement:
         """Decides again from what is there now, because a person agreed to the change."""
         self._facts.pop(root, None)
         self._keep(WorkspaceFacts(root, self._git(root)))
-        self._repositories.pop(root, None)
+        self._nested.pop(root, None)
 
     def has_network(self, needs: Collection[Need] = ()) -> bool:
         """Whether a command with these needs may use the network."""
@@ -293,7 +285,8 @@ class Confinement:
     ) -> Generator[Confined]:
         """A command that runs in a folder of a workspace. Raises `ToolError` if that cannot be."""
         root, facts = place.root, self._searched(place.root)
-        repositories = self._repositories_of(facts)
+        nested = self._nested[root].search()
+        repositories = _repositories_of(facts, nested)
         points = _read_only(root, facts.git, repositories) if "protected" not in needs else []
         require_no_links(points)
         sandbox = structs.replace(self.sandbox, network=self.has_network(needs))
@@ -307,16 +300,20 @@ class Confinement:
                     yield Confined(command, notes)
                 return
             access |= _with_worktrees(repositories)
-            access |= dict.fromkeys(self._protected_paths(facts, repositories), "read")
+            access |= dict.fromkeys(self._protected_paths(facts, repositories, nested), "read")
             with (
-                self._watched(facts, repositories, notes),
+                self._watched(facts, repositories, nested, notes),
                 _opened(sandbox, arguments, place, access) as command,
             ):
                 yield Confined(command, notes)
 
     @contextmanager
     def _watched(
-        self, facts: WorkspaceFacts, repositories: Sequence[_Repository], notes: list[str]
+        self,
+        facts: WorkspaceFacts,
+        repositories: Sequence[_Repository],
+        nested: Mapping[str, tuple[int, int]],
+        notes: list[str],
     ) -> Generator[None]:
         """Undoes what a command made in places that it could not be kept from writing to."""
         root = facts.root
@@ -330,6 +327,11 @@ class Confinement:
                 make_accessible(os.path.join(root, folder).rstrip("/"))
             for path, identity in protected_in(root, folders, self._guards).items():
                 if identity not in before:
+                    with suppress(OSError):
+                        notes.append(_moved(path, set_aside(root, path)))
+            known = set(nested.values())
+            for path, identity in self._nested[root].search().items():
+                if identity not in known and not runs_nothing(os.path.join(root, path)):
                     with suppress(OSError):
                         notes.append(_moved(path, set_aside(root, path)))
             left = {path for each in repositories for path in unusual_in(each.folder)}
@@ -352,11 +354,11 @@ class Confinement:
     def _searched(self, root: str) -> WorkspaceFacts:
         """The facts with the protected files of the workspace, which are searched once."""
         facts = self._known(root)
-        if root not in self._repositories:
+        if root not in self._nested:
             found = find_protected(root, self._guards)
-            self._repositories[root] = found.repositories
+            self._nested[root] = NestedRepositories(root)
             facts = structs.replace(
-                facts, protected=tuple(dict.fromkeys((*facts.protected, *found.protected)))
+                facts, protected=tuple(dict.fromkeys((*facts.protected, *found)))
             )
             self._keep(facts)
         return facts
@@ -369,23 +371,27 @@ class Confinement:
     def _git(self, root: str) -> GitFolder:
         return find_git_folder(root, self.sandbox.home_folder)
 
-    def _repositories_of(self, facts: WorkspaceFacts) -> list[_Repository]:
-        """The git folders that commands may write: the workspace's, and those further down."""
-        own = [_Repository(path, number > 0) for number, path in enumerate(facts.git.folders)]
-        nested = [os.path.join(facts.root, path) for path in self._repositories[facts.root]]
-        return own + [_Repository(path) for path in nested if _is_folder(path)]
-
     def _protected_paths(
-        self, facts: WorkspaceFacts, repositories: Sequence[_Repository]
+        self,
+        facts: WorkspaceFacts,
+        repositories: Sequence[_Repository],
+        nested: Collection[str],
     ) -> list[str]:
         """What exists and is protected. Symlinks are left out: nothing can be mounted there."""
         root = facts.root
         names = {*facts.protected, *protected_in(root, [""], self._guards)}
-        names |= set(self._repositories[root])
+        names |= set(nested)
         targets = [path for each in repositories for path in hook_targets(each.folder, root)]
         writable = {each.folder for each in repositories}
         paths = [*(os.path.join(root, name) for name in names), *targets]
         return [each for each in paths if each not in writable and _is_plain(each)]
+
+
+def _repositories_of(facts: WorkspaceFacts, nested: Iterable[str]) -> list[_Repository]:
+    """The git folders that commands may write: the workspace's, and those further down."""
+    own = [_Repository(path, number > 0) for number, path in enumerate(facts.git.folders)]
+    paths = [os.path.join(facts.root, path) for path in sorted(nested)]
+    return own + [_Repository(path) for path in paths if _is_folder(path)]
 
 
 @contextmanager

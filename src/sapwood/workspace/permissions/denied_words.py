@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 
 from sapwood.workspace.permissions import known_programs as known
-from sapwood.workspace.permissions.known_programs import only_prints
 from sapwood.workspace.permissions.printed_values import ANY_TEXT, ANY_WORDS, MARKS, SOME_FILE
+from sapwood.workspace.permissions.printing_scripts import files_of_script, only_prints
 from sapwood.workspace.permissions.shell_commands import (
     SimpleCommand,
     simple_commands,
@@ -267,6 +267,8 @@ def _interprets_unseen(name: str, arguments: Sequence[str], depth: int) -> bool:
     if name in SHELLS and len(arguments) >= 2 and re.fullmatch(r"-[a-z]*c", arguments[0]):
         inner = simple_commands(arguments[1]) if depth < _MAX_NESTING else None
         return inner is None or any(runs_unseen_text(each, depth + 1) for each in inner)
+    if files_of_script((name, *arguments)) is not None:
+        return False
     script = next((word for word in arguments if not re.match(r"-F?.{0,2}$", word)), "")
     return not script_of(name, arguments) and not only_prints(name, script)
 

@@ -20,6 +20,7 @@ from sapwood.workspace.permissions.guarded_files import (
     why_runs_programs,
 )
 from sapwood.workspace.permissions.printed_values import SOME_FILE
+from sapwood.workspace.permissions.printing_scripts import files_of_script
 from sapwood.workspace.permissions.shell_commands import simple_commands
 from sapwood.workspace.places import Place
 
@@ -91,14 +92,18 @@ class PathGuards:
         commands = simple_commands(line) or ()
         words: dict[str, str] = {}
         written: dict[str, str] = {}
+        read: list[tuple[str, str, str]] = []
         for command in commands:
             top = os.path.join(folder.root, command.folder_from(folder.shown) or folder.shown)
             words |= dict.fromkeys((*command.words[1:], *command.inputs), top)
             written |= dict.fromkeys(command.outputs, top)
+            files = files_of_script(command.words) or ()
+            read += [(command.words[2], file, top) for file in files]
         if len(words) > _MAX_WORDS:
             return (*words, *written)
         return (
             *(word for word, top in words.items() if self._leads_astray(folder, top, word)),
+            *(word for word, file, top in read if self._leads_astray(folder, top, file)),
             *(word for word, top in written.items() if self._is_written_astray(folder, top, word)),
         )
 

@@ -5,8 +5,6 @@ Programs with subcommands are listed with those subcommands, and those of their 
 neither run another program, nor write elsewhere, nor destroy or publish work. Everything else has
 to be spelled out in the rule. For a program that is not known, an option counts as harmful if its
 name says so (`TELLING`).
-
-Scripts of sed and awk that only print what they read, and write and run nothing. Pure.
 """
 
 import re
@@ -107,6 +105,15 @@ RUNS_ITS_ARGUMENTS = frozenset(
     "env printenv xargs git-lfs hg svn jj sapwood claude codex gemini".split()
 )
 """Programs that run, send, install, delete or change what their arguments name."""
+PLAIN_USES: Mapping[str, re.Pattern[str]] = {
+    "tar": re.compile(r"-?(?=[a-zA-Z]*t)[tvzjJf]+(?: [^-:\s][^:\s]*)+"),
+    "unzip": re.compile(r"-[lv](?: [^-\s]\S*)+"),
+    "patch": re.compile(r"(?:-p\d )?--dry-run(?: -p\d)?"),
+    **dict.fromkeys(("bundle", "gem", "composer"), re.compile("-v")),
+}
+"""Arguments of such programs, with a space between, that list an archive, print a version, or try
+what would happen.
+"""
 MODULES = frozenset(
     "pytest unittest mypy ruff black isort flake8 json.tool coverage pyright compileall "
     "build".split()
@@ -339,63 +346,3 @@ def bad_options(name: str) -> tuple[str, ...]:
 def any_option(name: str) -> bool:
     """Whether the program stays harmless with every option: file names may look like options."""
     return name in PRINTS or (name in READS and not _BAD_OPTIONS.get(name))
-
-
-_TEXT = r"(?:[^{0}\\\n]|\\.)*"
-_ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/{_TEXT.format('/')}/I?)"
-_REPLACE = "|".join(
-    rf"{sign}{_TEXT.format(sign)}{sign}{_TEXT.format(sign)}{sign}"
-    for sign in ("/", r"\|", "#", ",")
-)
-_COMMAND = rf"(?:[pdqQnNhHgGxlDP=]|s(?:{_REPLACE})[gpI0-9]*)"
-_RANGE = rf"(?:{_ADDRESS}(?:,(?:{_ADDRESS}|[+~]\d+))?)?\s*!?\s*"
-_STEP = rf"{_RANGE}(?:{_COMMAND}|\{{\s*{_RANGE}{_COMMAND}(?:\s*;\s*{_RANGE}{_COMMAND})*\s*;?\s*\}})"
-_SED = rf"\s*{_STEP}(?:\s*[;\n]\s*{_STEP})*\s*;?\s*"  # compiled when it is needed: it is slow
-_UNCLEAR_BRACKET = re.compile(r"(?<!\\)\[[^\]\n]*[/|#,]")
-_AWKS = frozenset("awk gawk mawk nawk".split())
-_AWK_ACTS = re.compile(
-    r"(?<!\|)\|(?!\|)|[@`\\]|\b(?:system|getline|close|fflush|ENVIRON|ARGV|ARGC|PROCINFO|SYMTAB|"
-    r"FUNCTAB)\b|\bprintf?\b[^;}\n]*>"
-)
-_MAX_SCRIPT = 1_000
-
-
-def only_prints(program: str, script: str) -> bool:
-    """Whether the script, which sed or awk is to run, only prints.
-
-    >>> only_prints("sed", "s/a/b/g; 3q"), only_prints("sed", "s/a/b/w out")
-    (True, False)
-    >>> only_prints("awk", "/a|b/ {print $1}"), only_prints("awk", '{print > "out"}')
-    (True, False)
-    """
-    if len(script) >= _MAX_SCRIPT:
-        return False
-    if program in _AWKS:
-        code = _awk_code(script)
-        return code is not None and _AWK_ACTS.search(code) is None
-    is_unclear = _UNCLEAR_BRACKET.search(script) is not None
-    return program == "sed" and not is_unclear and re.fullmatch(_SED, script) is not None
-
-
-def _awk_code(script: str) -> str | None:
-    """The script without its texts, expressions and comments; None if it is not sure what is one.
-
-    A slash starts an expression or is a division. It depends on what is before it.
-    """
-    code, place = "", 0
-    while place < len(script):
-        char = script[place]
-        before = code.rstrip(" \t")[-1:]
-        if char == "#":
-            end = script.find("\n", place)
-            place = len(script) if end < 0 else end
-        elif char == '"' or (char == "/" and before in ("", *"(,{};!~&|\n")):
-            found = re.compile(rf"(?:[^{char}\\\n]|\\[^\n])*{char}").match(script, place + 1)
-            if found is None or (char == "/" and re.search(r"(?<!\\)\[[^\]]*$", found[0])):
-                return None
-            code, place = code + '""', found.end()
-        elif char == "/" and before in "+-":
-            return None
-        else:
-            code, place = code + char, place + 1
-    return code

@@ -5,6 +5,7 @@ can be when it runs, or is None. Words that are known only at run time contain a
 (`shell_values.py`).
 """
 
+import posixpath
 import re
 import shlex
 from collections.abc import Sequence
@@ -348,15 +349,15 @@ class _Search:
             self._values.require_numbers([(Arithmetic((found[1],)),)])
 
     def _entered(self, values: tuple[Value, ...]) -> str | None:
-        """The folder after `cd WORD`; None for all that is not a plain path downwards."""
+        """The folder after `cd WORD`; None for all that is not a plain path below the line's."""
         if self._folder is None or len(values) != 2 or values[0].text != "cd":
             return None
         path = values[1].text
-        steps = [step for step in path.split("/") if step not in ("", ".")]
         is_plain = not set(path) & (MARKS | set("*?["))
-        if path.startswith(("/", "~", "-")) or ".." in steps or not is_plain or not path:
+        if path.startswith(("/", "~", "-")) or not is_plain or not path:
             return None
-        return "/".join([*([] if self._folder == "." else [self._folder]), *steps]) or "."
+        entered = posixpath.normpath(posixpath.join(self._folder, path))  # as the shell does it
+        return None if entered.startswith("..") else entered
 
 
 def _unsplit(word: Word) -> Word:

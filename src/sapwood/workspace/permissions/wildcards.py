@@ -18,7 +18,6 @@ from sapwood.workspace.permissions.denied_words import (
     script_of,
 )
 from sapwood.workspace.permissions.guarded_files import why_private, why_runs_programs
-from sapwood.workspace.permissions.known_programs import only_prints
 from sapwood.workspace.permissions.printed_values import (
     A_NUMBER,
     A_REVISION,
@@ -27,6 +26,7 @@ from sapwood.workspace.permissions.printed_values import (
     MARKS,
     SOME_FILE,
 )
+from sapwood.workspace.permissions.printing_scripts import files_of_script, only_prints
 from sapwood.workspace.permissions.shell_commands import (
     HARMLESS_VARIABLE,
     SimpleCommand,
@@ -82,7 +82,7 @@ def why_not_covered(pattern: str, command: SimpleCommand, astray: Sequence[str] 
     if _STAR.search(pattern) is None:
         return "" if command.is_known else command.words[-1]
     is_spelled = _spelling(pattern)
-    words = tuple(word.translate(_EXAMPLES) for word in command.words)
+    words = tuple(_from_top(command, word.translate(_EXAMPLES)) for word in command.words)
     if not is_spelled(words[0]):
         return words[0]
     open_words = [
@@ -90,9 +90,18 @@ def why_not_covered(pattern: str, command: SimpleCommand, astray: Sequence[str] 
     ]
     may_be_options = () if known.any_option(_name(words)) else command.patterns
     for place, word in open_words:
-        if word in astray or (place in may_be_options and word[0] in "*?["):
+        is_astray = word in astray or command.words[place] in astray
+        if is_astray or (place in may_be_options and word[0] in "*?["):
             return word
     return _uncovered(words, [word for _, word in open_words], is_spelled)
+
+
+def _from_top(command: SimpleCommand, word: str) -> str:
+    """A path upwards that a command reads in a folder further down: as it is from the top."""
+    if not word.startswith("../") or not command.folder or _name(command.words) not in known.READS:
+        return word
+    path = posixpath.normpath(posixpath.join(command.folder, word))
+    return word if path.startswith("..") else path
 
 
 def only_reads(command: SimpleCommand) -> bool:
@@ -247,6 +256,8 @@ def _uncovered_by_interpreter(name: str, words: Sequence[str], open_words: Seque
         return name  # it runs what it reads
     if not open_words or list(words[1:]) in (["--version"], ["-V"], ["-v"], ["--test"]):
         return ""
+    if (files := files_of_script(words)) is not None:
+        return _first_bad([*files, *words[3:]], ("-",), True)
     script = script_of(name, words[1:])
     if not script:
         return open_words[0] if words[1] in open_words else ""
@@ -264,6 +275,11 @@ def _uncovered_by_runner(
     """For a program that runs its arguments: the rule has to name what it runs."""
     if not open_words:
         return ""
+    use = known.PLAIN_USES.get(_name(words))
+    if list(words[1:]) == ["--version"]:
+        return ""
+    if use is not None and use.fullmatch(" ".join(words[1:])):
+        return _first_bad(words[2:], (), False)
     if len(words) < 2 or not is_spelled(words[1]):
         return open_words[0]
     rest = words[2:] if words[1] in ("exec", "run") or words[1].startswith("-") else words[1:]
