@@ -32,11 +32,8 @@ _IDLE_SECONDS = 5.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 _MAX_BYTES, _MAX_CPU, _MAX_CONNECTIONS = 60_000, 0.5, 45
 """Limits: bytes of a turn on disk, seconds of CPU of a turn in all processes, connections."""
-_MAX_EVENTS, _MAX_WAL = 9, 32_000
-"""Limits: events of a turn, and bytes of a turn in the WAL of PostgreSQL.
-
-A third of the WAL is of the search index, and a fifth are whole pages after a checkpoint.
-"""
+_MAX_EVENTS, _MAX_WAL = 9, 20_000
+"""Limits: events of a turn, and bytes of a turn in the WAL of PostgreSQL."""
 _FEW = 50
 """Below so many conversations, empty pages and the first turns count for too much to be judged."""
 
