@@ -23,6 +23,7 @@ from pathlib import Path
 import asyncpg
 from msgspec import Struct
 
+from bench.kept_figures import figure
 from bench.sizing_client import words
 from scripted_model import ModelRequest, ScriptedModel
 from tools.postgres import Cluster, cluster
@@ -121,6 +122,11 @@ def main(arguments: list[str]) -> int:
             found.append(sqlite)
     for sizing in found:
         print(f"{sizing}\n", flush=True)
+        turns = sizing.conversations * sizing.turns
+        if sizing.conversations >= _FEW:
+            figure(f"sizing: events of a turn, {sizing.database}", sizing.events / turns)
+            if sizing.database == "PostgreSQL":
+                figure("sizing: bytes of WAL of a turn", sizing.wal / turns)
     short = [sizing.database for sizing in found if sizing.is_short]
     turn = (
         f"{_MAX_EVENTS} events, {_MAX_BYTES / 1e3:g} kB, {_MAX_WAL / 1e3:g} kB of WAL and "
