@@ -58,8 +58,10 @@ from tools.temporal_server import throwaway
 
 AGENTS, ENGINE_AGENTS, QUICK_AGENTS = (1, 50, 500), (1, 50), (20,)
 STEPS = 3
-LEAST_RATIO = 0.5
-MAX_MEGABYTES = 200
+LEAST_RATIO = 0.6
+LEAST_OF_MANY = 2.0
+"""With 50 agents on SQLite, where the commits of many agents are one."""
+MAX_MEGABYTES = 120
 MAX_DELAY = 2.0
 """Seconds from wake to drive, the median of each engine."""
 IDLE, QUICK_IDLE = (10_000, 10.0), (300, 1.0)
@@ -186,15 +188,15 @@ def measure(ours: str, bare: str, agents: int, turns: int, rounds: int, kind: En
     return found
 
 
-def report(database: str, ours: str, bare: str, quick: bool) -> list[float]:
-    """Prints the rates of both engines for each number of agents; returns the ratios."""
-    ratios: list[float] = []
+def report(database: str, ours: str, bare: str, quick: bool) -> list[Turns]:
+    """Prints the rates of both engines for each number of agents; returns the measurements."""
+    measured: list[Turns] = []
     at_once = Config().workers
     for kind in (process(ours, at_once), dbos("a worker", ours, at_once)):
         for agents in QUICK_AGENTS if quick else AGENTS:
             turns = max(2 * agents, 30) if quick else max(200, 2 * agents)
             found = measure(ours, bare, agents, turns, 1 if quick else 3, kind)
-            ratios.append(found.ratio)
+            measured.append(found)
             a_second, bare_a_second = statistics.median(found.ours), statistics.median(found.bare)
             print(
                 f"{database}, {agents:>3} agents in {kind.name}: {a_second:4.0f} turns/s"
@@ -202,7 +204,7 @@ def report(database: str, ours: str, bare: str, quick: bool) -> list[float]:
                 f" {found.ratio:.2f} of bare",
                 flush=True,
             )
-    return ratios
+    return measured
 
 
 def report_engines(folder: Path, server: str, *, quick: bool) -> list[float]:
@@ -235,7 +237,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="fewer agents and turns")
     parser.add_argument("--engines", action="store_true", help="only DBOS beside Temporal")
     options = parser.parse_args(argv)
-    least = LEAST_RATIO / QUICK_CLOCK_SLACK if options.quick else LEAST_RATIO
+    slack = QUICK_CLOCK_SLACK if options.quick else 1.0
+    least, least_of_many = LEAST_RATIO / slack, LEAST_OF_MANY / slack
     with (
         tempfile.TemporaryDirectory(prefix="sapwood-bench-") as name,
         dsn_or_throwaway() as server,
@@ -248,20 +251,24 @@ def main(argv: list[str]) -> int:
         if options.engines:
             print(f"runtime: {slowest}")
             return int(max(delays) > MAX_DELAY)
-        ratios = report("SQLite", str(folder / "a.db"), str(folder / "b.db"), options.quick)
-        ratios += report("PostgreSQL", ours, bare, options.quick)
+        in_file = report("SQLite", str(folder / "a.db"), str(folder / "b.db"), options.quick)
+        on_server = report("PostgreSQL", ours, bare, options.quick)
         idle = asyncio.run(
             measure_idle(folder / "idle.db", *(QUICK_IDLE if options.quick else IDLE))
         )
+    worst = min(each.ratio for each in (*in_file, *on_server))
+    many = min(each.ratio for each in in_file if each.agents in (*QUICK_AGENTS, 50))
     print(idle)
     print(
-        f"runtime: at worst {min(ratios):.2f} of bare DBOS (at least {least:.2f}),"
+        f"runtime: at worst {worst:.2f} of bare DBOS (at least {least:.2f}), {many:.2f} with many"
+        f" agents on SQLite (at least {least_of_many:.2f}),"
         f" {idle.agents:,} idle agents cost a worker {idle.megabytes:.0f} MB"
         f" (at most {MAX_MEGABYTES}), {slowest}"
     )
-    figure("runtime: worst share of bare DBOS", min(ratios), "more")
+    figure("runtime: worst share of bare DBOS", worst, "more")
+    figure("runtime: share of bare DBOS of many agents on SQLite", many, "more")
     figure("runtime: MB of idle agents", idle.megabytes)
-    missed = min(ratios) < least or idle.megabytes > MAX_MEGABYTES
+    missed = worst < least or many < least_of_many or idle.megabytes > MAX_MEGABYTES
     return int(missed or max(delays) > MAX_DELAY)
 
 

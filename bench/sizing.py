@@ -23,6 +23,7 @@ from pathlib import Path
 import asyncpg
 from msgspec import Struct
 
+from bench.kept_figures import figure
 from bench.sizing_client import words
 from scripted_model import ModelRequest, ScriptedModel
 from tools.postgres import Cluster, cluster
@@ -32,11 +33,8 @@ _IDLE_SECONDS = 5.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 _MAX_BYTES, _MAX_CPU, _MAX_CONNECTIONS = 60_000, 0.5, 45
 """Limits: bytes of a turn on disk, seconds of CPU of a turn in all processes, connections."""
-_MAX_EVENTS, _MAX_WAL = 9, 32_000
-"""Limits: events of a turn, and bytes of a turn in the WAL of PostgreSQL.
-
-A third of the WAL is of the search index, and a fifth are whole pages after a checkpoint.
-"""
+_MAX_EVENTS, _MAX_WAL = 9, 20_000
+"""Limits: events of a turn, and bytes of a turn in the WAL of PostgreSQL."""
 _FEW = 50
 """Below so many conversations, empty pages and the first turns count for too much to be judged."""
 
@@ -124,6 +122,11 @@ def main(arguments: list[str]) -> int:
             found.append(sqlite)
     for sizing in found:
         print(f"{sizing}\n", flush=True)
+        turns = sizing.conversations * sizing.turns
+        if sizing.conversations >= _FEW:
+            figure(f"sizing: events of a turn, {sizing.database}", sizing.events / turns)
+            if sizing.database == "PostgreSQL":
+                figure("sizing: bytes of WAL of a turn", sizing.wal / turns)
     short = [sizing.database for sizing in found if sizing.is_short]
     turn = (
         f"{_MAX_EVENTS} events, {_MAX_BYTES / 1e3:g} kB, {_MAX_WAL / 1e3:g} kB of WAL and "

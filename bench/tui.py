@@ -29,6 +29,8 @@ EVENTS_A_MESSAGE = 2
 """A generated turn has eight events and four messages."""
 
 OPEN, MEMORY, FRAME, SHARE, ECHO = 1.0, 120.0, 16.0, 0.40, 60.0
+OF_WIDGETS = 0.07
+"""The CPU time to open a message, beside that of a widget; not judged for short conversations."""
 _SECONDS = 600
 _SIZE = {"COLUMNS": "150", "LINES": "45", "TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
@@ -148,9 +150,11 @@ def main(argv: list[str]) -> int:
         (max(each.frame for each in found), FRAME * slack),
         (ours.share, SHARE * slack),
         (echo, ECHO * clock_slack),
+        (0.0 if options.quick else share, OF_WIDGETS),
     )
     print(
         f"tui: {sizes[0]:,} messages open in {ours.first:.2f} s of CPU and {ours.memory:.0f} MB, "
+        f"{share:.3f} of a widget for each message (at most {OF_WIDGETS}), "
         f"frame {ours.frame:.1f} ms, streaming {ours.share:.0%}, key {echo:.0f} ms; "
         f"a widget a message, {beside:,}: {widgets.first:.2f} s, {widgets.memory:.0f} MB, "
         f"{widgets.frame:.1f} ms"

@@ -125,6 +125,7 @@ class DbosEngine:
             await self._wake_here(database, self._worker, request)
         else:
             await database.wakes.wake(request)
+            self._others_wait = True  # the next drive that ends here looks for it
             if self._is_limited:
                 self._look.set()
 

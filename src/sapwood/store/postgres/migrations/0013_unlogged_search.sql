@@ -1,6 +1,6 @@
 -- oldest: 7
 -- The index of words and its cursors leave the write-ahead log: they are made of the events, and were
--- two thirds of what a turn wrote there. After a crash of the server both are empty, and the index is
+-- nearly half of what a turn wrote there. After a crash of the server both are empty, and the index is
 -- made again in the background, as after this migration. A standby has it after it was promoted.
 TRUNCATE sapwood.search, sapwood.searchable;
 
