@@ -32,19 +32,21 @@ def version_of(home: Home, program: str) -> str:
     return found[0] if found else "unknown"
 
 
-def write_acts(acts: Sequence[Act], versions: Mapping[str, str]) -> None:
+def write_acts(acts: Sequence[Act], versions: Mapping[str, str], *, some: bool) -> None:
     """Writes a row for each act, with the number of checks that passed.
 
     The columns of programs that did not run stay as they are, and so does the section about
-    released versions.
+    released versions. If only `some` acts ran, the others of the same version stay too.
     """
     page, heading, releases = PAGE.read_text("utf-8").partition(RELEASES)
     table = _columns(page)
     for program, version in versions.items():
+        own = f"{program_title(program)} {version}"
+        before = table.get(own, {}) if some else {}
         table = {title: cells for title, cells in table.items() if not _is_of(title, program)}
         whats = dict.fromkeys(act.what for act in acts if act.program == program)
         cells = {what: _cell(acts, program, what) for what in whats}
-        table[f"{program_title(program)} {version}"] = cells
+        table[own] = before | cells
     order = [program_title(program) for program in PROGRAM_NAMES]
     titles = sorted(table, key=lambda title: order.index(title.rpartition(" ")[0]))
     whats = dict.fromkeys(what for title in titles for what in table[title])
