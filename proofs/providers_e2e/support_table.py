@@ -59,7 +59,7 @@ def write_acts(acts: Sequence[Act], versions: Mapping[str, str], *, some: bool) 
 
 def _columns(page: str) -> dict[str, dict[str, str]]:
     """The columns of the table: the cells of each act, without those of acts that did not run."""
-    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    rows = [_split(line) for line in page.splitlines() if line.startswith("| ")]
     if not rows:
         return {}
     (_, *titles), _, *rest = rows
@@ -73,18 +73,26 @@ def _is_of(title: str, program: str) -> bool:
     return title.rpartition(" ")[0] == program_title(program)
 
 
-def write_releases(head: str, rows: Mapping[str, Sequence[str]]) -> None:
-    """Replaces the section about released versions: its head, and the rows of these programs.
+def write_releases(head: str, rows: Mapping[tuple[str, str], Sequence[str]]) -> None:
+    """Writes the section about released versions: its head, and the cells of these versions.
 
-    The rows of other programs and the rest of the page stay as they are.
+    They are found by program and version. The rows of other versions and the rest of the page stay
+    as they are.
     """
     acts, _, releases = PAGE.read_text("utf-8").partition(RELEASES)
     lines: list[str] = []
     for program in PROGRAM_NAMES:
-        first = f"| {program_title(program)} | "
-        kept = [line for line in releases.splitlines() if line.startswith(first)]
-        lines += rows.get(program, kept)
+        title = program_title(program)
+        kept = [_split(line) for line in releases.splitlines() if line.startswith(f"| {title} | ")]
+        found = {version: cells for _, version, *cells in kept}
+        found |= {version: [*cells] for (name, version), cells in rows.items() if name == program}
+        versions = sorted(found, key=lambda each: [int(part) for part in each.split(".")])
+        lines += [f"| {' | '.join((title, each, *found[each]))} |" for each in versions]
     PAGE.write_text(f"{acts}{RELEASES}\n{head}" + "\n".join(lines) + "\n", "utf-8")
+
+
+def _split(line: str) -> list[str]:
+    return line.strip("| ").split(" | ")
 
 
 def _cell(acts: Sequence[Act], program: str, what: str) -> str:
