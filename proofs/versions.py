@@ -27,7 +27,7 @@ from typing import NamedTuple
 from proofs.agents_e2e.environment import ProofError, find_npm_programs
 from proofs.providers_e2e.support_table import write_releases
 from sapwood.programs.probe.probe_process import ProbeResult, run_probe
-from sapwood.programs.registry import program, program_title
+from sapwood.programs.registry import program
 
 _SECONDS = 300
 _UNDONE = "are undone"
@@ -106,11 +106,10 @@ def _write(tried: Sequence[_Tried]) -> None:
         "| program | version | sessions are changed | its own compactions |",
         "| --- | --- | --- | --- |",
     ]
-    rows: dict[str, list[str]] = {}
+    rows: dict[tuple[str, str], tuple[str, str]] = {}
     for each in tried:
         shown = "in place" if each.result.proved else f"in a new session: {each.result.reason}"
-        cells = (program_title(each.program), each.version, shown, each.undone or "–")
-        rows.setdefault(each.program, []).append(f"| {' | '.join(cells)} |")
+        rows[each.program, each.version] = (shown, each.undone or "–")
     write_releases("\n".join(head) + "\n", rows)
 
 

@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
     if options.kills:
         asyncio.run(_kills(checks, options.kills, options.seed))
     else:
-        asyncio.run(_commands(checks) if options.commands else _acts(checks))
+        asyncio.run(_commands(checks) if options.commands else run_traps(checks, []))
     total = checks.passed + checks.failed
     seconds = time.monotonic() - started
     print(f"opencode {VERSION}: {checks.passed} of {total} passed in {seconds:.0f} s")
@@ -67,7 +67,8 @@ async def _commands(checks: ActChecks) -> None:
         await CommandStory(world, checks).run()
 
 
-async def _acts(checks: ActChecks) -> None:
+async def run_traps(checks: ActChecks, names: list[str]) -> None:
+    """Tries every act and every trap; there are no `names` to choose some of them."""
     async with opencode_world() as world:
         info = await asyncio.to_thread(world.provider.prove)
         proved = info is not None and info.in_place

@@ -32,19 +32,21 @@ def version_of(home: Home, program: str) -> str:
     return found[0] if found else "unknown"
 
 
-def write_acts(acts: Sequence[Act], versions: Mapping[str, str]) -> None:
+def write_acts(acts: Sequence[Act], versions: Mapping[str, str], *, some: bool) -> None:
     """Writes a row for each act, with the number of checks that passed.
 
     The columns of programs that did not run stay as they are, and so does the section about
-    released versions.
+    released versions. If only `some` acts ran, the others of the same version stay too.
     """
     page, heading, releases = PAGE.read_text("utf-8").partition(RELEASES)
     table = _columns(page)
     for program, version in versions.items():
+        own = f"{program_title(program)} {version}"
+        before = table.get(own, {}) if some else {}
         table = {title: cells for title, cells in table.items() if not _is_of(title, program)}
         whats = dict.fromkeys(act.what for act in acts if act.program == program)
         cells = {what: _cell(acts, program, what) for what in whats}
-        table[f"{program_title(program)} {version}"] = cells
+        table[own] = before | cells
     order = [program_title(program) for program in PROGRAM_NAMES]
     titles = sorted(table, key=lambda title: order.index(title.rpartition(" ")[0]))
     whats = dict.fromkeys(what for title in titles for what in table[title])
@@ -57,7 +59,7 @@ def write_acts(acts: Sequence[Act], versions: Mapping[str, str]) -> None:
 
 def _columns(page: str) -> dict[str, dict[str, str]]:
     """The columns of the table: the cells of each act, without those of acts that did not run."""
-    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    rows = [_split(line) for line in page.splitlines() if line.startswith("| ")]
     if not rows:
         return {}
     (_, *titles), _, *rest = rows
@@ -71,18 +73,26 @@ def _is_of(title: str, program: str) -> bool:
     return title.rpartition(" ")[0] == program_title(program)
 
 
-def write_releases(head: str, rows: Mapping[str, Sequence[str]]) -> None:
-    """Replaces the section about released versions: its head, and the rows of these programs.
+def write_releases(head: str, rows: Mapping[tuple[str, str], Sequence[str]]) -> None:
+    """Writes the section about released versions: its head, and the cells of these versions.
 
-    The rows of other programs and the rest of the page stay as they are.
+    They are found by program and version. The rows of other versions and the rest of the page stay
+    as they are.
     """
     acts, _, releases = PAGE.read_text("utf-8").partition(RELEASES)
     lines: list[str] = []
     for program in PROGRAM_NAMES:
-        first = f"| {program_title(program)} | "
-        kept = [line for line in releases.splitlines() if line.startswith(first)]
-        lines += rows.get(program, kept)
+        title = program_title(program)
+        kept = [_split(line) for line in releases.splitlines() if line.startswith(f"| {title} | ")]
+        found = {version: cells for _, version, *cells in kept}
+        found |= {version: [*cells] for (name, version), cells in rows.items() if name == program}
+        versions = sorted(found, key=lambda each: [int(part) for part in each.split(".")])
+        lines += [f"| {' | '.join((title, each, *found[each]))} |" for each in versions]
     PAGE.write_text(f"{acts}{RELEASES}\n{head}" + "\n".join(lines) + "\n", "utf-8")
+
+
+def _split(line: str) -> list[str]:
+    return line.strip("| ").split(" | ")
 
 
 def _cell(acts: Sequence[Act], program: str, what: str) -> str:

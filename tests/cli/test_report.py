@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.calling import Sapwooder
-from tests.programs.transcripts.writing import ClaudeFile, CodexFile
+from tests.programs.opencode.opencode_database import make_database, session_ids
+from tests.programs.transcripts.writing import ClaudeFile, CodexFile, PiFile
 
 SESSION = "4cfa198d-2bff-4ecc-8825-6583da7ea71a"
 OTHER = "01a1e0eb-8813-7583-9b11-411efef3d821"
@@ -200,3 +201,21 @@ def test_restore_says_what_it_takes(
     ran = sapwood("restore", *words)
     assert ran.code == 2
     assert sentence in " ".join(ran.err.split())
+
+
+def test_a_report_has_the_compactions_of_opencode_and_pi(
+    sapwood: Sapwooder, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    base = make_database(home / ".local" / "share" / "opencode")
+    pi = PiFile(home / ".pi" / "agent" / "sessions" / "--srv-wood--", OTHER)
+    kept = pi.user("Where do herons nest?")
+    pi.says("In tall trees.")
+    pi.row("compaction", summary="Herons.", firstKeptEntryId=kept, tokensBefore=90_000)
+    report = json.loads(sapwood("report", "--json").out.splitlines()[0])
+    found = {each["id"]: each for each in report["sessions"]}
+    compacted = {name: len(each["compactions"]) for name, each in found.items()}
+    first, _ = session_ids(base)
+    assert (compacted[first], compacted[OTHER]) == (1, 1)
+    assert found[OTHER]["restore"] == f"sapwood undo --session {OTHER[:8]}"
+    assert found[first]["restore"].startswith("sapwood undo --session ses_")

@@ -5,6 +5,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,8 @@ from sapwood.hooks import hook_handlers, session_watcher
 from sapwood.hooks.background_work import main
 from sapwood.hooks.runner import run_hook
 from sapwood.hooks.watched_session import WatchedSession
+from sapwood.programs.agent_provider import Assumed
+from sapwood.programs.claude_code.provider import ClaudeCodeProvider
 from sapwood.tokens.estimators import FeatureCounter
 from tests.cli.calling import Sapwooder
 from tests.programs.proved import keep_proof
@@ -371,3 +374,24 @@ def resumed(claude: ClaudeFile) -> str:
     given = {"session_id": SESSION, "transcript_path": str(claude.path), "source": "resume"}
     output = run_hook("session-start", json.dumps(given).encode())
     return str(json.loads(output)["systemMessage"]) if output else ""
+
+
+@pytest.mark.parametrize("command", ["clear 1 --session", "fork --session"])
+def test_a_program_that_is_started_for_a_change_is_ended(
+    sapwood: Sapwooder, claude: ClaudeFile, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    steps: list[str] = []
+    assume, close = ClaudeCodeProvider.assume, ClaudeCodeProvider.close
+
+    async def assumes(self: ClaudeCodeProvider, *args: Any) -> Assumed:
+        steps.append("assume")
+        return await assume(self, *args)
+
+    async def closes(self: ClaudeCodeProvider, *args: Any) -> None:
+        steps.extend(["close"] if not args else [])  # all sessions
+        await close(self, *args)
+
+    monkeypatch.setattr(ClaudeCodeProvider, "assume", assumes)
+    monkeypatch.setattr(ClaudeCodeProvider, "close", closes)
+    assert sapwood(*command.split(), SESSION).code == Exit.OK
+    assert steps == ["assume", "close"]

@@ -55,7 +55,9 @@ _RECENT = 8
 
 
 class SessionChanges:
-    """Changes the sessions of the agents of one space. `provider_of` returns a program's provider.
+    """Changes the sessions of the agents of one space. `provider_of` makes a program's provider.
+
+    A provider may start its program to change a session: it is closed after each change.
 
     >>> SessionChanges.__name__
     'SessionChanges'
@@ -140,6 +142,8 @@ class SessionChanges:
                 f"{str(error).rstrip('.')}. It is saved, and the next command on this session "
                 "applies it."
             )
+        finally:
+            await provider.close()
         return await self._how_to_go_on(agent, before, session or before)
 
     async def is_behind(self, agent: AgentId) -> bool:
@@ -172,9 +176,12 @@ class SessionChanges:
         """
         space, opened = self._space, await self._space.dispatcher.open(child)
         provider = self._provider_of(program)
-        session = await assume_history(
-            space.log, space.space, space.dispatcher, provider, opened, _options(opened.state)
-        )
+        try:
+            session = await assume_history(
+                space.log, space.space, space.dispatcher, provider, opened, _options(opened.state)
+            )
+        finally:
+            await provider.close()
         if session is None:
             return "It has no history yet, so there is no session to continue."
         return f"To continue, type: {resume_command_for(program, session.id)}"

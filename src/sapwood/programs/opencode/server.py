@@ -1,6 +1,8 @@
 """A client of `opencode serve`: HTTP on loopback with a password of its own, and its event stream.
 
-The server is a process of its own group, and is killed with everything that it started.
+The server is a process of its own group, and is killed with everything that it started. It does not
+read its standard input, so a small process beside it does: when Sapwood ends, however it ends, the
+input is closed, and that process kills the group.
 """
 
 import asyncio
@@ -21,6 +23,9 @@ _ANSWER_SECONDS = 120.0
 _LIMIT = 256 * 1024 * 1024
 """Bytes of one line of the event stream: a whole part of a message is in it."""
 _ADDRESS = re.compile(rb"listening on http://[^:/\s]+:(\d+)")
+
+
+_ENDS_WITH_US = 'exec 3<&0; (cat <&3; kill -KILL 0) >/dev/null 2>&1 & exec "$@" </dev/null 3<&-'
 
 
 class ServerEnded(Exception):
@@ -52,10 +57,11 @@ class OpencodeServer:
         """Starts a server and waits until it listens. Raises `OSError`, `ServerEnded`."""
         password = secrets.token_hex(24)
         process = await asyncio.create_subprocess_exec(
+            *("/bin/sh", "-c", _ENDS_WITH_US, "sh"),
             *(program, "serve", "--hostname", _HOST, "--port", "0"),
             cwd=folder,
             env={**environment, "OPENCODE_SERVER_PASSWORD": password},
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             start_new_session=True,
