@@ -34,7 +34,7 @@ NAMES: tuple[str, ...] = (
     "serve",
     "web",
 )
-ALONE: tuple[str, ...] = ("assume", "probe", "scale", "search", "sizing")
+ALONE: tuple[str, ...] = ("sync_session", "probe", "scale", "search", "sizing")
 """Benchmarks that `all` leaves out, because they fetch programs or take long."""
 
 MODULES = {"import": "transcript_import", "looking": "context_actions"}

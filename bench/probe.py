@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench import QUICK_SLACK
-from bench.assume_figures import Figure
+from bench.sync_figures import Figure
 from proofs.agents_e2e.environment import ProofError, find_programs
 from proofs.agents_e2e.namespace import enter_namespace
 from sapwood.core.content import Text

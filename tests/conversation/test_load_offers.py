@@ -1,15 +1,25 @@
 """Offers: a prompt names something that only a turn out of view has."""
 
 import pytest
+from msgspec import structs
 
 from sapwood.conversation.answers import LoadOffer, Prompted
 from sapwood.conversation.load_offers import names_of_prompt
-from sapwood.core.commands import AddPin, KeepLast, Load, Rewind, SetMark
+from sapwood.conversation.service import ConversationService
+from sapwood.core.commands import (
+    AddPin,
+    AddReply,
+    CompleteTurn,
+    KeepLast,
+    Load,
+    Rewind,
+    SetMark,
+)
 from sapwood.core.content import Text
 from sapwood.core.ids import EventRef
 from tests.conversation.spaces import service_of
 from tests.store.memory_log import MemoryLog
-from tests.turns.commanding import AGENT, Desk
+from tests.turns.commanding import AGENT, SPACE, Desk
 
 
 @pytest.mark.parametrize(
@@ -105,3 +115,58 @@ async def test_the_newest_of_the_turns_with_a_name_is_offered(log: MemoryLog) ->
     assert offer is not None
     assert offer.place == "2"
     assert offer.sentence.startswith("retry.py is only in 2 turns out of view, last in turn 2.")
+
+
+def bringing(desk: Desk, tokens: int = 1_000) -> ConversationService:
+    services = structs.replace(service_of(desk).services, bring_tokens=tokens)
+    return ConversationService(services)
+
+
+async def prompted(desk: Desk, text: str, reply: str = "Done.", tokens: int = 1_000) -> Prompted:
+    """A whole turn, with the setting that brings turns back."""
+    answer = await bringing(desk, tokens).prompt(AGENT, text)
+    assert isinstance(answer, Prompted)
+    await desk.do(AddReply(AGENT, (Text(reply),)))
+    await desk.do(CompleteTurn(AGENT))
+    return answer
+
+
+async def quoted(desk: Desk) -> list[str]:
+    live = (await desk.dispatcher.open(AGENT)).live
+    return [each.place for each in live.loaded]
+
+
+async def test_within_the_budget_a_turn_comes_back_before_the_prompt_is_sent(desk: Desk) -> None:
+    answer = await prompted(desk, "Change next_delay in retry.py")
+    assert answer.message.startswith("Turn 1 was brought back (77): next_delay and retry.py are in")
+    assert await quoted(desk) == ["1"]
+    loaded = [each for each in await desk.log.read(SPACE, AGENT) if each.kind == "context.loaded"]
+    assert [each.actor.role for each in loaded] == ["system"]
+
+
+async def test_a_turn_over_the_budget_is_only_offered(desk: Desk) -> None:
+    answer = await prompted(desk, "Change next_delay", tokens=20)
+    assert "To bring it back" in answer.message
+    assert await quoted(desk) == []
+
+
+async def test_a_turn_that_was_brought_back_stays_while_it_is_used(desk: Desk) -> None:
+    await prompted(desk, "Change next_delay", "next_delay is changed.")
+    await prompted(desk, "Good. Anything else?", "No.")
+    assert await quoted(desk) == ["1"]
+    await prompted(desk, "What does next_delay return?", "A number.")
+    assert await quoted(desk) == ["1"]
+
+
+async def test_a_turn_that_nobody_used_leaves_again(desk: Desk) -> None:
+    await prompted(desk, "Change next_delay", "I would rather not.")
+    await prompted(desk, "As you like.", "Thanks.")
+    assert await quoted(desk) == []
+    assert (await desk.kinds())[-4:-3] == ["context.undone"]
+
+
+async def test_what_a_person_brought_back_never_leaves_by_itself(desk: Desk) -> None:
+    await desk.do(Load(AGENT, EventRef(AGENT, 2), "User: How?", place="1"))
+    await prompted(desk, "Change something.", "Done.")
+    await prompted(desk, "Thanks.", "Welcome.")
+    assert await quoted(desk) == ["1"]

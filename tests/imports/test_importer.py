@@ -19,7 +19,7 @@ from sapwood.programs.transcripts.discovery import NotATranscript
 from sapwood.programs.transcripts.session_reader import detect_file, read_session
 from sapwood.testing.claude_transcript import ClaudeTranscript
 from sapwood.turns.clock_and_ids import command_meta, new_agent_id
-from sapwood.turns.open_agent import open_agent
+from sapwood.turns.open_agent import SCHEMA, open_agent, open_state
 from tests.programs.transcripts.writing import ClaudeFile, CodexFile, GeminiFile
 
 FIXTURES = sorted(Path(__file__).parents[1].glob("programs/transcripts/fixtures/*.jsonl"))
@@ -430,3 +430,30 @@ async def test_a_tool_result_is_masked_once(
     await Importer(held, idle_seconds=0, now=lambda: NEVER).bring(write(tmp_path))
     await held.close()
     assert masked.count(f"it is {_SECRETS}") == 1
+
+
+async def test_a_long_session_is_opened_from_a_snapshot_after_its_import(
+    held: Connection, importer: Importer, tmp_path: Path
+) -> None:
+    short, long = ClaudeFile(tmp_path, "5a0b"), ClaudeFile(tmp_path, "5a0c")
+    for file, count in ((short, 3), (long, 40)):
+        for number in range(count):
+            file.user(f"Do {number}.")
+            file.says(f"Done {number}.")
+    agents = [(await importer.bring(file.path)).agent for file in (short, long)]
+    found = [await held.log.snapshot(held.space, agent, SCHEMA, None) for agent in agents]
+    assert found[0] is None
+    assert found[1] is not None
+    assert found[1].version == (await open_state(held.log, held.space, agents[1])).version
+
+
+async def test_with_the_dispatcher_of_the_space_turns_are_counted_for_their_model(
+    held: Connection, tmp_path: Path
+) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("Do it.")
+    file.says("Done.")
+    done = await Importer(held, idle_seconds=-1, dispatcher=held.dispatcher).bring(file.path)
+    opened = await held.dispatcher.last_seen(done.agent)
+    assert opened.live.weight is not None
+    assert opened.live.weight.counter == held.counter_for(opened.state.settings.model).name

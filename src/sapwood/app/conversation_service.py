@@ -73,6 +73,7 @@ def conversation_service(
             None if confined else LazySessionChanges(connection),
             None if confined else assume,
             connection.folder,
+            config.context.bring_tokens,
         )
     )
 

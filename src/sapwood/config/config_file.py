@@ -85,6 +85,13 @@ class ContextConfig(Struct, frozen=True, forbid_unknown_fields=True):
     provider_summary: Annotated[
         bool, explained("Whether providers that support it write compaction summaries themselves.")
     ] = _DEFAULTS.provider_summary
+    bring_tokens: Annotated[
+        Natural,
+        explained(
+            "A turn out of view of at most this many tokens comes back by itself when a prompt "
+            "names something that only it has. 0 means that it is only offered."
+        ),
+    ] = 0
 
 
 class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -27,7 +27,8 @@ class LoadOffer(Struct, frozen=True):
 
     `line` is the command to type. `tokens` is the size of the quotation, and `cost` what the next
     call costs more with it, in millionths of a dollar; None if the price is not known. `turns`
-    counts the turns with the first name; the newest of them is offered.
+    counts the turns with the first name; the newest of them is offered. `is_brought`: it came back
+    already, because the setting `context.bring_tokens` allows it.
     """
 
     names: tuple[str, ...]
@@ -36,6 +37,7 @@ class LoadOffer(Struct, frozen=True):
     tokens: Count
     cost: int | None = None
     turns: int = 1
+    is_brought: bool = False
 
     @property
     def sentence(self) -> str:
@@ -50,6 +52,10 @@ class LoadOffer(Struct, frozen=True):
         only = f"turn {self.place}, out of view"
         if self.turns > 1:
             only = f"{self.turns} turns out of view, last in turn {self.place}"
+        if self.is_brought:
+            return (
+                f"Turn {self.place} was brought back ({show(self.tokens)}{price}): {named} in it."
+            )
         return (
             f"{named} only in {only}. "
             f"To bring it back ({show(self.tokens)}{price}), type: {self.line}"

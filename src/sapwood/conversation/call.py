@@ -102,7 +102,8 @@ class Services(Struct, frozen=True):
     pick a missing argument from a list. `instructions` reads the default prompt and the workspace's
     instructions; it returns None if both are switched off. `sessions` changes the sessions of other
     programs. `assume` does it for an agent whose program runs in this process. `folder` is the only
-    folder in which agents of the space work; None if they may work in any.
+    folder in which agents of the space work; None if they may work in any. `bring_tokens` is the
+    size up to which a turn that a prompt names is brought back by itself.
     """
 
     space: OpenSpace
@@ -119,6 +120,7 @@ class Services(Struct, frozen=True):
     sessions: ProgramSessions | None = None
     assume: Callable[[AgentId], Awaitable[None]] | None = None
     folder: SpaceFolder | None = None
+    bring_tokens: int = 0
 
     def workspace_of(self, state: State) -> Workspace:
         """The workspace of an agent, without a folder if the space does not allow that folder."""

@@ -2,11 +2,17 @@
 
 A name is a file, an identifier, an error, a ticket or a text in quotes, and never a plain word: a
 person who types one means that very thing. Turns that a rewind left on a side branch are not
-offered. Nothing is brought back here.
+offered.
+
+With a token budget, a turn that fits is brought back before the prompt is sent. The log has it like
+a `/bring`, with Sapwood as the actor. It leaves again before the first prompt that does not name
+what it was brought for, if the turn before did not use it either.
 """
 
 import re
 from collections.abc import Iterable, Iterator
+
+from msgspec import Struct, structs
 
 from sapwood.conversation.agent_lookup import place_of
 from sapwood.conversation.answers import LoadOffer
@@ -14,19 +20,23 @@ from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.cut_preview import input_price
 from sapwood.core.budget import budget_of
 from sapwood.core.command_table import TABLE
+from sapwood.core.commands import Load, Undo
 from sapwood.core.content import PromptPart, Text
 from sapwood.core.context import Context
+from sapwood.core.events import SYSTEM, ContextLoaded
 from sapwood.core.history_size import calibrated
 from sapwood.core.ids import EventRef
 from sapwood.core.live_path import LivePath
+from sapwood.core.refusals import Refusal
 from sapwood.core.search_terms import parts_of
 from sapwood.core.state import State
 from sapwood.core.turn import Turn, quoted_turn
 from sapwood.core.view.build import front_texts
+from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.open_agent import OpenAgent, read_live
 from sapwood.turns.turn_lookup import whole_turn
 
-_MAX_NAMES = 6
+_MAX_NAMES, _MAX_NAME = 6, 200
 _MAX_PROMPT = 20_000
 """Characters of a prompt that are looked at. A longer one has its own text with it."""
 _HITS = 20
@@ -63,7 +73,7 @@ def _quotes(text: str) -> Iterator[tuple[int, str]]:
 def _tokens(text: str) -> Iterator[tuple[int, str]]:
     for token in _TOKEN.finditer(text):
         name = token[0].strip(".:/-_…").removesuffix("()")
-        if "://" not in name and _is_name(name):
+        if len(name) <= _MAX_NAME and "://" not in name and _is_name(name):
             yield token.start(), name
 
 
@@ -84,6 +94,64 @@ async def load_offer(
     space: OpenSpace, opened: OpenAgent, prompt: Iterable[PromptPart]
 ) -> LoadOffer | None:
     """The offer for a prompt that is sent to an agent in this state; None if there is none."""
+    found = await _find(space, opened, prompt)
+    return None if found is None else await _offer(space, opened, found)
+
+
+async def bring_back(
+    space: OpenSpace, opened: OpenAgent, prompt: Iterable[PromptPart], budget: int
+) -> LoadOffer | None:
+    """Brings the turn back that would be offered, if it has at most `budget` tokens.
+
+    Returns what was brought back; None if nothing was.
+    """
+    found = await _find(space, opened, prompt)
+    offer = None if found is None else await _offer(space, opened, found)
+    if found is None or offer is None or offer.tokens.tokens > budget:
+        return None
+    text = quoted_turn(found.turn)
+    load = Load(opened.state.agent, found.turn.prompt_ref, text, place=offer.place)
+    done = await space.dispatcher.dispatch(load, command_meta(SYSTEM))
+    return None if isinstance(done, Refusal) else structs.replace(offer, is_brought=True)
+
+
+async def take_out_unused(
+    space: OpenSpace, opened: OpenAgent, prompt: Iterable[PromptPart]
+) -> bool:
+    """Takes the turn out again that was brought back by itself last, if nobody uses it.
+
+    Returns whether it did.
+    """
+    state, turns = opened.state, opened.live.turns
+    step = state.undo[-1] if state.undo else None
+    if step is None or step.cause != "load" or not turns or turns[-1].first < step.version:
+        return False
+    [loaded] = await space.log.read(space.space, state.agent, step.version, step.version)
+    if loaded.actor.role != "system" or not isinstance(loaded.event, ContextLoaded):
+        return False
+    asked = next(turn for turn in turns if turn.first > step.version)
+    text = loaded.event.text.casefold()
+    names = [name.casefold() for name in names_of_prompt(asked.prompt) if name.casefold() in text]
+    said = turns[-1].texts()[len(turns[-1].prompt) :]
+    said += [part.text for part in prompt if isinstance(part, Text)]
+    since = "\n".join(said).casefold()
+    if any(name in since for name in names):
+        return False
+    done = await space.dispatcher.dispatch(Undo(state.agent), command_meta(SYSTEM))
+    return not isinstance(done, Refusal)
+
+
+class _NamedTurn(Struct, frozen=True):
+    """A turn out of view, the names that it has, and how many turns have the first of them."""
+
+    turn: Turn
+    names: tuple[str, ...]
+    count: int
+
+
+async def _find(
+    space: OpenSpace, opened: OpenAgent, prompt: Iterable[PromptPart]
+) -> _NamedTurn | None:
     names = names_of_prompt(prompt)
     if not names:
         return None
@@ -99,7 +167,7 @@ async def load_offer(
         if turn.status != "open" and await _is_on_path(space, opened.state, turn):
             names = tuple(found[best])
             count = sum(names[0] in each for each in found.values())
-            return await _offer(space, opened, turn, names, count)
+            return _NamedTurn(turn, names, count)
     return None
 
 
@@ -131,10 +199,8 @@ async def _is_on_path(space: OpenSpace, state: State, turn: Turn) -> bool:
     return any(each.prompt_ref == turn.prompt_ref for each in path.turns)
 
 
-async def _offer(
-    space: OpenSpace, opened: OpenAgent, turn: Turn, names: tuple[str, ...], count: int
-) -> LoadOffer:
-    state = opened.state
+async def _offer(space: OpenSpace, opened: OpenAgent, found: _NamedTurn) -> LoadOffer:
+    state, turn = opened.state, found.turn
     counter = space.counter_for(state.settings.model)
     raw = counter.count(quoted_turn(turn)).tokens
     tokens = calibrated(raw, counter, state.ratio())
@@ -146,10 +212,10 @@ async def _offer(
     before, after = price(total, total), price(total + tokens.tokens, fixed)
     place = await place_of(space, state, turn)
     return LoadOffer(
-        names,
+        found.names,
         place,
         f"{TABLE['bring'].typed} {place}",
         tokens,
         None if before is None or after is None else max(0, after - before),
-        count,
+        found.count,
     )

@@ -167,14 +167,32 @@ async def _offer(
     services: Services, before: OpenAgent, prompt: tuple[PromptPart, ...]
 ) -> LoadOffer | None:
     """What the prompt names that only turns out of view have; None if there is no such turn."""
-    state = before.state
-    if state.turns <= sum(turn.agent == state.agent for turn in before.live.turns):
+    if _has_all_turns(before):
         return None
     from sapwood.conversation.load_offers import load_offer
 
     with suppress(LogError):  # the prompt was sent, whatever the search does
         return await load_offer(services.space, before, prompt)
     return None
+
+
+async def _bring_back(
+    services: Services, before: OpenAgent, prompt: tuple[PromptPart, ...]
+) -> LoadOffer | None:
+    """Brings back what the prompt names, within the budget, and takes out what nobody used."""
+    if _has_all_turns(before):
+        return None
+    from sapwood.conversation.load_offers import bring_back, take_out_unused
+
+    if await take_out_unused(services.space, before, prompt):
+        before = await services.space.dispatcher.open(before.state.agent)
+    return await bring_back(services.space, before, prompt, services.bring_tokens)
+
+
+def _has_all_turns(opened: OpenAgent) -> bool:
+    """Whether all turns of an agent are in view."""
+    state = opened.state
+    return state.turns <= sum(turn.agent == state.agent for turn in opened.live.turns)
 
 
 class ConversationService:
@@ -257,6 +275,9 @@ class ConversationService:
                 return refused
         notice = await _read_pins_again(services, state)
         parts = (Text(prompt),) if isinstance(prompt, str) else prompt
+        brought = None
+        if services.bring_tokens and runs_in is None and state.open is None:
+            brought = await _bring_back(services, opened, parts)
         read = await self._instructions(state) if reads_instructions else None
         start = StartTurn(agent, parts, read, params=params)
         why = command_meta(actor, command=command_id, request=request)
@@ -265,7 +286,7 @@ class ConversationService:
             return done
         if services.start_work is not None:
             services.start_work()
-        offer = await _offer(services, opened, parts)
+        offer = brought or await _offer(services, opened, parts)
         message = "\n".join(filter(None, (notice, offer.sentence if offer else "")))
         return Prompted(agent, done.events[-1].version, message, offer)
 

@@ -5,11 +5,12 @@ moved the context since the session was last in step: then the next prompt assum
 """
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import AsyncGenerator, Collection
+from contextlib import aclosing
 from pathlib import Path
 
 from sapwood.core.commands import RecordTurn
-from sapwood.core.events import NativeRecorded, SessionAssumed, TurnRecorded
+from sapwood.core.events import NativeRecorded, Recorded, SessionAssumed, TurnRecorded
 from sapwood.core.ids import AgentId, Passage, Space
 from sapwood.imports.import_commands import IMPORTER
 from sapwood.programs import registry
@@ -20,7 +21,8 @@ from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.dispatch import Dispatcher
 from sapwood.turns.log import Log
 
-_PAGE = 500
+_FIRST_PAGE, _PAGE = 8, 512
+"""Recorded turns are large events, and one of the newest events is most often the wanted one."""
 _SAID = b'"user"'
 
 
@@ -54,18 +56,23 @@ async def catch_up(dispatcher: Dispatcher, log: Log, space: Space, agent: AgentI
 
 async def _newest_passage(log: Log, space: Space, agent: AgentId, session: str) -> Passage | None:
     """The rows of the newest turn of this session that the agent's log knows."""
-    last: int | None = None
-    while True:
-        page = await log.read(space, agent, 1, last, limit=_PAGE, backward=True)
-        for recorded in page:
+    async with aclosing(_newest_first(log, space, agent)) as newest:
+        async for recorded in newest:
             event = recorded.event
             if isinstance(event, NativeRecorded) and event.rows.session.id == session:
                 return event.rows.passage
             if isinstance(event, TurnRecorded) and event.passage is not None:
                 return event.passage
-        if len(page) < _PAGE:
-            return None
-        last = page[-1].version - 1
+    return None
+
+
+async def _newest_first(log: Log, space: Space, agent: AgentId) -> AsyncGenerator[Recorded]:
+    """The events of an agent, the newest first."""
+    last, limit = None, _FIRST_PAGE
+    while page := await log.read(space, agent, 1, last, limit=limit, backward=True):
+        for recorded in page:
+            yield recorded
+        last, limit = page[-1].version - 1, min(limit * 4, _PAGE)
 
 
 def _turns_after(
@@ -97,14 +104,10 @@ def _may_have_more(path: Path, program: str, known: Passage) -> bool:
 async def own_rows(log: Log, space: Space, agent: AgentId) -> tuple[str, ...]:
     """The keys of the rows that Sapwood appended since the newest imported turn of an agent."""
     found: list[str] = []
-    last: int | None = None
-    while True:
-        page = await log.read(space, agent, 1, last, limit=_PAGE, backward=True)
-        for recorded in page:
+    async with aclosing(_newest_first(log, space, agent)) as newest:
+        async for recorded in newest:
             if isinstance(recorded.event, TurnRecorded):
-                return tuple(found)
+                break
             if isinstance(recorded.event, SessionAssumed):
                 found += recorded.event.rows
-        if len(page) < _PAGE:
-            return tuple(found)
-        last = page[-1].version - 1
+    return tuple(found)

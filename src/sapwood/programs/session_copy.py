@@ -5,6 +5,7 @@ has rewritten the beginning of its transcript, the old copy stays and a new one 
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 _COMPARED = 64 * 1024
@@ -42,9 +43,10 @@ def newest_copy(copy: Path) -> Path | None:
     return newest
 
 
-def _names(copy: Path) -> list[Path]:
-    numbered = [copy.with_name(f"{copy.stem}.{n}{copy.suffix}") for n in range(2, _MAX_COPIES)]
-    return [copy, *numbered]
+def _names(copy: Path) -> Iterator[Path]:
+    yield copy
+    for number in range(2, _MAX_COPIES):
+        yield copy.with_name(f"{copy.stem}.{number}{copy.suffix}")
 
 
 def _free_name(copy: Path) -> Path:

@@ -88,7 +88,7 @@ async def _terminal_closed(leave: Callable[[], None]) -> None:
     """Calls `leave` when the terminal is gone: SIGHUP reaches only processes that it controls."""
     terminal = select.poll()
     terminal.register(sys.__stdin__ or 0, 0)
-    while not any(what & select.POLLHUP for _, what in terminal.poll(0)):
+    while not any(what & select.POLLHUP for _, what in terminal.poll(0)):  # noqa: ASYNC110 (the driver's thread reads it)
         await asyncio.sleep(1)
     leave()
 

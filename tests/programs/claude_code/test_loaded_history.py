@@ -1,7 +1,9 @@
 """What Claude Code would load from a session is compared with the view."""
 
+import json
 from pathlib import Path
 
+import pytest
 from msgspec import structs
 
 from sapwood.core.content import Note, Text, ToolCall
@@ -10,7 +12,8 @@ from sapwood.core.turn import Reply, Turn
 from sapwood.programs.agent_provider import History, HistoryTurn
 from sapwood.programs.claude_code.history_rows import HistoryRows
 from sapwood.programs.claude_code.loaded_history import session_difference
-from sapwood.programs.claude_code.transcript import read_transcript
+from sapwood.programs.claude_code.rows import has_only_results
+from sapwood.programs.claude_code.transcript import read_on, read_transcript
 from sapwood.programs.transcripts.turn_builder import GOES_ON
 from tests.programs.claude_code.claude_sessions import (
     SessionWriter,
@@ -104,3 +107,50 @@ def test_a_turn_that_was_compacted_in_the_middle_is_one_turn_of_the_session(tmp_
     assert not check(writer, neutral_turn("PROMPT 0", "ANSWER 0"), rest)
     lost = structs.replace(neutral_turn("", "Something else."), prompt=(GOES_ON,))
     assert "is missing the reply" in check(writer, neutral_turn("PROMPT 0", "ANSWER 0"), lost)
+
+
+def test_a_prompt_in_the_same_row_as_a_result_is_compared(tmp_path: Path) -> None:
+    writer = SessionWriter(tmp_path)
+    writer.prompt("Run it.")
+    [asked] = writer.reply("m1", {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}})
+    result = {"tool_use_id": "t1", "type": "tool_result", "content": "long " * 1_000}
+    both = [result, {"type": "text", "text": "And then stop."}]
+    writer.add("user", parent=asked, message={"role": "user", "content": both})
+    writer.reply("m2", {"type": "text", "text": "Stopped."})
+    first = structs.replace(
+        neutral_turn("Run it.", ""), items=(Reply(2, (ToolCall("t1", "Bash"),)),)
+    )
+    assert not check(writer, first, neutral_turn("And then stop.", "Stopped."))
+    assert "prompt 'And go on.'" in check(writer, first, neutral_turn("And go on.", "Stopped."))
+
+
+@pytest.mark.parametrize(
+    ("content", "only"),
+    [
+        ([{"type": "tool_result", "content": "x"}, {"type": "tool_result"}], True),
+        ([{"type": "tool_result", "content": [{"type": "text", "text": "x"}]}], True),
+        ([{"type": "tool_result", "content": "x"}, {"type": "text", "text": "y"}], False),
+        ([{"type": "text", "text": '"tool_result"'}], False),
+        ('"tool_result"', False),
+        ([], False),
+        (None, False),
+        ([7], False),
+    ],
+)
+def test_a_row_with_results_alone_is_known_without_decoding_them(
+    content: object, only: bool
+) -> None:
+    row = {"type": "user", "message": {"content": content}, "toolUseResult": {"type": "text"}}
+    assert has_only_results(json.dumps(row, separators=(",", ":")).encode()) is only
+
+
+def test_a_transcript_is_read_on_where_the_reading_ended(tmp_path: Path) -> None:
+    writer = SessionWriter(tmp_path)
+    writer.turn("0", calls=2)
+    transcript = read_transcript(writer.path)
+    writer.turn("1")
+    read_on(transcript)
+    whole = read_transcript(writer.path)
+    assert transcript.rows == whole.rows
+    assert (transcript.place, transcript.size) == (whole.place, whole.size)
+    assert transcript.loaded() == whole.loaded()

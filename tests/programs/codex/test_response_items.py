@@ -193,3 +193,17 @@ def test_the_rest_of_a_turn_after_a_compaction_needs_no_prompt(tmp_path: Path) -
         "user",
         "assistant",
     ]
+
+
+def test_waiting_items_are_found_behind_long_rows(tmp_path: Path) -> None:
+    thread = ThreadFiles(tmp_path)
+    thread.turn("one")
+    for number in range(3):
+        text = f"{number} " + "x" * 40_000
+        thread.item(message("user", f"<user_shell_command>{text}</user_shell_command>"))
+        thread.event("warning", message="y" * 70_000)
+    thread.turn("two")
+    whole = [item.payload for item in RolloutReader(tmp_path).read(thread.path).items]
+    found = [items_of_rows(native(thread, number), tmp_path) or [] for number in (0, 1)]
+    assert [item for items in found for item in items] == whole
+    assert [len(items) for items in found] == [2, 5]

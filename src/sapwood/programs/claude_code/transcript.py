@@ -43,6 +43,7 @@ class Transcript:
         self.rows: list[LinkRow] = []
         self.place: dict[str, int] = {}
         self._checkpoint: tuple[int, str | None] | None = None
+        self._boundary = -1
         self.size, self.has_whole_lines = start, True
         self.add_lines(lines)
 
@@ -65,6 +66,8 @@ class Transcript:
             if row.explicit:
                 self._checkpoint = len(self.rows), row.leaf_uuid
         elif row.uuid and row.uuid not in self.place:
+            if row.is_boundary:
+                self._boundary = len(self.rows)
             self.place[row.uuid] = len(self.rows)
             self.rows.append(row)
 
@@ -94,7 +97,7 @@ class Transcript:
 
         None if that cannot be said with certainty, for example because a row is missing.
         """
-        at = max((n for n, row in enumerate(self.rows) if row.is_boundary), default=-1)
+        at = self._boundary
         parents: dict[str, str | None] = {}
         kept: Sequence[str] = ()
         if at >= 0:

@@ -1,4 +1,4 @@
-"""A figure of `bench assume`."""
+"""A figure of `bench sync_session`."""
 
 from msgspec import Struct
 

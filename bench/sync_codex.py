@@ -1,4 +1,4 @@
-"""Rows of `bench assume` for Codex."""
+"""Rows of `bench sync_session` for Codex."""
 
 import asyncio
 import json
@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.assume_figures import Figure
+from bench.sync_figures import Figure
 from proofs.providers_e2e.codex_world import CodexWorld, codex_world, history
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.programs.agent_provider import ProviderOptions
@@ -45,15 +45,15 @@ async def _live(samples: int) -> tuple[float, float, float]:
     async with codex_world() as world:
         for _ in range(samples):
             session, rows = await world.turns(TURNS)
-            session = await _assume(world, session, rows[:-1], rewinds)
-            session = await _assume(world, session, rows[-3:-1], clears)
+            session = await _sync(world, session, rows[:-1], rewinds)
+            session = await _sync(world, session, rows[-3:-1], clears)
             await asyncio.sleep(SPARE_SECONDS)
-            session = await _assume(world, session, rows[:-1], again)
+            session = await _sync(world, session, rows[:-1], again)
             await world.provider.close(session)
     return statistics.median(clears), statistics.median(rewinds), statistics.median(again)
 
 
-async def _assume(
+async def _sync(
     world: CodexWorld, session: ProgramSession, rows: list[NativeRows], times: list[float]
 ) -> ProgramSession:
     started = time.perf_counter()

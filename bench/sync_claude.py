@@ -1,4 +1,4 @@
-"""Rows of `bench assume` for Claude Code."""
+"""Rows of `bench sync_session` for Claude Code."""
 
 import asyncio
 import json
@@ -6,7 +6,7 @@ import statistics
 import time
 from pathlib import Path
 
-from bench.assume_figures import Figure
+from bench.sync_figures import Figure
 from bench.transcripts import write_claude
 from proofs.providers_e2e.claude_world import ClaudeWorld, claude_world, history
 from sapwood.core.ids import Passage

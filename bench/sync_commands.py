@@ -1,0 +1,91 @@
+"""Rows of `bench sync_session` for commands: the first on a long session, and those after it.
+
+The figure is the processor time of the whole command, with the start of Python, divided by how much
+slower than usual Python starts at that moment. The first command imports the session. The same
+commands on a session of a few turns show what any command takes.
+"""
+
+import asyncio
+import json
+import statistics
+import sys
+
+from bench.machine_speed import cpu_ms, python_start_ms, slowness_by
+from bench.sync_figures import Figure
+from bench.transcripts import write_claude, write_codex
+from proofs.providers_e2e.claude_world import ClaudeWorld, claude_world
+from sapwood.programs.claude_code.installed_program import project_folder
+
+FIRST_MS, AGAIN_MS = 3_000.0, 500.0
+"""Wanted are 1,000 and 100. Masking the secrets of 40 MB takes more than a second alone, and the
+start of Python with the modules of a command more than 100 ms."""
+_AGAIN = ("undo", "mark here", "clear 3", "rewind here", "undo")
+_TITLES = {"claude-code": "Claude Code", "codex": "Codex"}
+_FEW_BYTES = 1_000_000
+
+
+def command_figures(megabytes: int) -> list[Figure]:
+    """Measures the commands on sessions of both programs."""
+    return asyncio.run(_figures(megabytes * 1_000_000))
+
+
+async def _figures(size: int) -> list[Figure]:
+    figures: list[Figure] = []
+    for program, title in _TITLES.items():
+        async with claude_world() as world:
+            await asyncio.to_thread(_run, world, "programs")  # tests the programs, once
+            _, few = await asyncio.to_thread(_costs, world, program, _FEW_BYTES)
+        async with claude_world() as world:
+            await asyncio.to_thread(_run, world, "programs")
+            first, again = await asyncio.to_thread(_costs, world, program, size)
+        name = f"{title}, first command on {size // 1_000_000} MB"
+        figures += [
+            Figure(name, first, "ms of CPU", FIRST_MS),
+            Figure("  the commands after it", again, "ms of CPU", AGAIN_MS),
+            Figure("  the same on a session of a few turns", few, "ms of CPU", None),
+        ]
+    return figures
+
+
+def _costs(world: ClaudeWorld, program: str, size: int) -> tuple[float, float]:
+    """The processor time of the first command, and the median of those after it."""
+    session = (_claude if program == "claude-code" else _codex)(world, size)
+    starts = [python_start_ms() for _ in range(5)]
+    first = _run(world, "clear", "2", "--session", session)
+    again: list[float] = []
+    for command in _AGAIN:
+        starts.append(python_start_ms())
+        again.append(_run(world, *command.split(), "--session", session))
+    slowness = slowness_by(starts)
+    return first / slowness, statistics.median(again) / slowness
+
+
+def _run(world: ClaudeWorld, *arguments: str) -> float:
+    command = [sys.executable, "-m", "sapwood.cli", *arguments]
+    return cpu_ms(command, b"", world.home.environ)
+
+
+def _claude(world: ClaudeWorld, size: int) -> str:
+    session = "0a1b2c3d-0000-4000-8000-000000000001"
+    folder = world.home.claude / "projects" / project_folder(str(world.home.project))
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "new.jsonl"
+    write_claude(path, size)
+    whole = path.read_text()
+    own = whole.partition('"sessionId":"')[2].partition('"')[0]
+    path.with_name(f"{session}.jsonl").write_text(whole.replace(own, session))
+    path.unlink()
+    return session
+
+
+def _codex(world: ClaudeWorld, size: int) -> str:
+    session = "01a1e0e5-0000-7000-8000-000000000001"
+    folder = world.home.codex / "sessions" / "2026" / "11" / "15"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"rollout-2026-11-15T20-00-00-{session}.jsonl"
+    write_codex(path, size)
+    first, _, rest = path.read_text().partition("\n")
+    meta = json.loads(first)
+    meta["payload"]["id"] = session
+    path.write_text(f"{json.dumps(meta, separators=(',', ':'))}\n{rest}")
+    return session
