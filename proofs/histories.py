@@ -21,6 +21,7 @@ from sapwood.core.commands import (
     CompleteTurn,
     Configure,
     DeferCompact,
+    Drop,
     DropSummary,
     ExtendSummary,
     FailTurn,
@@ -38,6 +39,7 @@ from sapwood.core.commands import (
     RecordTurn,
     Redo,
     RemovePin,
+    Restore,
     Rewind,
     Send,
     SetMark,
@@ -53,7 +55,7 @@ from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, 
 from sapwood.core.context import ROOT
 from sapwood.core.events import HUMAN, SYSTEM, Actor, InstructionText, TurnRecorded, TurnStarted
 from sapwood.core.evolve import evolve
-from sapwood.core.ids import AgentId, EventRef, TurnRef
+from sapwood.core.ids import AgentId, EventRef, TurnPlace, TurnRef
 from sapwood.core.model_calls import CallReport
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.state import State
@@ -230,6 +232,40 @@ def _loaded(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
     return [Step(Load(agent, source, _words(b)), MODEL if b % 5 == 0 else HUMAN)]
 
 
+def _places(world: World, agent: AgentId, a: int, b: int) -> tuple[TurnPlace, ...]:
+    """Turns or a result, mostly of the turns in view, its own or inherited ones."""
+    turns = world.lives[agent].turns
+    if not turns or b % 9 == 8:
+        return (TurnPlace(1 + a % 7, 1 + a % 7 + b % 3),)
+    turn = turns[a % len(turns)]
+    owner = "" if turn.agent == agent else turn.agent
+    first, result = max(1, turn.number), 1 + b % 2 if b % 5 == 0 else 0
+    place = TurnPlace(first, first if result else first + b % 3, result, owner)
+    return (place, TurnPlace(1, 1)) if b % 7 == 6 else (place,)
+
+
+def _dropped(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+    """Turns or results leave the middle of the view."""
+    command = Drop(agent, _places(world, agent, a, b), b % 5 == 1)
+    return [Step(command, MODEL if a % 5 == 0 else HUMAN)]
+
+
+def _restored(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+    """Something that was dropped comes back to its place."""
+    cuts = world.lives[agent].cuts
+    refs = [*cuts.turns, *cuts.results]
+    if not refs:
+        return []
+    ref = refs[a % len(refs)]
+    start = world.logs[ref.agent][ref.first - 1].event
+    assert isinstance(start, TurnStarted | TurnRecorded)
+    owner = "" if ref.agent == agent else ref.agent
+    first = max(1, start.number - b % 2)
+    result = 1 if b % 3 == 0 else 0
+    place = TurnPlace(first, first if result else start.number, result, owner)
+    return [Step(Restore(agent, (place,)), MODEL if b % 5 == 0 else HUMAN)]
+
+
 def _extended(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
     """A longer summary after a move of the window; sometimes of another move."""
     moved = world.states[agent].window_moved_at - (a % 4 == 3)
@@ -284,6 +320,8 @@ OPERATIONS: tuple[_Maker, ...] = (
     _gone_back,
     *(_back_to_turn,) * 2,
     *(_loaded,) * 2,
+    *(_dropped,) * 5,
+    *(_restored,) * 2,
     _human(lambda w, g, a, b: MakeCheckpoint(g, Saved(f"c{a}", f"t{b}"), a % 9)),
     _human(lambda w, g, a, b: Undo(g)),
     _human(lambda w, g, a, b: Undo(g)),

@@ -26,6 +26,7 @@ from sapwood.core.commands import (
     CompleteTurn,
     Configure,
     DeferCompact,
+    Drop,
     FailTurn,
     FinishRevert,
     FinishTool,
@@ -38,6 +39,7 @@ from sapwood.core.commands import (
     ReadMail,
     RecordTurn,
     Redo,
+    Restore,
     Rewind,
     Send,
     SetMark,
@@ -76,11 +78,12 @@ from sapwood.core.view.request import digest
 from sapwood.testing.world import CharacterCounter, World
 
 Messages = tuple[Message, ...]
-CONTEXT_COMMANDS = (Clear, KeepLast, Rewind, Compact, FinishRevert)
+CONTEXT_COMMANDS = (Clear, KeepLast, Drop, Restore, Rewind, Compact, FinishRevert)
 ENDS = (CompleteTurn, InterruptTurn, FailTurn, RecordTurn)
-TRIMS = (*ENDS, KeepLast, Compact, Configure, MaskResults, StartTurn)
+TRIMS = (*ENDS, KeepLast, Drop, Compact, Configure, MaskResults, StartTurn)
 FOR_MODELS = {
-    *(SetMark, Clear, KeepLast, Load, Rewind, Fork, Send, ReadMail, Kill, DeferCompact),
+    *(SetMark, Clear, KeepLast, Drop, Restore, Load, Rewind, Fork, Send, ReadMail, Kill),
+    DeferCompact,
     *(AddReply, CallModel, StartTool, FinishTool, CompleteTurn, InterruptTurn, FailTurn),
 }
 
@@ -232,7 +235,7 @@ class Run:
             require(4, _messages(self.world, agent) == known, "a rewind restored something else")
         if isinstance(command, CONTEXT_COMMANDS) and before.states[agent].open is None:
             self._check_undo(before, agent)
-        if isinstance(command, (Clear, KeepLast, Rewind)):
+        if isinstance(command, (Clear, KeepLast, Drop, Restore, Rewind)):
             was, now = before.states[agent], self.world.states[agent]
             same = (was.context, was.marks, was.notes) == (now.context, now.marks, now.notes)
             require(4, not same, f"{type(command).__name__} changed nothing and is a step")
@@ -368,7 +371,8 @@ def _since_mark(world: World, agent: AgentId, name: str) -> Sequence[Turn]:
     mark = state.marks[index]
     if state.open is not None and mark.turn == state.open.first:
         return ()
-    return world.read_live(agent, Context(state.context.tip, mark.context.tip)).turns
+    context = Context(state.context.tip, mark.context.tip, cuts=state.context.cuts)
+    return world.read_live(agent, context).turns
 
 
 def _flat(live: LivePath) -> list[object]:

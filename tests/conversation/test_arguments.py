@@ -13,6 +13,7 @@ from sapwood.core.commands import (
     Command,
     CommandMeta,
     Configure,
+    Drop,
     Fork,
     KeepLast,
     Kill,
@@ -27,7 +28,7 @@ from sapwood.core.commands import (
     Unarchive,
     Undo,
 )
-from sapwood.core.ids import AgentId, EventRef, Space
+from sapwood.core.ids import AgentId, EventRef, Space, TurnPlace
 from sapwood.core.refusals import BadArguments, BadSetting, Refusal
 from sapwood.core.settings import SettingsChange
 from sapwood.testing.world import CharacterCounter
@@ -95,6 +96,10 @@ MEANT: dict[str, Command] = {
     "/clear TASK": Rewind(AGENT, "TASK"),
     "/clear -3": Rewind(AGENT, "-3"),
     "/clear 3.5": Rewind(AGENT, "3.5"),
+    "/drop 4": Drop(AGENT, (TurnPlace(4, 4),), place="4"),
+    "/drop 4-9 11": Drop(AGENT, (TurnPlace(4, 9), TurnPlace(11, 11)), place="4-9 11"),
+    "/drop #4.2": Drop(AGENT, (TurnPlace(4, 4, 2),), place="4.2"),
+    "/drop --results 4-9": Drop(AGENT, (TurnPlace(4, 9),), True, "--results 4-9"),
     "/rewind": Rewind(AGENT),
     "/rewind TASK": Rewind(AGENT, "TASK"),
     "/rewind -3": Rewind(AGENT, "-3"),
@@ -155,6 +160,8 @@ MISTAKES = {
     "/clear 3 TASK": "Give one number or one mark.",
     "/clear 0": "N is a number of turns: 1 or more.",
     "/clear 000": "N is a number of turns: 1 or more.",
+    "/drop": "Give turns by number: 4, 4-9, 4.2 for a tool result, --results 4-9.",
+    "/drop --results 4.2": "Give turns by number: 4, 4-9, 4.2 for a tool result, --results 4-9.",
     "/rewind A B": "Give only one name.",
     "/fork A B": "Give only one mark; put a goal after --.",
     "/fork A --goal": "Give only one mark; put a goal after --.",

@@ -93,6 +93,7 @@ async def unarchives(stage: Stage) -> None:
 CHECKS: dict[str, Check] = {
     "mark": typed("/mark HERE", "◆ HERE"),
     "clear": typed("/clear 1", "2 messages pruned · /clear 1"),
+    "drop": typed("/drop 1", "1 turn dropped", "/drop 1"),
     "rewind": typed("/rewind START", "Rewound to START", "2 messages pruned"),
     "edit": edits,
     "undo": undoes,

@@ -52,6 +52,7 @@ from sapwood.core.commands import (
     Command,
     Compact,
     Configure,
+    Drop,
     Focus,
     InterruptTurn,
     KeepLast,
@@ -62,6 +63,7 @@ from sapwood.core.commands import (
     Redo,
     RemovePin,
     Rename,
+    Restore,
     Rewind,
     SetMark,
     TagAgent,
@@ -74,12 +76,13 @@ from sapwood.core.context_diff import ContextDiff
 from sapwood.core.erasure import ArchivedConversation, Erasure
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import HUMAN, Actor, ContextSummarized, MarkSet, Recorded
-from sapwood.core.ids import AgentId
+from sapwood.core.ids import AgentId, TurnPlace
 from sapwood.core.model_calls import Delta
-from sapwood.core.refusals import Refusal
+from sapwood.core.refusals import Refusal, UnknownTurn
 from sapwood.core.settings import SettingsChange
 from sapwood.core.state import Letter, State
 from sapwood.core.tags import Tags
+from sapwood.core.turn_numbers import parse_place
 from sapwood.core.turn_params import TurnParams
 from sapwood.core.view import Request
 from sapwood.turns.dispatch import Done
@@ -391,6 +394,41 @@ class Agent(AgentHandle):
         """
         command = Clear(self.id) if keep is None else KeepLast(self.id, keep)
         return await self._moved(command, command_id, actor)
+
+    async def drop(
+        self,
+        *places: str,
+        only_results: bool = False,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> ContextChanged:
+        """Drops turns (`4`, `4-9`) or tool results (`4.2`) from the middle of the context.
+
+        With `only_results`, of these turns only the tool results, which leave a one-line stub.
+        Raises `RefusedError` if there is no such turn, if it has the last request, or if a turn is
+        open.
+        """
+        command = Drop(self.id, self._places(places), only_results)
+        return await self._moved(command, command_id, actor)
+
+    async def restore(
+        self,
+        *places: str,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> ContextChanged:
+        """Brings dropped turns and tool results back to their place in the context.
+
+        Raises `RefusedError` if there is no such turn or a turn is open.
+        """
+        return await self._moved(Restore(self.id, self._places(places)), command_id, actor)
+
+    def _places(self, typed: tuple[str, ...]) -> tuple[TurnPlace, ...]:
+        places = [parse_place(str(each)) for each in typed]
+        wrong = [str(each) for each, place in zip(typed, places, strict=True) if place is None]
+        if wrong or not typed:
+            raise RefusedError(UnknownTurn(" ".join(wrong)))
+        return tuple([place for place in places if place is not None])
 
     async def rewind(
         self,

@@ -233,6 +233,8 @@ class SyncAgent(_SyncWrapper[Agent]):
     run_command = _sync(Agent.run_command)
     mark = _sync(Agent.mark)
     clear = _sync(Agent.clear)
+    drop = _sync(Agent.drop)
+    restore = _sync(Agent.restore)
     rewind = _sync(Agent.rewind)
     undo = _sync(Agent.undo)
     redo = _sync(Agent.redo)

@@ -132,4 +132,6 @@ async def context_before(space: OpenSpace, opened: OpenAgent, turn: Turn | TurnR
     at = (turn.agent, turn.first)
     same = (each for each in opened.live.turns if (each.agent, each.first) == at)
     parent = next((each.parent for each in same), None)
-    return structs.replace(state.context, tip=parent, mask=None)
+    is_cut = parent is not None and parent in opened.live.cuts.turns
+    cuts = None if is_cut else state.context.cuts  # it may have the last request
+    return structs.replace(state.context, tip=parent, mask=None, cuts=cuts)

@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 from sapwood.core.budget import Budget, budget_of
 from sapwood.core.command_table import TABLE
 from sapwood.core.content import Text, Usage
-from sapwood.core.history_size import calibrated, mask_edges, stubs, turn_sizes
+from sapwood.core.history_size import calibrated, live_stubs, turn_sizes
 from sapwood.core.ids import AgentId
 from sapwood.core.live_path import LivePath
 from sapwood.core.settings import Settings
@@ -148,11 +148,8 @@ def largest(
 
 def _results(live: LivePath, counter: Counter) -> list[int]:
     """The size of each tool result as the model sees it."""
-    mask = live.context.mask
-    over = mask.over if mask else 0
     sizes: list[int] = []
-    for turn, edge in zip(live.all_turns, mask_edges(live), strict=True):
-        shown = stubs(turn, edge, over)
+    for turn, shown in zip(live.all_turns, live_stubs(live), strict=True):
         sizes += [
             counter.count(shown.get(item.call) or turn.shown(item)).tokens
             for item in turn.items

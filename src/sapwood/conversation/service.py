@@ -86,6 +86,7 @@ Handler = Callable[[Call], Awaitable[Answer]]
 HANDLERS: dict[str, Handler] = {
     "mark": context.mark,
     "clear": context.clear,
+    "drop": context.drop,
     "rewind": context.rewind,
     "edit": context.edit,
     "undo": context.undo,

@@ -9,7 +9,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.core.content import Text
 from sapwood.core.errors import LogError
@@ -184,8 +184,12 @@ async def _inherit(log: Log, space: Space, first: Recorded, timeline: Timeline) 
         return
     state = await open_state(log, space, first.agent, 1)
     live = await read_live(log, space, state, context=event.context)
+    cuts = live.cuts
+    if cuts.turns:
+        whole = structs.replace(event.context, cuts=None)
+        live = await read_live(log, space, state, context=whole)
     agents = {turn.agent for turn in live.turns}
-    timeline.inherit(live.turns, await names_of(log, space, first.agent, agents))
+    timeline.inherit(live.turns, await names_of(log, space, first.agent, agents), cuts)
 
 
 async def content_at(row: TimelineRow, cache: EventCache) -> RowContent:

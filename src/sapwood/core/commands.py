@@ -30,7 +30,7 @@ from sapwood.core.events import (
     NoteKind,
     Pin,
 )
-from sapwood.core.ids import AgentId, CommandId, EventRef, Origin, Passage, TurnRef
+from sapwood.core.ids import AgentId, CommandId, EventRef, Origin, Passage, TurnPlace, TurnRef
 from sapwood.core.lease import Lease
 from sapwood.core.model_calls import CallReport, FailureKind
 from sapwood.core.program_session import NativeRows, ProgramSession
@@ -116,6 +116,25 @@ class Load(_Command, frozen=True):
     source: EventRef
     text: str
     more: tuple[QuotedTurn, ...] = ()
+    place: str = ""
+
+
+class Drop(_Command, frozen=True):
+    """Take turns or tool results between `head` and `tip` out of view, at their places.
+
+    `only_results`: of these turns, the results alone, where a stub is shorter. `place` is what was
+    typed, if the turns of another conversation have a name there.
+    """
+
+    places: tuple[TurnPlace, ...]
+    only_results: bool = False
+    place: str = ""
+
+
+class Restore(_Command, frozen=True):
+    """Bring dropped turns or tool results back into view, at their places."""
+
+    places: tuple[TurnPlace, ...]
     place: str = ""
 
 
@@ -630,6 +649,8 @@ Command = (
     | SetMark
     | Clear
     | KeepLast
+    | Drop
+    | Restore
     | Rewind
     | Undo
     | Redo

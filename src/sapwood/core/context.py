@@ -17,7 +17,7 @@ from sapwood.core.ids import AgentId, EventRef, TurnRef
 
 Moved = Literal["head", "tip"]
 
-StepCause = Literal["", "clear", "keep", "compact", "window", "rewind", "revert", "load"]
+StepCause = Literal["", "clear", "keep", "compact", "window", "rewind", "revert", "load", "drop"]
 """What made a step; empty if a version before this field made it."""
 
 
@@ -33,7 +33,8 @@ class Context(Struct, frozen=True, omit_defaults=True):
 
     `summary` is the event with the summary of the turns before `head`. `request` is the event with
     the last user request if `head` has moved past it: the request stays in view, word for word.
-    `loaded` are the events with quoted turns that stand in front of the live path.
+    `loaded` are the events with quoted turns that stand in front of the live path. `cuts` is the
+    event of the newest cut: turns and results between `head` and `tip` that are out of view.
     """
 
     tip: TurnRef | None = None
@@ -42,10 +43,42 @@ class Context(Struct, frozen=True, omit_defaults=True):
     request: EventRef | None = None
     mask: Mask | None = None
     loaded: tuple[EventRef, ...] = ()
+    cuts: EventRef | None = None
 
 
 ROOT = Context()
 """An agent's context before its first turn."""
+
+
+class TurnCut(Struct, frozen=True, array_like=True, gc=False, omit_defaults=True):
+    """The turns after `before`, up to and including `last`, are out of view.
+
+    `back`: they were a cut in a layer below and are not any more.
+    """
+
+    last: TurnRef
+    before: TurnRef | None
+    back: bool = False
+
+
+class ResultCut(Struct, frozen=True, array_like=True, gc=False):
+    """The results of a turn that are out of view, by number from 1; none if all came back."""
+
+    turn: TurnRef
+    results: tuple[int, ...]
+
+
+class CutLayer(Struct, frozen=True, omit_defaults=True, gc=False):
+    """What changed since the layer in the event `below`; without one, all that is cut."""
+
+    below: EventRef | None = None
+    turns: tuple[TurnCut, ...] = ()
+    results: tuple[ResultCut, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many entries it has."""
+        return len(self.turns) + len(self.results)
 
 
 class Mark(Struct, frozen=True, omit_defaults=True):
@@ -67,7 +100,8 @@ class Step(Struct, frozen=True):
 
     `context`, `marks`, the waiting `notes` and `window_moved_at` are those before it, `left` are
     the notes that waited after it, `version` is its place in the log, and `cause` says what it was.
-    `keep` is the number of a `/clear N`; earlier versions did not record it.
+    `keep` is the number of a `/clear N`; earlier versions did not record it. `place` is what a
+    `/drop` was given.
     """
 
     moved: Moved
@@ -79,6 +113,12 @@ class Step(Struct, frozen=True):
     cause: StepCause = ""
     window_moved_at: int = 0
     keep: int = 0
+    place: str = ""
+
+
+def cuts_after_trim(context: Context, cause: str) -> EventRef | None:
+    """The cuts that stay after a trim: a bare `/clear` leaves no turn to cut."""
+    return None if cause == "clear" else context.cuts
 
 
 def loaded_after_trim(context: Context, cause: str) -> tuple[EventRef, ...]:
@@ -132,6 +172,6 @@ def undo_step(
     before = step.context
     mask = context.mask or before.mask
     return (
-        Context(context.tip, before.head, before.summary, before.request, mask, before.loaded),
+        structs.replace(before, tip=context.tip, mask=mask),
         older + since,
     )

@@ -67,5 +67,6 @@ def diff(left: LivePath, right: LivePath) -> ContextDiff:
         only_right=tuple(t for t in right.all_turns if (t.agent, t.first) not in lefts),
         shared=len(lefts & rights),
         front_differs=front_texts(left) != front_texts(right),
-        mask_differs=left.context.mask != right.context.mask,
+        mask_differs=left.context.mask != right.context.mask
+        or left.cuts.results != right.cuts.results,
     )

@@ -155,6 +155,18 @@ def event_texts(event: Event) -> EventTexts:
         case events.ContextLoaded(source, text, place=place):
             line = f"{place or source}: {text[:2000]}"  # a search finds the turn itself
             return EventTexts(line, "", f"Loaded turn {_one_line(line)}", "❝")
+        case events.ContextCut(_, place, turns, results, _, tokens, exact):
+            what = " and ".join(
+                [counted(n, noun) for n, noun in ((turns, "turn"), (results, "result")) if n]
+            )
+            size = show_tokens(Count(tokens, exact))
+            back = place.removeprefix("--results ")
+            shown = f"Dropped {what} · /drop {place} · {size} · /load {back} brings them back"
+            return EventTexts(f"{place}: {what}, {size}", "", "" if turns else shown, "✂")
+        case events.ContextRestored(_, place):
+            return EventTexts(place, "", f"Brought back to its place: {place}", "↶")
+        case events.DropDeferred(places, only):
+            return EventTexts(f"{'results of ' if only else ''}{' '.join(map(str, places))}")
         case events.SummaryDropped(model, _, reason):
             return EventTexts(f"{model}: {reason}")
         case events.ContextRewound(before=before, note=note, place=place) if before:

@@ -17,6 +17,7 @@ from sapwood.core.context import (
     Step,
     StepCause,
     as_of_turn,
+    cuts_after_trim,
     keep_marks,
     loaded_after_trim,
     undo_step,
@@ -166,6 +167,10 @@ def _applied(state: State, recorded: Recorded) -> State:
             return _spent(state, event.usage)
         case events.ContextLoaded(joined=joined):
             return _loaded(state, recorded, joined=joined)
+        case events.ContextCut():
+            return _cut(state, recorded, event)
+        case events.ContextRestored():
+            return _restored(state, recorded, event)
         case events.ContextRewound():
             return _rewound(state, recorded, event)
         case events.ContextReverted():
@@ -178,6 +183,8 @@ def _applied(state: State, recorded: Recorded) -> State:
             return structs.replace(state, context=structs.replace(state.context, mask=event.mask))
         case events.ClearDeferred():
             return _open(state, deferred=event)
+        case events.DropDeferred():
+            return state if state.open is None else _open(state, drops=(*state.open.drops, event))
         case events.CheckpointMade():
             return structs.replace(state, files=Files(recorded.version, event.files.tree))
         case events.CheckpointMissed():
@@ -436,7 +443,8 @@ def _marked(state: State, recorded: Recorded, event: events.MarkSet) -> State:
 def _trimmed(state: State, recorded: Recorded, event: events.ContextTrimmed) -> State:
     tip = state.context.tip
     loaded = loaded_after_trim(state.context, event.cause)
-    context = Context(tip, event.head, event.summary, event.request, event.mask, loaded)
+    cuts = cuts_after_trim(state.context, event.cause)
+    context = Context(tip, event.head, event.summary, event.request, event.mask, loaded, cuts)
     if event.cause == "window":
         state = _window_stepped(state, recorded.version, event)
         return structs.replace(state, context=context, window_moved_at=recorded.version)
@@ -452,6 +460,19 @@ def _loaded(state: State, recorded: Recorded, *, joined: bool) -> State:
     if not joined:
         state = _stepped(state, "head", recorded.version, "load", state.notes)
     return structs.replace(state, context=context)
+
+
+def _cut(state: State, recorded: Recorded, event: events.ContextCut) -> State:
+    notes = (*state.notes, Note("program", event.note)) if event.note else state.notes
+    state = _stepped(state, "head", recorded.version, "drop", notes, place=event.place)
+    context = structs.replace(state.context, cuts=recorded.ref)
+    return structs.replace(state, context=context, notes=notes)
+
+
+def _restored(state: State, recorded: Recorded, event: events.ContextRestored) -> State:
+    state = _stepped(state, "head", recorded.version, "load", state.notes)
+    cuts = recorded.ref if event.layer.below or event.layer.size else None
+    return structs.replace(state, context=structs.replace(state.context, cuts=cuts))
 
 
 def _rewound(state: State, recorded: Recorded, event: events.ContextRewound) -> State:
@@ -490,7 +511,9 @@ def _undone(state: State, recorded: Recorded, event: events.ContextUndone) -> St
         return structs.replace(state, context=event.context)
     before, step = state, state.undo[-1]
     state = _state_before(state, step, event.context)
-    again = _step(before, step.moved, recorded.version, step.cause, state.notes, step.keep)
+    again = _step(
+        before, step.moved, recorded.version, step.cause, state.notes, step.keep, step.place
+    )
     return structs.replace(state, undo=state.undo[:-1], redo=(*state.redo, again))
 
 
@@ -499,7 +522,9 @@ def _redone(state: State, recorded: Recorded, event: events.ContextRedone) -> St
         return structs.replace(state, context=event.context)
     before, step = state, state.redo[-1]
     state = _state_before(state, step, event.context)
-    again = _step(before, step.moved, recorded.version, step.cause, state.notes, step.keep)
+    again = _step(
+        before, step.moved, recorded.version, step.cause, state.notes, step.keep, step.place
+    )
     return structs.replace(state, undo=(*state.undo, again), redo=state.redo[:-1])
 
 
@@ -559,6 +584,7 @@ def _step(
     cause: StepCause,
     left: tuple[Note, ...],
     keep: int = 0,
+    place: str = "",
 ) -> Step:
     return Step(
         moved,
@@ -570,6 +596,7 @@ def _step(
         cause,
         state.window_moved_at,
         keep,
+        place,
     )
 
 
@@ -580,8 +607,9 @@ def _stepped(
     cause: StepCause,
     left: tuple[Note, ...],
     keep: int = 0,
+    place: str = "",
 ) -> State:
-    steps = (*state.undo, _step(state, moved, version, cause, left, keep))
+    steps = (*state.undo, _step(state, moved, version, cause, left, keep, place))
     return structs.replace(state, undo=steps[-UNDO_DEPTH:], redo=())
 
 

@@ -8,9 +8,10 @@ Masking: large tool results of the live path are sent as one-line stubs.
 The log keeps the whole result. A stub has its size, its tool, and the command that shows it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from sapwood.core.context import Mask
+from sapwood.core.cuts import numbered_results
 from sapwood.core.events import Size
 from sapwood.core.live_path import LivePath
 from sapwood.core.token_count import Calibration, Count, Counter
@@ -61,7 +62,8 @@ def raw_history(live: LivePath, counter: Counter) -> int:
 
 def _raw_settled(live: LivePath, counter: Counter) -> int:
     weight = live.weight
-    if live.context.mask is None and weight is not None and weight.counter == counter.name:
+    is_whole = live.context.mask is None and not live.cuts.results
+    if is_whole and weight is not None and weight.counter == counter.name:
         return weight.tokens
     return sum(turn_sizes(live, counter))
 
@@ -72,10 +74,8 @@ def _raw_open(live: LivePath, counter: Counter) -> int:
 
 
 def _raw_sizes(live: LivePath, counter: Counter, which: slice) -> list[int]:
-    mask = live.context.mask
-    over = mask.over if mask else 0
-    pairs = list(zip(live.all_turns, mask_edges(live), strict=True))
-    return [_raw(turn, counter) - _saved(turn, edge, over, counter) for turn, edge in pairs[which]]
+    pairs = list(zip(live.all_turns, live_stubs(live), strict=True))
+    return [_raw(turn, counter) - stubs_save(turn, shown, counter) for turn, shown in pairs[which]]
 
 
 def _raw(turn: Turn, counter: Counter) -> int:
@@ -84,12 +84,14 @@ def _raw(turn: Turn, counter: Counter) -> int:
     return size_of(turn, counter).tokens
 
 
-def _saved(turn: Turn, edge: int, over: int, counter: Counter) -> int:
-    shown = stubs(turn, edge, over)
+def stubs_save(turn: Turn, shown: Mapping[str, str], counter: Counter) -> int:
+    """The raw tokens that these stubs of a turn save."""
     if not shown:
         return 0
     return sum(
-        counter.count(turn.shown(item)).tokens - counter.count(shown[item.call]).tokens
+        counter.count(turn.shown(item)).tokens
+        + sum(file.tokens for file in item.files)
+        - counter.count(shown[item.call]).tokens
         for item in turn.items
         if isinstance(item, Result) and item.call in shown
     )
@@ -98,9 +100,24 @@ def _saved(turn: Turn, edge: int, over: int, counter: Counter) -> int:
 def live_mask(live: LivePath) -> Mask | None:
     """The mask of this path; None if `head` has moved past everything that it covers."""
     mask = live.context.mask
-    if mask is None or not any(turn.covers(mask.upto) for turn in live.all_turns):
+    if mask is None or mask_edge(live.all_turns, mask, cut=bool(live.cuts.turns)) < 0:
         return None
     return mask
+
+
+def mask_edge(turns: Sequence[Turn], mask: Mask, *, cut: bool) -> int:
+    """The place of the newest turn that a mask reaches, among turns in view; -1: it reaches none.
+
+    With cuts, the turn in which the mask ends may be out of view: then it reaches the one before.
+    """
+    for place, turn in enumerate(turns):
+        if turn.covers(mask.upto):
+            return place
+    if not cut:
+        return -1
+    own = [place for place, turn in enumerate(turns) if turn.agent == mask.upto.agent]
+    older = [place for place in own if turns[place].first <= mask.upto.version]
+    return older[-1] if older else own[0] - 1 if own else -1
 
 
 def mask_edges(live: LivePath) -> list[int]:
@@ -109,10 +126,22 @@ def mask_edges(live: LivePath) -> list[int]:
     mask = live.context.mask
     if mask is None:
         return [0] * len(turns)
-    edge = next((i for i, turn in enumerate(turns) if turn.covers(mask.upto)), -1)
+    edge = mask_edge(turns, mask, cut=bool(live.cuts.turns))
     return [
-        turn.last if i < edge else mask.upto.version if i == edge else 0
+        0 if i > edge else mask.upto.version if turn.covers(mask.upto) else turn.last
         for i, turn in enumerate(turns)
+    ]
+
+
+def live_stubs(live: LivePath, first: int = 0) -> list[dict[str, str]]:
+    """For each live turn from a place on, the stubs of its masked and dropped results."""
+    mask, turns = live.context.mask, live.all_turns
+    if mask is None and not live.cuts.results:
+        return [{}] * (len(turns) - first)
+    over, edges = mask.over if mask else 0, mask_edges(live)
+    return [
+        stubs(turn, edge, over) | dropped_stubs(turn, live.cuts.results_of(turn))
+        for turn, edge in zip(turns[first:], edges[first:], strict=True)
     ]
 
 
@@ -137,8 +166,22 @@ def stubs(turn: Turn, edge: int, over: int) -> dict[str, str]:
     return {r.call: made[r.call] for r in large if len(made[r.call]) < len(r.content)}
 
 
-def _stub(turn: Turn, result: Result, tool: str) -> str:
+def dropped_stubs(turn: Turn, numbers: Sequence[int]) -> dict[str, str]:
+    """The stubs of the results with these numbers, by call id."""
+    if not numbers:
+        return {}
+    calls = turn.calls
+    return {
+        result.call: _stub(
+            turn, result, calls[result.call].name if result.call in calls else "", "dropped"
+        )
+        for number, result in numbered_results(turn)
+        if number in numbers
+    }
+
+
+def _stub(turn: Turn, result: Result, tool: str, why: str = "masked") -> str:
     return (
-        f"[masked: {len(result.content):,} characters from {tool or 'a tool'}; "
+        f"[{why}: {len(result.content):,} characters from {tool or 'a tool'}; "
         f"recall {turn.agent}:{result.version} shows them]"
     )

@@ -86,6 +86,34 @@ class Passage(Struct, frozen=True, array_like=True, gc=False):
     place: int = 0
 
 
+class TurnPlace(Struct, frozen=True):
+    """A turn, the turns `first` to `last`, or one tool result of a turn.
+
+    `result` counts the tool results of the turn from 1; 0 is the whole turn. `agent` is the typed
+    name or id of another conversation; '' is the conversation of the command.
+    """
+
+    first: int
+    last: int
+    result: int = 0
+    agent: str = ""
+
+    def __str__(self) -> str:
+        end = f"-{self.last}" if self.last != self.first else ""
+        result = f".{self.result}" if self.result else ""
+        return f"{self.agent}{'/' if self.agent else ''}{self.first}{end}{result}"
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether it is one whole turn."""
+        return self.first == self.last and not self.result
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of the turns."""
+        return range(self.first, self.last + 1)
+
+
 def title_of(text: str) -> str:
     """The beginning of a prompt on one line: the name of an agent that has no other name.
 

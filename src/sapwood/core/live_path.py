@@ -13,9 +13,12 @@ from typing import Generic, TypeVar, overload
 from msgspec import Struct, structs
 
 from sapwood.core.content import PromptPart
-from sapwood.core.context import ROOT, Context
+from sapwood.core.context import ROOT, Context, CutLayer
+from sapwood.core.cuts import NO_CUTS, Cuts, CutWalk, read_cuts, still_in_view
 from sapwood.core.events import (
+    ContextCut,
     ContextLoaded,
+    ContextRestored,
     ContextSummarized,
     Recorded,
     Size,
@@ -43,6 +46,7 @@ class LivePath(Struct, frozen=True):
     request: tuple[PromptPart, ...] = ()
     weight: Size | None = None
     loaded: tuple[ContextLoaded, ...] = ()
+    cuts: Cuts = NO_CUTS
 
     @property
     def all_turns(self) -> Sequence[Turn]:
@@ -56,8 +60,8 @@ EMPTY = LivePath(ROOT)
 def follow(live: LivePath, recorded: Recorded, context: Context) -> LivePath | None:
     """The live path after an event, whose context is `context`; None if it must be read again.
 
-    New turns at the tip and a head that moves forward are followed. Jumps to other turns and
-    events that cannot be read are not.
+    New turns at the tip, cuts and a head that moves forward are followed. Jumps to other turns,
+    turns that come back into view and events that cannot be read are not.
     """
     if type(recorded.event) is UnreadableEvent:
         return None
@@ -71,7 +75,10 @@ def inherited(live: LivePath, context: Context) -> LivePath | None:
         return live
     if context.tip != live.context.tip:
         return None
-    kept = _after(live.turns, context.head, live.context.head)
+    is_empty = context.head == context.tip
+    kept = () if is_empty else _after(live.turns, context.head, live.context.head)
+    if context.cuts != live.context.cuts and not (is_empty and context.cuts is None):
+        return None
     if kept is None or context.summary not in (None, live.context.summary):
         return None
     if context.loaded not in ((), live.context.loaded):
@@ -82,7 +89,8 @@ def inherited(live: LivePath, context: Context) -> LivePath | None:
     summary = live.summary if context.summary else None
     weight = live.weight if len(kept) == len(live.turns) else _weigh(kept)
     loaded = live.loaded if context.loaded else ()
-    return LivePath(context, kept, live.open, summary, request, weight, loaded)
+    cuts = live.cuts if context.cuts else NO_CUTS
+    return LivePath(context, kept, live.open, summary, request, weight, loaded, cuts)
 
 
 def _weigh(turns: Sequence[Turn]) -> Size | None:
@@ -109,10 +117,23 @@ def _grown(live: LivePath, recorded: Recorded) -> LivePath | None:
             return live
         case TurnRecorded() as event:
             return _joined(live, recorded_turn(recorded.agent, recorded.version, event))
+        case ContextCut(layer):
+            return _cut(live, recorded.ref, layer)
+        case ContextRestored(layer, turns=turns):
+            return None if turns else _cut(live, recorded.ref, layer)
         case _ if live.open is not None:
             return structs.replace(live, open=grow(live.open, recorded))
         case _:
             return live
+
+
+def _cut(live: LivePath, event: EventRef, layer: CutLayer) -> LivePath:
+    """The path after a change of its cuts that takes turns out of view, or changes results."""
+    cuts = live.cuts.after(event, layer)
+    turns = still_in_view(live.turns, live.context.tip, live.cuts, cuts)
+    weight = live.weight if len(turns) == len(live.turns) else _weigh(turns)
+    context = structs.replace(live.context, cuts=event if layer.below or layer.size else None)
+    return structs.replace(live, context=context, turns=turns, weight=weight, cuts=cuts)
 
 
 def _joined(live: LivePath, ended: Turn) -> LivePath | None:
@@ -124,7 +145,9 @@ def _joined(live: LivePath, ended: Turn) -> LivePath | None:
         live.turns if isinstance(live.turns, AppendOnlySequence) else AppendOnlySequence(live.turns)
     )
     grown = turns.plus(ended)
-    return LivePath(context, grown, None, live.summary, live.request, weight, live.loaded)
+    return LivePath(
+        context, grown, None, live.summary, live.request, weight, live.loaded, live.cuts
+    )
 
 
 def _after(
@@ -163,6 +186,8 @@ class Walk:
     turn is elsewhere (another branch, another agent), the strides are short again, because the
     events before that place may belong to another branch. If `head` is not on the path, because
     events on the way cannot be read, the walk ends at the root.
+
+    The events with the cuts are read first. Of a turn that is cut, only the start is looked at.
     """
 
     FIRST_STRIDE, LAST_STRIDE = 64, 4096
@@ -176,12 +201,41 @@ class Walk:
         self._stride = self.FIRST_STRIDE
         self._aside = [ref for ref in (context.summary, context.request, *context.loaded) if ref]
         self._found: dict[EventRef, Recorded] = {}
-        if known:
+        self._layer = context.cuts
+        self._layers: list[tuple[EventRef, CutLayer]] = []
+        self._cuts, self._cut_walk = NO_CUTS, CutWalk(NO_CUTS)
+        self._read_known_layers()
+
+    def _read_known_layers(self) -> None:
+        while self._layer is not None and (recorded := self._known(self._layer)) is not None:
+            self._add_layer(recorded)
+        if self._layer is None:
+            self._start()
+
+    def _known(self, ref: EventRef) -> Recorded | None:
+        known = self._buffer
+        place = ref.version - known[0].version if known else -1
+        if 0 <= place < len(known) and known[0].agent == ref.agent:
+            return known[place]
+        return None
+
+    def _add_layer(self, recorded: Recorded) -> None:
+        event, self._layer = recorded.event, None
+        if isinstance(event, ContextCut | ContextRestored):
+            self._layers.append((recorded.ref, event.layer))
+            self._layer = event.layer.below
+
+    def _start(self) -> None:
+        self._cuts = read_cuts(self._layers)
+        self._cut_walk = CutWalk(self._cuts)
+        if self._buffer:
             self._take_what_follows()
             self._stride = self._next_stride()
 
     def wanted(self) -> Slice | None:
         """The next events to read, or None if the path is complete."""
+        if self._layer is not None:
+            return Slice(self._layer.agent, self._layer.version, self._layer.version)
         if self._next is not None:
             turn, head = self._next, self._context.head
             end = head.last if head is not None and head.agent == turn.agent else 0
@@ -197,6 +251,10 @@ class Walk:
 
         Raises ValueError if they do not contain the turn.
         """
+        if self._layer is not None:
+            self._add_layer(events[0])
+            self._read_known_layers()
+            return
         if self._next is None:
             ref = self._aside.pop()
             self._found[ref] = events[0]
@@ -227,16 +285,23 @@ class Walk:
         if ref.last - start >= len(self._buffer):
             return False
         head = self._buffer[ref.first - start]
+        if self._cut_walk.is_cut(ref):
+            start = head.event if isinstance(head.event, TurnStarted | TurnRecorded) else None
+            self._go_to(start.parent if start else None)
+            return True
         if type(head.event) is TurnRecorded:
             turn = recorded_turn(head.agent, head.version, head.event)
         else:
             turn = fold_turn(self._buffer[ref.first - start : ref.last - start + 1])
             turn = closed_turn(turn, ref.last)
         self._turns.append(turn)
-        self._next = turn.parent if turn.parent != self._context.head else None
+        self._go_to(turn.parent)
         if type(head.event) is UnreadableEvent:  # its parent is unknown
             self._next = None
         return True
+
+    def _go_to(self, parent: TurnRef | None) -> None:
+        self._next = parent if parent != self._context.head else None
 
     def live(self, open_turn: Turn | None = None) -> LivePath:
         """Returns the path. Call it when nothing more is wanted."""
@@ -255,6 +320,7 @@ class Walk:
             request.prompt if isinstance(request, TurnStarted | TurnRecorded) else (),
             _weigh(turns),
             tuple([event for event in loaded if isinstance(event, ContextLoaded)]),
+            self._cuts,
         )
 
 

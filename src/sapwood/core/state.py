@@ -13,6 +13,7 @@ from sapwood.core.content import Note, Usage
 from sapwood.core.context import ROOT, Context, Mark, Step
 from sapwood.core.events import (
     ClearDeferred,
+    DropDeferred,
     InstructionText,
     JudgedSentence,
     JudgedStretch,
@@ -95,7 +96,7 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     its raw token count. `questions` wait for an answer, and `answered` are those that have one, of
     calls without a result. `native`: the rows of the turn in another program's transcript are
     known. `lease`: a program runs the turn itself. `params` are parameters of this turn alone.
-    `trace` is the trace of whoever gave the prompt.
+    `trace` is the trace of whoever gave the prompt. `drops` are what its model asked to drop.
     """
 
     first: int
@@ -112,6 +113,7 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     lease: Lease | None = None
     params: TurnParams | None = None
     trace: str = ""
+    drops: tuple[DropDeferred, ...] = ()
 
 
 class QueuedPrompt(Struct, frozen=True):

@@ -8,10 +8,10 @@ turns, and `4.2` is the second tool result of turn 4.
 import re
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from sapwood.core.events import Recorded, TurnRecorded, TurnStarted
-from sapwood.core.ids import AgentId
+from sapwood.core.ids import AgentId, TurnPlace
 from sapwood.core.turn import Result, Turn
 
 TURN_STARTS = (TurnStarted.kind, TurnRecorded.kind)
@@ -21,34 +21,6 @@ _PLACE = re.compile(
     r"#?(?:(?P<agent>.+)/)?(?P<first>[0-9]{1,18})"
     r"(?:-(?P<last>[0-9]{1,18})|\.(?P<result>[0-9]{1,18}))?"
 )
-
-
-class TurnPlace(Struct, frozen=True):
-    """A turn, the turns `first` to `last`, or one tool result of a turn.
-
-    `result` counts the tool results of the turn from 1; 0 is the whole turn. `agent` is the typed
-    name or id of another conversation; '' is the conversation of the command.
-    """
-
-    first: int
-    last: int
-    result: int = 0
-    agent: str = ""
-
-    def __str__(self) -> str:
-        end = f"-{self.last}" if self.last != self.first else ""
-        result = f".{self.result}" if self.result else ""
-        return f"{self.agent}{'/' if self.agent else ''}{self.first}{end}{result}"
-
-    @property
-    def is_turn(self) -> bool:
-        """Whether it is one whole turn."""
-        return self.first == self.last and not self.result
-
-    @property
-    def numbers(self) -> range:
-        """The numbers of the turns."""
-        return range(self.first, self.last + 1)
 
 
 def parse_place(typed: str) -> TurnPlace | None:

@@ -25,6 +25,7 @@ from sapwood.core.commands import (
     CompleteTurn,
     Fork,
     Kill,
+    Restore,
     StartAgent,
     StartTurn,
 )
@@ -122,7 +123,14 @@ class World:
             account_of(self.states.values(), agent) if agent in self.states else None,
             self._since_mark(command),
             state.origin is not None and runs_turns(state.origin.source),
+            self._uncut(command),
         )
+
+    def _uncut(self, command: Command) -> LivePath | None:
+        if not isinstance(command, Restore) or command.agent not in self.states:
+            return None
+        context = self.states[command.agent].context
+        return self.read_live(command.agent, structs.replace(context, cuts=None))
 
     def _since_mark(self, command: Command) -> LivePath | None:
         if not isinstance(command, Fork) or command.agent not in self.states:

@@ -28,6 +28,7 @@ from sapwood.core.commands import (
     InterruptTurn,
     Kill,
     RecordTurn,
+    Restore,
     Send,
     StartAgent,
     StartSuccessor,
@@ -367,6 +368,16 @@ class Dispatcher:
             account,
             await self._since_mark(opened, command),
             opened.state.origin is not None and runs_turns(opened.state.origin.source),
+            await self._uncut(opened, command),
+        )
+
+    async def _uncut(self, opened: OpenAgent, command: Command) -> LivePath | None:
+        """The live path with the turns that are cut, for a command that restores some of them."""
+        context = opened.state.context
+        if not isinstance(command, Restore) or context.cuts is None:
+            return None
+        return await read_live(
+            self._log, self._space, opened.state, context=structs.replace(context, cuts=None)
         )
 
     async def _since_mark(self, opened: OpenAgent, command: Command) -> LivePath | None:

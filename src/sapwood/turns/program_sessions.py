@@ -16,7 +16,7 @@ from sapwood.core.commands import RecordAssumed, RecordDifference
 from sapwood.core.content import File, Text
 from sapwood.core.context import Context
 from sapwood.core.events import SYSTEM, Pin
-from sapwood.core.history_size import mask_edges, stubs
+from sapwood.core.history_size import live_stubs
 from sapwood.core.ids import AgentId, CommandId, Origin, Space
 from sapwood.core.live_path import LivePath
 from sapwood.core.program_session import NativeRows, ProgramSession
@@ -160,15 +160,13 @@ def history_of(
     known = dict(origins or {})
     if state.origin is not None:
         known[state.agent] = state.origin
-    mask = live.context.mask
-    over = mask.over if mask else 0
     turns: list[HistoryTurn] = []
     note: Text | None = None
-    for turn, edge in zip(live.turns, mask_edges(live), strict=False):
-        first, *rest = messages_of(turn, edge, over)
+    for turn, masked in zip(live.turns, live_stubs(live), strict=False):
+        first, *rest = messages_of(turn, masked)
         if note is not None:
             first = Message("user", (note, *first.parts))
-        native = None if stubs(turn, edge, over) else _native(turn, known)
+        native = None if masked else _native(turn, known)
         turns.append(HistoryTurn(turn, native, (first, *rest)))
         note = note_after(turn)
     pins = tuple(_framed_pin(pin) for pin in state.pins)

@@ -16,7 +16,7 @@ from sapwood.core.content import (
     ToolCall,
     Usage,
 )
-from sapwood.core.context import Context, Mark, Mask
+from sapwood.core.context import Context, CutLayer, Mark, Mask, ResultCut, TurnCut
 from sapwood.core.events import (
     AgentArchived,
     AgentForked,
@@ -29,13 +29,16 @@ from sapwood.core.events import (
     CheckpointMade,
     CheckpointMissed,
     ClearDeferred,
+    ContextCut,
     ContextLoaded,
     ContextRedone,
+    ContextRestored,
     ContextReverted,
     ContextRewound,
     ContextSummarized,
     ContextTrimmed,
     ContextUndone,
+    DropDeferred,
     Event,
     FileAdded,
     Focused,
@@ -82,7 +85,7 @@ from sapwood.core.events import (
     Unfocused,
     WordsErased,
 )
-from sapwood.core.ids import AgentId, EventRef, Origin, Passage, TurnRef
+from sapwood.core.ids import AgentId, EventRef, Origin, Passage, TurnPlace, TurnRef
 from sapwood.core.lease import Lease
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import Settings, SettingsChange, Workspace
@@ -96,6 +99,16 @@ CONTEXT = Context(
     EventRef(LEAD, 16),
     EventRef(LEAD, 10),
     Mask(EventRef(LEAD, 22), 2000),
+)
+CUT = Context(TurnRef(LEAD, 20, 25), cuts=EventRef(LEAD, 31))
+LAYER = CutLayer(
+    None,
+    (
+        TurnCut(TurnRef(LEAD, 4, 9), None),
+        TurnCut(TurnRef(LEAD, 20, 25), TurnRef(LEAD, 10, 15)),
+        TurnCut(TurnRef(LEAD, 10, 15), None, back=True),
+    ),
+    (ResultCut(TurnRef(LEAD, 16, 19), (1, 3)),),
 )
 PROMPT = (Note("mail", "The build is red.", "scout"), Text("Why? 数据 🌳"))
 CALL = ToolCall("call-1", "read", '{"path": "a.py"}')
@@ -245,6 +258,14 @@ EXAMPLES: tuple[Event, ...] = (
     ContextRedone(CONTEXT),
     ContextRedone(CONTEXT, "/clear 2"),
     ResultsMasked(Mask(EventRef(LEAD, 22), 2000)),
+    ContextCut(LAYER),
+    ContextCut(LAYER, "4-7", 4, 0, 9, 17_000, exact=True),
+    ContextCut(CutLayer(EventRef(LEAD, 31), LAYER.turns), "4", 1, note="You dropped turn 4."),
+    ContextRestored(CutLayer()),
+    ContextRestored(LAYER, "4.2", 1, 1),
+    DropDeferred((TurnPlace(4, 4, 2, "lead"),)),
+    DropDeferred((TurnPlace(4, 9),), only_results=True),
+    ContextUndone(CUT, "/drop 4"),
     ClearDeferred(),
     ClearDeferred("TASK", 12, 3, "Retries do not help."),
     ClearDeferred(keep=2, compact=True),
@@ -310,6 +331,17 @@ contexts = st.builds(
     st.none() | event_refs,
     st.none() | event_refs,
     st.none() | masks,
+    cuts=st.none() | event_refs,
+)
+layers = st.builds(
+    CutLayer,
+    st.none() | event_refs,
+    st.lists(st.builds(TurnCut, turn_refs, st.none() | turn_refs, st.booleans()), max_size=3).map(
+        tuple
+    ),
+    st.lists(
+        st.builds(ResultCut, turn_refs, st.lists(numbers, max_size=2).map(tuple)), max_size=2
+    ).map(tuple),
 )
 notes = st.builds(Note, st.sampled_from(["mail", "delegated", "self"]), texts, texts)
 prompts = st.lists(st.builds(Text, texts) | notes, max_size=3).map(tuple)
@@ -419,6 +451,13 @@ def any_event() -> st.SearchStrategy[Event]:
         st.builds(ContextSummarized, texts, texts, st.none() | shares),
         st.builds(SummaryDropped, texts, usages, texts),
         st.builds(ContextRewound, texts, numbers, contexts, texts),
+        st.builds(ContextCut, layers, texts, numbers, numbers, note=texts),
+        st.builds(ContextRestored, layers, texts, numbers, numbers),
+        st.builds(
+            DropDeferred,
+            st.lists(st.builds(TurnPlace, numbers, numbers, numbers, texts), max_size=2).map(tuple),
+            st.booleans(),
+        ),
         st.builds(ContextUndone, contexts),
         st.builds(ContextRedone, contexts),
         st.builds(ResultsMasked, masks),

@@ -3,7 +3,9 @@
 import re
 from typing import TYPE_CHECKING
 
-from sapwood.conversation.agent_lookup import context_before, find_turn, find_turns, place_of
+from msgspec import structs
+
+from sapwood.conversation.agent_lookup import context_before, find, find_turn, find_turns, place_of
 from sapwood.conversation.answers import (
     ArgumentNeeded,
     Changed,
@@ -18,11 +20,13 @@ from sapwood.core.commands import (
     Command,
     Compact,
     DeferCompact,
+    Drop,
     KeepLast,
     Load,
     QuotedTurn,
     Redo,
     RemovePin,
+    Restore,
     Rewind,
     SetMark,
     Undo,
@@ -31,8 +35,9 @@ from sapwood.core.content import Text
 from sapwood.core.context import Context
 from sapwood.core.context_diff import view_change
 from sapwood.core.decide.contexts import LOADS_KEPT
+from sapwood.core.decide.drops import dropped_turns
 from sapwood.core.errors import RefusedError
-from sapwood.core.ids import TurnRef
+from sapwood.core.ids import TurnPlace, TurnRef
 from sapwood.core.refusals import (
     ModelNeeded,
     NoCheckpoint,
@@ -81,6 +86,29 @@ async def clear(call: Call) -> Changed:
     if not count:
         raise call.misused("N is a number of turns: 1 or more.")
     return await _changed(call, KeepLast(call.agent, count))
+
+
+async def drop(call: Call) -> Changed:
+    """Drops turns or tool results from the middle of what is in view."""
+    only_results = "--results" in call.words
+    words = [word for word in call.words if word != "--results"]
+    places = [await _place(call, word) for word in words]
+    if not places or (only_results and any(place.result for place in places)):
+        raise call.misused("Give turns by number: 4, 4-9, 4.2 for a tool result, --results 4-9.")
+    typed = " ".join(["--results", *words] if only_results else words).replace("#", "")
+    return await _changed(call, Drop(call.agent, tuple(places), only_results, typed))
+
+
+async def _place(call: Call, typed: str) -> TurnPlace:
+    """A place that somebody typed, with the id of its conversation if it is another one."""
+    place = parse_place(typed)
+    state = (await call.opened()).state
+    if place is None:
+        raise RefusedError(UnknownTurn(typed, state.turns, inherits=state.parent is not None))
+    if not place.agent:
+        return place
+    agent = await find(call.space, place.agent, parent=state.parent)
+    return structs.replace(place, agent=agent)
 
 
 async def rewind(call: Call) -> Changed | ArgumentNeeded:
@@ -140,11 +168,18 @@ async def redo(call: Call) -> Changed:
 
 
 async def bring(call: Call) -> Changed:
-    """Brings turns that left view back, as quotations in front of the turns in view.
+    """Brings dropped turns and results back to their place, and other turns that left view as
+    quotations in front of the turns in view.
 
     A model may bring turns of its own back and turns that its agent inherited.
     """
     words = call.words
+    dropped = [place for word in words if (place := await _dropped_place(call, word))]
+    if dropped and len(dropped) < len(words):
+        raise call.misused("Bring dropped turns back first, then the others.")
+    if dropped:
+        typed = " ".join(words).replace("#", "")
+        return await _changed(call, Restore(call.agent, tuple(dropped), typed))
     places = [parse_place(word) for word in words]
     if not words or sum(len(place.numbers) for place in places if place) > LOADS_KEPT:
         raise call.misused(f"Give up to {LOADS_KEPT} turns by number, such as 3, 4-9 or NAME/3.")
@@ -152,6 +187,27 @@ async def bring(call: Call) -> Changed:
     first, *more = [await _quoted(call, start) for start in starts]
     load = Load(call.agent, first.source, first.text, tuple(more), first.place)
     return await _changed(call, load)
+
+
+async def _dropped_place(call: Call, typed: str) -> TurnPlace | None:
+    """The place that was typed, if it has something that was dropped from the live path."""
+    opened = await call.opened()
+    context = opened.state.context
+    if context.cuts is None or parse_place(typed) is None:
+        return None
+    place, space = await _place(call, typed), call.space
+    path = await read_live(
+        space.log, space.space, opened.state, context=structs.replace(context, cuts=None)
+    )
+    agent, cuts = place.agent or opened.state.agent, opened.live.cuts
+    hidden = {turn.ref for turn in dropped_turns(path.turns, cuts)}
+    for turn in path.turns:
+        if turn.agent != agent or turn.number not in place.numbers:
+            continue
+        results = cuts.results_of(turn)
+        if place.result in results or (not place.result and (results or turn.ref in hidden)):
+            return place
+    return None
 
 
 async def _brought(call: Call, typed: str) -> tuple[TurnStart, ...]:

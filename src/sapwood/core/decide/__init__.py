@@ -19,6 +19,7 @@ from sapwood.core.commands import (
     Configure,
     DeclareNote,
     DeferCompact,
+    Drop,
     DropSummary,
     ExtendSummary,
     FailTurn,
@@ -44,6 +45,7 @@ from sapwood.core.commands import (
     Redo,
     RemovePin,
     Rename,
+    Restore,
     ReturnTo,
     Rewind,
     Send,
@@ -60,7 +62,7 @@ from sapwood.core.commands import (
     Unfocus,
     UnqueuePrompt,
 )
-from sapwood.core.decide import agents, contexts, files, turns
+from sapwood.core.decide import agents, contexts, drops, files, turns
 from sapwood.core.decide.decision import Accepted, Change, Decision, DecisionInput, Refused
 from sapwood.core.decide.forks import fork, path_after_mark
 from sapwood.core.decide.guards import bad_id, require_may_run
@@ -91,14 +93,16 @@ _FOR_SYSTEM: frozenset[type[Command]] = frozenset(
 _ELSEWHERE: frozenset[type[Command]] = frozenset(
     {
         *(StartTurn, RecordTurn, Configure, Send),
-        *(Clear, KeepLast, Load, Rewind, Undo, Redo, Compact, MaskResults),
+        *(Clear, KeepLast, Drop, Restore, Load, Rewind, Undo, Redo, Compact, MaskResults),
         *(MakeCheckpoint, MissCheckpoint, StartRevert, FinishRevert),
     }
 )
 
 
 # Of these, what a person may do if the program's session can be brought to another history.
-_ASSUMED: frozenset[type[Command]] = frozenset({Clear, KeepLast, Load, Rewind, Undo, Redo, Compact})
+_ASSUMED: frozenset[type[Command]] = frozenset(
+    {Clear, KeepLast, Drop, Restore, Load, Rewind, Undo, Redo, Compact}
+)
 
 
 def decide(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Decision:
@@ -217,6 +221,10 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return contexts.clear(inputs, command, meta)
         case KeepLast():
             return contexts.keep_last(inputs, command, meta)
+        case Drop():
+            return drops.drop(inputs, command, meta)
+        case Restore():
+            return drops.restore(inputs, command, meta)
         case Rewind():
             return contexts.rewind(inputs, command, meta)
         case Undo():

@@ -271,6 +271,8 @@ def redo(inputs: DecisionInput, command: Redo, meta: CommandMeta) -> Accepted:
 
 def _named(step: Step) -> str:
     """The command or move of a step, in words."""
+    if step.place:
+        return f"/drop {step.place}"
     return f"/clear {step.keep}" if step.keep else _STEPS[step.cause]
 
 
@@ -291,6 +293,7 @@ _STEPS: dict[StepCause, str] = {
     "rewind": "/rewind",
     "revert": "the context of /revert",
     "load": "/bring",
+    "drop": "/drop",
 }
 
 
@@ -305,7 +308,7 @@ def _context_before(inputs: DecisionInput, step: Step) -> Context:
         return context
     if context.head == now.head or any(turn.ref == context.head for turn in inputs.live.turns):
         return context
-    return Context(now.tip, now.head, context.summary, now.request, now.mask, context.loaded)
+    return structs.replace(context, head=now.head, request=now.request, mask=now.mask)
 
 
 def compact(inputs: DecisionInput, command: Compact, meta: CommandMeta) -> Accepted:

@@ -23,7 +23,8 @@ class DecisionInput(Struct, frozen=True):
     are the target's ancestors. `account` is what the agents of one root have spent; None if the
     command spends and starts nothing. `since_mark` is for a fork from a mark that has left view:
     the turns after the mark. `can_assume`: the agent was imported from a program whose session can
-    be brought to another history.
+    be brought to another history. `uncut` is for a command that restores what was dropped: the live
+    path with the turns that are cut.
     """
 
     state: State
@@ -34,6 +35,7 @@ class DecisionInput(Struct, frozen=True):
     account: Account | None = None
     since_mark: LivePath | None = None
     can_assume: bool = False
+    uncut: LivePath | None = None
 
 
 class Change(Struct, frozen=True):

@@ -169,7 +169,7 @@ def _suffix(state: State, live: LivePath, mark: Mark) -> Context:
     context, turn = state.context, live.open
     if turn is not None:
         context = as_of_turn(context, turn.agent, turn.first)
-    return Context(context.tip, mark.context.tip, mask=context.mask)
+    return Context(context.tip, mark.context.tip, mask=context.mask, cuts=context.cuts)
 
 
 def _written_after(

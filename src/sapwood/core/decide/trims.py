@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from sapwood.core.context import Context, Mask
 from sapwood.core.decide.decision import Draft
 from sapwood.core.events import Cause, ContextTrimmed
-from sapwood.core.history_size import calibrated, live_mask, settled, turn_sizes
+from sapwood.core.history_size import calibrated, live_mask, mask_edge, settled, turn_sizes
 from sapwood.core.ids import EventRef
 from sapwood.core.live_path import LivePath
 from sapwood.core.token_count import Counter
@@ -56,11 +56,14 @@ def trim(
     assert live is not None, "a trim needs the live path"
     sizes = turn_sizes(live, counter)
     gone, kept = live.turns[:leaving], live.turns[leaving:]
-    covers = mask is not None and any(turn.covers(mask.upto) for turn in kept)
+    head = gone[-1].ref if gone else live.context.head
+    if not kept and (leaving or cause == "clear"):
+        head = live.context.tip  # the newest turns may be cut
+    covers = mask is not None and mask_edge(kept, mask, cut=bool(live.cuts.turns)) >= 0
     draft.add(
         ContextTrimmed(
             cause=cause,
-            head=gone[-1].ref if gone else live.context.head,
+            head=head,
             turns=leaving,
             messages=sum(turn.messages for turn in gone),
             tokens=tokens or calibrated(sum(sizes[:leaving]), counter, draft.state.ratio()).tokens,

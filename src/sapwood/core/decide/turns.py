@@ -28,6 +28,7 @@ from sapwood.core.commands import (
 from sapwood.core.content import Note, PromptPart, RecordedResult, ReplyPart, Text, ToolCall
 from sapwood.core.decide.contexts import apply_deferred, moved_since, restarts_turn
 from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
+from sapwood.core.decide.drops import apply_drops
 from sapwood.core.decide.guards import (
     require_budget,
     require_length,
@@ -258,6 +259,8 @@ def complete_turn(inputs: DecisionInput, command: CompleteTurn, meta: CommandMet
     draft.add(TurnCompleted(size))
     if turn.deferred is not None:
         apply_deferred(draft, turn.deferred, inputs)
+    if turn.drops and not restarts_turn(inputs.state):
+        apply_drops(draft, turn.drops, inputs.counter)
     slide(draft, inputs.counter)
     return draft.accepted()
 

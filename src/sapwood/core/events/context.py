@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from sapwood.core.checkpoint import Destination, Restored, Saved
 from sapwood.core.content import Note, Usage
-from sapwood.core.context import Context, Mark, Mask
-from sapwood.core.ids import EventRef, TurnRef
+from sapwood.core.context import Context, CutLayer, Mark, Mask
+from sapwood.core.ids import EventRef, TurnPlace, TurnRef
 
 Cause = Literal["clear", "keep", "compact", "window"]
 
@@ -92,6 +92,36 @@ class ContextLoaded(Struct, frozen=True, omit_defaults=True, gc=False):
     fence: str = ""
     joined: bool = False
     place: str = ""
+
+
+class ContextCut(Struct, frozen=True, omit_defaults=True, gc=False):
+    """Turns and tool results in the middle of the live path were dropped from view.
+
+    `place` is what was dropped, as people name it, such as `4-9`. `turns`, `results`, `messages`
+    and `tokens` count it. `note` tells the model with its next prompt what it dropped itself.
+    """
+
+    kind: ClassVar = "context.cut"
+
+    layer: CutLayer
+    place: str = ""
+    turns: int = 0
+    results: int = 0
+    messages: int = 0
+    tokens: int = 0
+    exact: bool = False
+    note: str = ""
+
+
+class ContextRestored(Struct, frozen=True, omit_defaults=True, gc=False):
+    """Dropped turns and tool results came back into view, at their places."""
+
+    kind: ClassVar = "context.restored"
+
+    layer: CutLayer
+    place: str = ""
+    turns: int = 0
+    results: int = 0
 
 
 class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -181,9 +211,23 @@ class ClearDeferred(Struct, frozen=True, omit_defaults=True, gc=False):
     compact: bool = False
 
 
+class DropDeferred(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A model asked to drop turns or tool results from its own context when its turn completes.
+
+    `only_results`: of these turns, the results alone.
+    """
+
+    kind: ClassVar = "drop.deferred"
+
+    places: tuple[TurnPlace, ...]
+    only_results: bool = False
+
+
 ContextEvent = (
     MarkSet
     | ContextTrimmed
+    | ContextCut
+    | ContextRestored
     | ContextSummarized
     | SummaryDropped
     | ContextLoaded
@@ -193,6 +237,7 @@ ContextEvent = (
     | ContextRedone
     | ResultsMasked
     | ClearDeferred
+    | DropDeferred
 )
 
 

@@ -81,6 +81,25 @@ class TurnRenumbered(Refusal, frozen=True):
         )
 
 
+class LastRequestStays(Refusal, frozen=True):
+    """The last user request is in every request until a bare clear, so it cannot be dropped.
+
+    >>> LastRequestStays(9, "4-8").sentence
+    'Turn 9 has the last request, which stays in view. Nothing was changed. Type /drop 4-8 instead.'
+    """
+
+    number: int
+    others: str = ""
+
+    @property
+    def sentence(self) -> str:
+        instead = f"/drop {self.others} instead" if self.others else "/clear to clear everything"
+        return (
+            f"Turn {self.number} has the last request, which stays in view. Nothing was changed. "
+            f"Type {instead}."
+        )
+
+
 class TooManyLoaded(Refusal, frozen=True):
     """As many turns are quoted in front of the live path as may be."""
 

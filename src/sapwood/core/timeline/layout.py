@@ -70,7 +70,9 @@ def fold_for(
         len(turns),
         departure.summary,
         None if departure.summary else _carried(timeline, departure),
-        timeline.way_back(departure),
+        timeline.way_back(departure, turns),
+        tokens=departure.tokens if len(turns) == departure.turns else 0,
+        exact=departure.exact,
     )
 
 

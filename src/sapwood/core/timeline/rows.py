@@ -27,10 +27,19 @@ RowKey = tuple[str, str, int, int]
 
 
 class WayBack(Struct, frozen=True, gc=False):
-    """The command that brings messages back into view, and how many times it must be given."""
+    """The command that brings messages back into view, and how many times it must be given.
 
-    command: Literal["undo", "redo"]
+    `place` are the turns that `/load` is given.
+    """
+
+    command: Literal["undo", "redo", "load"]
     times: int = 1
+    place: str = ""
+
+    @property
+    def typed(self) -> str:
+        """The command as people type it."""
+        return f"/{self.command} {self.place}".rstrip()
 
 
 class Row(Struct, frozen=True, gc=False, tag="row"):
@@ -64,7 +73,8 @@ class Fold(Struct, frozen=True, gc=False, tag="fold"):
     `version` and `at` are the place and the time of the event that did it, and `first` is the
     version of the first row inside. `summary` is the event of the summary that replaced these
     turns; `request` is the event of the user's last request, if the context still carries it and
-    no banner shows it. `back` is None where no command brings the turns back.
+    no banner shows it. `back` is None where no command brings the turns back. `tokens` is the size
+    of dropped turns; 0 if it is not known.
     """
 
     version: int
@@ -77,6 +87,8 @@ class Fold(Struct, frozen=True, gc=False, tag="fold"):
     request: EventRef | None = None
     back: WayBack | None = None
     open: bool = False
+    tokens: int = 0
+    exact: bool = False
 
     @property
     def key(self) -> RowKey:
@@ -171,7 +183,12 @@ def fold_label(fold: Fold) -> str:
 
     >>> fold_label(Fold(9, 2, "/clear 2", 0, messages=6))
     '6 messages pruned'
+    >>> fold_label(Fold(9, 2, "/drop 4-7", 0, messages=8, turns=4, tokens=17_000))
+    '4 turns dropped, ~17k tokens'
     """
+    if fold.cause.startswith("/drop"):
+        size = f", {show_tokens(Count(fold.tokens, fold.exact))}" if fold.tokens else ""
+        return f"{counted(fold.turns, 'turn')} dropped{size}"
     return (
         f"{counted(fold.messages, 'message')} {'clipped' if fold.cause == 'window' else 'pruned'}"
     )
@@ -222,11 +239,13 @@ def way_back_label(back: WayBack | None) -> str:
 
     >>> way_back_label(WayBack("undo")), way_back_label(WayBack("redo", 2)), way_back_label(None)
     ('/undo brings them back', '/redo, 2 times, brings them back', '')
+    >>> way_back_label(WayBack("load", place="4-7"))
+    '/load 4-7 brings them back'
     """
     if back is None:
         return ""
     times = f", {back.times} times," if back.times > 1 else ""
-    return f"/{back.command}{times} brings them back"
+    return f"{back.typed}{times} brings them back"
 
 
 def call_arguments(args: str) -> str:

@@ -4,7 +4,8 @@ It also follows the context as far as readers need it: which turns are on the pa
 `tip`, and what took each of the others out of view.
 """
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
 from typing import assert_never
 
 from msgspec import Struct, structs
@@ -20,15 +21,23 @@ from sapwood.core.content import (
     Thinking,
     ToolCall,
 )
-from sapwood.core.context import ROOT, Context, loaded_after_trim
+from sapwood.core.context import (
+    ROOT,
+    Context,
+    CutLayer,
+    TurnCut,
+    cuts_after_trim,
+    loaded_after_trim,
+)
+from sapwood.core.cuts import NO_CUTS, Cuts, CutWalk, read_cuts
 from sapwood.core.event_texts import event_texts
-from sapwood.core.events import Cause, ContextTrimmed, Recorded, TurnRecorded
+from sapwood.core.events import Cause, ContextCut, ContextTrimmed, Recorded, TurnRecorded
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.state import UNDO_DEPTH, WINDOW_STEPS
 from sapwood.core.timeline.row_content import shown_parts
 from sapwood.core.timeline.rows import Row, RowKind, WayBack
 from sapwood.core.turn import Reply, Turn
-from sapwood.core.turn_numbers import Names, turn_place
+from sapwood.core.turn_numbers import Names, in_words, turn_place
 
 IN_VIEW = -1
 
@@ -40,7 +49,7 @@ class Departure(Struct, frozen=True):
     """A moment at which turns left view, and what took them out.
 
     `summary` is the event of the summary that replaced them, `request` that of the user's last
-    request, which stays in view without its turn.
+    request, which stays in view without its turn. `turns` counts them.
     """
 
     version: int
@@ -51,6 +60,7 @@ class Departure(Struct, frozen=True):
     summary: EventRef | None = None
     request: EventRef | None = None
     exact: bool = False
+    turns: int = 0
 
 
 class PlacedTurn(Struct):
@@ -93,6 +103,8 @@ class Timeline:
         self._undo: list[int] = []
         self._redo: list[int] = []
         self._by_window: dict[int, TurnRef | None] = {}
+        self._layers: dict[EventRef, CutLayer] = {}
+        self._dropped: set[int] = set()
         self.dead_marks: frozenset[int] = frozenset()
 
     def know_marks(self, live: Iterable[int]) -> None:
@@ -124,19 +136,23 @@ class Timeline:
                 return row
         return None
 
-    def way_back(self, departure: Departure) -> WayBack | None:
-        """The command that brings the turns of a departure back, or None if there is none."""
+    def way_back(self, departure: Departure, turns: Collection[int] = ()) -> WayBack | None:
+        """The command that brings turns of a departure back, or None if there is none."""
+        if turns and self._dropped.issuperset(turns):
+            return WayBack("load", place=_places([self.turns[turn].place for turn in turns]))
         if departure.version in self._undo:
             return WayBack("undo", len(self._undo) - self._undo.index(departure.version))
         if departure.version in self._redo:
             return WayBack("redo", len(self._redo) - self._redo.index(departure.version))
         return None
 
-    def inherit(self, turns: Sequence[Turn], names: Names) -> None:
+    def inherit(self, turns: Sequence[Turn], names: Names, cuts: Cuts = NO_CUTS) -> None:
         """Adds the turns of ancestors with which a fork begins, before its own first event.
 
-        `names` are those of the ancestors.
+        `names` are those of the ancestors. `cuts` are those that the fork inherited; the turns that
+        they cut are among `turns`.
         """
+        self._layers.update(cuts.layers)
         for turn in turns:
             place = turn_place(turn.agent, turn.number, names)
             self._begin(turn.agent, turn.first, turn.parent, turn.prompt, place)
@@ -159,7 +175,11 @@ class Timeline:
         event = recorded.event
         match event:
             case events.AgentStarted():
+                before = self._path
                 self._move_to(event.context)
+                gone = [turn for turn in before if turn not in self._path]
+                if gone:
+                    self._leave(gone, Departure(version, "/drop", recorded.at))
             case events.TurnStarted():
                 self._opened_at = version
                 self._begin(agent, version, event.parent, event.prompt, self._next(event.number))
@@ -189,6 +209,14 @@ class Timeline:
                 loaded = (*self.context.loaded, recorded.ref)
                 self.context = structs.replace(self.context, loaded=loaded)
                 self._append("event", agent, version, turn=-1)
+            case events.ContextCut():
+                self._step(version)
+                self._cut(recorded, event)
+            case events.ContextRestored(layer):
+                self._step(version)
+                self._layers[recorded.ref] = layer
+                cuts = recorded.ref if layer.below or layer.size else None
+                self._jumped(recorded, structs.replace(self.context, cuts=cuts), "/load")
             case events.ContextRewound():
                 self._step(version)
                 self._jumped(
@@ -288,9 +316,7 @@ class Timeline:
         self._path.append(self._open)
         self._open = None
         before = self.context
-        self.context = Context(
-            ref, before.head, before.summary, before.request, loaded=before.loaded
-        )
+        self.context = structs.replace(before, tip=ref, mask=None)
 
     # Moves of the context
 
@@ -299,9 +325,13 @@ class Timeline:
             self._extended(event)
             return
         tip, loaded = self.context.tip, loaded_after_trim(self.context, event.cause)
-        self.context = Context(tip, event.head, event.summary, event.request, loaded=loaded)
+        cuts = cuts_after_trim(self.context, event.cause)
+        self.context = Context(tip, event.head, event.summary, event.request, None, loaded, cuts)
         edge = self._place.get(event.head) if event.head else None
         leaving = self._path.index(edge) + 1 if edge in self._path else 0
+        if event.head == tip:
+            leaving = len(self._path)
+            self._dropped.clear()
         gone, self._path = self._path[:leaving], self._path[leaving:]
         by_window = event.cause == "window"
         if by_window:
@@ -323,6 +353,46 @@ class Timeline:
         )
         self._summary = None
 
+    def _cut(self, recorded: Recorded, event: ContextCut) -> None:
+        self._layers[recorded.ref] = event.layer
+        self.context = structs.replace(self.context, cuts=recorded.ref)
+        gone = [turn for cut in event.layer.turns if not cut.back for turn in self._inside(cut)]
+        for turn in gone:
+            del self._path[bisect_left(self._path, turn)]
+        self._dropped.update(gone)
+        cause = f"/drop {event.place}".rstrip()
+        departure = Departure(
+            recorded.version, cause, recorded.at, tokens=event.tokens, exact=event.exact
+        )
+        self._leave(gone, departure)
+        if event_texts(event).notice:
+            self._append("event", recorded.agent, recorded.version, turn=-1)
+
+    def _inside(self, cut: TurnCut) -> list[int]:
+        """The turns of a cut that are in view."""
+        last = self._place.get(cut.last, -1)
+        if not self._is_on_path(last) and last not in self._dropped:
+            return []  # of another branch
+        found: list[int] = []
+        ref: TurnRef | None = cut.last
+        while ref != cut.before and ref is not None and (turn := self._place.get(ref)) is not None:
+            if self._is_on_path(turn):
+                found.append(turn)
+            ref = self.turns[turn].parent
+        return found
+
+    def _is_on_path(self, turn: int) -> bool:
+        place = bisect_left(self._path, turn)  # a turn comes after its parent
+        return place < len(self._path) and self._path[place] == turn
+
+    def _cuts(self, context: Context) -> Cuts:
+        layers: list[tuple[EventRef, CutLayer]] = []
+        ref = context.cuts
+        while ref is not None and ref in self._layers:
+            layers.append((ref, self._layers[ref]))
+            ref = self._layers[ref].below
+        return read_cuts(layers)
+
     def _extended(self, event: ContextTrimmed) -> None:
         """The last move of the window got a longer summary; nothing left view."""
         self.context = structs.replace(self.context, summary=event.summary, request=event.request)
@@ -343,19 +413,24 @@ class Timeline:
 
     def _move_to(self, context: Context) -> None:
         self.context = context
+        walk = CutWalk(self._cuts(context))
         path: list[int] = []
+        self._dropped.clear()
         ref = context.tip
         while (
             ref is not None and ref != context.head and (turn := self._place.get(ref)) is not None
         ):
-            path.append(turn)
+            if walk.is_cut(ref):
+                self._dropped.add(turn)
+            else:
+                path.append(turn)
             ref = self.turns[turn].parent
         self._path = path[::-1]
 
-    def _leave(self, turns: Iterable[int], departure: Departure) -> None:
+    def _leave(self, turns: Sequence[int], departure: Departure) -> None:
         for turn in turns:
             self.turns[turn].left = len(self.departures)
-        self.departures.append(departure)
+        self.departures.append(structs.replace(departure, turns=len(turns)))
         self.changed += 1
 
     def _step(self, version: int) -> None:
@@ -405,6 +480,13 @@ class Timeline:
         heads = bool(speaker) and speaker != self._speaker
         self._speaker = speaker or self._speaker
         self.rows.append(Row(kind, agent, version, part, inside, heads=heads, place=place))
+
+
+def _places(places: Sequence[str]) -> str:
+    """Turns as a command takes them: consecutive numbers joined."""
+    numbers = [int(place) for place in places if place.isdecimal()]
+    named = [place for place in places if not place.isdecimal()]
+    return " ".join([*named, in_words(sorted(numbers)).replace(",", "")]).strip()
 
 
 def _cause(cause: Cause, kept: int) -> str:

@@ -15,12 +15,13 @@ Every reply with calls is followed by one message with a result for each call, i
 without a result gets a placeholder.
 """
 
+from collections.abc import Mapping
 from itertools import islice
 
 from msgspec import Struct
 
 from sapwood.core.content import File, Text, ToolCall
-from sapwood.core.history_size import mask_edges, stubs
+from sapwood.core.history_size import live_stubs
 from sapwood.core.live_path import LivePath
 from sapwood.core.state import State
 from sapwood.core.turn import Reply, Result, Turn
@@ -43,13 +44,15 @@ VIEW = 3
 """The version of the view. Calls that were made with another one are replayed with that one."""
 
 
-def messages_of(turn: Turn, edge: int = 0, over: int = 0, *, version: int = VIEW) -> list[Message]:
-    """The messages of a turn. Results up to version `edge` with more than `over` characters are
-    masked. `version` is that of the view.
+def messages_of(
+    turn: Turn, masked: Mapping[str, str] | None = None, *, version: int = VIEW
+) -> list[Message]:
+    """The messages of a turn. `masked` are the stubs in place of results, by call id. `version` is
+    that of the view.
     """
     messages = [Message("user", framed_prompt(turn.prompt))]
     results: dict[str, Result] | None = None
-    masked = stubs(turn, edge, over)
+    masked = masked or {}
     for item in turn.items:
         if type(item) is not Reply:
             continue
@@ -102,7 +105,7 @@ def _say(messages: list[Message], parts: tuple[MessagePart, ...]) -> None:
 
 
 def _answer(
-    turn: Turn, call: ToolCall, result: Result | None, masked: dict[str, str]
+    turn: Turn, call: ToolCall, result: Result | None, masked: Mapping[str, str]
 ) -> ToolResult:
     if result is None:
         missing = PENDING if turn.status == "open" else how_it_ended(turn)
@@ -145,8 +148,8 @@ class _Built(Struct, frozen=True):
         mine, its, count = self.live.context, live.context, len(self.live.turns)
         if self.version != version or not 0 < count <= len(live.turns) or mine.mask or its.mask:
             return False
-        front = (mine.head, mine.summary, mine.request, mine.loaded)
-        if front != (its.head, its.summary, its.request, its.loaded):
+        front = (mine.head, mine.summary, mine.request, mine.loaded, mine.cuts)
+        if front != (its.head, its.summary, its.request, its.loaded, its.cuts):
             return False
         return live.turns[count - 1] is self.live.turns[count - 1]  # and so are all before it
 
@@ -220,16 +223,16 @@ def _system(state: State) -> tuple[Block, ...]:
 
 def _build(live: LivePath, version: int, known: _Built | None) -> _Built:
     """Builds the messages of a live path, from those of an earlier one if that is its beginning."""
-    edges = mask_edges(live)
     messages: list[Message] = []
     after, count = front_texts(live), 0
     if known is not None and known.begins(live, version):
         messages, after, count = list(known.ended), known.after, len(known.live.turns)
-    for turn, edge in zip(live.turns[count:], edges[count:], strict=False):
-        after = _add(messages, after, turn, live, edge, version)
+    masked = live_stubs(live, count)
+    for turn, shown in zip(live.turns[count:], masked, strict=False):
+        after = _add(messages, after, turn, shown, version)
     ended, note = tuple(messages), after
     if live.open is not None:
-        note = _add(messages, after, live.open, live, edges[-1], version)
+        note = _add(messages, after, live.open, masked[-1], version)
     if not messages and note:
         return _Built(live, version, (Message("user", note),), (), ended, after)
     return _Built(live, version, tuple(messages), note, ended, after)
@@ -239,8 +242,8 @@ def _messages(live: LivePath, version: int, most: int) -> tuple[Message, ...]:
     """The messages of the oldest turns."""
     messages: list[Message] = []
     after = front_texts(live)
-    for turn, edge in islice(zip(live.all_turns, mask_edges(live), strict=True), most):
-        after = _add(messages, after, turn, live, edge, version)
+    for turn, shown in islice(zip(live.all_turns, live_stubs(live), strict=True), most):
+        after = _add(messages, after, turn, shown, version)
     return tuple(messages)
 
 
@@ -248,16 +251,14 @@ def _add(
     messages: list[Message],
     before: tuple[Text, ...],
     turn: Turn,
-    live: LivePath,
-    edge: int,
+    masked: Mapping[str, str],
     version: int,
 ) -> tuple[Text, ...]:
     """Adds the messages of a turn, with `before` in front of its prompt.
 
     Returns what the next prompt has to tell about the end of the turn.
     """
-    mask = live.context.mask
-    first, *rest = messages_of(turn, edge, mask.over if mask else 0, version=version)
+    first, *rest = messages_of(turn, masked, version=version)
     parts = (*before, *first.parts)
     if messages and messages[-1].role == "user":  # the turn before has no answer
         parts = (*messages.pop().parts, *parts)

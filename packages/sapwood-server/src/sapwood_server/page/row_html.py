@@ -278,7 +278,7 @@ def _back(back: WayBack | None) -> str:
     """The button that brings messages back; several undos are given one after the other."""
     if back is None:
         return ""
-    lines = "\n".join([f"/{back.command}"] * back.times)
+    lines = "\n".join([back.typed] * back.times)
     word = back.command if back.times == 1 else f"{back.command} × {back.times}"
     return (
         f'<span class="acts"><button class="btn bare sm" data-run="{lines}" '
