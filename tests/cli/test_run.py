@@ -236,6 +236,16 @@ def test_each_failure_has_its_code(
     assert KEY not in ran.err
 
 
+def test_a_failed_prompt_is_asked_again(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    model.script(lambda _: fail(400))
+    assert sapwood("run", "--agent", "demo", "--new", "-p", "Hello!").code == 1
+    model.script(lambda _: Reply.of("Good day."))
+    ran = sapwood("run", "--agent", "demo", "-p", "/retry")
+    assert ran.code == 0
+    assert "Good day." in ran.out
+    assert "To send text to a model, type: sapwood run" in sapwood("do", "demo", "/retry").err
+
+
 def test_nothing_to_say_is_a_matter_of_usage(sapwood: Sapwooder, model: ScriptedModel) -> None:
     assert sapwood("run").code == 2
     assert sapwood("run", "--continue", "--agent", "demo", "-p", "Hello!").code == 2

@@ -7,11 +7,11 @@ from sapwood.core.command_table import TABLE, SlashCommand
 # What the design gives to whom, and what may not run under an open turn.
 FOR_MODELS = "mark clear drop fork send check-mail wait kill compact recall bring"
 HUMAN_ONLY = (
-    "rewind edit undo redo new start agents switch archive unarchive rename answer context pin "
-    "unpin "
+    "rewind edit retry undo redo new start agents switch archive unarchive rename answer context "
+    "pin unpin "
     "replay diff revert model system config permissions help exit"
 )
-BLOCKED = "clear drop rewind edit undo redo compact bring new archive revert"
+BLOCKED = "clear drop rewind edit retry undo redo compact bring new archive revert"
 
 
 def test_models_have_exactly_the_commands_of_the_design() -> None:

@@ -9,6 +9,7 @@ from sapwood.app.connection import connect
 from sapwood.conversation.completion import KnownNames, choices
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.tui.composer import CompletionPopup, Composer
+from scripted_model import Reply, fail
 from tests.tui.stage import MODEL, Stage, on_stage, until
 
 Check = Callable[[Stage], Awaitable[None]]
@@ -44,6 +45,16 @@ async def edits(stage: Stage) -> None:
     await stage.type(f"/edit {state.turns}")
     await stage.sees(f"Rewound to just before turn {state.turns}.")
     await until(lambda: bool(stage.app.screen.query_one(Composer).text))
+
+
+async def retries(stage: Stage) -> None:
+    stage.server.script(lambda _: fail(400))
+    await stage.type("/retry")
+    await stage.sees("The turn failed. To ask again, type: /retry")
+    stage.server.script(lambda _: Reply.of("On chimneys."))
+    await stage.type("/retry")
+    await stage.sees("On chimneys.")
+    assert "On roofs." not in stage.screen()
 
 
 async def switches(stage: Stage) -> None:
@@ -96,6 +107,7 @@ CHECKS: dict[str, Check] = {
     "drop": typed("/drop 1", "1 turn dropped", "/drop 1"),
     "rewind": typed("/rewind START", "Rewound to START", "2 messages pruned"),
     "edit": edits,
+    "retry": retries,
     "undo": undoes,
     "redo": redoes,
     "fork": forks,

@@ -8,9 +8,10 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from sapwood.conversation.answers import Prompted
 from sapwood.conversation.script import CommandStep
 from sapwood.core.commands import Command, CommandMeta, Fork
-from sapwood.core.content import ToolCall
+from sapwood.core.content import PromptPart, ToolCall
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import HUMAN, Actor, InstructionText
 from sapwood.core.ids import AgentId, CommandId, Space
@@ -150,10 +151,26 @@ class ModelCall(Struct, frozen=True):
 Caller = Person | ModelCall
 
 
+class Prompter(Protocol):
+    """Opens a turn with a prompt. Raises `Failure` if the agent's model cannot be called."""
+
+    async def __call__(
+        self,
+        agent: AgentId,
+        prompt: tuple[PromptPart, ...],
+        *,
+        actor: Actor = HUMAN,
+        command_id: str | None = None,
+    ) -> Prompted | Refusal:
+        """Opens it."""
+        ...
+
+
 class Call(Struct, frozen=True):
     """A command on its way to its handler. `goal` is the text that stood before a fork.
 
-    `request` is what was asked for, unless that is just what was typed.
+    `request` is what was asked for, unless that is just what was typed. `prompt` opens a turn of an
+    agent.
     """
 
     services: Services
@@ -162,6 +179,7 @@ class Call(Struct, frozen=True):
     caller: Caller = Person()
     goal: str = ""
     request: str = ""
+    prompt: Prompter | None = None
 
     @property
     def space(self) -> OpenSpace:

@@ -143,8 +143,13 @@ def chunks(script: Script) -> Iterator[Script]:
 
 
 def has_prompt(script: Script) -> bool:
-    """Whether the script holds text that a model has to answer."""
-    return any(isinstance(step, TextStep) and not step.goal for step in script)
+    """Whether the script opens a turn, which a model has to answer."""
+    return any(is_prompt(step) for step in script)
+
+
+def is_prompt(step: Step) -> bool:
+    """Whether a step opens a turn: text that is no goal of a fork, or a command such as /retry."""
+    return not step.goal if isinstance(step, TextStep) else step.command.prompts
 
 
 def with_files(script: Script, files: tuple[File, ...]) -> Script | None:

@@ -89,6 +89,7 @@ HANDLERS: dict[str, Handler] = {
     "drop": context.drop,
     "rewind": context.rewind,
     "edit": context.edit,
+    "retry": context.retry,
     "undo": context.undo,
     "redo": context.redo,
     "fork": agents.fork,
@@ -211,7 +212,7 @@ class ConversationService:
         goal: str = "",
     ) -> Answer | Refusal:
         """Carries out one command. `agent` is None before there is a conversation."""
-        call = Call(self.services, run, agent, caller or Person(), goal)
+        call = Call(self.services, run, agent, caller or Person(), goal, prompt=self.prompt)
         try:
             await self._require_allowed(call)
             sessions = await self._sessions_for(call)

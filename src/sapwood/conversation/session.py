@@ -10,7 +10,15 @@ from collections.abc import AsyncGenerator
 
 from sapwood.conversation.answers import ConversationStarted
 from sapwood.conversation.prompt_files import with_named_files
-from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, has_prompt, parse
+from sapwood.conversation.script import (
+    CommandStep,
+    Script,
+    TextStep,
+    chunks,
+    has_prompt,
+    is_prompt,
+    parse,
+)
 from sapwood.conversation.service import ConversationService, Outcome
 from sapwood.core.commands import QueuePrompt, UnqueuePrompt
 from sapwood.core.errors import RefusedError
@@ -155,9 +163,8 @@ class ConversationSession:
             step = chunk[-1]
             if self.agent is None and _starts(step):
                 words = next((each.text for each in chunk if isinstance(each, TextStep)), "")
-                has_prompt = isinstance(step, TextStep)
                 self.agent = await self.service.start(
-                    self.folder, name=title_of(words), has_prompt=has_prompt
+                    self.folder, name=title_of(words), has_prompt=is_prompt(step)
                 )
                 yield Outcome(step, ConversationStarted(None, self.agent), self.agent)
             outcome = await self._step(chunk)
@@ -166,7 +173,7 @@ class ConversationSession:
                 yield outcome
                 return
             self.agent = outcome.agent
-            waits = isinstance(step, TextStep)
+            waits = is_prompt(step)
             if waits:
                 self._rest.extend(script[number + 1 :])
             yield outcome

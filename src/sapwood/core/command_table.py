@@ -102,6 +102,7 @@ class SlashCommand(Struct, frozen=True):
     nothing, it reads what is new there, or it changes the history there too.
     `scope` is what a token for the server must allow.
     `confirm` is what a screen says before it runs the command; the person presses enter again.
+    `prompts`: it opens a turn, so a model must be there to answer.
     """
 
     name: str
@@ -119,6 +120,7 @@ class SlashCommand(Struct, frozen=True):
     on_session: OnSession = ""
     scope: Scope = "write"
     confirm: str = ""
+    prompts: bool = False
 
     @property
     def typed(self) -> str:
@@ -276,6 +278,15 @@ TABLE = CommandTable(
             on_session="changes",
         ),
         SlashCommand(
+            "retry",
+            "Ask your last prompt again",
+            while_open=False,
+            decides=(Rewind,),
+            without_agent="refused",
+            on_session="changes",
+            prompts=True,
+        ),
+        SlashCommand(
             "undo",
             "Undo the last context command",
             while_open=False,
@@ -357,7 +368,7 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "bring",
-            "Bring dropped turns back to their place, or others as quotations",
+            "Bring turns back into view, in place or as quotations",
             (Argument("TURN", ("turn", "text"), required=True, repeats=True),),
             "both",
             while_open=False,

@@ -229,6 +229,8 @@ class ConversationScreen(ConversationView):
         state = self._surroundings.state if self._surroundings else None
         if failed.failure == "bad_key" and state is not None and self.is_current:
             self.pages.ask_for_key(state.settings.model, failed.error)
+        else:
+            super().model_failed(failed)
 
     def show_questions(self) -> None:
         """Opens a page for each question of another process, and closes pages of answered ones."""

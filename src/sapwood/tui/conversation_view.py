@@ -314,6 +314,7 @@ class ConversationView(Screen[None]):
 
     def model_failed(self, failed: TurnFailed) -> None:
         """Reacts to the failure of a turn while it is shown."""
+        self.show_message("The turn failed. To ask again, type: /retry")
 
     def _draw_soon(self) -> None:
         """Draws new rows after `_FRAME` seconds, together with those that arrive until then."""

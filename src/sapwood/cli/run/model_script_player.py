@@ -18,7 +18,7 @@ from sapwood.cli.run.run_output import RunOutput
 from sapwood.cli.run.script_player import OK, ScriptPlayer, StepResult
 from sapwood.cli.run.stop_request import StopRequest
 from sapwood.cli.run.terminal_approval import TerminalApproval
-from sapwood.conversation.script import Script, TextStep
+from sapwood.conversation.script import Script, Step
 from sapwood.conversation.service import ConversationService
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.events import QuestionAsked, Recorded, ToolFinished
@@ -54,12 +54,12 @@ class ModelScriptPlayer(ScriptPlayer):
         self._approval = approval
         self._asked_here = asked_here
 
-    async def prompt(self, step: TextStep) -> StepResult:
+    async def prompt(self, step: Step) -> StepResult:
         """Starts a turn with this prompt and prints it until it ends. Raises `RefusedError`."""
         if self._stop.code is not None:
             return self._stopped()
         version = (await self.connection.dispatcher.open(self.agent)).state.version
-        answer = await self.service.prompt(self.agent, step.parts)
+        answer = (await self.service.step(self.agent, (step,))).answer
         if isinstance(answer, Refusal):
             raise RefusedError(answer)
         if answer.message:

@@ -7,7 +7,7 @@ from sapwood.cli.exit_codes import Exit
 from sapwood.cli.output.answer_text import answer_text
 from sapwood.cli.run.run_output import RunOutput
 from sapwood.conversation.answers import Answer, ArgumentNeeded, Forked, Left
-from sapwood.conversation.script import CommandStep, Script, TextStep, chunks
+from sapwood.conversation.script import CommandStep, Script, Step, chunks, is_prompt
 from sapwood.conversation.service import ConversationService
 from sapwood.core.command_table import TABLE
 from sapwood.core.errors import RefusedError, SapwoodError
@@ -63,16 +63,13 @@ class ScriptPlayer:
     async def play(self, script: Script) -> StepResult:
         """Runs a script to its end, or to the first step that fails or leaves."""
         for chunk in chunks(script):
-            match chunk:
-                case (TextStep() as step,):
-                    result = await self.prompt(step)
-                case _:
-                    result = await self.command(chunk)
+            step = chunk[-1]
+            result = await (self.prompt(step) if is_prompt(step) else self.command(chunk))
             if result is not OK:
                 return result
         return OK
 
-    async def prompt(self, step: TextStep) -> StepResult:
+    async def prompt(self, step: Step) -> StepResult:
         """Raises `SapwoodError`: without a model there is no reply to a prompt."""
         raise SapwoodError(
             f"A prompt needs a model to answer it. Type: sapwood run --agent {self.agent} -p …"

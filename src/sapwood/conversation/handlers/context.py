@@ -11,9 +11,10 @@ from sapwood.conversation.answers import (
     Changed,
     Compacted,
     FilesReverted,
+    Prompted,
     PromptToEdit,
 )
-from sapwood.conversation.call import Call, Services
+from sapwood.conversation.call import Call, Person, Services
 from sapwood.core.commands import (
     AddPin,
     Clear,
@@ -31,7 +32,7 @@ from sapwood.core.commands import (
     SetMark,
     Undo,
 )
-from sapwood.core.content import Text
+from sapwood.core.content import File, Text
 from sapwood.core.context import Context
 from sapwood.core.context_diff import view_change
 from sapwood.core.decide.contexts import LOADS_KEPT
@@ -39,9 +40,11 @@ from sapwood.core.decide.drops import dropped_turns
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import TurnPlace, TurnRef
 from sapwood.core.refusals import (
+    Imported,
     ModelNeeded,
     NoCheckpoint,
     NoPassage,
+    NothingToRetry,
     Refusal,
     TurnRenumbered,
     UnknownTurn,
@@ -142,6 +145,34 @@ async def edit(call: Call) -> PromptToEdit | ArgumentNeeded:
     prompt = "\n\n".join(part.text for part in turn.prompt if isinstance(part, Text))
     moved = await _moved(call, await _before(call, opened, turn, shown))
     return PromptToEdit(call.agent, prompt, moved.message, moved.events)
+
+
+async def retry(call: Call) -> Prompted:
+    """Goes back to before the last request in view and asks it again."""
+    opened = await call.opened()
+    state = opened.state
+    turn = next((each for each in reversed(opened.live.turns) if each.is_request), None)
+    if turn is None:
+        raise RefusedError(NothingToRetry())
+    if state.origin is not None:
+        raise RefusedError(Imported(state.agent, state.origin.source))
+    if call.services.models is not None:
+        call.services.models.require(state.settings.model)
+    assert call.prompt is not None
+    assert isinstance(call.caller, Person)
+    if not await call.first_answer():
+        shown = await place_of(call.space, state, turn)
+        await call.give(await _before(call, opened, turn, shown))
+    once = call.caller.command_id
+    asked = await call.prompt(
+        call.agent,
+        tuple([part for part in turn.prompt if isinstance(part, Text | File)]),
+        actor=call.caller.actor,
+        command_id=f"{once}:prompt" if once else None,
+    )
+    if isinstance(asked, Refusal):
+        raise RefusedError(asked)
+    return asked
 
 
 async def _before(call: Call, opened: OpenAgent, turn: Turn, place: str) -> Rewind:

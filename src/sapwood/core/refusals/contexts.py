@@ -44,6 +44,18 @@ def _newest(names: tuple[str, ...]) -> str:
     return ", ".join(names[-_NAMED:]) + (f" and {more} more" if more > 0 else "")
 
 
+class NothingToRetry(Refusal, frozen=True):
+    """No prompt is in view.
+
+    >>> NothingToRetry().sentence
+    'No prompt is in view to ask again. Type one.'
+    """
+
+    @property
+    def sentence(self) -> str:
+        return "No prompt is in view to ask again. Type one."
+
+
 class UnknownTurn(Refusal, frozen=True):
     """The conversation has no such turn: its turns are 1 to `last`.
 

@@ -1,0 +1,76 @@
+"""`/retry` asks the last prompt again, once for each command id."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from sapwood.api import Sapwood
+from sapwood.api import open as open_database
+from sapwood.conversation.answers import Prompted
+from sapwood.conversation.call import Person
+from sapwood.conversation.script import CommandStep
+from sapwood.core.command_table import TABLE
+from sapwood.core.content import File, Text
+from sapwood.core.events import HUMAN
+from sapwood.core.refusals import NothingToRetry, TurnIsOpen
+
+RETRY = CommandStep(TABLE["retry"])
+
+
+@pytest.fixture
+async def db() -> AsyncIterator[Sapwood]:
+    async with open_database(":memory:") as db:
+        yield db
+
+
+async def test_the_last_prompt_is_asked_again_and_its_answer_leaves_view(db: Sapwood) -> None:
+    agent = await db.start("demo")
+    await agent.record("Where do herons nest?", "In trees.")
+    await agent.record("And storks?", "No answer.", status="failed", reason="overloaded")
+    [outcome] = await agent.run_command("/retry")
+    assert isinstance(outcome.answer, Prompted)
+    state = await agent.state()
+    assert state.open is not None
+    assert state.turns == 3
+    asked = [str(part) for message in (await agent.request()).messages for part in message.parts]
+    assert sum("And storks?" in part for part in asked) == 1
+    assert not any("No answer." in part for part in asked)
+
+
+async def test_files_of_the_prompt_are_sent_again(db: Sapwood) -> None:
+    agent = await db.start("demo")
+    picture = File.of(b"GIF89a\x02\x00\x01\x00...", name="dot.gif")
+    async with agent.turn((picture, Text("What is this?"))) as turn:
+        await turn.reply("A dot.")
+    await agent.run_command("/retry")
+    [message] = (await agent.request()).messages
+    assert message.parts == (picture, Text("What is this?"))
+
+
+async def test_the_same_command_id_asks_once(db: Sapwood) -> None:
+    agent = await db.start("demo")
+    await agent.record("Where do herons nest?", "In trees.")
+    service = agent.service
+    first = await service.answer(agent.id, RETRY, caller=Person(HUMAN, "once"))
+    assert isinstance(first, Prompted)
+    assert await service.answer(agent.id, RETRY, caller=Person(HUMAN, "twice")) == TurnIsOpen(
+        "/retry"
+    )
+    await agent.interrupt()
+    again = await service.answer(agent.id, RETRY, caller=Person(HUMAN, "once"))
+    assert isinstance(again, Prompted)
+    assert again.turn == first.turn
+    assert (await agent.state()).turns == 2
+
+
+async def test_without_a_prompt_in_view_there_is_nothing_to_ask(db: Sapwood) -> None:
+    agent = await db.start("demo")
+    answer = await agent.service.answer(agent.id, RETRY)
+    assert answer == NothingToRetry()
+
+
+@pytest.mark.parametrize("args", ["5", "now"])
+async def test_it_stands_alone(db: Sapwood, args: str) -> None:
+    agent = await db.start("demo")
+    answer = await agent.service.answer(agent.id, CommandStep(TABLE["retry"], args))
+    assert "stands alone" in getattr(answer, "sentence", "")
