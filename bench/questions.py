@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from collections import Counter
@@ -37,9 +38,10 @@ SESSIONS = Path(__file__).parents[1] / "evals" / "sessions"
 AIM, LIMIT = 0.70, 0.60
 """The share of questions to save, and the least share below which this fails.
 
-The aim is not reached on these sessions: some of them operate clusters and servers, and commands
-that act on other machines or as root need more than a sandbox gives.
+The aim is not reached on these sessions: three of them operate clusters and servers, and commands
+that act on other machines or as root need more than a sandbox gives. It is reached in all others.
 """
+_MOST = 3
 
 _INSIDE = (
     "ls -la && cat a.txt",
@@ -54,6 +56,8 @@ _INSIDE = (
     "for i in 1 2 3; do echo $i >> n.txt; done; sort -r n.txt | head -1",
     "cp -r src copy && mv copy old && rm -r old && git status --short",
     "git tag v1 && git gc -q && tar cf out.tar src && tar tf out.tar",
+    "echo 'echo 1' > /tmp/a.sh && sh /tmp/a.sh",
+    "$HOME/.cache/ms-playwright/browser --version",
 )
 
 
@@ -81,6 +85,7 @@ def main(argv: list[str]) -> int:
 def _saved(commands: Sequence[RecordedCommand], show: bool) -> float:
     """The share of questions that are saved, by the decision that the tool itself makes."""
     needs: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
     before = after = 0
     for command in commands:
         need = needs_of(command)
@@ -90,11 +95,18 @@ def _saved(commands: Sequence[RecordedCommand], show: bool) -> float:
         before += decide_permission(plain, ()).verdict == "ask"
         asks = decide_permission(now, ()).verdict == "ask"
         after += asks
+        asked[command.session] += asks
         if show and asks:
             print(f"    {need:9} {command.line.splitlines()[0][:90]}")
     per, listed = 100 / len(commands), needs.most_common()
     print(f"  {len(commands)} commands; for each 100 of them {before * per:.0f} questions before")
     print(f"  and {after * per:.0f} after; " + ", ".join(f"{n} need {w}" for w, n in listed))
+    most = dict(asked.most_common(_MOST))
+    others = sum(command.session not in most for command in commands)
+    rest = 1 - (after - sum(most.values())) / others
+    print(
+        f"  the {_MOST} sessions that ask most: {', '.join(most)}; {rest:.0%} fewer in all others"
+    )
     return 1 - after / before
 
 
@@ -107,6 +119,8 @@ class _World:
         self.project.mkdir()
         (self.project / "a.txt").write_text("one\n")
         (home / ".bashrc").write_text("mine\n")
+        (home / ".cache" / "ms-playwright").mkdir(parents=True)
+        shutil.copy2("/bin/echo", home / ".cache" / "ms-playwright" / "browser")
         (home / "other").mkdir()
         (home / "other" / "file").write_text("mine\n")
         who = ["-c", "user.name=B", "-c", "user.email=b@example.com"]

@@ -6,7 +6,7 @@ that needs more.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -53,8 +53,8 @@ _NETWORK = {
 }
 """Subcommands that talk to other machines."""
 _PROTECTED = {"git": "config init worktree submodule remote"}
-_OUTSIDE = {"west": "flash debug", "npx": "playwright", "pnpm": "playwright"}
-"""They need devices, or files of the home folder: Playwright keeps its browsers there."""
+_OUTSIDE = {"west": "flash debug"}
+"""They need devices."""
 _WRITERS = frozenset("cp mv rm rmdir tee touch mkdir ln chmod patch".split())
 _ROOT_WORDS = frozenset("sudo doas su".split())
 
@@ -80,18 +80,21 @@ def recorded_commands(folder: Path) -> Iterator[RecordedCommand]:
 
 def needs_of(command: RecordedCommand) -> str:
     """What the line would need: network, protected or outside; empty if it stays inside."""
-    found = [_need(each, command.folder) for each in simple_commands(command.line)]
+    commands = simple_commands(command.line)
+    # What the line itself writes in the private /tmp of the command is there for the rest of it.
+    own = {each.target.text for part in commands for each in part.redirects}
+    found = [_need(each, command.folder, own) for each in commands]
     # A line that is not understood is judged as one that needs everything.
     return next((need for need in found if need), "") if found else "outside"
 
 
-def _need(command: SimpleCommand, folder: str) -> str:
+def _need(command: SimpleCommand, folder: str, own: Collection[str]) -> str:
     words = [word.text for word in without_wrappers(command.words)]
     if any(word.text in _ROOT_WORDS for word in command.words):
         return "outside"
     files = [each.target.text for each in command.redirects if each.operator.endswith((">", ">|"))]
     if not words:
-        return _need_of_paths([], files, folder)
+        return _need_of_paths([], files, folder, own)
     name = words[0].rpartition("/")[2]
     if "/" in words[0] or name in ("bash", "sh", "source", "."):
         return "network"  # a script of the project: it may do anything
@@ -105,12 +108,14 @@ def _need(command: SimpleCommand, folder: str) -> str:
             return need
     if name in _WRITERS or (name == "sed" and any(w.startswith("-i") for w in words)):
         files += [word for word in words[1:] if not word.startswith("-")]
-    return _need_of_paths(words[1:], files, folder)
+    return _need_of_paths(words[1:], files, folder, own)
 
 
-def _need_of_paths(read: list[str], written: list[str], folder: str) -> str:
+def _need_of_paths(read: list[str], written: list[str], folder: str, own: Collection[str]) -> str:
     for path in (*read, *written):
-        if path.startswith(("~", "$HOME", "/tmp/", "/home/", "/root")) and path not in written:
+        is_own = path.startswith("/tmp/") and path in own
+        is_hidden = path.startswith(("~", "$HOME", "/tmp/", "/home/", "/root"))
+        if is_hidden and path not in written and not is_own:
             return "outside"  # hidden, or another folder in each command
     for path in written:
         if path.startswith(("~", "$HOME")) or (path.startswith("/") and not _is_in(path, folder)):

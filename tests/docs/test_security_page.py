@@ -26,3 +26,22 @@ def test_every_recipe_on_the_page_exists() -> None:
         re.findall(r"^([\w-]+)[^:\n]*:(?!=)", (ROOT / "justfile").read_text(), re.MULTILINE)
     )
     assert set(re.findall(r"`just ([\w-]+)", PAGE)) <= recipes
+
+
+def test_every_threat_with_a_number_is_tried_by_an_attack() -> None:
+    """By one of `just attack`, or of `just attack-web`; X18 has none, and its row says so."""
+    threats = PAGE.partition("## Threats")[2].partition("## What is not protected")[0]
+    rows = re.findall(r"^\| (\w[\w, ]*) \|(.*)$", threats, re.MULTILINE)
+    tried = {attack.id for attack in ATTACKS}
+    untried = [
+        ids for ids, row in rows if not tried & set(ids.split(", ")) and "`just attack-" not in row
+    ]
+    assert len(rows) > 30
+    assert untried == ["X18"]
+    assert "`proofs/attack/README.md` says why" in dict(rows)["X18"]
+
+
+def test_every_threat_names_a_test_or_says_why_not() -> None:
+    threats = PAGE.partition("## Threats")[2].partition("## What is not protected")[0]
+    rows = [line for line in threats.splitlines() if line.startswith("| ")][2:]
+    assert [row for row in rows if not re.search(r"`(?:tests|proofs)/", row)] == []

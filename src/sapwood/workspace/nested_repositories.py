@@ -9,6 +9,7 @@ import os
 import re
 import stat
 from contextlib import suppress
+from threading import Lock
 
 from sapwood.workspace.places import make_accessible
 
@@ -37,17 +38,31 @@ class NestedRepositories:
 
     def __init__(self, root: str) -> None:
         self._root = root
+        self._lock = Lock()  # commands of one workspace may run at the same time
         self._seen: dict[str, tuple[int, int]] = {}
         self._found: dict[str, list[str]] = {}
 
     def search(self) -> dict[str, tuple[int, int]]:
         """The paths from the workspace's folder on, with what tells an entry from a later one."""
-        changed = [path for path, state in self._seen.items() if _state(self._path(path)) != state]
-        folders = changed if "" in self._seen else [""]
-        while folders and len(self._seen) < _MAX_FOLDERS:
-            folders += self._look_at(folders.pop())
-        found = (path for paths in self._found.values() for path in paths)
+        with self._lock:
+            folders = self._changed() if "" in self._seen else [""]
+            while folders and len(self._seen) < _MAX_FOLDERS:
+                folders += self._look_at(folders.pop())
+            found = [path for paths in self._found.values() for path in paths]
         return {path: _identity(self._path(path)) for path in found}
+
+    def _changed(self) -> list[str]:
+        """The folders that are not as they were. Every command waits for this, so it is short."""
+        start, lstat, changed = os.path.join(self._root, ""), os.lstat, list[str]()
+        for folder, state in self._seen.items():
+            try:
+                status = lstat(start + folder)
+            except OSError:
+                changed.append(folder)
+                continue
+            if (status.st_ino, status.st_ctime_ns) != state:
+                changed.append(folder)
+        return changed
 
     def _look_at(self, folder: str) -> list[str]:
         """Notes what is in a folder; returns the folders in it that have not been looked at."""
@@ -55,15 +70,10 @@ class NestedRepositories:
         self._found.pop(folder, None)
         self._seen.pop(folder, None)
         state = _state(whole)
-        if state is None:
+        listed = _listed(whole)
+        if listed is None or state is None:
             return []
-        make_accessible(whole)
-        try:
-            with os.scandir(whole) as entries:
-                listed = [(each.name, each.is_dir(follow_symlinks=False), each) for each in entries]
-        except OSError:
-            return []
-        self._seen[folder] = _state(whole) or state
+        self._seen[folder] = state
         names = [
             name
             for name, is_folder, entry in listed
@@ -99,6 +109,19 @@ def runs_nothing(path: str) -> bool:
     except (OSError, UnicodeError):
         return False
     return len(text) < _MAX_CONFIG and all(map(_SETTING.fullmatch, text.splitlines()))
+
+
+def _listed(folder: str) -> "list[tuple[str, bool, os.DirEntry[str]]] | None":
+    """The names in a folder, and whether each is a folder; None if it cannot be read."""
+    for _ in range(2):
+        try:
+            with os.scandir(folder) as entries:
+                return [(each.name, each.is_dir(follow_symlinks=False), each) for each in entries]
+        except PermissionError:
+            make_accessible(folder)  # git can enter a folder that nobody can list
+        except OSError:
+            return None
+    return None
 
 
 def _is_file(path: str) -> bool:

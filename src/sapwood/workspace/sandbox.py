@@ -46,6 +46,8 @@ _TOOLS = (
     ),
     *(".sdkman", ".nix-profile", ".local/bin", ".local/lib", ".local/share/uv"),
     *(".local/share/mise", ".local/pipx", "go"),
+    # The browsers that tests start.
+    *(".cache/ms-playwright", ".cache/puppeteer", ".cache/Cypress"),
 )
 """Folders of the home folder that contain programs and no secrets; they are visible, read-only."""
 _EMPTY = ("/tmp", "/var/tmp", "/run", "/home", "/root")

@@ -1,6 +1,7 @@
 """A checkpoint contains the whole worktree of any repository, and lists what it leaves out."""
 
 import asyncio
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from sapwood.core.checkpoint import LeftOut, Restored, Saved, Unsaved
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Workspace
+from sapwood.workspace.checkpoints import checkpoint_save, git_command
 from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits
 from sapwood.workspace.checkpoints.checkpoint_store import ref_of
 from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
@@ -394,3 +396,16 @@ def test_any_agent_has_a_ref_that_git_accepts(name: str) -> None:
     ref = ref_of(AgentId(name))
     assert subprocess.run(["git", "check-ref-format", ref], check=False).returncode == 0
     assert ref != ref_of(AgentId("other"))
+
+
+async def test_git_that_waits_for_a_pipe_is_ended_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository(tmp_path)
+    await saved(tmp_path)
+    os.mkfifo(tmp_path / ".gitignore")
+    monkeypatch.setattr(git_command, "_TIMEOUT", 1.0)
+    monkeypatch.setattr(checkpoint_save, "reset_store", pytest.fail)
+    files = await GitCheckpoints().save(Workspace(str(tmp_path)), AGENT)
+    assert isinstance(files, Unsaved)
+    assert "took longer" in files.reason

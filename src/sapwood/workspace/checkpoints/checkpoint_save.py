@@ -26,7 +26,7 @@ from sapwood.workspace.checkpoints.checkpoint_store import (
     ref_of,
     reset_store,
 )
-from sapwood.workspace.checkpoints.git_command import Git, GitError
+from sapwood.workspace.checkpoints.git_command import Git, GitError, GitTimeout
 from sapwood.workspace.tool_output import byte_size
 
 _MAX_NAMED = 4 * SHOWN
@@ -78,6 +78,8 @@ def save(store: CheckpointStore, agent: AgentId, limits: CheckpointLimits) -> Sa
     """
     try:
         return _save(store, agent, limits)
+    except GitTimeout:
+        raise
     except GitError:
         reset_store(store)
         return _save(store, agent, limits)

@@ -31,6 +31,10 @@ class GitError(Exception):
     """Git failed; the message is the line in which it says why."""
 
 
+class GitTimeout(GitError):
+    """Git was ended, because it took too long; it would take as long again."""
+
+
 def environment_for_git() -> dict[str, str]:
     """The environment for git, without variables that name another repository, index or program."""
     passed_on = {
@@ -74,7 +78,7 @@ class Git:
                 umask=0o077,
             )
         except subprocess.TimeoutExpired as error:
-            raise GitError(f"git {arguments[0]} took longer than {_TIMEOUT:g} seconds") from error
+            raise GitTimeout(f"git {arguments[0]} took longer than {_TIMEOUT:g} seconds") from error
         except OSError as error:
             raise GitError(f"git cannot be run: {error.strerror}") from error
         if result.returncode not in codes:

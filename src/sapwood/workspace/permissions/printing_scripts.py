@@ -70,7 +70,8 @@ def files_of_script(words: Sequence[str]) -> tuple[str, ...] | None:
         return None
     name = words[0].rpartition("/")[2]
     if name == "node" and words[1] in ("-p", "-e"):
-        found = _NODE_VALUE.fullmatch(_NODE_PRINT.sub(r"\1", words[2]))
+        printed = _NODE_PRINT.fullmatch(words[2])
+        found = _NODE_VALUE.fullmatch(printed[1] if printed else words[2])
         return None if found is None else (found["file"],) if found["file"] else ()
     is_python = words[1] == "-c" and _PYTHON.fullmatch(name) is not None
     return _read_by_python(words[2]) if is_python else None
