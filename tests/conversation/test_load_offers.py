@@ -10,13 +10,14 @@ from sapwood.core.commands import (
     AddPin,
     AddReply,
     CompleteTurn,
+    Drop,
     KeepLast,
     Load,
     Rewind,
     SetMark,
 )
 from sapwood.core.content import Text
-from sapwood.core.ids import EventRef
+from sapwood.core.ids import EventRef, TurnPlace
 from tests.conversation.spaces import service_of
 from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, SPACE, Desk
@@ -170,3 +171,17 @@ async def test_what_a_person_brought_back_never_leaves_by_itself(desk: Desk) -> 
     await prompted(desk, "Change something.", "Done.")
     await prompted(desk, "Thanks.", "Welcome.")
     assert await quoted(desk) == ["1"]
+
+
+async def test_a_turn_that_was_dropped_is_offered_and_never_comes_back_by_itself(
+    log: MemoryLog,
+) -> None:
+    desk = Desk(log)
+    await desk.start()
+    await desk.turn("How does retry.py wait?", "It doubles the delay.")
+    await desk.turn("Thanks.", "You are welcome.")
+    await desk.do(Drop(AGENT, (TurnPlace(1, 1),)))
+    answer = await prompted(desk, "Change retry.py")
+    assert answer.offer is not None
+    assert (answer.offer.line, answer.offer.is_brought) == ("/bring 1", False)
+    assert await quoted(desk) == []

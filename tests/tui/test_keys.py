@@ -14,7 +14,7 @@ from sapwood.tui.find_bar import FindBar
 from sapwood.tui.keys import KEYS, Key
 from sapwood.tui.sidebar import Sidebar
 from tests.tui.conversations import with_tools
-from tests.tui.stage import Stage, on_stage, until
+from tests.tui.stage import MODEL, Stage, on_stage, until
 
 Check = Callable[[Stage], Awaitable[None]]
 
@@ -107,6 +107,10 @@ async def shows_the_message(stage: Stage) -> None:
     await opens(stage, " Message ")
 
 
+async def says_that_nothing_is_offered(stage: Stage) -> None:
+    await stage.sees("Nothing is offered")
+
+
 async def has_written(stage: Stage) -> None:
     assert stage.conversation.composer.text == "written elsewhere"
 
@@ -125,6 +129,7 @@ CHECKS: dict[str, Check] = {
     "resume": page("Conversations"),
     "help": page("Start a new line"),
     "message": shows_the_message,
+    "bring": says_that_nothing_is_offered,
     "history": page("Sent messages"),
     "editor": has_written,
     "mouse": leaves_the_mouse,
@@ -218,3 +223,17 @@ def test_the_editor_is_the_one_of_the_person() -> None:
     assert editor_command({"EDITOR": "ed -s"}) == ["ed", "-s"]
     assert edit_text("text", {**os.environ, "VISUAL": "false"}) == "text"
     assert edit_text("text", {**os.environ, "VISUAL": "sed -i s/text/word/"}) == "word"
+
+
+async def test_a_key_puts_the_command_of_an_offer_into_the_composer() -> None:
+    connection = await connect(":memory:")
+    agent = await Sapwood(connection).start("demo", model=MODEL)
+    await agent.record("How does retry.py wait?", "It doubles the delay.")
+    await agent.record("Thanks.", "You are welcome.")
+    await agent.clear(1)
+    async with on_stage(agent.id, connection=connection, size=(120, 24)) as stage:
+        await stage.type("Change retry.py")
+        await stage.sees("retry.py is only in turn 1")
+        await stage.pilot.press("f8")
+        await until(lambda: stage.conversation.composer.text == "/bring 1", shown=stage.screen)
+    await connection.close()

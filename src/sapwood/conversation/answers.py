@@ -48,7 +48,9 @@ class LoadOffer(Struct, frozen=True):
         """
         *others, last = self.names
         named = f"{', '.join(others)} and {last} are" if others else f"{last} is"
-        price = f", ${self.cost / 1_000_000:.2f}" if self.cost is not None else ""
+        cents = (self.cost or 0) // 10_000
+        price = f", ${cents / 100:.2f}" if cents else ", under $0.01"
+        price = "" if self.cost is None else price
         only = f"turn {self.place}, out of view"
         if self.turns > 1:
             only = f"{self.turns} turns out of view, last in turn {self.place}"

@@ -103,11 +103,14 @@ async def bring_back(
 ) -> LoadOffer | None:
     """Brings the turn back that would be offered, if it has at most `budget` tokens.
 
-    Returns what was brought back; None if nothing was.
+    A turn that somebody dropped is only offered. Returns what was brought back; None if nothing
+    was.
     """
     found = await _find(space, opened, prompt)
-    offer = None if found is None else await _offer(space, opened, found)
-    if found is None or offer is None or offer.tokens.tokens > budget:
+    if found is None or _was_dropped(opened.state, found.turn):
+        return None
+    offer = await _offer(space, opened, found)
+    if offer.tokens.tokens > budget:
         return None
     text = quoted_turn(found.turn)
     load = Load(opened.state.agent, found.turn.prompt_ref, text, place=offer.place)
@@ -197,6 +200,12 @@ async def _is_on_path(space: OpenSpace, state: State, turn: Turn) -> bool:
     back_to = Context(state.context.tip, turn.parent)
     path = await read_live(space.log, space.space, state, context=back_to)
     return any(each.prompt_ref == turn.prompt_ref for each in path.turns)
+
+
+def _was_dropped(state: State, turn: Turn) -> bool:
+    """Whether a turn on the path that is out of view comes after `head`."""
+    head = state.context.head
+    return head is None or head.agent != turn.agent or turn.first > head.last
 
 
 async def _offer(space: OpenSpace, opened: OpenAgent, found: _NamedTurn) -> LoadOffer:

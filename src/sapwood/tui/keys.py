@@ -32,6 +32,7 @@ KEYS: tuple[Key, ...] = (
     Key("resume", "ctrl+l", "command('switch')", "Pick a conversation"),
     Key("help", "f1", "command('help')", "List every key and command", "Help"),
     Key("message", "f7", "page('message')", "Show all of the last message above the composer"),
+    Key("bring", "f8", "page('offer')", "Put the command that an answer offered into the composer"),
     Key("history", "ctrl+r", "page('history')", "Search the messages you sent"),
     Key("editor", "ctrl+g", "editor", "Write in your editor"),
     Key("mouse", "f2", "app.mouse", "Turn the mouse on or off"),

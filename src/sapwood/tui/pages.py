@@ -102,9 +102,11 @@ class Pages:
 
     def __init__(self, host: PageHost) -> None:
         self._host = host
+        self._offered = ""
         self._pages = {
             "history": self._history,
             "message": self._message,
+            "offer": self._offer,
             "rewind": self._rewind,
         }
 
@@ -171,7 +173,8 @@ class Pages:
                 | PermissionsShown()
             ):
                 host.show_message(answer.message)
-            case Prompted():  # the transcript shows the prompt
+            case Prompted(offer=offer):  # the transcript shows the prompt
+                self._offered = offer.line if offer and not offer.is_brought else ""
                 if answer.message:
                     host.show_message(answer.message)
             case _:
@@ -215,6 +218,14 @@ class Pages:
 
         if self._host.message:
             self._push(MessagePage(self._host.message))
+
+    async def _offer(self) -> None:
+        if not self._offered:
+            self._host.show_refusal(
+                "Nothing is offered: your last prompt named nothing out of view."
+            )
+            return
+        self._host.composer.put(self._offered)
 
     async def _rewind(self) -> None:
         from sapwood.tui.screens.rewind_page import RewindPage
