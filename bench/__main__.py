@@ -15,6 +15,7 @@ NAMES: tuple[str, ...] = (
     "append",
     "open",
     "fork",
+    "drops",
     "subscribe",
     "first_token",
     "door",

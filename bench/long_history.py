@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from sapwood.core.commands import CommandMeta, CompleteTurn
+from sapwood.core.commands import Command, CommandMeta, CompleteTurn, Drop
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.decide import Accepted, DecisionInput, decide
 from sapwood.core.events import (
@@ -24,7 +24,7 @@ from sapwood.core.events import (
 )
 from sapwood.core.evolve import evolve
 from sapwood.core.history_size import settled
-from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.core.ids import AgentId, CommandId, Space, TurnPlace
 from sapwood.core.live_path import EMPTY, LivePath, follow
 from sapwood.core.log_values import Append, Commit, Receipt, summary_of
 from sapwood.core.settings import Settings
@@ -54,12 +54,17 @@ def start(agent: AgentId) -> Grown:
     return Grown(State(agent), EMPTY)
 
 
-async def grow(log: Log, space: Space, grown: Grown, events: int, counter: Counter) -> Grown:
-    """Appends turns until the log has at least this many events."""
+async def grow(
+    log: Log, space: Space, grown: Grown, events: int, counter: Counter, *, drops: bool = False
+) -> Grown:
+    """Appends turns until the log has at least this many events.
+
+    With `drops`, every other turn is dropped as soon as a newer one has ended.
+    """
     commits = 0
     while grown.state.version < events:
         before = grown.state.version
-        recorded, grown, snapshots = _write(grown, events, counter)
+        recorded, grown, snapshots = _write(grown, events, counter, drops)
         commits += 1
         facts = summary_of(grown.state, settled(grown.live, counter, grown.state.ratio()))
         append = Append(grown.state.agent, before, tuple(recorded), facts)
@@ -71,7 +76,7 @@ async def grow(log: Log, space: Space, grown: Grown, events: int, counter: Count
 
 
 def _write(
-    grown: Grown, events: int, counter: Counter
+    grown: Grown, events: int, counter: Counter, drops: bool
 ) -> tuple[list[Recorded], Grown, list[State]]:
     recorded: list[Recorded] = []
     snapshots: list[State] = []
@@ -80,8 +85,11 @@ def _write(
         before = grown.state.version
         for event in _turn(grown.state):
             grown = _add(grown, recorded, event)
-        grown = _complete(grown, recorded, counter)
+        grown = _decide(grown, recorded, counter, CompleteTurn(grown.state.agent))
         turns += 1
+        if drops and grown.state.turns % 2 == 0:
+            place = TurnPlace(grown.state.turns - 1, grown.state.turns - 1)
+            grown = _decide(grown, recorded, counter, Drop(grown.state.agent, (place,)))
         if before // SNAPSHOT_EVERY < grown.state.version // SNAPSHOT_EVERY:
             snapshots.append(grown.state)
     return recorded, grown, snapshots
@@ -103,8 +111,7 @@ def _turn(state: State) -> Iterator[Event]:
     yield ReplyAdded((Text(f"Reader {number} is right. {_PROSE * 5}"),))
 
 
-def _complete(grown: Grown, recorded: list[Recorded], counter: Counter) -> Grown:
-    command = CompleteTurn(grown.state.agent)
+def _decide(grown: Grown, recorded: list[Recorded], counter: Counter, command: Command) -> Grown:
     scene = DecisionInput(grown.state, grown.live, counter)
     decision = decide(scene, command, CommandMeta(CommandId("complete"), 1_700_000_000_000_000))
     if not isinstance(decision, Accepted):

@@ -42,6 +42,43 @@ def at_rest(talk: Conversation) -> None:
     go_on("a fork", [*names, first, second, third], child)
 
 
+def dropped(talk: Conversation) -> None:
+    """Beside the program: turns and a tool result of the middle are dropped, come back, and undo"""
+    program = ProgramSessions(talk.home, talk.program)
+    names = [f"TURN{number}" for number in range(81, 87)]
+    session = program.ask([turn(talk.program, name) for name in names])
+    shown = ("--session", session)
+    beside = talk.other("dropped", names)
+    beside.expect_files("the session is made")
+
+    def go_on(act: str, path: list[str]) -> str:
+        beside.path = list(path)
+        program.ask([beside.probe()], session)
+        beside.expect_request(act, beside.path)
+        beside.expect_files(act)
+        return beside.path[-1]
+
+    talk.sapwood("context", "drop", "2-3", *shown)
+    first = go_on("a drop of the middle", [names[0], *names[3:]])
+    talk.sapwood("context", "drop", "5", *shown)
+    second = go_on("a second drop", [names[0], names[3], names[5], first])
+    talk.sapwood("context", "bring", "3", *shown)
+    kept = [names[0], names[2], names[3], names[5], first, second]
+    third = go_on("a turn that came back to its place", kept)
+    talk.sapwood("context", "undo", *shown)
+    fourth = go_on("the undo of that", [names[0], names[3], names[5], first, second, third])
+    talk.sapwood("context", "drop", "4.1", *shown)
+    program.ask([beside.probe()], session)
+    sent = json.dumps(talk.model.requests[-1].body)
+    is_stub = "[dropped: " in sent
+    talk.checks.expect("a dropped result is a stub in the request", is_stub, sent[-2_000:])
+    beside.expect_files("a drop of a result")
+    fifth = beside.path[-1]
+    talk.sapwood("context", "undo", *shown)
+    path = [names[0], names[3], names[5], first, second, third, fourth, fifth]
+    go_on("the undo of a dropped result", path)
+
+
 def swept(talk: Conversation) -> None:
     """Deleted by the program: restored from Sapwood into its list, and gone on with there"""
     ask = partial(ask_program, talk.home, talk.program)
@@ -73,4 +110,4 @@ def swept(talk: Conversation) -> None:
     talk.checks.expect("a session that is there is left alone", "still has" in told, told)
 
 
-BESIDE: tuple[Callable[[Conversation], None], ...] = (at_rest, swept)
+BESIDE: tuple[Callable[[Conversation], None], ...] = (at_rest, dropped, swept)

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable
 
 from proofs.agents_e2e.environment import ProofError
-from proofs.providers_e2e.beside_story import BESIDE, at_rest
+from proofs.providers_e2e.beside_story import BESIDE, at_rest, dropped
 from proofs.providers_e2e.command_story import COMMANDS
 from proofs.providers_e2e.compaction_story import (
     COMPACTIONS,
@@ -237,6 +237,7 @@ _WITHOUT_SCREEN = (
     our_process_is_killed,
     the_program_is_killed,
     at_rest,
+    dropped,
     own_compactions,
     compaction_in_a_driven_turn,
     bring_turns,

@@ -576,6 +576,7 @@ class Agent(AgentHandle):
         cap: int | None = None,
         low_water: float | None = None,
         mask_over: int | None = None,
+        offer_drops: int | None = None,
         window: int | None = None,
         levels: tuple[float, float, float] | None = None,
         params: TurnParams | None = None,
@@ -586,10 +587,11 @@ class Agent(AgentHandle):
 
         `model` is the model to call and `system` the system prompt. `cap` is the largest size of
         the history in tokens, 0 for no limit; a history above it is trimmed to the share
-        `low_water` of it. Tool results over `mask_over` characters are replaced by stubs. `window`
-        is the context window of the model in tokens, by default that of the given model. `levels`
-        are the shares of the window at which the warning levels 1 to 3 start. `params` are the
-        parameters of its turns, such as the temperature.
+        `low_water` of it. Tool results over `mask_over` characters are replaced by stubs. When the
+        results of older turns have more than `offer_drops` tokens, the model is told that it can
+        drop them. `window` is the context window of the model in tokens, by default that of the
+        given model. `levels` are the shares of the window at which the warning levels 1 to 3
+        start. `params` are the parameters of its turns, such as the temperature.
 
         Raises `RefusedError` if a value is not valid, or if the context does not fit the window of
         the given model. With an explicit `window` the size is not checked.
@@ -600,6 +602,7 @@ class Agent(AgentHandle):
             cap=UNSET if cap is None else cap,
             low_water=UNSET if low_water is None else low_water,
             mask_over=UNSET if mask_over is None else mask_over,
+            offer_drops=UNSET if offer_drops is None else offer_drops,
             window=UNSET if window is None else window,
             levels=UNSET if levels is None else levels,
             params=UNSET if params is None else params,

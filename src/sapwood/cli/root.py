@@ -42,6 +42,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Sessions in agent programs": {
         "clear": "Clear a session, keep its last N turns, or go back to a mark",
+        "drop": "Drop turns or tool results from the middle of a session",
         "rewind": "Rewind a session to a mark or a turn",
         "edit": "Rewind to just before a turn and print its prompt for editing",
         "undo": "Undo the last command on a session",

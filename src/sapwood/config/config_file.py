@@ -61,6 +61,13 @@ class ContextConfig(Struct, frozen=True, forbid_unknown_fields=True):
         Natural,
         explained("Tool results longer than this many characters are masked. 0 means never."),
     ] = 0
+    offer_drops: Annotated[
+        Natural,
+        explained(
+            "When the tool results of older turns have more tokens than this, the model is told "
+            "that it can drop them. 0 means never."
+        ),
+    ] = 0
     levels: Annotated[
         tuple[Share, Share, Share], explained("Fractions of the window at which Sapwood warns.")
     ] = (0.5, 0.65, 0.85)

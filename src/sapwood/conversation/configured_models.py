@@ -158,6 +158,7 @@ def first_settings(
         cap=context.cap if cap is None else cap,
         low_water=context.low_water,
         mask_over=context.mask_over,
+        offer_drops=context.offer_drops,
         window=window_of(model) or 0,
         levels=context.levels,
         summary_cap=context.summary_cap,

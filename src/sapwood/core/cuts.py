@@ -1,8 +1,8 @@
 """Cuts: turns and tool results between `head` and `tip` that somebody dropped from view.
 
 A context names the event of its newest cut. That event has a layer: what it changed, and the event
-with the layer below it. A new layer takes in the layers below that are not larger than itself, so
-thousands of cuts are read from a few events, and each cut is written again a few times at most.
+with the layer below it. A new layer takes in the layers below that are not much larger, so
+thousands of cuts are read from a few events, and each cut is written again a few times.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +12,9 @@ from msgspec import Struct
 from sapwood.core.context import CutLayer, ResultCut, TurnCut
 from sapwood.core.ids import EventRef, TurnRef
 from sapwood.core.turn import Result, Turn
+
+_GROWTH = 4
+"""By how much a layer is larger than the one above it, at least."""
 
 
 class Cuts(Struct, frozen=True):
@@ -46,7 +49,7 @@ class Cuts(Struct, frozen=True):
         cut = {each.last: each for each in turns}
         dropped = {each.turn: each for each in results}
         layers = list(self.layers)
-        while layers and layers[0][1].size <= len(cut) + len(dropped):
+        while layers and layers[0][1].size <= _GROWTH * (len(cut) + len(dropped)):
             _, layer = layers.pop(0)
             cut = {each.last: each for each in layer.turns} | cut
             dropped = {each.turn: each for each in layer.results} | dropped
@@ -107,6 +110,17 @@ class CutWalk:
         self._cuts = cuts.turns
         self._inside: TurnRef | None = None
         self._until: TurnRef | None = None
+
+    def skips_to(self, head: TurnRef | None) -> TurnRef | None:
+        """The turn before the present cut, if the turns between need not be read; else None.
+
+        They are in one log, and `head` is not one of them.
+        """
+        last, before = self._inside, self._until
+        if last is None or before is None or last.agent != before.agent:
+            return None
+        inside = head is not None and head.agent == last.agent and head.last > before.last
+        return None if inside else before
 
     def is_cut(self, turn: TurnRef) -> bool:
         """Whether the next older turn of the path is cut."""

@@ -187,7 +187,8 @@ class Walk:
     events before that place may belong to another branch. If `head` is not on the path, because
     events on the way cannot be read, the walk ends at the root.
 
-    The events with the cuts are read first. Of a turn that is cut, only the start is looked at.
+    The events with the cuts are read first. Of turns that are cut, only the last is read, or the
+    start of each where `head` may be among them.
     """
 
     FIRST_STRIDE, LAST_STRIDE = 64, 4096
@@ -286,6 +287,10 @@ class Walk:
             return False
         head = self._buffer[ref.first - start]
         if self._cut_walk.is_cut(ref):
+            before = self._cut_walk.skips_to(self._context.head)
+            if before is not None:
+                self._go_to(before)
+                return True
             start = head.event if isinstance(head.event, TurnStarted | TurnRecorded) else None
             self._go_to(start.parent if start else None)
             return True

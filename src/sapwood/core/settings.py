@@ -47,7 +47,9 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     `cap` is the most tokens of live history, 0 for no cap. Above it, the window moves `head` until
     at most `cap * low_water` tokens are left. When the window moves, tool results of more than
     `mask_over` characters are masked, 0 for never. `window` is the model's own limit, 0 if unknown.
-    `levels` are the shares of it at which the user is warned.
+    `levels` are the shares of it at which the user is warned. When the tool results of older turns
+    have more than `offer_drops` tokens, the next prompt tells the model that it can drop them, 0
+    for never.
 
     The budgets limit what models can spend and start without a person; 0 means no limit. Those of
     the root hold for all its descendants together: dollars, model calls, levels of agents below the
@@ -86,6 +88,7 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     provider_summary: bool = False
     permission_mode: PermissionMode = "ask"
     params: TurnParams = TurnParams()
+    offer_drops: int = 0
 
 
 class SettingsChange(Struct, frozen=True, omit_defaults=True):
@@ -110,6 +113,7 @@ class SettingsChange(Struct, frozen=True, omit_defaults=True):
     provider_summary: bool | UnsetType = UNSET
     permission_mode: PermissionMode | UnsetType = UNSET
     params: TurnParams | UnsetType = UNSET
+    offer_drops: int | UnsetType = UNSET
 
     def changed_fields(self) -> dict[str, Any]:
         """The settings that this change sets, by name."""

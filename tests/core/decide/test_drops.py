@@ -27,6 +27,7 @@ from sapwood.core.cuts import NO_CUTS
 from sapwood.core.events import ContextCut, ContextRestored
 from sapwood.core.ids import AgentId, TurnPlace
 from sapwood.core.refusals import LastRequestStays, TurnIsOpen, UnknownTurn
+from sapwood.core.settings import Settings
 from sapwood.core.timeline.layout import lay_out, lay_out_everything
 from sapwood.core.timeline.rows import Fold, edge_label
 from sapwood.core.timeline.timeline import Timeline
@@ -277,15 +278,29 @@ def test_a_models_drop_takes_effect_when_its_turn_ends_with_a_note() -> None:
     assert not world.states[agent].notes
 
 
+def test_a_setting_offers_the_model_to_drop_large_results() -> None:
+    world, agent = conversation(settings=Settings("scripted", offer_drops=1_000))
+    for size in (3_000, 10, 3_000):
+        uses_tool(world, agent, "x" * size)
+    world.turn(agent, "the newest turn is not offered", "yes")
+    assert said(world, agent)[-2] == "the newest turn is not offered"
+    world.turn(agent, "now it is", "yes")
+    assert "about 1,500 tokens" in said(world, agent)[-2]
+    assert "for example: drop --results 1 3." in said(world, agent)[-2]
+    does(world, Drop(agent, places("1", "3"), only_results=True))
+    opens(world, agent, "after it")
+    assert said(world, agent)[-1] == "after it"
+
+
 def test_thousands_of_cuts_are_read_from_a_few_events() -> None:
     world, agent = conversation(401)
     for number in range(1, 400, 2):
         does(world, drop(agent, str(number)))
     cuts = world.lives[agent].cuts
     assert len(cuts.turns) == 200
-    assert len(cuts.layers) <= 8
+    assert len(cuts.layers) <= 4
     events = [each.event for each in world.logs[agent] if isinstance(each.event, ContextCut)]
-    assert sum(event.layer.size for event in events) <= 200 * 9
+    assert sum(event.layer.size for event in events) <= 200 * 13
     assert len(asked(world, agent)) == 201
     does(world, restore(agent, "1-400"))
     assert isinstance(last_event(world, agent), ContextRestored)

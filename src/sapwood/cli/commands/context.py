@@ -210,7 +210,7 @@ async def _spawn(invocation: Invocation, target: str, as_json: bool, **given: An
 
 def _session_commands() -> dict[str, click.Command]:
     """Returns the commands that change a session of another program."""
-    names = ("clear", "rewind", "edit", "compact", "undo", "redo", "bring", "mark", "fork")
+    names = ("clear", "drop", "rewind", "edit", "compact", "undo", "redo", "bring", "mark", "fork")
     return {name: session_command(name, "sapwood context") for name in names}
 
 

@@ -1,5 +1,5 @@
-"""`sapwood clear`, `rewind`, `edit`, `undo`, `redo`, `bring`, `mark`: context commands on a session
-of another program.
+"""`sapwood clear`, `drop`, `rewind`, `edit`, `undo`, `redo`, `bring`, `mark`: context commands on a
+session of another program.
 
 The same commands stand below `sapwood context`. `compact` and `fork` have options of their own.
 """
@@ -24,6 +24,12 @@ _HELP = {
         "turns. With a MARK, goes back to that mark.",
         ("clear 2", "clear --session 4cfa19", "clear START"),
     ),
+    "drop": (
+        "Drop turns or tool results from the middle of a session.",
+        "4 is a turn, 4-9 are several, 4.2 is the second tool result of turn 4. What follows stays "
+        "in view. To bring turns back to their place, type: sapwood bring 4-9",
+        ("drop 4-9", "drop 4.2 --session 4cfa19", "drop --results 4-9"),
+    ),
     "rewind": (
         "Rewind a session to a mark or a turn.",
         "Goes back to a mark, or to just before a turn; without an argument, to the newest mark. "
@@ -47,8 +53,9 @@ _HELP = {
     ),
     "bring": (
         "Bring single turns back that left the view of a session.",
-        "They are quoted above the turns in view, which costs less than an undo. To see the "
-        "numbers of the turns, type: sapwood show AGENT --everything",
+        "Dropped turns and tool results return to their place. Others are quoted above the turns "
+        "in view, which costs less than an undo. To see the numbers of the turns, type: "
+        "sapwood show AGENT --everything",
         ("bring 12 15", "bring 12 --session 4cfa19"),
     ),
     "mark": (
@@ -76,8 +83,8 @@ _ARGUMENTS = {
     "compact": "WHAT TO KEEP",
     "fork": "MARK",
 }
-_SEVERAL = ("bring", "compact")
-_REQUIRED = {"mark": "NAME", "bring": "TURN…"}
+_SEVERAL = ("drop", "bring", "compact")
+_REQUIRED = {"mark": "NAME", "drop": "TURN…", "bring": "TURN…"}
 _ABOUT = (
     "Works on a session of Claude Code, Codex, opencode or pi: the newest in this folder, unless "
     "you name one with --session. Close the session in its program first. Sapwood only appends to "
@@ -108,10 +115,14 @@ def session_command(name: str, path: str = "sapwood") -> click.Command:
     """Returns the command of this name, which stands below the command `path`."""
 
     def callback(
-        place: str | tuple[str, ...] | None = None, keep: int | None = None, **given: Any
+        place: str | tuple[str, ...] | None = None,
+        keep: int | None = None,
+        results: bool = False,
+        **given: Any,
     ) -> Exit:
         typed = " ".join(place) if isinstance(place, tuple) else place or ""
         words = f"--keep {keep} {typed}".rstrip() if keep else typed
+        words = f"--results {words}" if results else words
         return run_session_command(
             name, words, given["session"], as_json=given["as_json"], later=given["later"]
         )
@@ -132,6 +143,10 @@ def session_command(name: str, path: str = "sapwood") -> click.Command:
             ["--keep"], type=click.IntRange(0), metavar="N", help="Keep the last N turns."
         )
         parameters.append(keep)
+    if name == "drop":
+        parameters.append(
+            click.Option(["--results"], is_flag=True, help="Only the tool results of the turns.")
+        )
     about = "" if name == "mark" else f"\n\n{_ABOUT}"
     return Command(
         name,
@@ -197,6 +212,6 @@ def _print(done: "SessionResult", as_json: bool) -> None:
         click.echo(f"\n{plain(done.prompt)}")
 
 
-_TOP = ("clear", "rewind", "edit", "undo", "redo", "bring", "mark")
+_TOP = ("clear", "drop", "rewind", "edit", "undo", "redo", "bring", "mark")
 COMMANDS = {name: session_command(name) for name in _TOP}
 """The commands that stand at the top."""

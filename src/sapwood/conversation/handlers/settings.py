@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _EMPTY = ('""', "''")
 _SHARES = ("levels", "low_water", "summary_score", "budget_cost")
-_COUNTS = ("cap", "window", "mask_over")
+_COUNTS = ("cap", "window", "mask_over", "offer_drops")
 _SHORT = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([kKmM])")
 _UNITS = {"k": 1_000, "m": 1_000_000}
 

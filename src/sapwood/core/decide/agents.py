@@ -476,6 +476,7 @@ def _require_settings(settings: Settings) -> None:
         ("cap", settings.cap >= 0, "0 (no cap) or a number of tokens"),
         ("low_water", 0 < settings.low_water <= 1, "more than 0 and no more than 1"),
         ("mask_over", settings.mask_over >= 0, "0 (never) or a number of characters"),
+        ("offer_drops", settings.offer_drops >= 0, "0 (never) or a number of tokens"),
         ("window", settings.window >= 0, "0 (unknown) or a number of tokens"),
         ("levels", 0 < low <= middle <= high <= 1, "three increasing fractions between 0 and 1"),
         *_budget_rules(settings),

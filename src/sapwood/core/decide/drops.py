@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct, structs
 
 from sapwood.core.commands import CommandMeta, Drop, Restore
+from sapwood.core.content import Note
 from sapwood.core.context import ResultCut
 from sapwood.core.cuts import Cuts, CutWalk, cuts_of, cuts_without, numbered_results
 from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
@@ -15,6 +16,7 @@ from sapwood.core.ids import AgentId, TurnPlace
 from sapwood.core.live_path import LivePath
 from sapwood.core.plural import counted
 from sapwood.core.refusals import LastRequestStays, UnknownTurn
+from sapwood.core.state import State
 from sapwood.core.token_count import Count, Counter, show_tokens
 from sapwood.core.turn import Turn
 from sapwood.core.turn_numbers import in_words
@@ -81,6 +83,40 @@ def apply_drops(draft: Draft, drops: Sequence[DropDeferred], counter: Counter) -
                 f"The command load {places} brings them back."
             )
             draft.add(structs.replace(event, note=note))
+
+
+def drop_offer(state: State, live: LivePath | None) -> Note | None:
+    """A note that tells the model to drop large tool results of older turns, if a setting asks.
+
+    The newest turn is not offered. A program that runs the turns has no command for it.
+    """
+    most = state.settings.offer_drops
+    if not most or live is None or state.session is not None:
+        return None
+    numbers: list[int] = []
+    total = 0
+    for turn, masked in zip(live.turns[:-1], live_stubs(live), strict=False):
+        whole = [result for _, result in numbered_results(turn) if result.call not in masked]
+        size = sum(len(turn.shown(result)) for result in whole) // _CHARACTERS
+        if turn.agent == state.agent and size >= most // _LARGE:
+            numbers.append(turn.number)
+            total += size
+    if total <= most:
+        return None
+    return Note(
+        "program",
+        f"Tool results of earlier turns have about {total:,} tokens and are sent with every "
+        f"request. Drop those that you do not need any more with the command drop --results, for "
+        f"example: drop --results {in_words(numbers).replace(',', '')}. A line stays in their "
+        "place, and load brings them back.",
+    )
+
+
+_CHARACTERS = 4
+"""Of a token, about."""
+
+_LARGE = 20
+"""Turns whose results have less than this part of the limit are not worth a command."""
 
 
 def _cut(

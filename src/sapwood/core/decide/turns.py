@@ -28,7 +28,7 @@ from sapwood.core.commands import (
 from sapwood.core.content import Note, PromptPart, RecordedResult, ReplyPart, Text, ToolCall
 from sapwood.core.decide.contexts import apply_deferred, moved_since, restarts_turn
 from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
-from sapwood.core.decide.drops import apply_drops
+from sapwood.core.decide.drops import apply_drops, drop_offer
 from sapwood.core.decide.guards import (
     require_budget,
     require_length,
@@ -105,6 +105,8 @@ def start_turn(inputs: DecisionInput, command: StartTurn, meta: CommandMeta) -> 
     if command.lease is not None:
         _require_bounded(command.lease, meta)
     lease, params = command.lease, command.params
+    if (offer := drop_offer(draft.state, draft.live)) is not None:
+        prompt = (offer, *prompt)
     draft.add(TurnStarted(state.context.tip, prompt, lease, params, meta.trace))
     return draft.accepted()
 
