@@ -1,103 +1,75 @@
-"""Bare DBOS, for comparison: workflows of empty steps, started directly.
+"""Bare commits, for comparison: what a turn stores, by the driver of the database and nothing else.
 
-This is the fastest way to use it. Like our log it keeps acknowledged work through a power failure,
-which is the default of DBOS. On SQLite it uses a write-ahead log, which is not the default of DBOS.
+As many rows as a turn of ours commits, one after the other, each flushed before the next, as the
+log does it. No events are encoded, no version is checked, no agent is woken or driven.
 """
 
 import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from typing import Protocol
 
-import psycopg
-import sqlalchemy as sa
-from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer
-from sqlalchemy import event
+import asyncpg
 
-from sapwood.engine.dbos.system_database import (
-    SystemDatabase,
-    open_system_database,
-    quiet_dbos_logging,
-)
-
-_IN_FLIGHT = "('ENQUEUED', 'PENDING')"
+_TABLE = "CREATE TABLE IF NOT EXISTS steps (number INTEGER, text TEXT)"
+_TEXT = "x" * 300
+_SESSIONS = 10
 
 
-class BareWorkflows:
-    """DBOS, launched."""
+class BareCommits(Protocol):
+    """A database with one table."""
 
-    def __init__(self, system: SystemDatabase, steps: int) -> None:
-        self._system = system
+    async def commit(self, number: int) -> None:
+        """Stores a row."""
+        ...
 
-        @DBOS.step()
-        async def step() -> None:
-            pass
 
-        @DBOS.workflow()
-        async def workflow() -> None:
-            for _ in range(steps):
-                await step()
+class _Sqlite:
+    """One connection in a thread: SQLite has one writer at a time."""
 
-        self._workflow = workflow
+    def __init__(self, path: str) -> None:
+        self._thread = ThreadPoolExecutor(1)
+        self._connection = self._thread.submit(self._connect, path).result()
 
-    async def one(self, _: int) -> None:
-        """Runs a workflow from its start to its end."""
-        await (await DBOS.start_workflow_async(self._workflow)).get_result()
+    @staticmethod
+    def _connect(path: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(path, isolation_level=None)
+        for statement in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", _TABLE):
+            connection.execute(statement)
+        return connection
 
-    async def settle(self) -> None:
-        """Waits until everything is recorded."""
-        await all_recorded(self._system)
+    async def commit(self, number: int) -> None:
+        statement = "INSERT INTO steps VALUES (?, ?)"
+        run = asyncio.get_running_loop().run_in_executor
+        await run(self._thread, self._connection.execute, statement, (number, _TEXT))
+
+    def close(self) -> None:
+        self._thread.submit(self._connection.close).result()
+        self._thread.shutdown()
+
+
+class _Postgres:
+    """A pool of sessions."""
+
+    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]") -> None:
+        self._pool = pool
+
+    async def commit(self, number: int) -> None:
+        await self._pool.execute("INSERT INTO steps VALUES ($1, $2)", number, _TEXT)
 
 
 @asynccontextmanager
-async def bare_workflows(address: str, steps: int) -> AsyncGenerator[BareWorkflows]:
-    """Workflows with this number of steps, in their own engine database for this address."""
-    quiet_dbos_logging()
-    system = await asyncio.to_thread(open_system_database, address)
-    event.listen(system.sql, "connect", _flush_sqlite if system.schema is None else _flush)
-    system.sql.dispose()  # the connections made before know nothing of it
-    DBOS(config=_config(system))
-    workflows = BareWorkflows(system, steps)
-    DBOS.launch()
-    try:
-        yield workflows
-    finally:
-        DBOS.destroy(destroy_registry=True)
-        system.sql.dispose()
-
-
-async def all_recorded(system: SystemDatabase) -> None:
-    """Waits until no agent waits or is driven, and no workflow runs."""
-    query = sa.text(
-        f"SELECT (SELECT count(*) FROM {system.prefix}bells) + (SELECT count(*)"
-        f" FROM {system.prefix}workflow_status WHERE status IN {_IN_FLIGHT})"
-    )
-
-    def left() -> int:
-        with system.sql.connect() as connection:
-            return connection.execute(query).scalar_one()
-
-    while await asyncio.to_thread(left):  # noqa: ASYNC110  # threads of DBOS's finish them
-        await asyncio.sleep(0.002)
-
-
-def _flush_sqlite(connection: sqlite3.Connection, record: object) -> None:
-    connection.execute("PRAGMA synchronous = FULL")
-
-
-def _flush(connection: psycopg.Connection, record: object) -> None:
-    connection.execute("SET synchronous_commit TO on")
-    connection.commit()
-
-
-def _config(system: SystemDatabase) -> DBOSConfig:
-    return DBOSConfig(
-        name="bare",
-        application_version="bare",
-        system_database_engine=system.sql,
-        dbos_system_schema=system.schema,
-        serializer=DBOSPortableJSONSerializer(),
-        max_executor_threads=system.threads,
-        use_listen_notify=False,
-        log_level="WARNING",
-    )
+async def bare_commits(address: str) -> AsyncGenerator[BareCommits]:
+    """The table `steps` in the database of this address."""
+    if "://" not in address:
+        database = _Sqlite(address)
+        try:
+            yield database
+        finally:
+            database.close()
+        return
+    async with asyncpg.create_pool(address, min_size=1, max_size=_SESSIONS) as pool:
+        await pool.execute(_TABLE)
+        yield _Postgres(pool)

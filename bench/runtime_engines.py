@@ -19,7 +19,6 @@ from msgspec import Struct
 from sapwood.config.config_file import TemporalConfig
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import DriveLimits
-from sapwood.engine.dbos import DbosEngine
 from sapwood.engine.process_engine import ProcessEngine
 from sapwood.turns.scheduler import Engine
 from sapwood_temporal import TemporalEngine
@@ -36,9 +35,10 @@ class EngineKind(Struct, frozen=True):
     server: int | None = None
 
 
-def dbos(name: str, address: str, at_once: int) -> EngineKind:
-    """DBOS beside the log of this address."""
-    return EngineKind(name, lambda: DbosEngine(address, DriveLimits(per_worker=at_once)))
+def worker(name: str, address: str, at_once: int) -> EngineKind:
+    """The engine of a worker beside the log of this address."""
+    limits = DriveLimits(per_worker=at_once)
+    return EngineKind(name, lambda: ProcessEngine(address, limits, is_worker=True))
 
 
 def process(address: str, at_once: int) -> EngineKind:

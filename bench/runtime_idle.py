@@ -12,12 +12,11 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import sqlalchemy as sa
 from msgspec import Struct
 
 from sapwood.api import Agent, Sapwood, open
-from sapwood.engine.dbos import DbosEngine
-from sapwood.engine.dbos.system_database import SystemDatabase, open_system_database
+from sapwood.engine.process_engine import ProcessEngine
+from sapwood.engine.workers import read_engine_status
 from scripted_model import ScriptedModel
 
 TALKING = 100
@@ -68,27 +67,18 @@ async def _start(db: Sapwood, agents: int) -> list[Agent]:
 
 
 async def _drive(db: Sapwood, database: Path, agents: Sequence[Agent]) -> None:
-    engine, system = DbosEngine(database), await asyncio.to_thread(open_system_database, database)
+    engine = ProcessEngine(database)
     try:
         for some in _pages(agents):
             await asyncio.gather(*(engine.wake(db.connection.space, agent.id) for agent in some))
         async with asyncio.timeout(600):
-            while await asyncio.to_thread(_wake_requests, system):  # noqa: ASYNC110  # in another process
+            while (await read_engine_status(str(database))).queued:  # noqa: ASYNC110  # of another process
                 await asyncio.sleep(0.2)
     finally:
         await engine.close()
-        system.sql.dispose()
     for agent in agents[:TALKING]:
         if (await agent.state()).open is not None:
             raise RuntimeError(f"the worker left the turn of {agent.id} open")
-
-
-def _wake_requests(system: SystemDatabase) -> int:
-    """The number of agents that were woken and have not finished."""
-    with system.sql.connect() as connection:
-        return connection.execute(
-            sa.text(f"SELECT count(*) FROM {system.prefix}bells")
-        ).scalar_one()
 
 
 @asynccontextmanager

@@ -1,8 +1,8 @@
 """Kills workers at random moments while agents work: every turn must still end exactly once.
 
-    python -m proofs.crash_runtime [--engine dbos] [--kills N] [--agents N] [--workers N]
+    python -m proofs.crash_runtime [--engine worker] [--kills N] [--agents N] [--workers N]
 
-It runs on each engine: on the one of a single process, on DBOS in SQLite and in PostgreSQL, and on
+It runs on each engine: on ours, with processes, with workers and with both, and on
 Temporal with the log in PostgreSQL.
 
 Half of the agents are founders, which get one round of work after the other. Each founder forks a

@@ -15,8 +15,8 @@ from proofs.crash_runtime.proof import Plan, prove
 from tools.postgres import dsn_or_throwaway
 
 RUNS = (
-    ("dbos", "postgres", 3, 5.0),
-    ("dbos", "sqlite", 1, 2.0),
+    ("worker", "postgres", 3, 5.0),
+    ("worker", "sqlite", 1, 2.0),
     ("temporal", "postgres", 3, 8.0),
     ("local", "sqlite", 3, 5.0),
     ("local", "postgres", 3, 5.0),
@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m proofs.crash_runtime", description=__doc__)
     parser.add_argument(
-        "--engine", choices=("dbos", "temporal", "local", "mixed", "all"), default="all"
+        "--engine", choices=("worker", "temporal", "local", "mixed", "all"), default="all"
     )
     parser.add_argument("--kills", type=int, default=50, help="in each run")
     parser.add_argument("--agents", type=int, default=20)

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from msgspec import Struct
 
 from sapwood.config.config_file import TemporalConfig
-from sapwood.engine.dbos import DbosEngine
 from sapwood.engine.process_engine import ProcessEngine
 from sapwood.turns.scheduler import Engine
 from sapwood_temporal import TemporalEngine
@@ -30,12 +29,12 @@ class EngineSetup(Struct, frozen=True):
         """The engine through which the proof wakes agents that the workers drive."""
         if self.temporal is not None:
             return TemporalEngine(self.temporal)
-        return DbosEngine(address) if self.name == "dbos" else ProcessEngine(address)
+        return ProcessEngine(address)
 
 
 @contextmanager
 def engine_setup(name: str) -> Generator[EngineSetup]:
-    """The engine of this name: local, dbos, temporal, or mixed: workers of the first two."""
+    """The engine of this name: local, worker, temporal, or mixed: processes of the first two."""
     if name == "local":
         yield EngineSetup(name, (_PROCESS,))
     elif name == "mixed":

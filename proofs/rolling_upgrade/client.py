@@ -9,11 +9,12 @@ import sys
 from pathlib import Path
 
 from sapwood.app.connection import connect
+from sapwood.app.engines import engine_for
+from sapwood.config.config_file import load_config
 from sapwood.core.commands import StartAgent, StartTurn
 from sapwood.core.content import Text
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Settings, Workspace
-from sapwood.engine.dbos import DbosEngine
 from sapwood.turns.clock_and_ids import command_meta, new_agent_id
 
 _GLANCE = 0.1
@@ -21,7 +22,7 @@ _GLANCE = 0.1
 
 async def _give(address: str, space: str, agents: int, stop: Path) -> None:
     connection = await connect(address, space)
-    engine = DbosEngine(address)
+    engine = engine_for(load_config())
     names = [new_agent_id() for _ in range(agents)]
 
     async def do(command: StartAgent | StartTurn) -> None:

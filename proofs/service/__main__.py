@@ -71,7 +71,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=4.0, help="prompts of quiet tenants a second")
     parser.add_argument("--rounds", type=int, default=4, help="of calm and flood")
     parser.add_argument("--kill-every", type=float, default=10.0, help="seconds")
-    parser.add_argument("--engine", choices=("dbos", "temporal"), default="dbos")
+    parser.add_argument("--engine", choices=("auto", "temporal"), default="auto")
     parser.add_argument("--minutes", type=float, default=40.0, help="the longest it may take")
     parser.add_argument("--times", help="a file for the stages of each turn of quiet tenants")
     parser.add_argument("--seed", type=int, default=time.time_ns(), help="to repeat the chances")
@@ -232,7 +232,7 @@ def _p95(answers: list[Answer]) -> float:
 @contextmanager
 def _config(engine: str) -> Generator[str]:
     """The configuration of the engine, with a server if it needs one."""
-    if engine == "dbos":
+    if engine == "auto":
         yield ""
         return
     with address_or_throwaway() as address:

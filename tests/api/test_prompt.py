@@ -9,6 +9,7 @@ import pytest
 import sapwood
 from sapwood import Actor, Agent, AgentNotFound, RefusedError, Sapwood
 from sapwood.core.ids import AgentId, Space
+from sapwood.engine.process_engine import ProcessEngine
 from tests.api.reading import kinds, said
 
 
@@ -62,15 +63,12 @@ async def test_get_finds_nothing_but_the_exact_id(db: Sapwood) -> None:
 
 
 async def test_a_prompt_wakes_a_worker_at_once(tmp_path: Path) -> None:
-    pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
-    from sapwood.engine.dbos import DbosEngine
-
     address, driven = tmp_path / "log.db", asyncio.Queue[str]()
 
     async def drive(space: Space, agent: AgentId) -> None:
         driven.put_nowait(f"{space} {agent}")
 
-    worker = DbosEngine(address)
+    worker = ProcessEngine(address, is_worker=True)
     await worker.launch(drive)
     try:
         async with sapwood.open(address) as db:

@@ -13,8 +13,6 @@ import pytest
 import sapwood
 from scripted_model import ModelRequest, Reply, ReplyLike, ScriptedModel
 
-pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
-
 LINE = "Herons nest in tall trees near the water, often many of them together. "
 
 

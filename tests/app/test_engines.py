@@ -2,7 +2,6 @@
 
 import pytest
 
-from sapwood.app import engines
 from sapwood.app.engines import engine_for, require_durable_engine
 from sapwood.config.config_file import Config
 from sapwood.doctor import Finding
@@ -15,60 +14,49 @@ POSTGRES = "postgresql://nobody@127.0.0.1:1/none"
 
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither engine is installed."""
-
-    def nothing(name: str) -> None:
-        return None
+    """No plug-in is installed."""
 
     def no_plugins(folders: tuple[str, ...]) -> dict[tuple[str, str], object]:
         return {}
 
-    monkeypatch.setattr(engines, "find_spec", nothing)
     monkeypatch.setattr("sapwood.plugins._installed", no_plugins)
 
 
 @pytest.mark.parametrize(
-    ("engine", "database", "kind", "of_workers"),
+    ("engine", "database", "kind"),
     [
-        ("auto", "a.db", "ProcessEngine", "DbosEngine"),
-        ("auto", POSTGRES, "ProcessEngine", "DbosEngine"),
-        ("dbos", "a.db", "DbosEngine", "DbosEngine"),
-        ("temporal", "a.db", "TemporalEngine", "TemporalEngine"),
-        ("temporal", POSTGRES, "TemporalEngine", "TemporalEngine"),
-        ("local", "a.db", "ProcessEngine", "ProcessEngine"),
-        ("local", POSTGRES, "ProcessEngine", "ProcessEngine"),
-        ("temporal", ":memory:", "LocalEngine", "LocalEngine"),
+        ("auto", "a.db", "ProcessEngine"),
+        ("auto", POSTGRES, "ProcessEngine"),
+        ("dbos", "a.db", "ProcessEngine"),
+        ("temporal", "a.db", "TemporalEngine"),
+        ("temporal", POSTGRES, "TemporalEngine"),
+        ("local", "a.db", "ProcessEngine"),
+        ("local", POSTGRES, "ProcessEngine"),
+        ("temporal", ":memory:", "LocalEngine"),
     ],
 )
-async def test_the_configured_engine_is_made(
-    engine: str, database: str, kind: str, of_workers: str
-) -> None:
+async def test_the_configured_engine_is_made(engine: str, database: str, kind: str) -> None:
     config = Config(database=database, engine=engine)
     assert type(engine_for(config)).__name__ == kind
-    assert type(engine_for(config, for_workers=True)).__name__ == of_workers
+    assert type(engine_for(config, for_workers=True)).__name__ == kind
 
 
 @pytest.mark.usefixtures("without")
-@pytest.mark.parametrize(
-    ("engine", "sentence"),
-    [
-        ("dbos", r"pip install 'sapwood\[engine\]'"),
-        ("temporal", r"pip install 'sapwood\[temporal\]'"),
-    ],
-)
-async def test_an_engine_that_cannot_be_made_is_named(engine: str, sentence: str) -> None:
-    config = Config(database="a.db", engine=engine)
+async def test_an_engine_that_cannot_be_made_is_named() -> None:
+    config = Config(database="a.db", engine="temporal")
     for make in (engine_for, require_durable_engine):
-        with pytest.raises(EngineError, match=sentence):
+        with pytest.raises(EngineError, match=r"pip install 'sapwood\[temporal\]'"):
             make(config)
 
 
-@pytest.mark.usefixtures("without")
-async def test_without_dbos_a_process_drives_its_agents_and_there_are_no_workers() -> None:
-    config = Config(database="a.db")
-    assert type(engine_for(config, for_workers=True)).__name__ == "ProcessEngine"
-    with pytest.raises(EngineError, match=r"pip install 'sapwood\[engine\]'"):
-        require_durable_engine(config)
+async def test_a_configuration_with_dbos_works_and_says_what_to_type(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    config = Config(database="a.db", engine="dbos")
+    require_durable_engine(config)
+    assert "Type: sapwood config set engine auto" in caplog.text
+    (found,) = await check_engine(config, online=False)
+    assert (found.state, found.next_step) == ("open", "sapwood config set engine auto")
 
 
 async def test_the_engine_of_a_process_has_no_workers() -> None:

@@ -10,23 +10,17 @@ import threading
 from collections.abc import Callable, Generator
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from sapwood.api import open
 from scripted_model import ModelRequest, Reply, ScriptedModel, call
 from tests.cli.calling import Sapwooder
 from tests.cli.test_worker import answered
+from tests.postgres_session import CUT, execute
 from tools.postgres import Cluster, cluster
-
-pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
 
 AWAY = "The database is not responding: "
 BACK = "The database is back. Open work continues."
-_OTHERS = """
-    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid()
-"""
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +40,7 @@ def restarted(server: Cluster, heard: "Heard", go_on: Callable[[], None]) -> Non
 
 def cut(server: Cluster, heard: "Heard", go_on: Callable[[], None]) -> None:
     """The server ends every session. New ones can be opened at once, so nothing need be said."""
-    with psycopg.connect(server.dsn) as session:
-        session.execute(_OTHERS)
+    execute(server.dsn, CUT)
     go_on()
 
 

@@ -18,8 +18,6 @@ from scripted_model import ScriptedModel, call
 from tests.cli.calling import Sapwooder
 from tests.engine.eventually import eventually
 
-pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
-
 
 @pytest.fixture(
     params=[

@@ -14,7 +14,7 @@ from sapwood.engine.workers import read_engine_status
 from scripted_model import ModelRequest, ReplyLike, ScriptedModel, call
 from tests.docs.test_examples import ROOT
 
-for extra in ("starlette", "uvicorn", "dbos", "asyncpg", "httpx2"):
+for extra in ("starlette", "uvicorn", "asyncpg", "httpx2"):
     pytest.importorskip(extra, reason=f"{extra} of the extra 'all' is not installed")
 
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))

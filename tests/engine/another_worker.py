@@ -2,8 +2,8 @@
 
 It drives until it gets SIGTERM, and ends with the process that started it. An agent whose name
 starts with `held` is driven until the journal has the note `release`; one whose name starts with
-`blocks` blocks the event loop of the worker until then. With a storm it gives work to agents
-itself, and wakes them.
+`blocks` blocks the event loop of the worker until then; one whose name starts with `later` is to be
+woken again in an hour. With a storm it gives work to agents itself, and wakes them.
 """
 
 import asyncio
@@ -91,7 +91,9 @@ class AnotherWorker:
         return False
 
 
-def drive_for(journal: DriveJournal, worker: str) -> Callable[[Space, AgentId], Awaitable[None]]:
+def drive_for(
+    journal: DriveJournal, worker: str, engine: Engine
+) -> Callable[[Space, AgentId], Awaitable[None]]:
     """The drive that tells the journal."""
 
     async def drive(space: Space, agent: AgentId) -> None:
@@ -101,6 +103,8 @@ def drive_for(journal: DriveJournal, worker: str) -> Callable[[Space, AgentId], 
                 await eventually(lambda: journal.noted("release"), within=120)
             while agent.startswith("blocks") and not journal.noted("release"):
                 time.sleep(0.01)  # noqa: ASYNC251 # as imports do that take long: nothing else runs
+            if agent.startswith("later"):
+                await engine.wake(space, agent, delay=3600)
             await asyncio.sleep(0)
             how = "done"
         finally:
@@ -142,7 +146,7 @@ async def _main(
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, sigterm.set)
     intervals = structs.replace(FAST, dead_after=dead_after)
     journal, engine = DriveJournal(Path(path)), SharedBackend.at(place).engine(None, intervals)
-    await engine.launch(drive_for(journal, name))
+    await engine.launch(drive_for(journal, name, engine))
     journal.note(f"{name} launched")
     await _storm(engine, journal, storm, agents)
     journal.note(f"{name} weathered")

@@ -6,19 +6,19 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-import psycopg
 from msgspec import structs
 
 from sapwood.config.config_file import TemporalConfig
 from sapwood.core.ids import Space
 from sapwood.engine import DriveLimits, LocalEngine
-from sapwood.engine.dbos import DbosEngine, Intervals
+from sapwood.engine.limits import Intervals
 from sapwood.engine.process_engine import ProcessEngine
 from sapwood.turns.scheduler import Engine
 from sapwood_temporal import TemporalEngine
+from tests.postgres_session import CUT, execute
 
-FAST = Intervals(poll=0.1, cleanup=1.0, retry_after=(0.01, 0.01))
-"""Retries at once and tidies often; what is alive and what is dead is judged as always."""
+FAST = Intervals(poll=0.1, retry_after=(0.01, 0.01))
+"""Retries at once; what is alive and what is dead is judged as always."""
 
 
 class Backend:
@@ -51,10 +51,10 @@ class SharedBackend(Backend):
             _, address, queue = place.split()
             return TemporalBackend(address, queue)
         kind, _, address = place.partition(" ")
-        is_dbos = kind == "dbos"
+        is_worker = kind == "worker"
         if "://" in address:
-            return PostgresBackend(address, is_dbos=is_dbos)
-        return SqliteBackend(Path(address).parent, is_dbos=is_dbos)
+            return PostgresBackend(address, is_worker=is_worker)
+        return SqliteBackend(Path(address).parent, is_worker=is_worker)
 
 
 class TemporalBackend(SharedBackend):
@@ -79,15 +79,15 @@ class TemporalBackend(SharedBackend):
 
 
 class DurableBackend(SharedBackend):
-    """Wake requests beside the log of this address, with DBOS or without."""
+    """Wake requests beside the log of this address, of a worker or of a process."""
 
-    def __init__(self, address: str, *, is_dbos: bool) -> None:
+    def __init__(self, address: str, *, is_worker: bool) -> None:
         self.address = address
-        self.is_dbos = is_dbos
+        self.is_worker = is_worker
 
     @property
     def place(self) -> str:
-        return f"{'dbos' if self.is_dbos else 'process'} {self.address}"
+        return f"{'worker' if self.is_worker else 'process'} {self.address}"
 
     def engine(
         self,
@@ -95,8 +95,9 @@ class DurableBackend(SharedBackend):
         intervals: Intervals = FAST,
         serves: Callable[[Space], bool] | None = None,
     ) -> Engine:
-        kind = DbosEngine if self.is_dbos else ProcessEngine
-        return kind(self.address, limits, intervals=intervals, serves=serves)
+        return ProcessEngine(
+            self.address, limits, intervals=intervals, serves=serves, is_worker=self.is_worker
+        )
 
     def execute(self, statement: str) -> None:
         """Changes the engine's database behind its back."""
@@ -114,8 +115,8 @@ class DurableBackend(SharedBackend):
 class SqliteBackend(DurableBackend):
     """A file beside the log."""
 
-    def __init__(self, folder: Path, *, is_dbos: bool = True) -> None:
-        super().__init__(str(folder / "log.db"), is_dbos=is_dbos)
+    def __init__(self, folder: Path, *, is_worker: bool) -> None:
+        super().__init__(str(folder / "log.db"), is_worker=is_worker)
         self.file = folder / "log.engine.db"
 
     def execute(self, statement: str) -> None:
@@ -135,38 +136,26 @@ class SqliteBackend(DurableBackend):
 class PostgresBackend(DurableBackend):
     """A schema beside the log's."""
 
-    def __init__(self, dsn: str, *, is_dbos: bool = True) -> None:
-        super().__init__(dsn, is_dbos=is_dbos)
+    def __init__(self, dsn: str, *, is_worker: bool) -> None:
+        super().__init__(dsn, is_worker=is_worker)
 
     def execute(self, statement: str) -> None:
-        with psycopg.connect(self.address) as connection:
-            connection.execute("SET search_path TO sapwood_engine")
-            connection.execute(statement.encode())
+        execute(f"{self.address}?search_path=sapwood_engine", statement)
 
     def count(self, table: str) -> int:
-        with psycopg.connect(self.address) as connection:
-            row = connection.execute(f"SELECT count(*) FROM sapwood_engine.{table}".encode())
-            return (row.fetchone() or (0,))[0]
+        return execute(self.address, f"SELECT count(*) FROM sapwood_engine.{table}")[0][0]
 
     def forget(self) -> None:
-        with psycopg.connect(self.address) as connection:
-            connection.execute("DROP SCHEMA IF EXISTS sapwood_engine CASCADE")
+        execute(self.address, "DROP SCHEMA IF EXISTS sapwood_engine CASCADE")
 
     def clear(self) -> None:
         """Empties the tables of a test before: cheaper than to make them again."""
-        with psycopg.connect(self.address) as connection:
-            rows = connection.execute(
-                "SELECT tablename FROM pg_tables"
-                " WHERE schemaname = 'sapwood_engine' AND tablename <> 'dbos_migrations'"
-            )
-            tables = ", ".join(f"sapwood_engine.{name}" for (name,) in rows.fetchall())
-            if tables:
-                connection.execute(f"TRUNCATE {tables} CASCADE".encode())
+        rows = execute(
+            self.address, "SELECT tablename FROM pg_tables WHERE schemaname = 'sapwood_engine'"
+        )
+        if tables := ", ".join(f"sapwood_engine.{name}" for (name,) in rows):
+            execute(self.address, f"TRUNCATE {tables}")
 
     def cut(self) -> None:
         """Cuts every other session of the database."""
-        with psycopg.connect(self.address) as connection:
-            connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
+        execute(self.address, CUT)

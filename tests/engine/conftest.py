@@ -6,11 +6,10 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import psycopg
 import pytest
 
 from sapwood.engine import DriveLimits
-from sapwood.engine.dbos import Intervals
+from sapwood.engine.limits import Intervals
 from sapwood.turns.scheduler import Engine
 from tests.engine.another_worker import AnotherWorker
 from tests.engine.backends import (
@@ -24,18 +23,19 @@ from tests.engine.backends import (
     TemporalBackend,
 )
 from tests.engine.drive_journal import DriveJournal
+from tests.postgres_session import execute
 
 _numbers = itertools.count(1)
 # The check of a change has what most people run: a process on SQLite, workers on PostgreSQL.
-_DBOS = [pytest.param("sqlite", marks=pytest.mark.night), "postgres"]
-_DURABLE = [*_DBOS, "process-sqlite", pytest.param("process-postgres", marks=pytest.mark.night)]
+_WORKERS = [pytest.param("worker-sqlite", marks=pytest.mark.night), "worker-postgres"]
+_DURABLE = [*_WORKERS, "process-sqlite", pytest.param("process-postgres", marks=pytest.mark.night)]
 _TEMPORAL = pytest.param("temporal", marks=pytest.mark.night)
 # Several processes of one engine, some of them killed: each test takes seconds.
 _SHARED = [
     "process-sqlite",
     *(
         pytest.param(kind, marks=pytest.mark.night)
-        for kind in ("sqlite", "postgres", "process-postgres", "temporal")
+        for kind in ("worker-sqlite", "worker-postgres", "process-postgres", "temporal")
     ),
 ]
 
@@ -47,18 +47,17 @@ StartWorker = Callable[..., AnotherWorker]
 def engine_database(postgres_dsn: str) -> Generator[str]:
     """A database for the tests of one module, dropped after them."""
     name = f"sapwood_engine_test_{os.getpid()}_{next(_numbers)}"
-    with psycopg.connect(postgres_dsn, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}".encode())
-        yield urlsplit(postgres_dsn)._replace(path=f"/{name}").geturl()
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+    execute(postgres_dsn, f"CREATE DATABASE {name}")
+    yield urlsplit(postgres_dsn)._replace(path=f"/{name}").geturl()
+    execute(postgres_dsn, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def _durable(kind: str, request: pytest.FixtureRequest, folder: Path) -> DurableBackend:
-    database, is_dbos = kind.removeprefix("process-"), not kind.startswith("process-")
+    of, _, database = kind.partition("-")
     if database == "sqlite":
-        return SqliteBackend(folder, is_dbos=is_dbos)
+        return SqliteBackend(folder, is_worker=of == "worker")
     address = request.getfixturevalue("engine_database")
-    backend = PostgresBackend(address, is_dbos=is_dbos)
+    backend = PostgresBackend(address, is_worker=of == "worker")
     backend.clear()
     return backend
 
@@ -73,15 +72,15 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     return _durable(request.param, request, tmp_path)
 
 
-@pytest.fixture(params=_DBOS)
+@pytest.fixture(params=_WORKERS)
 def durable(request: pytest.FixtureRequest, tmp_path: Path) -> DurableBackend:
-    """DBOS on each database."""
+    """Workers on each database."""
     return _durable(request.param, request, tmp_path)
 
 
 @pytest.fixture(params=_DURABLE)
 def by_rows(request: pytest.FixtureRequest, tmp_path: Path) -> DurableBackend:
-    """Each engine with wake requests, on each database."""
+    """Workers and processes on each database."""
     return _durable(request.param, request, tmp_path)
 
 
@@ -114,7 +113,7 @@ async def open_engine(backend: Backend) -> AsyncGenerator[OpenEngine]:
 
 @pytest.fixture
 async def open_durable(durable: DurableBackend) -> AsyncGenerator[OpenEngine]:
-    """Makes durable engines; all are closed afterwards."""
+    """Makes engines of workers; all are closed afterwards."""
     async for opening in _engines(durable):
         yield opening
 

@@ -1,6 +1,7 @@
 """Limits on drives per worker, model and user, for every engine."""
 
 import asyncio
+from collections import Counter
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import DriveLimits
@@ -69,3 +70,23 @@ async def test_both_limits_hold_together(open_engine: OpenEngine) -> None:
     most = max(sum(agent[0] == user for agent in under_way(recorder)) for user in "abc")
     assert most <= 2
     await all_done(recorder, 10)
+
+
+async def test_an_agent_that_is_to_be_woken_later_is_counted_by_no_limit(
+    open_engine: OpenEngine,
+) -> None:
+    engine, done = open_engine(DriveLimits(per_user=1)), Counter[str]()
+    delays = {1: 3600.0, 2: 0.1}
+
+    async def drive(space: Space, agent: AgentId) -> None:
+        done[agent] += 1
+        if agent == "ada" and done["ada"] in delays:
+            await engine.wake(space, agent, user="u", delay=delays[done["ada"]])
+
+    await engine.launch(drive)
+    await woken(engine, {"ada": ("", "u")})
+    await eventually(lambda: done["ada"] == 1)
+    await woken(engine, {"bob": ("", "u")})
+    await eventually(lambda: done["bob"] == 1)
+    await woken(engine, {"ada": ("", "u")})
+    await eventually(lambda: done["ada"] == 3)

@@ -1,4 +1,4 @@
-"""Processes that drive agents themselves, beside each other and beside workers with DBOS."""
+"""Processes that drive agents themselves, beside each other and beside workers."""
 
 import random
 from collections.abc import AsyncGenerator
@@ -34,7 +34,7 @@ async def start_kind(durable: DurableBackend, journal: DriveJournal) -> AsyncGen
     assert [each.errors for each in started if each.errors] == []
 
 
-@pytest.mark.parametrize(("first", "second"), [("process", "dbos"), ("dbos", "process")])
+@pytest.mark.parametrize(("first", "second"), [("process", "worker"), ("worker", "process")])
 async def test_a_worker_continues_what_a_killed_process_drove_and_the_other_way_round(
     first: str, second: str, durable: DurableBackend, start_kind: StartWorker, journal: DriveJournal
 ) -> None:
@@ -57,17 +57,17 @@ async def test_a_worker_continues_what_a_killed_process_drove_and_the_other_way_
 async def test_an_agent_that_a_worker_drives_is_not_driven_by_a_process(
     durable: DurableBackend, start_kind: StartWorker, journal: DriveJournal
 ) -> None:
-    await start_kind("dbos").launched()
+    await start_kind("worker").launched()
     engine, recorder = SharedBackend.at(f"process {durable.address}").engine(), DriveRecorder()
     await engine.launch(recorder.drive)
     await engine.wake(SPACE, AgentId("own"))
     await eventually(lambda: recorder.done["own"] == 1)
     waking = durable.engine()
     await waking.wake(SPACE, HELD)
-    await eventually(lambda: journal.drives(worker="dbos"))
+    await eventually(lambda: journal.drives(worker="worker"))
     await engine.wake(SPACE, HELD)
     journal.note("release")
-    await eventually(lambda: len(journal.drives(worker="dbos")) == 2)
+    await eventually(lambda: len(journal.drives(worker="worker")) == 2)
     await waking.close()
     await engine.close()
     assert recorder.began[HELD] == 0

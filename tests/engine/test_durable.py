@@ -1,16 +1,13 @@
-"""What only the engine on DBOS does: it repairs its own records, and starts drives at once."""
+"""Workers repair what others left in the database, and forget what is finished."""
 
 import asyncio
 from pathlib import Path
 
 import pytest
-from dbos import DBOSClient, DBOSPortableJSONSerializer, EnqueueOptions
 
 from sapwood.core.ids import AgentId
 from sapwood.engine import EngineError, wake_all
-from sapwood.engine.dbos import DbosEngine, Intervals
-from sapwood.engine.dbos.drive_queue import APPLICATION, VERSION
-from sapwood.engine.dbos.system_database import open_system_database
+from sapwood.engine.process_engine import ProcessEngine
 from tests.engine.another_worker import SPACE
 from tests.engine.backends import DurableBackend, PostgresBackend
 from tests.engine.conftest import OpenEngine, StartWorker
@@ -24,7 +21,7 @@ ADA, HELD = AgentId("ada"), AgentId("held")
 
 @pytest.fixture
 def shared(durable: DurableBackend) -> DurableBackend:
-    """Workers of other processes use DBOS too."""
+    """The other processes are workers too."""
     return durable
 
 
@@ -44,13 +41,29 @@ async def test_what_is_left_by_a_judge_that_died_is_found(
     await eventually(lambda: journal.drives(worker="second"))
 
 
-async def test_a_bell_that_nobody_looks_after_is_found(
+async def test_a_request_that_an_earlier_version_queued_is_taken(
     durable: DurableBackend, open_durable: OpenEngine
 ) -> None:
     engine, recorder = open_durable(), DriveRecorder()
     await engine.launch(recorder.drive)
     durable.execute("INSERT INTO bells VALUES ('main', 'ada', 'lost', 'm', 'u', 1, NULL, NULL)")
     await eventually(lambda: recorder.done["ada"])
+
+
+async def test_a_wake_of_later_is_not_lost_with_the_worker_that_keeps_it(
+    durable: DurableBackend,
+    start_worker: StartWorker,
+    open_durable: OpenEngine,
+    journal: DriveJournal,
+) -> None:
+    first, later = start_worker("first"), AgentId("later")
+    await first.launched()
+    await open_durable().wake(SPACE, later)
+    await eventually(lambda: [each.how for each in journal.drives(worker="first")] == ["done"])
+    await start_worker("second").launched()
+    assert durable.count("bells") == 1
+    first.kill()
+    await eventually(lambda: journal.drives(worker="second"))  # it reads in the log when to wake
 
 
 async def test_a_deleted_database_is_made_again_and_everybody_is_woken(
@@ -74,16 +87,12 @@ async def test_a_deleted_database_is_made_again_and_everybody_is_woken(
 async def test_what_is_finished_is_deleted_and_idle_agents_hold_nothing(
     durable: DurableBackend, open_durable: OpenEngine
 ) -> None:
-    engine, recorder = (
-        open_durable(intervals=Intervals(poll=0.1, cleanup=0.2, keep_finished=0.0)),
-        DriveRecorder(),
-    )
+    engine, recorder = open_durable(), DriveRecorder()
     await engine.launch(recorder.drive)
     for number in range(50):
         await engine.wake(SPACE, AgentId(f"agent-{number}"))
     await eventually(lambda: recorder.done.total() == 50)
-    for table in ("bells", "workflow_status", "operation_outputs", "workflow_input"):
-        await eventually(lambda table=table: durable.count(table) == 0)
+    await eventually(lambda: durable.count("bells") == 0)
 
 
 async def test_nothing_is_left_of_a_worker_that_closed(
@@ -94,15 +103,6 @@ async def test_nothing_is_left_of_a_worker_that_closed(
     assert durable.count("workers") == 1
     await engine.close()
     assert durable.count("workers") == 0
-
-
-async def test_a_second_worker_in_one_process_fails(open_durable: OpenEngine) -> None:
-    engine, recorder = open_durable(), DriveRecorder()
-    await engine.launch(recorder.drive)
-    with pytest.raises(EngineError, match="there can be only one"):
-        await open_durable().launch(recorder.drive)
-    await engine.wake(SPACE, ADA)
-    await eventually(lambda: recorder.done["ada"])
 
 
 async def test_a_caller_that_stops_waiting_for_a_wake_does_not_lose_it(
@@ -119,51 +119,8 @@ async def test_a_caller_that_stops_waiting_for_a_wake_does_not_lose_it(
     await eventually(lambda: recorder.done["ada"])
 
 
-async def test_dbos_records_no_drive(durable: DurableBackend, open_durable: OpenEngine) -> None:
-    engine, recorder = open_durable(), DriveRecorder()
-    await engine.launch(recorder.drive)
-    await engine.wake(SPACE, ADA)
-    await eventually(lambda: recorder.done["ada"])
-    await eventually(lambda: durable.count("bells") == 0)
-    assert durable.count("workflow_status") == 0
-
-
-async def test_a_drive_that_an_earlier_version_queued_is_done(
-    durable: DurableBackend, open_durable: OpenEngine
-) -> None:
-    engine, recorder = open_durable(), DriveRecorder()
-    await engine.launch(recorder.drive)
-    durable.execute(
-        "INSERT INTO bells VALUES ('main', 'ada', 'earlier', '', '', 1, 'gone', 'gone/1')"
-    )
-    _enqueue_drive(durable, "earlier")
-    await eventually(lambda: recorder.done["ada"])
-    await eventually(lambda: durable.count("bells") == 0)
-    await eventually(lambda: durable.count("workflow_status WHERE status = 'SUCCESS'") == 1)
-
-
-def _enqueue_drive(durable: DurableBackend, drive: str) -> None:
-    system = open_system_database(durable.address)
-    client = DBOSClient(
-        system_database_engine=system.sql,
-        dbos_system_schema=system.schema,
-        serializer=DBOSPortableJSONSerializer(),
-        application_name=APPLICATION,
-        lazy=True,
-    )
-    options = EnqueueOptions(
-        workflow_name="sapwood.drive",
-        queue_name="sapwood.drives",
-        workflow_id=drive,
-        app_version=VERSION,
-    )
-    client.enqueue(options, SPACE, ADA, drive, "")
-    client.destroy()
-    system.sql.dispose()
-
-
 async def test_a_drive_goes_on_when_its_connections_are_cut(engine_database: str) -> None:
-    backend, recorder = PostgresBackend(engine_database), DriveRecorder(hold=True)
+    backend, recorder = PostgresBackend(engine_database, is_worker=True), DriveRecorder(hold=True)
     engine = backend.engine()
     await engine.launch(recorder.drive)
     await engine.wake(SPACE, ADA)
@@ -182,11 +139,11 @@ async def test_a_drive_goes_on_when_its_connections_are_cut(engine_database: str
 @pytest.mark.parametrize("address", [":memory:", "mysql://here/there"])
 async def test_there_is_no_durable_engine_for_other_logs(address: str) -> None:
     with pytest.raises(EngineError, match="Use LocalEngine"):
-        await DbosEngine(address).wake(SPACE, ADA)
+        await ProcessEngine(address).wake(SPACE, ADA)
 
 
 async def test_a_database_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="does not answer"):
+        await ProcessEngine("postgresql://nobody@127.0.0.1:1/none").wake(SPACE, ADA)
     with pytest.raises(EngineError, match="could not be opened"):
-        await DbosEngine("postgresql://nobody@127.0.0.1:1/none").wake(SPACE, ADA)
-    with pytest.raises(EngineError, match="could not be opened"):
-        await DbosEngine(tmp_path / "no" / "such" / "folder.db").wake(SPACE, ADA)
+        await ProcessEngine(tmp_path / "no" / "such" / "folder.db").wake(SPACE, ADA)

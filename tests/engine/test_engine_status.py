@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from sapwood.core.ids import AgentId, Space
+from sapwood.engine.process_engine import ProcessEngine
 from sapwood.engine.workers import WorkerSeen, read_engine_status
-
-pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -19,10 +18,8 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 async def test_wakes_wait_until_a_worker_takes_them(address: str) -> None:
-    from sapwood.engine.dbos import DbosEngine
-
     space = Space(f"status-{secrets.token_hex(4)}")
-    engine = DbosEngine(address)
+    engine = ProcessEngine(address)
     try:
         for name in ("a", "b"):
             await engine.wake(space, AgentId(name))

@@ -1,4 +1,4 @@
-"""The libraries of workers are imported only where workers run."""
+"""The libraries of engines of plug-ins are imported only where these run."""
 
 import os
 import re
@@ -10,18 +10,18 @@ import pytest
 
 from scripted_model import ScriptedModel
 
-_OF_WORKERS = {"dbos", "sqlalchemy", "psycopg", "temporalio"}
+_OF_PLUG_INS = {"temporalio"}
 _IMPORT = re.compile(r"import time:.*\| +([\w.]+)")
 
 
 def _printed(code: str, folder: Path, *arguments: str, **environ: str) -> str:
-    """What the code prints. Fails if it imports a library of workers."""
+    """What the code prints. Fails if it imports a library of a plug-in."""
     command = [sys.executable, "-X", "importtime", "-c", f"import sys\n{code}", *arguments]
     own = {**os.environ, **environ}
     done = subprocess.run(command, cwd=folder, env=own, capture_output=True, text=True, check=True)
     imported = {name.partition(".")[0] for name in _IMPORT.findall(done.stderr)}
     assert "sapwood" in imported
-    assert not imported & _OF_WORKERS
+    assert not imported & _OF_PLUG_INS
     return done.stdout
 
 

@@ -2,7 +2,7 @@
 
 from sapwood.app.maintenance import migrate_database, migration_state
 from sapwood.core.ids import AgentId, Space
-from sapwood.engine.dbos import DbosEngine
+from sapwood.engine.process_engine import ProcessEngine
 from sapwood.store.postgres import PostgresLog
 from tests.engine.backends import FAST
 from tests.engine.drive_recorder import DriveRecorder
@@ -25,7 +25,7 @@ async def test_a_worker_without_the_right_to_create(
         log = await PostgresLog.open(lean)
         await start(log, SPACE, ADA)
         await log.close()
-        recorder, engine = DriveRecorder(), DbosEngine(lean, intervals=FAST)
+        recorder, engine = DriveRecorder(), ProcessEngine(lean, intervals=FAST, is_worker=True)
         await engine.launch(recorder.drive)
         await engine.wake(SPACE, ADA)
         await eventually(lambda: recorder.done[ADA] == 1)

@@ -47,8 +47,6 @@ def test_the_last_count_is_told() -> None:
     assert told == [{}, {}, {"old": 3}]
 
 
-pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
-
 NAME = "from sapwood.engine.workers import new_worker_id; print(new_worker_id())"
 
 

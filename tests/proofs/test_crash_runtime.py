@@ -43,8 +43,8 @@ RECEIVED = MailReceived("m", "Mail oak0.1.2.0.", OAK)
 @pytest.mark.parametrize(
     ("engine", "database"),
     [
-        ("dbos", "sqlite"),
-        ("dbos", "postgres"),
+        ("worker", "sqlite"),
+        ("worker", "postgres"),
         ("temporal", "postgres"),
         ("local", "sqlite"),
         ("local", "postgres"),
@@ -54,12 +54,11 @@ RECEIVED = MailReceived("m", "Mail oak0.1.2.0.", OAK)
 def test_killed_workers_lose_and_repeat_nothing(
     engine: str, database: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
     plan = Plan(agents=4, workers=1, kills=2, longest=1.0, seed=random.getrandbits(32))
     address = str(tmp_path / "log.db")
     if database == "postgres":
         address = request.getfixturevalue("postgres_dsn")
-    if database == "postgres" or engine != "dbos":
+    if database == "postgres" or engine != "worker":
         plan = replace(plan, workers=2)
     with engine_setup(engine) as setup:
         findings = asyncio.run(prove(address, plan, tmp_path, print, setup))

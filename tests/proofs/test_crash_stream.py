@@ -32,7 +32,6 @@ def recorded(*events: Event) -> list[Recorded]:
 @pytest.mark.night
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 def test_interrupted_answers_lose_no_word(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
     assert main(["--interruptions", "3", "--database", "sqlite"]) == 0
     assert "3 interruptions of 3" in capsys.readouterr().out
 

@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
-
 from proofs.e2e.checks import Checks
 from proofs.e2e.runner import SCENES, prove
 from proofs.e2e.wires import WIRES

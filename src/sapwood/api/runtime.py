@@ -106,7 +106,7 @@ class Runtime:
     ) -> "Runtime":
         """Returns the same runtime for another database, for other spaces, or with other limits.
 
-        With `for_workers` it has the engine of `sapwood worker`, if that is installed.
+        With `for_workers` it takes work that other processes left, as `sapwood worker` does.
         """
         options = structs.replace(self._options, for_workers=for_workers)
         if spaces is not None:

@@ -1,6 +1,7 @@
 """Chooses the engine that drives agents, and wakes agents that other processes drive."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -13,10 +14,9 @@ from sapwood.config.database_address import is_of_plugin
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
 from sapwood.engine import DriveLimits, EngineError, LocalEngine, wake_all
-from sapwood.engine.engine_plugin import OWN_ENGINES, load_engine
+from sapwood.engine.engine_plugin import DBOS_IS_AUTO, OWN_ENGINES, load_engine
 from sapwood.turns.scheduler import Drive, Engine, woken_by
 
-_NO_ENGINE = "The durable engine is not installed. Type: pip install 'sapwood[engine]'"
 _NO_WORKERS = (
     "The store of a plug-in has no workers of ours: each process drives the agents that it starts. "
     "An engine of a plug-in can have some. Type: sapwood config set engine temporal"
@@ -25,6 +25,8 @@ _LOCAL_WORKER = (
     "The engine 'local' runs agents in the process that starts them, so it has no workers. To use "
     "workers, type: sapwood config set engine auto"
 )
+
+_log = logging.getLogger("sapwood.engine")
 
 _SLOW_IMPORTS = ("sapwood.redaction.masks", "httpx2")
 """What takes long to import; a screen opens before it is imported."""
@@ -38,25 +40,20 @@ def engine_for(
     *,
     for_workers: bool = False,
 ) -> Engine:
-    """Returns the configured engine: "auto" is that of this process, and DBOS `for_workers`.
+    """Returns the configured engine.
 
     `limits` replace the configured ones. `serves` says of which spaces this process takes work, by
-    default of that of the connection. Raises `EngineError` if the engine is not installed.
+    default of that of the connection. With `for_workers` it takes work that other processes left.
+    Raises `EngineError` if the engine is not installed.
     """
     limits = limits or configured_limits(config)
     outages = connection.outages if connection else None
     on_availability = outages.report if outages else None
-    match _kind(config, for_workers=for_workers):
+    match _kind(config):
         case "memory":
             return LocalEngine(limits)
         case "plug-in":
             return load_engine(config.engine).configured(config, limits)
-        case "dbos":
-            from sapwood.engine.dbos import DbosEngine
-
-            return DbosEngine(
-                config.address, limits, on_availability=on_availability, serves=serves
-            )
         case "process":
             from sapwood.engine.process_engine import ProcessEngine
 
@@ -71,13 +68,12 @@ def engine_for(
                 limits,
                 on_availability=on_availability,
                 serves=serves or (lambda each: each == space),
-                recover=recover,
+                recover=None if for_workers else recover,  # workers look into the log themselves
+                is_worker=for_workers,
             )
 
 
-def _kind(
-    config: Config, *, for_workers: bool = False
-) -> Literal["memory", "process", "dbos", "plug-in"]:
+def _kind(config: Config) -> Literal["memory", "process", "plug-in"]:
     """The engine to use. Raises `EngineError` if it is not installed."""
     if config.address == ":memory:":
         return "memory"
@@ -86,11 +82,6 @@ def _kind(
         return "plug-in"
     if is_of_plugin(config.address):  # whose tables an engine of ours cannot use
         return "memory"
-    if config.engine == "dbos" or (config.engine == "auto" and for_workers):
-        if find_spec("dbos") is not None:
-            return "dbos"
-        if config.engine == "dbos":
-            raise EngineError(_NO_ENGINE)
     return "process"
 
 
@@ -113,21 +104,18 @@ def local_engine() -> Engine:
 
 def require_durable_engine(config: Config) -> None:
     """Raises `EngineError` if the configured engine cannot serve workers."""
-    kind = _kind(config, for_workers=True)
+    kind = _kind(config)
     if kind == "memory" and is_of_plugin(config.address):
         raise EngineError(_NO_WORKERS)
-    if kind == "process":
-        raise EngineError(_NO_ENGINE if config.engine == "auto" else _LOCAL_WORKER)
+    if kind == "process" and config.engine == "local":
+        raise EngineError(_LOCAL_WORKER)
+    if config.engine == "dbos":
+        _log.warning("%s Type: sapwood config set engine auto", DBOS_IS_AUTO)
 
 
-async def import_slow(*more: str) -> None:
+async def import_slow() -> None:
     """Imports in a thread what takes long to import, so that no turn waits for it."""
-    await import_in_thread(*_SLOW_IMPORTS, *more)
-
-
-async def import_in_thread(*names: str) -> None:
-    """Imports these modules, if they are installed, while the event loop goes on."""
-    for name in names:
+    for name in _SLOW_IMPORTS:
         if find_spec(name.partition(".")[0]) is not None:
             await asyncio.to_thread(import_module, name)
 
@@ -170,8 +158,8 @@ class LazyEngine:
 
     async def warm_up(self) -> None:
         """Imports the slow libraries in a thread, so that the first call does not wait for them."""
-        kind = await asyncio.to_thread(_kind, self._config, for_workers=self._for_workers)
-        await import_slow(*(["dbos"] if kind == "dbos" else []))
+        await asyncio.to_thread(_kind, self._config)
+        await import_slow()
 
     async def _created(self) -> Engine:
         async with self._creation:

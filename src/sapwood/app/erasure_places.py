@@ -1,7 +1,6 @@
 """The places outside of the log where this machine has data of a conversation."""
 
 import asyncio
-from importlib.util import find_spec
 
 from sapwood.config.database_address import is_of_plugin
 from sapwood.core.erasure import ErasureItem, Senders
@@ -72,8 +71,4 @@ class _EngineEraser:
         from sapwood.engine.wake_database import erase_wakes, scrub_engine
 
         await erase_wakes(self._address, space, item.agent)
-        if find_spec("dbos") is not None:
-            from sapwood.engine.dbos.drive_queue import erase_workflows
-
-            await asyncio.to_thread(erase_workflows, self._address, space, item.agent)
         await asyncio.to_thread(scrub_engine, self._address)

@@ -1,10 +1,8 @@
 """Backs up and migrates a database, and lists and renews the keys of its encrypted spaces."""
 
-import asyncio
 import base64
 import os
 from importlib import resources
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -120,8 +118,3 @@ async def migrate_database(address: str) -> None:
     from sapwood.engine.wake_database import open_wake_database
 
     await (await open_wake_database(address)).close()
-    if find_spec("dbos") is not None:
-        from sapwood.engine.dbos.system_database import open_system_database
-
-        system = await asyncio.to_thread(open_system_database, address)
-        system.sql.dispose()

@@ -425,9 +425,9 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     engine: Annotated[
         str,
         explained(
-            "Engine that decides which process runs an agent: auto, local, dbos, temporal, or that "
+            "Engine that decides which process runs an agent: auto, local, temporal, or that "
             "of a plug-in. With auto, each process runs the agents that it gives work to, and "
-            "workers and servers use DBOS if it is installed."
+            "workers run all others. With local, there are no workers."
         ),
     ] = "auto"
     temporal: TemporalConfig = TemporalConfig()

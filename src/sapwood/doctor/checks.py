@@ -15,7 +15,6 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import metadata
-from importlib.util import find_spec
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -38,7 +37,7 @@ from sapwood.doctor import Finding as Finding
 from sapwood.doctor.database_checks import Progress, check_database
 from sapwood.doctor.program_checks import check_programs
 from sapwood.engine import EngineError
-from sapwood.engine.engine_plugin import OWN_ENGINES, load_engine
+from sapwood.engine.engine_plugin import DBOS_IS_AUTO, OWN_ENGINES, load_engine
 from sapwood.models import window_of
 from sapwood.models.model_routes import resolve
 from sapwood.plugins import examine_plugins, plugin_names
@@ -51,11 +50,10 @@ from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox
 async def check_engine(config: Config, *, online: bool) -> list[Finding]:
     """Whether the configured engine is installed and, of a plug-in, whether it can work.
 
-    "auto" needs no check: it takes what is installed.
+    Those of Sapwood itself need no check.
     """
-    if config.engine == "dbos" and find_spec("dbos") is None:
-        missing = "dbos is configured but not installed"
-        return [Finding("engine", "broken", missing, "pip install 'sapwood[engine]'")]
+    if config.engine == "dbos":
+        return [Finding("engine", "open", DBOS_IS_AUTO, "sapwood config set engine auto")]
     if config.engine in OWN_ENGINES:
         return []
     try:

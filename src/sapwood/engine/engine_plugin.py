@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from sapwood.turns.scheduler import Engine
 
 OWN_ENGINES = frozenset({"auto", "dbos", "local"})
-"""The values of the setting `engine` that need no plug-in."""
+"""The values of the setting `engine` that need no plug-in. "dbos" is an old name of "auto"."""
+
+DBOS_IS_AUTO = "There is no engine 'dbos' any more; Sapwood uses 'auto', which does the same."
 
 
 class EnginePlugin(Protocol):

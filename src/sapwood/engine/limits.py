@@ -1,4 +1,4 @@
-"""How many agents are driven at once, and how often the durable engine looks for work."""
+"""How many agents are driven at once, and how often an engine looks for work."""
 
 import asyncio
 from collections import Counter, deque
@@ -40,15 +40,13 @@ class DriveLimits(Struct, frozen=True):
 
 
 class Intervals(Struct, frozen=True):
-    """How often the durable engine acts, in seconds. The same for all workers of a database.
+    """How often an engine acts, in seconds. The same for all processes of a database.
 
     Shorter intervals react faster and cost an idle worker more.
 
     - `poll`: how often a worker looks for agents that another process woke.
     - `heartbeat`: how often a worker shows that it is alive.
     - `dead_after`: how long a worker may show nothing before the others treat it as dead.
-    - `cleanup`: how often stuck drives are restarted and finished ones are deleted.
-    - `keep_finished`: how old a finished drive must be to be deleted.
     - `grace`: how long a cancelled drive may take to end.
     - `retry_after`: the pauses before each retry of a drive that failed.
     """
@@ -56,8 +54,6 @@ class Intervals(Struct, frozen=True):
     poll: float = 0.2
     heartbeat: float = 0.5
     dead_after: float = 2.5
-    cleanup: float = 10.0
-    keep_finished: float = 60.0
     grace: float = 10.0
     retry_after: tuple[float, ...] = RETRY_AFTER
 

@@ -1,8 +1,9 @@
-"""The engine of a process that drives its agents itself, beside any number of other processes.
+"""The engine of processes and workers: any number of them share the agents of a database.
 
-It needs no server, no worker and no library but that of the log's database. A process claims the
-wake request of an agent before it drives it, shows by a heartbeat that it is alive, and takes the
-requests of processes that died. Workers with DBOS use the same requests.
+It needs no server and no library but that of the log's database. A process claims the wake request
+of an agent before it drives it, shows by a heartbeat that it is alive, and takes the requests of
+processes that died. A worker takes every request that waits; a process beside workers takes those
+of agents that it woke itself.
 """
 
 import asyncio
@@ -31,6 +32,9 @@ from sapwood.engine.workers import (
     process_is_running,
 )
 
+_MAX_STARTED_HERE = 16
+"""How many agents a worker drives at once that it woke itself. Others get their share of the rest.
+"""
 _LEFT_TO_WORKERS = 10.0
 """Seconds for which a process lets workers take an agent that was woken elsewhere."""
 
@@ -43,7 +47,8 @@ class _Held(Struct, eq=False):
 
     `woken` counts the wakes of this process, `seen` those that a drive has begun after. `timers`
     are wakes of later. `task` drives the agent; without one, only timers hold it. While `changing`,
-    the request is being claimed or deleted at this moment.
+    the request is being claimed or deleted at this moment. `taken` says that it had to wait for a
+    place.
     """
 
     request: WakeRequest
@@ -52,6 +57,7 @@ class _Held(Struct, eq=False):
     seen: int = 0
     timers: int = 0
     changing: bool = False
+    taken: bool = False
     task: asyncio.Task[None] | None = None
 
 
@@ -61,7 +67,8 @@ class ProcessEngine:
     `address` is the log's: a path or `postgresql://…`. A process that only wakes agents need not
     launch its engine. `serves` says of which spaces this process takes work that others left, by
     default of all. `recover` is awaited after a process was found dead: it wakes the agents for
-    which that process had no time to record a wake.
+    which that process had no time to record a wake. A worker (`is_worker`) also takes what others
+    woke.
     """
 
     def __init__(
@@ -73,12 +80,14 @@ class ProcessEngine:
         on_availability: AvailabilityListener | None = None,
         serves: Callable[[Space], bool] | None = None,
         recover: Callable[["ProcessEngine"], Awaitable[object]] | None = None,
+        is_worker: bool = False,
     ) -> None:
         self._address = address
         self._limits = limits or DriveLimits()
         self._intervals = intervals or Intervals()
         self._on_availability = on_availability
         self._recover = recover
+        self._is_worker = is_worker
         self._serves = serves
         self._turns = SpaceTurns(self._limits, serves)
         self._places = KeyLimiter(self._limits.per_worker)
@@ -86,12 +95,14 @@ class ProcessEngine:
         self._database: WakeDatabase | None = None
         self._drive: DriveFunction | None = None
         self._closed = False
-        self._worker = new_worker_id(of_one_process=True)
+        self._worker = new_worker_id(of_one_process=not is_worker)
         self._numbers = itertools.count(1)
         self._detector = FailureDetector(self._intervals.dead_after, self._intervals.heartbeat)
         self._held: dict[_Key, _Held] = {}
         self._timers: set[asyncio.TimerHandle] = set()
         self._background: set[asyncio.Task[None]] = set()
+        self._heartbeat: asyncio.Task[None] | None = None
+        self._beating: WakeDatabase | None = None
         self._ending: dict[_Key, asyncio.Task[None]] = {}
         self._unrecorded: dict[_Key, WakeRequest] = {}
         self._left: set[_Key] = set()
@@ -111,9 +122,12 @@ class ProcessEngine:
         database = await self._opened()
         await database.add_worker(self._worker)
         self._drive = drive
-        await self._beat(database)  # so that it knows who else there is
-        for work in (self._beat_until_closed(database), self._take_until_closed(database)):
-            self._in_background(work)
+        if self._is_worker:  # a heartbeat must not wait behind the statements of many agents
+            self._beating = await open_wake_database(self._address, self._on_availability)
+        beating = self._beating or database
+        await self._beat(beating)  # so that it knows who else there is
+        self._heartbeat = asyncio.ensure_future(self._beat_until_closed(beating))
+        self._in_background(self._take_until_closed(database))
 
     async def wake(
         self, space: Space, agent: AgentId, *, model: str = "", user: str = "", delay: float = 0.0
@@ -133,20 +147,32 @@ class ProcessEngine:
             await self._wake_here(database, request, delay)
         else:
             await database.wake(request)
-            self._left.add((space, agent))
-            self._look.set()
+            if self._is_worker and not self._is_limited:
+                self._others_wait = True  # the next drive that ends here looks, or another worker
+            else:
+                self._take_soon(request)
 
     async def close(self) -> None:
-        """Accepts no more work. Running drives are cancelled; other processes continue them."""
+        """Accepts no more work. Running drives are cancelled; other processes continue them.
+
+        The heartbeat goes on until the drives have ended, so that no other takes them too early.
+        """
         self._closed = True
         database, self._database = self._database, None
         for timer in self._timers:
             timer.cancel()
-        drives = [held.task for held in self._held.values() if held.task]
+        finishing = {held.task for held in self._held.values() if held.task and held.changing}
+        drives = {held.task for held in self._held.values() if held.task} - finishing
         tasks = {*drives, *self._ending.values(), *self._background} - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if tasks or finishing:
+            await asyncio.wait(tasks | finishing, timeout=self._intervals.grace)
+        if self._heartbeat is not None:
+            self._heartbeat.cancel()
+            await asyncio.wait([self._heartbeat])
+        if self._beating is not None:
+            await self._beating.close()
         if database is None:
             return
         try:
@@ -176,10 +202,21 @@ class ProcessEngine:
     # Wakes of this process
 
     def _has_room(self, space: Space) -> bool:
-        """Whether an agent can be claimed without looking at what waits."""
+        """Whether an agent can be claimed without looking at what waits.
+
+        With limits it cannot: they are counted when a request that waits is claimed.
+        """
         is_served = self._serves is None or self._serves(space)
-        has_place = self._places_taken().total() < self._limits.per_worker
-        return is_served and has_place and not self._is_limited
+        if self._is_limited or not is_served:
+            return False
+        if self._is_worker and self._started_here() >= _MAX_STARTED_HERE:
+            return False
+        return self._places_taken().total() < self._limits.per_worker
+
+    def _started_here(self) -> int:
+        """How many agents are driven here that did not wait for a place."""
+        here = (held for held in self._held.values() if not held.taken)
+        return sum(held.task is not None or held.changing for held in here)
 
     def _places_taken(self) -> Counter[Space]:
         """How many agents of each space are driven here. Those that wait for a timer take none."""
@@ -189,27 +226,27 @@ class ProcessEngine:
 
     async def _wake_here(self, database: WakeDatabase, request: WakeRequest, delay: float) -> None:
         """Claims a new request and drives. Cancelling cannot come between the two."""
-        held = self._hold(request, self._new_holder())
+        holder = self._new_holder()
+        held = self._hold(request, holder)
 
         async def claim() -> None:
             is_new = False
             try:
-                is_new = await database.wake_here(request, self._worker, held.claim.holder)
+                is_new = await database.wake_here(request, self._worker, holder)
             finally:
                 held.changing = False
                 if is_new:
                     self._wake_held(held, delay)
                 else:  # another process has it, or it waits
                     self._let_go(held)
-                    self._left.add((request.space, request.agent))
-                    self._look.set()
+                    self._take_soon(request)
 
         task = asyncio.ensure_future(claim())
         self._background.add(task)
         task.add_done_callback(self._background.discard)
         await asyncio.shield(task)
 
-    def _hold(self, request: WakeRequest, holder: str) -> _Held:
+    def _hold(self, request: WakeRequest, holder: str | None) -> _Held:
         """Enters an agent whose request is about to be claimed."""
         held = _Held(request, Claim(holder, 1), changing=True)
         self._held[request.space, request.agent] = held
@@ -218,7 +255,10 @@ class ProcessEngine:
     def _wake_held(self, held: _Held, delay: float) -> None:
         if delay <= 0:
             held.woken += 1
-            self._start(held)
+            if held.claim.holder is None:  # it rests: back into the line, where limits are counted
+                self._let_go(held)
+            else:
+                self._start(held)
             return
 
         def wake() -> None:
@@ -243,13 +283,13 @@ class ProcessEngine:
         if older := self._ending.pop((request.space, request.agent), None):
             await asyncio.wait([older], timeout=self._intervals.grace)
         try:
-            while held.seen != held.woken:
+            while held.seen != held.woken and not self._closed:
                 held.seen = held.woken
                 async with self._places.slot(""):  # timers may have ended together
                     await drive_with_retries(
                         drive, request.space, request.agent, self._intervals.retry_after
                     )
-                if held.seen == held.woken and not held.timers:
+                if held.seen == held.woken:
                     await self._finish(database, held)
             if self._others_wait:
                 self._look.set()
@@ -261,10 +301,16 @@ class ProcessEngine:
             held.task = None
 
     async def _finish(self, database: WakeDatabase, held: _Held) -> None:
-        """Deletes the request, unless the agent was woken meanwhile, here or elsewhere."""
-        held.changing = True
+        """Deletes the request, unless the agent was woken meanwhile, here or elsewhere.
+
+        If it is to be woken later, the request stays. Limits do not count it until then.
+        """
+        if held.timers and not self._limits.counts_keys:
+            return
+        held.changing, rests = True, held.timers > 0
+        end = database.rest if rests else database.finish
         try:
-            wakes = await database.finish(held.request, held.claim)
+            wakes = await end(held.request, held.claim)
         except EngineError as problem:  # the heartbeat finds it when the database answers
             _log.info(
                 "The request of agent '%s' is kept for later: %s", held.request.agent, problem
@@ -272,32 +318,47 @@ class ProcessEngine:
             return
         finally:
             held.changing = False
-        if wakes is None:
-            self._let_go(held)
-        else:
+        if wakes is not None:
             held.claim = Claim(held.claim.holder, wakes)
             held.woken += 1
+        elif rests:
+            held.claim = Claim(None, held.claim.wakes)
+            if held.seen != held.woken:  # woken while it came to rest
+                self._let_go(held)
+        else:
+            self._let_go(held)
 
     def _let_go(self, held: _Held) -> None:
-        """Forgets an agent whose request is not ours, and records the wakes since then anew."""
+        """Forgets an agent whose request is not ours, and records the wakes since then anew.
+
+        A request that rests here is released then.
+        """
         self._drop(held)
         if held.woken == held.seen and not held.timers:
             return
         held.seen, held.timers, of = held.woken, 0, held.request
         again = WakeRequest(of.space, of.agent, new_drive_id(), of.model, of.user)
         self._unrecorded[of.space, of.agent] = again
-        self._in_background(self._record(again))
+        self._in_background(self._record(again, of if held.claim.holder is None else None))
 
-    async def _record(self, request: WakeRequest) -> None:
-        while True:
+    async def _record(self, request: WakeRequest, rested: WakeRequest | None) -> None:
+        key = (request.space, request.agent)
+        while not self._closed and key in self._unrecorded:
             try:
-                await (await self._opened()).wake(request)
-                break
+                database = await self._opened()
+                await database.wake(request)
+                if rested is not None:
+                    await database.release(rested)
             except EngineError:
                 await asyncio.sleep(self._intervals.heartbeat)
-        key = (request.space, request.agent)
-        self._unrecorded.pop(key, None)
-        self._left.add(key)
+            else:
+                self._unrecorded.pop(key, None)
+                self._take_soon(request)
+
+    def _take_soon(self, request: WakeRequest) -> None:
+        """Looks at what waits. Beside workers, this process takes what it woke itself."""
+        if not self._is_worker:
+            self._left.add((request.space, request.agent))
         self._look.set()
 
     def _is_held(self, held: _Held) -> bool:
@@ -319,6 +380,8 @@ class ProcessEngine:
                 await self._take(database)
             except EngineError as problem:
                 _log.info("Will look for waiting agents when the database is back: %s", problem)
+            except Exception:  # whatever went wrong, the next look must come
+                _log.exception("Waiting agents could not be picked up.")
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._intervals.poll):
                     await self._look.wait()
@@ -335,7 +398,7 @@ class ProcessEngine:
             self._others_wait = True
             return
         waiting = await database.waiting(self._limits, free)
-        if self._has_workers:
+        if self._has_workers and not self._is_worker:
             waiting = self._ours(waiting)
         taken = await self._turns.take(waiting, running, lambda each: self._claim(database, each))
         self._others_wait = self._is_limited or taken >= free
@@ -354,11 +417,11 @@ class ProcessEngine:
         if key in self._held:
             return False
         request = WakeRequest(*key, new_drive_id(), waiting.model, waiting.user)
-        held, claim = self._hold(request, self._new_holder()), None
+        holder, claim = self._new_holder(), None
+        held = self._hold(request, holder)
+        held.taken = True
         try:
-            claim = await database.claim(
-                waiting, request.drive, self._worker, held.claim.holder, self._limits
-            )
+            claim = await database.claim(waiting, request.drive, self._worker, holder, self._limits)
         finally:
             held.changing = False
             if claim is None:
@@ -383,7 +446,7 @@ class ProcessEngine:
             await asyncio.sleep(self._intervals.heartbeat)
 
     async def _beat(self, database: WakeDatabase) -> None:
-        before = {key: held for key, held in self._held.items() if not held.changing}
+        before = {key: (held, held.claim) for key, held in self._held.items() if not held.changing}
         if not await database.beat(self._worker):
             _log.warning(
                 "This process was unresponsive for so long that others took over its agents."
@@ -395,8 +458,6 @@ class ProcessEngine:
         dead |= {each: count for each, count in beats.items() if process_has_ended(each)}
         alive = beats.keys() - dead.keys()
         self._has_workers = not all(is_of_one_process(each) for each in alive)
-        if self._has_workers:  # which also tidy up what DBOS stored
-            dead = {each: count for each, count in dead.items() if is_of_one_process(each)}
         buried = [each for each in dead if await database.remove_dead(each, dead[each])]
         if buried or self._is_first_beat:
             self._is_first_beat = False
@@ -412,12 +473,14 @@ class ProcessEngine:
             _log.warning("Not every agent with work to do could be woken: %s", problem)
 
     def _compare(
-        self, before: dict[_Key, _Held], claimed: dict[_Key, tuple[WakeRequest, Claim]]
+        self,
+        before: dict[_Key, tuple[_Held, Claim]],
+        claimed: dict[_Key, tuple[WakeRequest, Claim]],
     ) -> None:
         """Ends the drives that others took, and notes the wakes by other processes."""
         self._ending = {key: task for key, task in self._ending.items() if not task.done()}
-        for key, held in before.items():
-            if held.changing or not self._is_held(held):
+        for key, (held, claim_before) in before.items():
+            if held.changing or held.claim != claim_before or not self._is_held(held):
                 continue
             _, claim = claimed.get(key, (None, None))
             if claim is None or claim.holder != held.claim.holder:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct, to_builtins
 
+from sapwood.config.database_address import is_of_plugin
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AvailabilityListener
 from sapwood.engine.drives import EngineError
@@ -24,6 +25,7 @@ from sapwood.engine.wake_requests import (
     SCHEMA,
     SQLITE_SETTINGS,
     TABLES,
+    TABLES_OF_DBOS,
     WakeRequest,
     WakeSql,
     engine_file,
@@ -40,9 +42,12 @@ ADVISORY_LOCK = 5_970_271_302  # any number that no other program uses
 
 
 class Claim(Struct, frozen=True):
-    """A request that this process has claimed: under which name, and after how many wakes."""
+    """A request that this process has claimed: for which drive, and after how many wakes.
 
-    holder: str
+    Without a holder nobody drives the agent: the process that has claimed it wakes it later.
+    """
+
+    holder: str | None
     wakes: int
 
 
@@ -92,19 +97,23 @@ class WakeDatabase:
         rows = await self._database.run(self._sql.claim_waiting, values, alone=limits.counts_keys)
         return Claim(holder, rows[0][0]) if rows else None
 
-    async def claim_drive(self, request: WakeRequest, worker: str, holder: str) -> Claim | None:
-        """Claims the request of this very drive; None if it has another drive by now."""
-        names = {"drive": request.drive, "worker": worker, "holder": holder}
-        rows = await self._database.run(self._sql.claim, {**_key(request), **names})
-        return Claim(holder, rows[0][0]) if rows else None
-
     async def finish(self, request: WakeRequest, claim: Claim) -> int | None:
         """Deletes the request, or returns the new count if more wakes have arrived.
 
         Returns None if it was deleted, or if another process has claimed it.
         """
+        return await self._end(self._sql.delete, request, claim)
+
+    async def rest(self, request: WakeRequest, claim: Claim) -> int | None:
+        """Keeps the request without a drive, or returns the new count if more wakes have arrived.
+
+        Returns None if it rests, or if another process has claimed it.
+        """
+        return await self._end(self._sql.rest, request, claim)
+
+    async def _end(self, sql: str, request: WakeRequest, claim: Claim) -> int | None:
         values = {**_key(request), "holder": claim.holder}
-        if await self._database.run(self._sql.delete, {**values, "rings": claim.wakes}):
+        if await self._database.run(sql, {**values, "rings": claim.wakes}):
             return None
         rows = await self._database.run(self._sql.count, values)
         return rows[0][0] if rows else None
@@ -178,6 +187,8 @@ async def open_wake_database(
 
     Raises `EngineError` if that is not possible.
     """
+    if str(address) == ":memory:" or is_of_plugin(str(address)):
+        raise EngineError(f"No other process can open the log '{address}'. Use LocalEngine.")
     file = engine_file(address)
     try:
         if file is not None:
@@ -194,23 +205,28 @@ async def open_wake_database(
 async def erase_wakes(address: str, space: Space, agent: AgentId) -> None:
     """Deletes the wake request of an agent, whoever has claimed it, if there are any requests.
 
-    A drive that runs finds no work any more, and stores nothing at its end.
+    A drive that runs finds no work any more, and stores nothing at its end. Tables in which earlier
+    versions stored agents are emptied.
     """
-    values = {"space": space, "agent": agent}
     file = engine_file(address)
+    database: SqlDatabase
     if file is None:
-        server = _Postgres(address, None)
-        try:
-            if await server.has_tables():
-                await server.run(WakeSql(f"{SCHEMA}.").erase, values)
-        finally:
-            await server.close()
+        database, prefix = _Postgres(address, None), f"{SCHEMA}."
+        query = f"SELECT tablename FROM pg_tables WHERE schemaname = '{SCHEMA}'"
     elif file.exists():
-        database = await _Sqlite.open(file)
-        try:
-            await database.run(WakeSql("").erase, values)
-        finally:
-            await database.close()
+        database, prefix = await _Sqlite.open(file), ""
+        query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    else:
+        return
+    try:
+        tables = {name for (name,) in await database.run(query, {})}
+        if tables >= TABLES.keys():
+            await database.run(WakeSql(prefix).erase, {"space": space, "agent": agent})
+        for table in TABLES_OF_DBOS:
+            if table in tables:
+                await database.run(f"DELETE FROM {prefix}{table}", {})
+    finally:
+        await database.close()
 
 
 def scrub_engine(address: str) -> None:
@@ -288,15 +304,11 @@ class _Postgres:
         self._one_at_a_time = asyncio.Lock()
         self._numbered: dict[str, tuple[str, list[str]]] = {}
 
-    async def has_tables(self) -> bool:
-        """Whether our own tables exist."""
-        exist = " AND ".join(f"to_regclass('{SCHEMA}.{name}') IS NOT NULL" for name in TABLES)
-        ((both,),) = await self.run(f"SELECT {exist}", {})
-        return bool(both)
-
     async def create_tables(self) -> None:
         """Creates our own tables, unless they exist: a role may not have the right to create."""
-        if not await self.has_tables():
+        exist = " AND ".join(f"to_regclass('{SCHEMA}.{name}') IS NOT NULL" for name in TABLES)
+        ((have_all,),) = await self.run(f"SELECT {exist}", {})
+        if not have_all:
             tables = [each.format(prefix=f"{SCHEMA}.") for each in TABLES.values()]
             script = [_locked(ADVISORY_LOCK), f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}", *tables]
             await self._tried(lambda connection: connection.execute(";".join(script)))

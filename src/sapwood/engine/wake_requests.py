@@ -54,6 +54,9 @@ TABLES = {
         beats BIGINT NOT NULL)""",
 }
 
+TABLES_OF_DBOS = ("operation_outputs", "workflow_input", "workflow_output", "workflow_status")
+"""Tables in which earlier versions stored what they drove. Nothing reads them any more."""
+
 
 def engine_file(address: str | Path) -> Path | None:
     """The engine's SQLite file beside the log at this address; None for PostgreSQL and memory."""
@@ -99,7 +102,7 @@ class WakeSql:
             " ON CONFLICT (space, agent) DO UPDATE SET rings = bell.rings + 1 RETURNING drive"
         )
         """Inserts a request that is claimed already, or counts one more wake."""
-        running = f"SELECT count(*) FROM {bells} AS other WHERE other.worker IS NOT NULL AND other."
+        running = f"SELECT count(*) FROM {bells} AS other WHERE other.holder IS NOT NULL AND other."
         self.claim_waiting = (
             f"UPDATE {bells} AS bell SET drive = :new, worker = :worker, holder = :holder"
             f" WHERE {this} AND drive = :drive AND worker IS NULL"
@@ -110,13 +113,10 @@ class WakeSql:
             " RETURNING rings"
         )
         """Claims a request that waits, with a new drive, unless a limit is reached."""
-        self.claim = (
-            f"UPDATE {bells} SET worker = :worker, holder = :holder"
-            f" WHERE {this} AND drive = :drive RETURNING rings"
-        )
-        self.delete = (
-            f"DELETE FROM {bells} WHERE {this} AND holder = :holder AND rings = :rings RETURNING 1"
-        )
+        ended = f"WHERE {this} AND holder = :holder AND rings = :rings RETURNING 1"
+        self.delete = f"DELETE FROM {bells} {ended}"
+        self.rest = f"UPDATE {bells} SET holder = NULL {ended}"
+        """Ends a drive, and leaves the request with its worker, who wakes the agent later."""
         self.count = f"SELECT rings FROM {bells} WHERE {this} AND holder = :holder"
         self.release = (
             f"UPDATE {bells} SET worker = NULL, holder = NULL WHERE {this} AND drive = :drive"
@@ -132,7 +132,7 @@ class WakeSql:
             f" FROM {bells} WHERE worker = :worker"
         )
         full = (
-            f"SELECT {{key}} FROM {bells} WHERE worker IS NOT NULL GROUP BY {{key}} HAVING count(*)"
+            f"SELECT {{key}} FROM {bells} WHERE holder IS NOT NULL GROUP BY {{key}} HAVING count(*)"
         )
         self.waiting = (
             "SELECT space, agent, drive, model, account FROM"

@@ -4,9 +4,9 @@ Each worker raises the count in its own row. A row whose count stands still belo
 worker, unless the process can be seen to run on this machine. Every worker measures that with its
 own clock, so no two clocks are compared.
 
-Reads who works on what from the tables of the durable engine, without starting an engine.
+Reads who works on what from the tables of the engine, without starting an engine.
 
-It only reads, and imports no library of the engine, so that `sapwood top` starts at once.
+It only reads, and imports no engine, so that `sapwood top` starts at once.
 """
 
 import asyncio
@@ -28,14 +28,14 @@ from sapwood.core.log_values import LogError
 from sapwood.engine.wake_requests import SCHEMA, engine_file
 
 _OF_ONE_PROCESS = "p"
-"""Begins the last part of the id of a process without DBOS. A random number has no such letter."""
+"""Begins the last part of the id of a process that is no worker. Random numbers have no `p`."""
 
 
 def new_worker_id(*, of_one_process: bool = False) -> str:
     """A unique id that shows where the worker runs.
 
     Its parts are the host, the machine start, the process number, and a random number with the
-    moment at which the process started. `of_one_process` is for the engine without DBOS.
+    moment at which the process started. `of_one_process` is for a process that is no worker.
     """
     pid, (_, started) = os.getpid(), _process_status(os.getpid())
     kind = _OF_ONE_PROCESS if of_one_process else ""
@@ -44,7 +44,7 @@ def new_worker_id(*, of_one_process: bool = False) -> str:
 
 
 def is_of_one_process(worker: str) -> bool:
-    """Whether the worker is a process without DBOS."""
+    """Whether it is a process that drives its own agents, and no worker."""
     return worker.rpartition("-")[2].startswith(_OF_ONE_PROCESS)
 
 
@@ -172,7 +172,7 @@ class Queued(Struct, frozen=True):
 
 
 class EngineStatus(Struct, frozen=True):
-    """The workers and the queues; both are empty if no durable engine has run yet."""
+    """The workers and the queues; both are empty if no engine has run yet."""
 
     workers: tuple[WorkerSeen, ...] = ()
     queued: tuple[Queued, ...] = ()

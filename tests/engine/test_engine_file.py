@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.engine.dbos.system_database import find_system_database, open_system_database
+from sapwood.engine.wake_database import open_wake_database
 from sapwood.engine.wake_requests import engine_file
 
 
-def test_a_file_in_the_home_is_found_where_it_was_opened(
+async def test_a_file_in_the_home_is_found_where_it_was_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
@@ -17,9 +17,8 @@ def test_a_file_in_the_home_is_found_where_it_was_opened(
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.chdir(elsewhere)
     address = "~/data/log.db"
-    open_system_database(address).sql.dispose()
-    assert engine_file(address) == home / "data" / "log.engine.db"
-    found = find_system_database(address)
-    assert found is not None
-    found.sql.dispose()
+    await (await open_wake_database(address)).close()
+    file = home / "data" / "log.engine.db"
+    assert engine_file(address) == file
+    assert file.exists()
     assert not list((elsewhere / "~" / "data").iterdir())
