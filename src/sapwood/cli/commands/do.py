@@ -63,7 +63,7 @@ def _parsed(submission: str, agent: str) -> "Script":
         raise RefusedError(script)
     if has_prompt(script) or not script:
         raise click.UsageError(
-            "sapwood do runs slash commands only, such as /mark X. "
+            "sapwood do runs slash commands that need no model, such as /mark X. "
             f"To send text to a model, type: sapwood run --agent {agent} -p TEXT"
         )
     return script
