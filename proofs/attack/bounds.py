@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import stat
+import subprocess
 import threading
 import time
 from collections.abc import Generator
@@ -51,6 +52,32 @@ def _ends(victim: Victim) -> None:
     held(ended.code != 0, "the program ended with code 0")
     time.sleep(1.0)
     held(len(victim.server.requests) == calls, "the model is still called")
+
+
+_DEEP = "import os\nfor _ in range(2_500): os.mkdir('d'); os.chdir('d')"
+
+
+@attack("S18", "stop every later turn with folders that are nested too deeply")
+def deep_folders(victim: Victim) -> None:
+    _next_turn_works(victim, f"python3 -c {shlex.quote(_DEEP)}")
+    subprocess.run(["rm", "-rf", str(victim.project / "d")], check=True)
+
+
+@attack("S18", "stop every later turn with pipes in place of files that git reads")
+def pipes_for_git(victim: Victim) -> None:
+    _next_turn_works(victim, "mkdir sub; mkfifo .gitignore .gitattributes sub/.gitignore")
+
+
+def _next_turn_works(victim: Victim, command: str) -> None:
+    """A command in the sandbox, and a turn after it, which needs a checkpoint of what is there."""
+    for words in (["init", "--quiet"], ["commit", "--quiet", "--allow-empty", "--message=One"]):
+        who = ["-c", "user.name=P", "-c", "user.email=p@example.com"]
+        subprocess.run(["git", *who, *words], cwd=victim.project, check=True)
+    for line in (command, "echo more > more.txt"):
+        prompt = f"Go. [[tool: shell {json.dumps({'command': line})}]] [[say: finished]]"
+        ended = victim.ask(prompt)
+        held("finished" in ended.out, f"the turn did not end: {ended.text[-300:]}")
+    held((victim.project / "more.txt").exists(), "the second command was not run")
 
 
 @attack("low", "leave a process behind that has left its session and its environment")

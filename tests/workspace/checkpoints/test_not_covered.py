@@ -326,3 +326,28 @@ async def test_a_file_that_a_killed_process_left_is_removed(tmp_path: Path) -> N
     notes.write_text("\0".join(left))
     assert held(tmp_path, await saved(tmp_path)) == ["mine"]
     assert not notes.exists()
+
+
+_DEEP = """
+import os
+for _ in range(2_100):
+    os.mkdir("d")
+    os.chdir("d")
+open("x", "w")
+"""
+
+
+def _run(*command: str, folder: Path) -> None:
+    subprocess.run(command, cwd=folder, check=True)
+
+
+async def test_folders_that_are_too_deep_for_a_path_are_not_covered(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "in").write_text("1")
+    _run(sys.executable, "-c", _DEEP, folder=tmp_path)
+    try:
+        files = await saved(tmp_path)
+    finally:
+        _run("rm", "-rf", "d", folder=tmp_path)
+    assert held(tmp_path, files) == ["in"]
+    assert [each.why for each in files.left_out] == ["unreadable"]

@@ -8,7 +8,7 @@ The folders of a workspace as a checkpoint sees them: links, nested repositories
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from hashlib import sha256
 from typing import get_args
 from urllib.parse import quote_from_bytes, unquote_to_bytes
@@ -169,14 +169,13 @@ class Folders:
         end; empty if there is none.
         """
         folder = os.path.dirname(path)
-        known = self._repositories.get(folder)
-        if known is None:
-            known = self.repository_around(folder)
-            inside = os.path.join(self.root, folder, b".git")
-            if not known and os.path.lexists(inside) and self._folder(folder) is not None:
-                known = folder + b"/"
-            self._repositories[folder] = known
-        return known
+        for each in _unknown(folder, self._repositories):
+            known = self._repositories[os.path.dirname(each)]
+            inside = os.path.join(self.root, each, b".git")
+            if not known and os.path.lexists(inside) and self._folder(each) is not None:
+                known = each + b"/"
+            self._repositories[each] = known
+        return self._repositories[folder]
 
     def with_parents(self, folders: Iterable[bytes]) -> set[bytes]:
         """These folders and all folders around them, without the root."""
@@ -190,13 +189,12 @@ class Folders:
 
     def _folder(self, path: bytes) -> os.stat_result | OSError | None:
         """The state of a real folder; None if there is none."""
-        if path in self._states:
-            return self._states[path]
-        state = self.state(path)
-        if isinstance(state, os.stat_result) and not stat.S_ISDIR(state.st_mode):
-            state = None
-        self._states[path] = state
-        return state
+        for each in _unknown(path, self._states):
+            state = self.state(each)
+            if isinstance(state, os.stat_result) and not stat.S_ISDIR(state.st_mode):
+                state = None
+            self._states[each] = state
+        return self._states[path]
 
     def look(self, path: bytes) -> os.stat_result | OSError | None:
         """The state of a path whose folder is plain; None and errors as `state`."""
@@ -208,17 +206,33 @@ class Folders:
             return error
 
 
+def _unknown(folder: bytes, known: Container[bytes]) -> list[bytes]:
+    """The folder and those around it, as far as they are not known, the outermost first.
+
+    Folders can be nested more deeply than functions can call each other.
+    """
+    found: list[bytes] = []
+    while folder not in known:
+        found.append(folder)
+        if not folder:
+            break
+        folder = os.path.dirname(folder)
+    return found[::-1]
+
+
 def unreadable_folders(root: str) -> list[bytes]:
     """The folders below `root` whose files cannot be listed, with a slash at the end."""
     top = os.fsencode(root)
     found: list[bytes] = []
-
-    def note(error: OSError) -> None:
-        path = os.fsencode(error.filename)
-        if path != top:
-            found.append(os.path.relpath(path, top) + b"/")
-
-    for _, folders, _ in os.walk(top, onerror=note):
-        if b".git" in folders:
-            folders.remove(b".git")
+    folders = [top]
+    while folders:  # not os.walk, which calls itself for each level
+        folder = folders.pop()
+        try:
+            with os.scandir(folder) as entries:
+                below = [each for each in entries if each.is_dir(follow_symlinks=False)]
+        except OSError:
+            if folder != top:
+                found.append(os.path.relpath(folder, top) + b"/")
+            continue
+        folders += (each.path for each in below if each.name != b".git")
     return found
