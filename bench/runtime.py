@@ -5,7 +5,7 @@
 Ours: several agents run at once, and each gets one prompt after the other. A turn has three steps:
 the model calls a tool, the tool returns, the model answers; model and tool return at once. It
 includes everything: the prompt is committed, the agent is woken and driven, every event is in the
-log, and the drive is recorded. Bare: the same number of workflows of three empty steps, with the
+log, and its wake request is deleted. Bare: the same number of workflows of three empty steps, with the
 same concurrency. Both run alternately; ours must reach a part of the rate. With one agent, the
 time of a turn is all overhead. On SQLite and on PostgreSQL, in a process that drives its agents
 itself and in a worker with DBOS.
