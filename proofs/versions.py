@@ -87,9 +87,10 @@ def main() -> int:
         if options.programs and source.program not in options.programs:
             continue
         newest = _released(source)[-options.last :]
-        tried += [_try(source, each, expected=each in newest) for each in (source.too_old, *newest)]
-    if options.write:
-        _write(tried)
+        for each in (*reversed(newest), source.too_old):
+            tried.append(_try(source, each, expected=each in newest))
+            if options.write:
+                _write(tried)
     wrong = sum(not each.as_expected for each in tried)
     print(
         f"versions: {wrong} results are not as expected" if wrong else "versions: all as expected"
