@@ -98,6 +98,15 @@ async def test_what_is_in_view_is_not_offered(desk: Desk) -> None:
     assert await offered(desk, "Open src/retry.py and limits.toml") is None
 
 
+async def test_a_name_that_is_in_view_in_another_spelling_is_not_offered(log: MemoryLog) -> None:
+    desk = Desk(log)
+    await desk.start()
+    await desk.turn("Make catalogue/marc.py", "Made.")
+    await desk.turn("Check catalogue/marc.py", "Checked.")
+    await desk.do(KeepLast(AGENT, 1))
+    assert await offered(desk, "Run catalogue.marc now") is None
+
+
 async def test_turns_that_were_rewound_are_not_offered(desk: Desk) -> None:
     await desk.do(SetMark(AGENT, "here"))
     await desk.turn("Try wrong_idea.py", "It fails.")

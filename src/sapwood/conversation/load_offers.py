@@ -188,11 +188,16 @@ def _is_seen(name: str, seen: str) -> bool:
 
 
 async def _turns_with(space: OpenSpace, opened: OpenAgent, name: str) -> list[EventRef]:
-    """The turns of the agent that have a name, without the one that the prompt opened."""
+    """The turns of the agent that have a name, without the one that the prompt opened.
+
+    None if one of them is in view: the search also finds `marc.py` in `marc-py`.
+    """
     agent, phrase = opened.state.agent, name.replace('"', " ")
     hits = await space.log.search(space.space, f'"{phrase}"', agents=[agent], limit=_HITS)
     before = (hit.turn for hit in hits if hit.turn <= opened.state.version)
-    return [EventRef(agent, turn) for turn in dict.fromkeys(before)]
+    turns = [EventRef(agent, turn) for turn in dict.fromkeys(before)]
+    in_view = {turn.prompt_ref for turn in opened.live.turns}
+    return [] if in_view.intersection(turns) else turns
 
 
 async def _is_on_path(space: OpenSpace, state: State, turn: Turn) -> bool:
