@@ -24,7 +24,7 @@ from scripted_model import ModelRequest, ScriptedModel
 from tools.postgres import cluster
 
 ROOT = Path(__file__).parents[2]
-LAST = "a8a90f9d39bab87e095e97a477fa7ced6e965040"
+LAST = "9fb6fd34d75fa1c697ff5e9c7c4d15e0bf9eb0b8"
 """The version to upgrade from while the repository has no tags."""
 
 _SPACE = "upgrade"
