@@ -25,7 +25,7 @@ class DropPage(PickerPage):
     FOOT: ClassVar = "tab picks · enter drops · nothing is lost: /undo · esc closes"
     NOTHING: ClassVar = "No turn that can be dropped matches this."
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "toggle", "Pick", show=False, priority=True),
+        Binding("tab", "pick_turn", "Pick", show=False, priority=True),
     ]
 
     def __init__(self, connection: Connection, agent: AgentId) -> None:
@@ -60,7 +60,7 @@ class DropPage(PickerPage):
         order = [place.turn for place in reversed(self._places)]
         return [turn for turn in order if turn in (self._picked or [id])]
 
-    async def action_toggle(self) -> None:
+    async def action_pick_turn(self) -> None:
         """Picks the highlighted turn, or no longer, and goes to the next one."""
         options = self.query_one(OptionList)
         if (id := self.highlighted) is None:
