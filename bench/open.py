@@ -30,8 +30,8 @@ LIMIT, CUT_LIMIT = 1.5, 1.2
 SMALL = AgentId("young")
 LARGE = AgentId("old")
 CUT = AgentId("cut")
-_EVENTS_A_CUT = 17
-"""Two turns of eight events and the drop of one of them."""
+_EVENTS_A_CUT = 18
+"""Two turns of eight events, a move of the window, and the drop of one of the turns."""
 
 
 class Opening(Struct):

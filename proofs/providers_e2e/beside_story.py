@@ -44,16 +44,16 @@ def at_rest(talk: Conversation) -> None:
 
 def dropped(talk: Conversation) -> None:
     """Beside the program: turns and a tool result of the middle are dropped, come back, and undo"""
-    program = ProgramSessions(talk.home, talk.program)
+    ask = partial(ask_program, talk.home, talk.program)
     names = [f"TURN{number}" for number in range(81, 87)]
-    session = program.ask([turn(talk.program, name) for name in names])
+    session = ask([turn(talk.program, name) for name in names])
     shown = ("--session", session)
     beside = talk.other("dropped", names)
     beside.expect_files("the session is made")
 
     def go_on(act: str, path: list[str]) -> str:
         beside.path = list(path)
-        program.ask([beside.probe()], session)
+        ask([beside.probe()], session)
         beside.expect_request(act, beside.path)
         beside.expect_files(act)
         return beside.path[-1]
@@ -68,7 +68,7 @@ def dropped(talk: Conversation) -> None:
     talk.sapwood("context", "undo", *shown)
     fourth = go_on("the undo of that", [names[0], names[3], names[5], first, second, third])
     talk.sapwood("context", "drop", "4.1", *shown)
-    program.ask([beside.probe()], session)
+    ask([beside.probe()], session)
     sent = json.dumps(talk.model.requests[-1].body)
     is_stub = "[dropped: " in sent
     talk.checks.expect("a dropped result is a stub in the request", is_stub, sent[-2_000:])

@@ -30,6 +30,26 @@ def test_only_the_last_turns_are_sent_after_a_trim(stage: Stage) -> None:
     assert all(words in sent for words in ("Second answer.", "Third answer.", "Four?"))
 
 
+def test_a_detour_is_picked_and_dropped_from_the_middle(stage: Stage) -> None:
+    stage.begin(*TURNS, ("Four?", "Fourth answer."))
+    before = ("First answer.", "Second answer.", "Third answer.", "Fourth answer.")
+    for turn in ("2", "3"):
+        stage.page.locator(f'[data-pick="{turn}"]').click(force=True)
+    stage.page.click("#drop")
+    expect(stage.page.locator(FOLD)).to_contain_text("2 turns dropped")
+    expect(stage.page.locator("#picked")).to_be_hidden()
+    stage.prompt("Five? [[say: Fifth answer.]]")
+    stage.see("Fifth answer.")
+    stage.idle()
+    sent = last_request(stage)
+    assert [words in sent for words in before] == [True, False, False, True]
+    stage.page.locator('[data-run="/load 2-3"]').first.click(force=True)
+    expect(stage.page.locator(FOLD)).to_have_count(0)
+    stage.prompt("Six? [[say: Sixth answer.]]")
+    stage.see("Sixth answer.")
+    assert all(words in last_request(stage) for words in before)
+
+
 def test_clear_without_a_number_starts_afresh_in_the_same_conversation(stage: Stage) -> None:
     stage.begin(*TURNS)
     agent = stage.agent

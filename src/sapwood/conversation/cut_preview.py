@@ -5,6 +5,9 @@ the fixed front of the request after it; the turns that stay are written to the 
 last call was so long ago that the cache has ended, the next call writes all of it.
 
 What going back would change: the turns that leave view and those that come back.
+
+What a drop from the middle would save and cost. The cache serves the request up to the first turn
+that is dropped; what follows is written once more, and thinking in it loses its signature.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,15 +18,16 @@ from sapwood.conversation.agent_lookup import context_before, names_in
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.budget import budget_of
 from sapwood.core.command_table import TABLE
-from sapwood.core.content import Text, Usage
+from sapwood.core.content import Text, Thinking, Usage
 from sapwood.core.context import Context, undo_step
 from sapwood.core.context_diff import diff
+from sapwood.core.decide.drops import last_request
 from sapwood.core.history_size import calibrated, size_of, turn_sizes
 from sapwood.core.ids import AgentId, TurnRef
 from sapwood.core.live_path import LivePath
 from sapwood.core.model_calls import LastCall, Lifetime
 from sapwood.core.token_count import ZERO, Count, Counter, show
-from sapwood.core.turn import Turn
+from sapwood.core.turn import Reply, Turn
 from sapwood.core.turn_numbers import turn_place
 from sapwood.models.model_facts import cache_seconds, price_of
 from sapwood.turns.clock_and_ids import now
@@ -167,14 +171,13 @@ async def cut_plan(
         kept = kept + size
         total = fixed + kept
         turn = live.turns[-keep]
-        words = " ".join(part.text for part in turn.prompt if isinstance(part, Text))
         whole = keep == len(live.turns)
         cuts.append(
             Cut(
                 keep,
                 f"{TABLE['clear'].typed} {keep}",
                 turn_place(turn.agent, turn.number, names),
-                " ".join(words[:200].split()) or "a wake-up",
+                _title(turn),
                 size,
                 budget.total if whole else total,
                 price(total.tokens, _cached(total if whole else fixed, is_cold))
@@ -229,6 +232,114 @@ def input_price(model: str, lifetime: Lifetime) -> Callable[[int, int], int | No
         return found.millionths if found else None
 
     return price
+
+
+class DropPlace(Struct, frozen=True):
+    """A turn that can be dropped: how people name it, the beginning of its prompt, its size."""
+
+    turn: str
+    title: str
+    size: Count
+
+
+class DropPreview(Struct, frozen=True):
+    """What dropping turns saves and costs.
+
+    `size` is what leaves, `total` what is sent after it. Costs are in millionths of a dollar; None
+    if the price is not known. `now` is the input of the next call as things are, `once` that of the
+    next call after the drop, `before` and `later` those of the calls after these. `rewritten` are
+    the tokens after the first dropped turn, `thoughts` the signed thoughts in them. `cheaper` are
+    the turns of the selection without its oldest ones, whose drop writes less again.
+    """
+
+    turns: int
+    size: Count
+    total: Count
+    now: int | None
+    once: int | None
+    before: int | None
+    later: int | None
+    rewritten: Count
+    thoughts: int
+    cheaper: tuple[str, ...] = ()
+
+    @property
+    def pays_after(self) -> int | None:
+        """The number of calls after which the drop has saved more than it cost; None if unknown."""
+        if self.now is None or self.once is None or self.before is None or self.later is None:
+            return None
+        extra, saved = self.once - self.now, self.before - self.later
+        if extra <= 0:
+            return 1
+        return None if saved <= 0 else 1 + -(-extra // saved)
+
+
+async def drop_places(space: OpenSpace, agent: AgentId) -> tuple[DropPlace, ...]:
+    """The turns in view that can be dropped, newest first: all but that of the last request."""
+    opened = await space.dispatcher.open(agent)
+    names, sizes = await names_in(space, opened), _turn_counts(space, opened)
+    found = [
+        DropPlace(turn_place(turn.agent, turn.number, names), _title(turn), size)
+        for turn, size in zip(opened.live.turns, sizes, strict=True)
+        if turn is not last_request(opened.live)
+    ]
+    return tuple(reversed(found))
+
+
+async def preview_drop(space: OpenSpace, agent: AgentId, places: Sequence[str]) -> DropPreview:
+    """What dropping these turns would save and cost."""
+    opened = await space.dispatcher.open(agent)
+    state, live = opened.state, opened.live
+    budget = budget_of(state, live, space.counter_for(state.settings.model))
+    names, sizes = await names_in(space, opened), _turn_counts(space, opened)
+    named = [turn_place(turn.agent, turn.number, names) for turn in live.turns]
+    gone = [named.index(place) for place in places if place in named]
+    first = min(gone, default=len(named))
+    leaving = sum([sizes[place] for place in gone], ZERO)
+    after = sum([size for at, size in enumerate(sizes) if at > first and at not in gone], ZERO)
+    total = Count(max(0, budget.total.tokens - leaving.tokens), budget.total.exact)
+    is_cold = _is_cold(state.settings.model, state.last_call)
+    price = input_price(state.settings.model, state.last_call.lifetime)
+    kept = Count(max(0, total.tokens - after.tokens), total.exact)
+    later = [at for at in gone if at > first + _run(gone, first)]
+    return DropPreview(
+        len(gone),
+        leaving,
+        total,
+        price(budget.total.tokens, _cached(budget.total, is_cold)),
+        price(total.tokens, _cached(kept, is_cold)),
+        price(budget.total.tokens, budget.total.tokens),
+        price(total.tokens, total.tokens),
+        after,
+        sum(
+            isinstance(part, Thinking) and bool(part.signature)
+            for at, turn in enumerate(live.turns)
+            if at > first and at not in gone
+            for item in turn.items
+            if isinstance(item, Reply)
+            for part in item.parts
+        ),
+        tuple([named[at] for at in sorted(later)]),
+    )
+
+
+def _run(gone: Sequence[int], first: int) -> int:
+    """How many further places follow `first` without a gap."""
+    count = 0
+    while first + count + 1 in gone:
+        count += 1
+    return count
+
+
+def _turn_counts(space: OpenSpace, opened: OpenAgent) -> list[Count]:
+    state = opened.state
+    counter = space.counter_for(state.settings.model)
+    return [calibrated(raw, counter, state.ratio()) for raw in turn_sizes(opened.live, counter)]
+
+
+def _title(turn: Turn) -> str:
+    words = " ".join(part.text for part in turn.prompt if isinstance(part, Text))
+    return " ".join(words[:200].split()) or "a wake-up"
 
 
 class RewindPlace(Struct, frozen=True):

@@ -86,6 +86,17 @@ def result_of(turn: Turn, number: int) -> Result | None:
     return results[number - 1] if 0 < number <= len(results) else None
 
 
+def joined_places(places: Sequence[str]) -> str:
+    """Turns as a command takes them: consecutive numbers joined, names as they are.
+
+    >>> joined_places(["lead/2", "4", "5", "6", "9"])
+    'lead/2 4-6 9'
+    """
+    numbers = sorted(int(place) for place in places if place.isdecimal())
+    named = [place for place in places if not place.isdecimal()]
+    return " ".join([*named, in_words(numbers).replace(",", "")]).strip()
+
+
 def in_words(numbers: Sequence[int]) -> str:
     """Numbers in order, with consecutive ones joined.
 

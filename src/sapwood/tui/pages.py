@@ -194,6 +194,10 @@ class Pages:
             from sapwood.tui.screens.resume_page import ResumePage
 
             self._push(ResumePage(controller.connection, controller.folder), self._switch)
+        elif needed.command == "drop" and controller.agent is not None:
+            from sapwood.tui.screens.drop_page import DropPage
+
+            self._push(DropPage(controller.connection, controller.agent), self._submit)
         elif "turn" in needed.argument.kinds and controller.agent is not None:
             from sapwood.tui.screens.rewind_page import RewindPage
 

@@ -91,8 +91,13 @@ async def clear(call: Call) -> Changed:
     return await _changed(call, KeepLast(call.agent, count))
 
 
-async def drop(call: Call) -> Changed:
-    """Drops turns or tool results from the middle of what is in view."""
+async def drop(call: Call) -> Changed | ArgumentNeeded:
+    """Drops turns or tool results from the middle of what is in view.
+
+    Where a person can pick turns from a list, they pick them if they name none.
+    """
+    if not call.words and call.services.picks:
+        return _to_pick(call, "Which turns?")
     only_results = "--results" in call.words
     words = [word for word in call.words if word != "--results"]
     places = [await _place(call, word) for word in words]
@@ -183,9 +188,8 @@ async def _before(call: Call, opened: OpenAgent, turn: Turn, place: str) -> Rewi
 
 def _to_pick(call: Call, question: str) -> ArgumentNeeded:
     command = call.run.command
-    return ArgumentNeeded(
-        command.name, command.arguments[0], call.misused(question).refusal.sentence
-    )
+    argument = next(each for each in command.arguments if each.name)
+    return ArgumentNeeded(command.name, argument, call.misused(question).refusal.sentence)
 
 
 async def undo(call: Call) -> Changed:

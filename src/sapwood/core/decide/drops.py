@@ -38,7 +38,7 @@ def drop(inputs: DecisionInput, command: Drop, meta: CommandMeta) -> Accepted:
     require_running(inputs.state)
     live = inputs.live
     leaving = _leaving(live, command, inputs.state.agent)
-    if kept := _last_request(live):
+    if kept := last_request(live):
         _require_not(leaving.turns, kept, command)
     if not leaving.turns and not leaving.new_results:
         return Accepted((), _why_nothing(inputs, command))
@@ -72,7 +72,7 @@ def apply_drops(draft: Draft, drops: Sequence[DropDeferred], counter: Counter) -
             return
         command = Drop(draft.state.agent, asked.places, asked.only_results)
         leaving = _leaving(live, command, draft.state.agent)
-        kept = _last_request(live)
+        kept = last_request(live)
         if kept is not None and kept in leaving.turns:
             leaving.turns.remove(kept)
         if leaving.turns or leaving.new_results:
@@ -181,7 +181,8 @@ def _names(place: TurnPlace, turn: Turn, own: AgentId) -> bool:
     return turn.agent == (place.agent or own) and place.first <= turn.number <= place.last
 
 
-def _last_request(live: LivePath) -> Turn | None:
+def last_request(live: LivePath) -> Turn | None:
+    """The turn in view with the last user request; it cannot be dropped."""
     return next((turn for turn in reversed(live.turns) if turn.is_request), None)
 
 

@@ -37,7 +37,7 @@ from sapwood.core.state import UNDO_DEPTH, WINDOW_STEPS
 from sapwood.core.timeline.row_content import shown_parts
 from sapwood.core.timeline.rows import Row, RowKind, WayBack
 from sapwood.core.turn import Reply, Turn
-from sapwood.core.turn_numbers import Names, in_words, turn_place
+from sapwood.core.turn_numbers import Names, joined_places, turn_place
 
 IN_VIEW = -1
 
@@ -139,7 +139,7 @@ class Timeline:
     def way_back(self, departure: Departure, turns: Collection[int] = ()) -> WayBack | None:
         """The command that brings turns of a departure back, or None if there is none."""
         if turns and self._dropped.issuperset(turns):
-            return WayBack("load", place=_places([self.turns[turn].place for turn in turns]))
+            return WayBack("load", place=joined_places([self.turns[turn].place for turn in turns]))
         if departure.version in self._undo:
             return WayBack("undo", len(self._undo) - self._undo.index(departure.version))
         if departure.version in self._redo:
@@ -480,13 +480,6 @@ class Timeline:
         heads = bool(speaker) and speaker != self._speaker
         self._speaker = speaker or self._speaker
         self.rows.append(Row(kind, agent, version, part, inside, heads=heads, place=place))
-
-
-def _places(places: Sequence[str]) -> str:
-    """Turns as a command takes them: consecutive numbers joined."""
-    numbers = [int(place) for place in places if place.isdecimal()]
-    named = [place for place in places if not place.isdecimal()]
-    return " ".join([*named, in_words(sorted(numbers)).replace(",", "")]).strip()
 
 
 def _cause(cause: Cause, kept: int) -> str:

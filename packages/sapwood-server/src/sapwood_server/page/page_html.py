@@ -172,6 +172,8 @@ def _main(parts: PageParts, state: State | None, *, may_write: bool) -> str:
         f'<div id="rows"{role}>{parts.rows}</div>{welcome}<div id="stream"></div>'
         f'<div class="space" id="below"></div>{_HEAD if state else ""}</div>'
         '<button class="btn sm latest" id="latest" hidden>▼ <span>latest</span></button>'
+        '<p class="row-x" id="picked" hidden><button class="btn sm no" id="drop"></button>'
+        '<button class="btn bare sm" id="unpick">cancel</button></p>'
         f'<p id="says" role="status" aria-live="polite"></p>{read_only}'
         f'<form class="composer" id="composer" aria-label="Message"{hidden}>'
         '<div id="queue"></div><div class="attached" id="attached" hidden></div>'

@@ -166,7 +166,7 @@ def _number(row: TimelineRow) -> str:
 
 
 def _turn_acts(place: str) -> str:
-    """What can be done with a turn: go back to before it, with or without its prompt."""
+    """What can be done with a turn: go back to before it, or pick it to be dropped."""
     turn = attribute(place)
     return (
         '<span class="acts hover">'
@@ -174,6 +174,8 @@ def _turn_acts(place: str) -> str:
         f'<button class="btn bare sm" data-run="/edit {turn}">edit</button>'
         f'<button class="btn bare sm" data-cut="{turn}" title="Show what trimming before this '
         'turn frees and costs">cut</button>'
+        f'<button class="btn bare sm" data-pick="{turn}" aria-pressed="false" title="Pick this '
+        'turn to drop it from the middle">pick</button>'
         f'<button class="btn bare sm" data-run="/bring {turn}">bring back</button></span>'
     )
 

@@ -63,6 +63,21 @@ function filter() {
   }
 }
 
+// Turns that are picked to be dropped.
+/** @type {Set<string>} */
+const picked = new Set();
+function showPicked() {
+  for (const each of document.querySelectorAll('[data-pick]')) each.setAttribute('aria-pressed', String(picked.has(/** @type {any} */ (each).dataset.pick)));
+  $('picked').hidden = !picked.size;
+  $('drop').textContent = picked.size === 1 ? 'Drop 1 turn' : `Drop ${picked.size} turns`;
+}
+async function dropPicked() {
+  const line = `/drop ${[...picked].join(' ')}`;
+  picked.clear();
+  showPicked();
+  await submit(line);
+}
+
 // Clicks.
 document.addEventListener('click', async (/** @type {any} */ event) => {
   const target = event.target;
@@ -74,6 +89,14 @@ document.addEventListener('click', async (/** @type {any} */ event) => {
     if (view === 'context') refreshContextSoon();
     return;
   }
+  const picks = target.closest('[data-pick]');
+  if (picks) {
+    if (!picked.delete(picks.dataset.pick)) picked.add(picks.dataset.pick);
+    showPicked();
+    return;
+  }
+  if (target.closest('#drop')) { await dropPicked(); return; }
+  if (target.closest('#unpick')) { picked.clear(); showPicked(); return; }
   const cuts = target.closest('[data-cut]');
   if (cuts) { openHead(cuts.dataset.cut); return; }
   const fills = target.closest('[data-fill]');
