@@ -108,7 +108,7 @@ def test_a_loaded_turn_comes_back_to_its_place() -> None:
     world, agent = conversation(6)
     whole = world.request(agent)
     does(world, drop(agent, "2-5"))
-    assert does(world, restore(agent, "3")) == "Brought 1 turn back to their place."
+    assert does(world, restore(agent, "3")) == "Brought 1 turn back to its place."
     assert asked(world, agent) == [1, 3, 6]
     assert len(folds(world, agent)) == 2
     does(world, restore(agent, "2-5"))

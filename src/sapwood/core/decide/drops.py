@@ -47,7 +47,7 @@ def drop(inputs: DecisionInput, command: Drop, meta: CommandMeta) -> Accepted:
     draft.add(event)
     size = show_tokens(Count(event.tokens, event.exact))
     back = f"/undo or /load {event.place.removeprefix('--results ')}"
-    return draft.accepted(f"Dropped {_what(event)}, {size}. {back} brings them back.")
+    return draft.accepted(f"Dropped {_what(event)}, {size}. {back} brings {_them(event)} back.")
 
 
 def _defer(inputs: DecisionInput, command: Drop, meta: CommandMeta) -> Accepted:
@@ -80,7 +80,7 @@ def apply_drops(draft: Draft, drops: Sequence[DropDeferred], counter: Counter) -
             places = event.place.removeprefix("--results ")
             note = (
                 f"At the end of your last turn you dropped {_what(event)} ({event.place}). "
-                f"The command load {places} brings them back."
+                f"The command load {places} brings {_them(event)} back."
             )
             draft.add(structs.replace(event, note=note))
 
@@ -201,11 +201,11 @@ def _why_nothing(inputs: DecisionInput, command: Drop) -> str:
         if not place.agent and place.last > inputs.state.turns:
             raise Refused(UnknownTurn(str(place), inputs.state.turns))
     in_view = [turn for turn in live.turns for p in command.places if _names(p, turn, own)]
-    typed = command.place or _typed(command)
+    typed = (command.place or _typed(command)).removeprefix("--results ")
     if in_view and any(place.result for place in command.places):
         return f"Nothing changed: there is no result {typed} in view."
     if in_view:
-        return f"Nothing changed: no tool result of {typed} is larger than its stub would be."
+        return f"Nothing changed: no tool result in {typed} is larger than its stub."
     first = next((turn.number for turn in live.turns if turn.agent == own), 0)
     is_old = all(not place.agent and place.last < first for place in command.places)
     if live.summary is not None and (is_old or not first):
@@ -222,6 +222,10 @@ def _what(event: ContextCut | ContextRestored) -> str:
     parts = [counted(event.turns, "turn")] if event.turns else []
     parts += [counted(event.results, "tool result")] if event.results else []
     return " and ".join(parts)
+
+
+def _them(event: ContextCut | ContextRestored) -> str:
+    return "it" if event.turns + event.results == 1 else "them"
 
 
 def restore(inputs: DecisionInput, command: Restore, meta: CommandMeta) -> Accepted:
@@ -249,7 +253,8 @@ def restore(inputs: DecisionInput, command: Restore, meta: CommandMeta) -> Accep
     place = command.place or " ".join(map(str, command.places))
     event = ContextRestored(cuts, place, len(coming), results)
     draft.add(event)
-    return draft.accepted(f"Brought {_what(event)} back to their place.")
+    where = "its place" if _them(event) == "it" else "their places"
+    return draft.accepted(f"Brought {_what(event)} back to {where}.")
 
 
 def _is_named(turn: Turn, command: Restore, own: AgentId) -> bool:
