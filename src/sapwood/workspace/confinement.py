@@ -78,6 +78,7 @@ def _file(folder: Path, root: str) -> Path:
 
 _MAX_ENTRIES = 20_000
 """How many files and folders are looked at, those near the top first."""
+_MAX_LEVELS = 60
 _MAX_NAMES = 100
 
 
@@ -97,7 +98,7 @@ def find_protected(root: str, guards: PathGuards) -> list[str]:
                 continue
             if _is_protected(root, path, is_folder, guards):
                 protected.append(path)
-            elif is_folder:
+            elif is_folder and path.count("/") < _MAX_LEVELS:
                 folders.append(path)
     return protected
 
