@@ -57,7 +57,7 @@ from tools.postgres import dsn_or_throwaway
 from tools.temporal_server import throwaway
 
 AGENTS, ENGINE_AGENTS, QUICK_AGENTS = (1, 50, 500), (1, 50), (20,)
-LEAST_RATIO = 0.15
+LEAST_RATIO = 0.1
 LEAST_OF_MANY = 0.6
 """With 50 agents on SQLite, where the commits of many agents are one."""
 MAX_MEGABYTES = 120
