@@ -58,7 +58,7 @@ async def build(address: str, space: str, events: int, cuts: int) -> None:
     await grow(connection.log, connection.space, start(SMALL), 1_000, counter)
     cut, made = start(CUT), cuts * _EVENTS_A_CUT
     cut = await grow(connection.log, connection.space, cut, made, counter, drops=True)
-    print(f"  {len(cut.live.cuts.turns):,} cuts in {time.monotonic() - started:.0f} s")
+    print(f"  {cut.state.turns // 2:,} drops in {time.monotonic() - started:.0f} s")
     await grow(connection.log, connection.space, cut, made + 1_000, counter)
     grown = start(LARGE)
     for share in range(1, 11):

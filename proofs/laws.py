@@ -371,8 +371,11 @@ def _since_mark(world: World, agent: AgentId, name: str) -> Sequence[Turn]:
     mark = state.marks[index]
     if state.open is not None and mark.turn == state.open.first:
         return ()
-    context = Context(state.context.tip, mark.context.tip, cuts=state.context.cuts)
-    return world.read_live(agent, context).turns
+    start, head = mark.context.tip, state.context.head
+    since = world.read_live(agent, Context(state.context.tip, start)).turns
+    if head is not None and any(turn.ref == head for turn in since):  # the mark is before the view
+        return since
+    return world.read_live(agent, Context(state.context.tip, start, cuts=state.context.cuts)).turns
 
 
 def _flat(live: LivePath) -> list[object]:

@@ -44,11 +44,26 @@ class Cuts(Struct, frozen=True):
             return NO_CUTS
         return Cuts(turns, results, ((event, layer), *kept))
 
-    def changed(self, turns: Iterable[TurnCut], results: Iterable[ResultCut]) -> CutLayer:
-        """The layer with these changes and with those of the smaller layers below it."""
+    def changed(
+        self,
+        turns: Iterable[TurnCut],
+        results: Iterable[ResultCut],
+        head: TurnRef | None = None,
+    ) -> CutLayer:
+        """The layer with these changes and with those of the smaller layers below it.
+
+        Layers with nothing after `head` are left out: no path from there on has their turns.
+        """
         cut = {each.last: each for each in turns}
         dropped = {each.turn: each for each in results}
         layers = list(self.layers)
+        while layers and _is_before(layers[-1][1], head):
+            layers.pop()
+        if layers and layers[-1][1].below is not None:  # it refers to what is left out
+            for _, layer in layers:
+                cut = {each.last: each for each in layer.turns} | cut
+                dropped = {each.turn: each for each in layer.results} | dropped
+            layers = []
         while layers and layers[0][1].size <= _GROWTH * (len(cut) + len(dropped)):
             _, layer = layers.pop(0)
             cut = {each.last: each for each in layer.turns} | cut
@@ -75,6 +90,16 @@ class Cuts(Struct, frozen=True):
 
 
 NO_CUTS = Cuts()
+
+
+def _is_before(layer: CutLayer, head: TurnRef | None) -> bool:
+    """Whether all that a layer cuts is in the log of `head`, and not after it."""
+    if head is None:
+        return False
+    return all(
+        each.agent == head.agent and each.last <= head.last
+        for each in (*[cut.last for cut in layer.turns], *[each.turn for each in layer.results])
+    )
 
 
 def read_cuts(layers: Sequence[tuple[EventRef, CutLayer]]) -> Cuts:

@@ -247,6 +247,35 @@ def test_a_fork_from_a_mark_inside_a_cut_sees_what_follows() -> None:
     assert [turn.number for turn in world.lives[CHILD].turns] == [4, 5]
 
 
+def test_cuts_before_the_head_are_left_out_and_an_undo_has_them() -> None:
+    world, agent = conversation(8)
+    does(world, SetMark(agent, "NOW"))
+    does(world, drop(agent, "2"))
+    does(world, drop(agent, "4"))
+    seen = world.request(agent)
+    does(world, KeepLast(agent, 3))
+    does(world, drop(agent, "7"))
+    assert len(world.lives[agent].cuts.turns) == 1
+    assert asked(world, agent) == [6, 8]
+    does(world, Undo(agent))
+    does(world, Undo(agent))
+    assert world.request(agent) == seen
+    does(world, Redo(agent))
+    does(world, Redo(agent))
+    assert asked(world, agent) == [6, 8]
+
+
+def test_a_fork_from_a_mark_before_the_head_has_all_that_followed() -> None:
+    world, agent = conversation(1)
+    does(world, SetMark(agent, "START"))
+    for number in range(2, 6):
+        world.turn(agent, f"ask {number}", f"answer {number}")
+    does(world, drop(agent, "3"))
+    does(world, KeepLast(agent, 1))
+    does(world, Fork(agent, CHILD, "START"))
+    assert [turn.number for turn in world.lives[CHILD].turns] == [2, 3, 4, 5]
+
+
 def test_a_mask_that_ends_in_a_dropped_turn_masks_the_turns_before_it() -> None:
     world, agent = conversation()
     for _ in range(3):

@@ -135,6 +135,7 @@ def _cut(
         live.cuts.changed(
             cuts_of(turns, live.context.tip, live.cuts, leaving.turns),
             [ResultCut(turns[index].ref, numbers) for index, numbers in leaving.results.items()],
+            live.context.head,
         ),
         place,
         len(leaving.turns),

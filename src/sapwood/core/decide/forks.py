@@ -165,11 +165,22 @@ def _within_open_turn(inputs: DecisionInput, mark: Mark) -> bool:
 
 
 def _suffix(state: State, live: LivePath, mark: Mark) -> Context:
-    """The parent's turns from the mark on, whatever it trimmed since, and nothing before them."""
+    """The parent's turns from the mark on, whatever it trimmed since, and nothing before them.
+
+    Of turns before the parent's `head`, the cuts may be forgotten, so a fork from there has none.
+    """
     context, turn = state.context, live.open
     if turn is not None:
         context = as_of_turn(context, turn.agent, turn.first)
-    return Context(context.tip, mark.context.tip, mask=context.mask, cuts=context.cuts)
+    start, head = mark.context.tip, context.head
+    if head is None or start == head:
+        is_in_view = True
+    elif start is None:
+        is_in_view = False
+    else:
+        same = start.agent == head.agent
+        is_in_view = start.last > head.last if same else start.agent == state.agent
+    return Context(context.tip, start, mask=context.mask, cuts=context.cuts if is_in_view else None)
 
 
 def _written_after(
