@@ -40,7 +40,7 @@ _MAX_PRIVATE_FILES = 20_000
 _MAX_DEPTH = 4
 _MAX_WORDS = 500
 _MAX_LISTED = 20_000
-_MAX_DEPTH = 200
+_MAX_LEVELS = 200
 _SYSTEM = ("/usr/", "/bin/", "/lib/", "/lib64/", "/opt/", "/nix/store/")
 """Where programs and libraries are: links to them are in every environment of Python."""
 _INODES_SECONDS = 1.0
@@ -123,7 +123,7 @@ class PathGuards:
         """
         count = 0
         for at, folders, files in os.walk(os.path.join(top, start)):
-            if at.count("/") > _MAX_DEPTH:
+            if at.count("/") > _MAX_LEVELS:
                 return True
             folders[:] = [name for name in folders if name != ".git"]
             for name in (*folders, *files):
