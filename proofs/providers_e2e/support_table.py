@@ -20,7 +20,7 @@ _HEAD = (
     "had exactly the turns in view, our own view was the same, and the program's files were only\n"
     "appended to. These are the versions that the proof runs. On your machine Sapwood tests the\n"
     "installed version itself; `sapwood programs` shows the result. Where the test fails, a new\n"
-    "session gets the history instead.\n"
+    "session gets the history instead. A dash: not tried with this version.\n"
 )
 
 
