@@ -42,6 +42,7 @@ BEFORE = {
     "interrupt": ["prompt"],
     "undo": ["clear"],
     "redo": ["clear", "undo"],
+    "restore": ["drop"],
     "unarchive": ["archive"],
     "checkpoint": ["prompt"],
     "revert": ["prompt", "checkpoint", "interrupt"],
@@ -78,7 +79,8 @@ def call(agent: Agent, name: str, /, **more: object) -> Awaitable[object]:
     if "command" in known:
         given["command"] = SetMark(AgentId(agent.id), "THERE")
     method: Callable[..., Awaitable[object]] = getattr(agent, name)
-    return method(**{**given, "command_id": "key-1", **more})
+    places = ("2",) if "places" in known else ()
+    return method(*places, **{**given, "command_id": "key-1", **more})
 
 
 async def prepared(db: Sapwood, id: str, folder: Path) -> Agent:

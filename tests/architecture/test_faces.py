@@ -41,8 +41,8 @@ MADE_FOR_FACES = (
 PURE_FUNCTIONS = {
     "sapwood.core.checkpoint": {"describe_left_out"},  # files without a checkpoint, in words
     "sapwood.core.ids": {"can_be_stored"},  # whether a text can be an id
-    "sapwood.core.turn_numbers": {"turn_place"},  # `3` or `NAME/3`
-    "sapwood.core.plural": {"counted"},  # a number with its noun
+    "sapwood.core.turn_numbers": {"joined_places", "parse_place", "turn_place"},  # `3`, `NAME/3`
+    "sapwood.core.plural": {"counted", "either"},  # a number with its noun, `a or b`
     "sapwood.core.token_count": {"show", "show_tokens"},  # `77k` or `~77k`
     "sapwood.core.settings": {"is_guarded"},  # whether a setting needs a right of its own
     "sapwood.turns.command_batch": {"request_text"},  # what was asked for, as a text

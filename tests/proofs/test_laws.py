@@ -10,12 +10,11 @@ from msgspec import structs
 
 from proofs.histories import OPERATIONS, Operation, histories
 from proofs.laws import Violation, run_history
-from sapwood.core import context, decide, evolve
+from sapwood.core import context, decide, evolve, history_size
 from sapwood.core import live_path as live
 from sapwood.core.context import Context, Mark, Step
 from sapwood.core.decide import contexts, forks, turns
 from sapwood.core.decide import trims as trimming
-from sapwood.core.view import build
 from sapwood.core.view import build as view_turns
 
 
@@ -100,7 +99,7 @@ BREAKAGES: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "the window stops too early": (trimming, "turns_to_leave", leave_one_turn_too_few),
     "a fork from a mark sees too much": (forks, "_suffix", suffix_with_one_turn_more),
     "an interrupted call has no result": (view_turns, "how_it_ended", say_nothing),
-    "results are masked without an event": (build, "mask_edges", mask_ended_turns),
+    "results are masked without an event": (history_size, "mask_edges", mask_ended_turns),
     "a turn ends with open calls": (view_turns, "_answer", answer_with_the_call),
     "a context command runs inside a turn": (decide, "require_may_run", never_refuse),
     "the live path is not read again": (live, "inherited", keep_the_old_path),

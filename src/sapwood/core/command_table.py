@@ -281,7 +281,6 @@ TABLE = CommandTable(
             "retry",
             "Ask your last prompt again",
             while_open=False,
-            decides=(Rewind,),
             without_agent="refused",
             on_session="changes",
             prompts=True,

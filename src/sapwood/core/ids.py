@@ -86,7 +86,7 @@ class Passage(Struct, frozen=True, array_like=True, gc=False):
     place: int = 0
 
 
-class TurnPlace(Struct, frozen=True):
+class TurnPlace(Struct, frozen=True, omit_defaults=True):
     """A turn, the turns `first` to `last`, or one tool result of a turn.
 
     `result` counts the tool results of the turn from 1; 0 is the whole turn. `agent` is the typed

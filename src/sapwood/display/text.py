@@ -18,6 +18,7 @@ def pieces(hit: "SearchHit") -> Iterator[tuple[str, bool]]:
     """The pieces of the sentence in order, and whether each is a word that was found.
 
     >>> from sapwood.core.ids import AgentId, EventRef
+    >>> from sapwood.core.log_values import SearchHit
     >>> ref = EventRef(AgentId("a"), 1)
     >>> list(pieces(SearchHit(ref, "turn.started", 0, "the heron nests", 1.0, 1, ((4, 9),))))
     [('the ', False), ('heron', True), (' nests', False)]

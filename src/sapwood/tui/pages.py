@@ -37,7 +37,7 @@ from sapwood.conversation.answers import (
     Waited,
 )
 from sapwood.conversation.configured_models import model_account
-from sapwood.core.command_table import TABLE
+from sapwood.core.command_table import TABLE, Argument
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import NoConversation
@@ -194,7 +194,7 @@ class Pages:
             from sapwood.tui.screens.resume_page import ResumePage
 
             self._push(ResumePage(controller.connection, controller.folder), self._switch)
-        elif needed.command == "drop" and controller.agent is not None:
+        elif _takes_turns(needed.argument) and controller.agent is not None:
             from sapwood.tui.screens.drop_page import DropPage
 
             self._push(DropPage(controller.connection, controller.agent), self._submit)
@@ -315,3 +315,8 @@ class Pages:
         if place is not None:
             agent, _, version = place.rpartition(":")
             self._host.go_to(AgentId(agent), int(version))
+
+
+def _takes_turns(argument: Argument) -> bool:
+    """Whether a person picks several turns for the argument."""
+    return argument.repeats and argument.kinds == ("turn",)

@@ -37,7 +37,7 @@ _BY_PEOPLE: frozenset[type[Command]] = frozenset(
         *(core.Focus, core.Unfocus, core.DeclareNote, core.Fork, core.Archive, core.Unarchive),
         *(core.Rename, core.TagAgent, core.AddFile, core.StartSuccessor, core.Kill, core.Send),
         *(core.ReadMail, core.SetMark, core.Clear, core.KeepLast, core.Rewind, core.Undo),
-        *(core.Redo, core.Compact, core.MaskResults, core.RecordTurn),
+        *(core.Drop, core.Restore, core.Redo, core.Compact, core.MaskResults, core.RecordTurn),
         *(core.StartTurn, core.LeaseTurn, core.InterruptTurn, core.AnswerQuestion),
         *(core.QueuePrompt, core.UnqueuePrompt),
     }
