@@ -464,7 +464,8 @@ def _work(
         results.put((done[0] % 500, done[1], ""))
         results.put((-1, 0, ""))
     except BaseException as broken:
-        results.put((-1, 0, f"{type(broken).__name__}: {broken}"))
+        notes: list[str] = getattr(broken, "__notes__", [])  # the shortest history that breaks it
+        results.put((-1, 0, "\n".join([f"{type(broken).__name__}: {broken}", *notes])))
 
 
 def main(argv: list[str]) -> int:

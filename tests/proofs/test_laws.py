@@ -23,6 +23,12 @@ def test_all_laws_hold_on_generated_histories(operations: list[Operation]) -> No
     run_history(operations)
 
 
+def test_a_window_that_moves_again_after_its_undo_leaves_nothing_to_redo() -> None:
+    """The shortest history of a violation of law 4 that was found in 8,000 histories."""
+    small = [(0, 0, 0)] * 14
+    run_history([(0, 5, 0), *small, (0, 5, 11), (71, 0, 0), (0, 0, 0), (73, 0, 0), (94, 0, 0)])
+
+
 def forget_the_summary(step: Step, now: Context, marks: tuple[Mark, ...]) -> Any:
     restored, kept = context.undo_step(step, now, marks)
     return structs.replace(restored, summary=None), kept

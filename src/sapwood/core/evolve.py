@@ -616,12 +616,16 @@ def _stepped(
 def _window_stepped(state: State, version: int, event: events.ContextTrimmed) -> State:
     """Makes a move of the window a step. Two moves at the same tip are one step.
 
-    A longer summary, for which `head` stays, belongs to the move before it.
+    A longer summary, for which `head` stays, belongs to the move before it. A move that was undone
+    cannot be redone after the window has moved by itself: it would change nothing.
     Only the newest of these steps are kept, so that they do not push the user's own commands out.
     """
     newest = state.undo[-1] if state.undo else None
     extends = event.head == state.context.head and event.summary != state.context.summary
     same = newest is not None and (extends or newest.context.tip == state.context.tip)
+    if not extends:
+        redo = tuple([step for step in state.redo if step.cause != "window"])
+        state = structs.replace(state, redo=redo)
     if newest and newest.cause == "window" and same:
         return state
     steps = (*state.undo, _step(state, "head", version, "window", state.notes))
