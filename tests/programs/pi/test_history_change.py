@@ -227,8 +227,16 @@ def test_a_pi_that_sapwood_started_for_another_session_does_not_count(
     for session, is_busy in (("other", False), (SESSION, True)):
         environ = {**os.environ, session_file.SESSION_VARIABLE: session}
         with subprocess.Popen(
-            ["pi", "60"], executable="/bin/sleep", cwd=tmp_path, env=environ
+            ["pi", "-c", "echo started; read line"],
+            executable="/bin/sh",
+            cwd=tmp_path,
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         ) as process:
+            assert process.stdout is not None
+            # Before its first line, /proc may show no command line yet.
+            assert process.stdout.readline() == b"started\n"
             try:
                 with pytest.raises(SessionBusy) if is_busy else nullcontext():
                     session_file.require_at_rest(stored, frozenset())
