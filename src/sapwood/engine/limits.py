@@ -44,7 +44,8 @@ class Intervals(Struct, frozen=True):
 
     Shorter intervals react faster and cost an idle worker more.
 
-    - `poll`: how often a worker looks for agents that another process woke.
+    - `poll`: how often a worker looks for agents that another process woke. PostgreSQL tells it at
+      once; this is for what it could not tell.
     - `heartbeat`: how often a worker shows that it is alive.
     - `dead_after`: how long a worker may show nothing before the others treat it as dead.
     - `grace`: how long a cancelled drive may take to end.

@@ -123,7 +123,9 @@ class ProcessEngine:
         await database.add_worker(self._worker)
         self._drive = drive
         if self._is_worker:  # a heartbeat must not wait behind the statements of many agents
-            self._beating = await open_wake_database(self._address, self._on_availability)
+            self._beating = await open_wake_database(
+                self._address, self._on_availability, self._look.set
+            )
         beating = self._beating or database
         await self._beat(beating)  # so that it knows who else there is
         self._heartbeat = asyncio.ensure_future(self._beat_until_closed(beating))

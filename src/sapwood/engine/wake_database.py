@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 Row = Sequence[Any]
+_CHANNEL = "sapwood_wakes"
 ADVISORY_LOCK = 5_970_271_302  # any number that no other program uses
 
 
@@ -60,6 +61,10 @@ class SqlDatabase(Protocol):
         """Returns the rows. `alone`: no other process runs such a statement at the same time."""
         ...
 
+    async def notify(self) -> None:
+        """Tells the workers that a request waits, if the database can; else they find it soon."""
+        ...
+
     async def close(self) -> None:
         """Closes the connection."""
         ...
@@ -75,6 +80,7 @@ class WakeDatabase:
     async def wake(self, request: WakeRequest) -> None:
         """Records a wake, for any process."""
         await self._database.run(self._sql.wake, _values(request))
+        await self._database.notify()
 
     async def wake_here(self, request: WakeRequest, worker: str, holder: str) -> bool:
         """Records a wake. True if the request is new: then `holder` has claimed it."""
@@ -181,11 +187,14 @@ def _values(request: WakeRequest) -> dict[str, object]:
 
 
 async def open_wake_database(
-    address: str | Path, on_availability: AvailabilityListener | None = None
+    address: str | Path,
+    on_availability: AvailabilityListener | None = None,
+    on_wake: Callable[[], None] | None = None,
 ) -> WakeDatabase:
     """Opens the tables beside the log at this address, and creates what is missing.
 
-    Raises `EngineError` if that is not possible.
+    With PostgreSQL, `on_wake` is called when a process has recorded a wake for any other. Raises
+    `EngineError` if it cannot be opened.
     """
     if str(address) == ":memory:" or is_of_plugin(str(address)):
         raise EngineError(f"No other process can open the log '{address}'. Use LocalEngine.")
@@ -193,7 +202,7 @@ async def open_wake_database(
     try:
         if file is not None:
             return WakeDatabase(await _Sqlite.open(file), "")
-        server = _Postgres(str(address), on_availability)
+        server = _Postgres(str(address), on_availability, on_wake)
         await server.create_tables()
         return WakeDatabase(server, f"{SCHEMA}.")
     except (OSError, sqlite3.Error) as problem:
@@ -266,6 +275,9 @@ class _Sqlite:
         except sqlite3.Error as problem:
             raise EngineError(f"The engine's database does not answer: {problem}") from problem
 
+    async def notify(self) -> None:
+        """SQLite cannot."""
+
     async def close(self) -> None:
         """Closes the connection and ends the thread."""
         await _in(self._thread, self._connection.close)
@@ -297,9 +309,15 @@ def _connected(file: Path) -> sqlite3.Connection:
 class _Postgres:
     """One connection, opened again when it was cut."""
 
-    def __init__(self, dsn: str, on_availability: AvailabilityListener | None) -> None:
+    def __init__(
+        self,
+        dsn: str,
+        on_availability: AvailabilityListener | None,
+        on_wake: Callable[[], None] | None = None,
+    ) -> None:
         self._dsn = dsn
         self._on_availability = on_availability
+        self._on_wake = on_wake
         self._connection: Connection | None = None
         self._one_at_a_time = asyncio.Lock()
         self._numbered: dict[str, tuple[str, list[str]]] = {}
@@ -328,6 +346,10 @@ class _Postgres:
                 return [tuple(row) for row in await connection.fetch(numbered, *arguments)]
 
         return await self._tried(fetched)
+
+    async def notify(self) -> None:
+        """A transaction of its own: in one that writes, the others would wait for its commit."""
+        await self._tried(lambda connection: connection.execute(f"NOTIFY {_CHANNEL}"))
 
     async def close(self) -> None:
         """Closes the connection."""
@@ -366,7 +388,14 @@ class _Postgres:
                 command_timeout=30,
                 server_settings={"application_name": "sapwood engine", "synchronous_commit": "off"},
             )
+            if self._on_wake is not None:
+                await self._connection.add_listener(_CHANNEL, self._on_notification)
+                self._on_wake()  # for what came while there was no connection
         return self._connection
+
+    def _on_notification(self, *_: object) -> None:
+        if self._on_wake is not None:
+            self._on_wake()
 
     def _report(self, problem: str) -> None:
         if self._on_availability is not None:
