@@ -223,14 +223,18 @@ def report_engines(folder: Path, server: str, *, quick: bool) -> list[float]:
     """Prints the figures of ours and Temporal; returns the median delays from wake to drive."""
     delays: list[float] = []
     at_once = Config().workers
-    with own_database(server) as log, throwaway() as temporal_server:
+    file = str(folder / "engines.db")
+    with (
+        own_database(server) as log,
+        own_database(server) as log_of_temporal,
+        throwaway() as temporal_server,
+    ):
         kinds = (
-            worker("Ours on SQLite", str(folder / "engines.db"), at_once),
-            worker("Ours on PostgreSQL", log, at_once),
-            temporal(temporal_server.address, temporal_server.pid, at_once),
+            (file, worker("Ours on SQLite", file, at_once)),
+            (log, worker("Ours on PostgreSQL", log, at_once)),
+            (log_of_temporal, temporal(temporal_server.address, temporal_server.pid, at_once)),
         )
-        for kind in kinds:
-            address = str(folder / "engines.db") if "SQLite" in kind.name else log
+        for address, kind in kinds:
             for agents in QUICK_AGENTS if quick else ENGINE_AGENTS:
                 turns = max(20, agents * (1 if quick else 4))
                 rate, _ = asyncio.run(measure_ours(address, agents, turns, kind))
