@@ -5,7 +5,8 @@ With `--write` the results go to docs/guides/provider-versions.md.
 Each version is fetched by npm, which checks its hash, and deleted afterwards. The probe: turns, a
 rewind, a trim, an undo and a resume. Then the program compacts its own session several times, and
 each of these compactions is undone. The newest versions must pass both. A version that is too old
-must fail the probe with a sentence that says what differed.
+must fail the probe with a sentence that says what differed. `--oldest` searches all releases for
+the newest one that is too old.
 """
 
 import argparse
@@ -19,8 +20,8 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ from sapwood.programs.probe.probe_process import ProbeResult, run_probe
 from sapwood.programs.registry import program
 
 _SECONDS = 300
+_TRIES = 3
 _UNDONE = "are undone"
 
 
@@ -80,14 +82,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m proofs.versions", description=__doc__)
     parser.add_argument("programs", nargs="*", help="only these, such as codex")
     parser.add_argument("--last", type=int, default=2, help="how many of the newest versions")
+    parser.add_argument("--oldest", action="store_true", help="search for the one that is too old")
     parser.add_argument("--write", action="store_true", help="write the results into the guide")
     options = parser.parse_args()
     tried: list[_Tried] = []
     for source in _SOURCES:
         if options.programs and source.program not in options.programs:
             continue
-        newest = _released(source)[-options.last :]
-        for each in (*reversed(newest), source.too_old):
+        released = _released(source)
+        newest = released[-options.last :]
+        too_old = _newest_too_old(source, released) if options.oldest else source.too_old
+        for each in (*reversed(newest), *filter(None, (too_old,))):
             tried.append(_try(source, each, expected=each in newest))
             if options.write:
                 _write(tried)
@@ -114,13 +119,31 @@ def _write(tried: Sequence[_Tried]) -> None:
     write_releases("\n".join(head) + "\n", rows)
 
 
+def _newest_too_old(source: _Source, released: Sequence[str]) -> str:
+    """The newest release that fails the probe, found by halving; empty if the oldest one passes.
+
+    Releases that npm does not have any more, or not for this platform, are left out.
+    """
+    left, proved = list(released), len(released) - 1
+    failed = -1
+    while proved - failed > 1:
+        middle = (failed + proved) // 2
+        try:
+            with _fetched(source, left[middle]) as path:
+                result, seconds = _probe(source, left[middle], path)
+        except ProofError as error:
+            print(f"     {source.program} {left.pop(middle)}: {error}", flush=True)
+            proved -= 1
+            continue
+        shown = "works" if result.proved else f"is too old: {result.reason}"
+        print(f"     {source.program} {left[middle]}  {seconds:.1f} s  {shown}", flush=True)
+        failed, proved = (failed, middle) if result.proved else (middle, proved)
+    return left[failed] if failed >= 0 else ""
+
+
 def _try(source: _Source, version: str, *, expected: bool) -> _Tried:
-    with tempfile.TemporaryDirectory(prefix="sapwood-versions-", dir="/var/tmp") as folder:
-        path = _fetch(source, version, Path(folder))
-        started = time.monotonic()
-        limit = program(source.program).probe_seconds
-        result = run_probe(source.program, str(path), version, _environ(), seconds=limit)
-        seconds = time.monotonic() - started
+    with _fetched(source, version) as path:
+        result, seconds = _probe(source, version, path)
         undone = _undo_compactions(source.program, path) if result.proved else ""
     shown = f"in place, {undone}" if result.proved else f"new session: {result.reason}"
     is_right = result.proved == expected and (result.proved or not result.passing)
@@ -128,6 +151,23 @@ def _try(source: _Source, version: str, *, expected: bool) -> _Tried:
     mark = "ok  " if is_right else "FAIL"
     print(f"{mark} {source.program} {version}  {seconds:.1f} s  {shown}", flush=True)
     return _Tried(source.program, version, result, undone, is_right)
+
+
+@contextmanager
+def _fetched(source: _Source, version: str) -> Generator[Path]:
+    """The executable of a version, which is deleted afterwards. Raises `ProofError`."""
+    with tempfile.TemporaryDirectory(prefix="sapwood-versions-", dir="/var/tmp") as folder:
+        yield _fetch(source, version, Path(folder))
+
+
+def _probe(source: _Source, version: str, path: Path) -> tuple[ProbeResult, float]:
+    """The result of the probe, and the seconds that it took. A slow machine gets another try."""
+    limit, tries = program(source.program).probe_seconds, _TRIES
+    while True:
+        started, tries = time.monotonic(), tries - 1
+        result = run_probe(source.program, str(path), version, _environ(), seconds=limit)
+        if not result.passing or not tries:
+            return result, time.monotonic() - started
 
 
 def _environ() -> dict[str, str]:

@@ -190,6 +190,12 @@ def test_a_known_value_is_masked_in_any_text() -> None:
     assert "battery" not in mask_secrets("correct%20horse%20%22battery%22%5Cstaple", [known])
 
 
+def test_a_text_that_was_not_masked_before_is_masked_once_its_value_is_known() -> None:
+    assert mask_secrets("blue-otter-lamp") == "blue-otter-lamp"
+    assert mask_secrets("blue-otter-lamp", ["blue-otter-lamp"]) == "[secret: known-key]"
+    assert mask_secrets("blue-otter-lamp") == "blue-otter-lamp"
+
+
 def test_a_short_known_value_masks_no_words() -> None:
     assert mask_secrets("a test of tests", ["test", ""]) == "a test of tests"
 

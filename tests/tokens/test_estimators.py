@@ -45,6 +45,7 @@ def test_every_shape_has_something_to_count(text: str) -> None:
 
 @given(texts)
 @example("a \n \n b\n  c: \n d")
+@example("  a   b:  \n    c  0 \n     1    return (  x )  ")
 def test_words_cost_what_their_shapes_do(text: str) -> None:
     cost = sum(
         WEIGHTS[name] * times

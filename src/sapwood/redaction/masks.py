@@ -42,6 +42,11 @@ _KINDS = "|".join(
 _TAIL = LazyPattern(r"[\w=+/.~-]{4}", re.ASCII)
 _FILLER = LazyPattern(r"(?:[A-Za-z0-9]{1,10}[-_]){0,3}(\w)\1{15,}", re.ASCII)
 _MAX_ROUNDS = 8
+_REPEATED = 64
+"""Up to this length, a text without a secret is remembered: names and ids come again and again."""
+_MAX_REMEMBERED = 4_096
+_without_secret: set[tuple[str, tuple[str, ...]]] = set()
+"""Short texts in which nothing was found, each with the known values at that time."""
 _TAIL_MIN_LENGTH = 20
 """A mask shows the last four characters only of secrets of this length or longer."""
 
@@ -70,6 +75,20 @@ def mask_secrets(
     text: str, known: Sequence[str] = (), *, only: Callable[[str], bool] | None = None
 ) -> str:
     """See `sapwood.redaction.mask_secrets`."""
+    if len(text) > _REPEATED:
+        return _masked(text, known, only)
+    key = text, tuple(known)
+    if key in _without_secret:
+        return text
+    masked = _masked(text, known, only)
+    if only is None and masked == text:
+        if len(_without_secret) >= _MAX_REMEMBERED:
+            _without_secret.clear()
+        _without_secret.add(key)
+    return masked
+
+
+def _masked(text: str, known: Sequence[str], only: Callable[[str], bool] | None) -> str:
     # A mask ends a word, so a token may appear beside it that was part of a longer word before.
     for _ in range(_MAX_ROUNDS):
         found = find_secrets(text, known)

@@ -63,17 +63,22 @@ class FeatureCounter:
 
 def _cost(text: bytes) -> int:
     """The cost of a text of character classes, in hundredths of a token."""
-    if b"  " in text or b"\n \n" in text:  # white space shapes that cross a space
+    words, runs = _SPACES.subn(b" ", text) if b"  " in text else (text, 0)
+    if b"\n \n" in words:  # a shape of white space that crosses a space
         return sum(map(_SHAPES.__getitem__, shapes_of(text)))
-    first, *others = text.split(b" ")
-    return sum(map(_SHAPES.__getitem__, shapes_of(first))) + sum(map(_WORDS.__getitem__, others))
+    # Of a run of spaces, all but the last are a shape of their own.
+    indents = len(_INDENTS.findall(text)) if runs else 0
+    blank = indents * WEIGHTS["indent"] + (runs - indents) * WEIGHTS["space"]
+    first, *others = words.split(b" ")
+    cost = sum(map(_SHAPES.__getitem__, shapes_of(first)))
+    return blank + cost + sum(map(_WORDS.__getitem__, others))
 
 
 class _CostCache(dict[bytes, int]):
     """Costs of shapes that occur often."""
 
-    # Long keys are hashes and encoded data: they rarely repeat and need much memory.
-    MAX_KEY, MAX_ENTRIES = 32, 8192
+    # Longer keys are hashes and encoded data: they rarely repeat and need much memory. Paths do.
+    MAX_KEY, MAX_ENTRIES = 64, 16_384
 
     def __missing__(self, key: bytes) -> int:
         cost = self.cost(key)
@@ -152,6 +157,8 @@ _PIECE = re.compile(
     rb"|c+|k+|s+| ?y+|j+|h+|i+|e+"
     rb"| " % {b"p": _PUNCTUATION}
 )
+_SPACES = re.compile(rb"  +")
+_INDENTS = re.compile(rb"   +")
 _PART = re.compile(rb"A?[al]+|A+(?![al])")
 _RUN = re.compile(rb"0+|[aAl]+")
 _PER_CHARACTER = {

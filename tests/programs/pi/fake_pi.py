@@ -1,7 +1,8 @@
 """Stands for pi in RPC mode: reads and writes its JSON lines, and appends to a session.
 
 A prompt is answered with the prompts that the model would get. `ASK` asks before a tool runs, `DIE`
-ends the program in the middle of the turn, and `WAIT` waits until it is interrupted.
+ends the program in the middle of the turn, `DIE LATE` ends it when a tool result is in the session
+and not yet printed, and `WAIT` waits until it is interrupted.
 """
 
 import json
@@ -49,6 +50,13 @@ class FakePi:
         self._append({"type": "custom", "customType": "sapwood", "data": {"turn": given["turn"]}})
         self._say({"role": "user", "content": given["content"]})
         if text == "DIE":
+            os._exit(9)
+        if text == "DIE LATE":
+            call = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}}
+            self._answer([call], "toolUse")
+            result = {"role": "toolResult", "toolCallId": "c1", "toolName": "bash"}
+            told = {**result, "content": [{"type": "text", "text": "a.txt"}], "isError": False}
+            self._append({"type": "message", "message": told})
             os._exit(9)
         if text == "WAIT":
             self._tell(json.loads(sys.stdin.readline()))

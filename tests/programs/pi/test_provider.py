@@ -173,6 +173,16 @@ async def test_a_prompt_that_was_never_answered_is_sent_again(machine: Machine) 
     assert said(await machine.ask(session, "two", "t2")) == "one two"
 
 
+async def test_a_result_that_was_written_before_a_kill_is_reported(machine: Machine) -> None:
+    session, _ = await machine.turns("one")
+    reply, result, end = await machine.ask(session, "DIE LATE")
+    assert isinstance(reply, ProviderReply)
+    assert isinstance(result, ProviderResult)
+    assert (result.call, result.content) == ("c1", "a.txt")
+    assert isinstance(end, TurnEnd)
+    assert end.status == "failed"
+
+
 async def test_a_tool_is_asked_about(machine: Machine) -> None:
     session, _ = await machine.turns()
     events = await machine.ask(session, "ASK")

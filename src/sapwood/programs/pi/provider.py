@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import os
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -261,6 +261,7 @@ class PiProvider:
         turn: str,
     ) -> AsyncIterator[ProviderEvent]:
         process, events = running.process, TurnEvents(running.options.folder)
+        reported: list[ProviderReply | ProviderResult] = []
         while not process.rows.empty():
             process.rows.get_nowait()  # left over from before
         content = [block for part in prompt for block in content_blocks(part)]
@@ -270,6 +271,8 @@ class PiProvider:
             for event in events.feed(record):
                 if isinstance(event, ProviderQuestion):
                     running.questions.add(event.question)
+                elif isinstance(event, ProviderReply | ProviderResult):
+                    reported.append(event)
                 yield event
             while events.refused:
                 _reply(process, events.refused.pop(), None)
@@ -282,6 +285,8 @@ class PiProvider:
         status, reason = events.status or "failed", events.reason
         if events.status is None:
             reason = str(process.failure())
+            for event in _unreported(stored, turn, reported):
+                yield event
         yield TurnEnd(status, reason, rows, events.usage, " ".join(told))
 
     def _differences(self, session: ProgramSession, stored: StoredSession, turn: str) -> list[str]:
@@ -423,17 +428,41 @@ def _recorded(stored: StoredSession, mark: Entry) -> TranscriptTurn | None:
     return next((each for each in reader.events if isinstance(each, TranscriptTurn)), None)
 
 
+def _unreported(
+    stored: StoredSession, turn: str, reported: Sequence[ProviderReply | ProviderResult]
+) -> list[ProviderReply | ProviderResult]:
+    """What a pi that was killed in a turn had written to its session and not yet to its output."""
+    mark = _mark(stored, turn)
+    found = _recorded(stored, mark) if mark is not None else None
+    replies = sum(isinstance(each, ProviderReply) for each in reported)
+    results = {each.call for each in reported if isinstance(each, ProviderResult)}
+    missing: list[ProviderReply | ProviderResult] = []
+    for event in _item_events(found) if found is not None else ():
+        if isinstance(event, ProviderResult):
+            missing += [event] if event.call not in results else []
+        elif replies:
+            replies -= 1
+        else:
+            missing.append(event)
+    return missing
+
+
+def _item_events(turn: TranscriptTurn) -> list[ProviderReply | ProviderResult]:
+    return [
+        ProviderReply(item.parts, item.model, item.usage)
+        if isinstance(item, RecordedReply)
+        else ProviderResult(item.call, item.content, item.error)
+        for item in turn.items
+    ]
+
+
 def _recorded_events(turn: TranscriptTurn, rows: NativeRows | None) -> list[ProviderEvent]:
     """The events of a turn that ran already. Its tool calls must not run twice."""
-    events: list[ProviderEvent] = []
+    events: list[ProviderEvent] = [*_item_events(turn)]
     usage = None
     for item in turn.items:
-        if isinstance(item, RecordedReply):
-            events.append(ProviderReply(item.parts, item.model, item.usage))
-            if item.usage is not None:
-                usage = item.usage if usage is None else usage + item.usage
-        else:
-            events.append(ProviderResult(item.call, item.content, item.error))
+        if isinstance(item, RecordedReply) and item.usage is not None:
+            usage = item.usage if usage is None else usage + item.usage
     is_open = turn.status == "open"
     status = "interrupted" if turn.status == "open" else turn.status
     events.append(TurnEnd(status, _KILLED if is_open else turn.reason, rows, usage))
