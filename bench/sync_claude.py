@@ -41,7 +41,7 @@ async def _live(samples: int) -> tuple[float, float]:
             session, rows = await world.turns(TURNS)
             for kept, times in ((rows[:-1], rewinds), (rows[-3:-1], clears)):
                 started = time.perf_counter()
-                await world.provider.assume(session, history(*kept), world.options())
+                await world.provider.sync_session(session, history(*kept), world.options())
                 times.append((time.perf_counter() - started) * 1e3)
             await world.provider.close(session)
     return statistics.median(clears), statistics.median(rewinds)
@@ -60,10 +60,10 @@ async def _at_rest(samples: int, megabytes: int) -> tuple[float, float, float]:
             world.forget_copies()
             for kept, found in zip((rows[-2:], rows[-3:]), times, strict=True):
                 before = time.process_time()
-                assumed = await provider.assume(session, history(*kept), world.options())
+                synced = await provider.sync_session(session, history(*kept), world.options())
                 found.append((time.process_time() - before) * 1e3)
-                if assumed.by != "boundary":
-                    raise RuntimeError(f"sample {number} was changed by {assumed.by!r}")
+                if synced.by != "boundary":
+                    raise RuntimeError(f"sample {number} was changed by {synced.by!r}")
         started = time.perf_counter()
         await world.probe(session)
         opened = (time.perf_counter() - started) * 1e3

@@ -16,6 +16,7 @@ from sapwood.core.commands import (
     CommandMeta,
     FinishTool,
     LeaseTurn,
+    RecordSync,
     Rename,
     Rewind,
     SetMark,
@@ -23,8 +24,10 @@ from sapwood.core.commands import (
     StartTurn,
 )
 from sapwood.core.content import Note, Thinking, ToolCall
+from sapwood.core.context import ROOT
 from sapwood.core.file_part import File
 from sapwood.core.ids import AgentId, CommandId, Passage
+from sapwood.core.program_session import ProgramSession
 from sapwood.core.refusals import CommandIdUsed
 from sapwood.testing import World
 from sapwood.turns.command_batch import command_digest
@@ -103,6 +106,12 @@ def test_time_sender_and_the_way_over_http_do_not_count(kind: type[Command]) -> 
 
 def test_two_kinds_of_commands_never_have_the_same_digest() -> None:
     assert len({command_digest(sample(kind), META) for kind in COMMANDS}) == len(COMMANDS)
+
+
+def test_a_renamed_command_keeps_its_digest() -> None:
+    session = ProgramSession("codex", "s")
+    command = RecordSync(AgentId("a"), session, "boundary", ROOT, ("row",))
+    assert command_digest(command, META) == "80719902dc8eab678f3748ec20ac1d5a"
 
 
 @pytest.mark.parametrize("kind", sorted(structs_in(Command), key=str))

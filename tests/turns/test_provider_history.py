@@ -7,8 +7,8 @@ from sapwood.core.commands import (
     Fork,
     InterruptTurn,
     MaskResults,
-    RecordAssumed,
     RecordNative,
+    RecordSync,
     RecordTurn,
     StartAgent,
 )
@@ -20,7 +20,7 @@ from sapwood.core.view.request import Message
 from sapwood.testing import World
 from sapwood.turns.program_sessions import (
     history_of,
-    needs_assume,
+    needs_sync,
     pins_digest,
     read_history,
     sent_prompt,
@@ -67,12 +67,12 @@ def test_pins_stand_in_front_and_a_new_pin_leaves_the_session_behind() -> None:
     assert history_of(state, world.lives[agent]).front == (
         "[Pinned by the user: style]\nBe brief.",
     )
-    record = RecordAssumed(agent, SESSION, "inject", state.context, pins=pins_digest(state.pins))
+    record = RecordSync(agent, SESSION, "inject", state.context, pins=pins_digest(state.pins))
     world.do(record, SYSTEM)
-    assert not needs_assume(world.states[agent], "codex")
-    assert needs_assume(world.states[agent], "claude-code")
+    assert not needs_sync(world.states[agent], "codex")
+    assert needs_sync(world.states[agent], "claude-code")
     does(world, AddPin(agent, "style", "Be long."))
-    assert needs_assume(world.states[agent], "codex")
+    assert needs_sync(world.states[agent], "codex")
 
 
 def test_a_turn_with_masked_results_is_written_anew() -> None:

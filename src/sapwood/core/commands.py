@@ -587,7 +587,7 @@ class ReturnTo(_Command, frozen=True):
     after: TurnRef | None = None
 
 
-class RecordAssumed(_Command, frozen=True):
+class RecordSync(_Command, frozen=True):
     """Record that a program's session has the history of `context`. Only the system gives it.
 
     `rows` are the keys of the rows that were appended to its transcript, `loss` says what could not
@@ -667,7 +667,7 @@ Command = (
     | ReadMail
     | RecordTurn
     | ReturnTo
-    | RecordAssumed
+    | RecordSync
     | RecordNative
     | RecordDifference
 )

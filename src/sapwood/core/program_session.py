@@ -19,7 +19,7 @@ class ProgramSession(Struct, frozen=True, omit_defaults=True, gc=False):
     path: MachinePath = ""
 
 
-class AssumedSession(Struct, frozen=True, omit_defaults=True):
+class SyncedSession(Struct, frozen=True, omit_defaults=True):
     """The session of an agent in a program, and the context whose history it has.
 
     `pins` is the digest of the pins that this history begins with; empty if there are none.

@@ -24,7 +24,7 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId, Origin, Passage, TurnRef
 from sapwood.core.lease import Lease
 from sapwood.core.model_calls import LastCall
-from sapwood.core.program_session import AssumedSession
+from sapwood.core.program_session import SyncedSession
 from sapwood.core.settings import Settings, Workspace
 from sapwood.core.tags import Tags
 from sapwood.core.token_count import Calibration
@@ -241,7 +241,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     imported_until: Passage | None = None
     files: Files | None = None
     reverting: Reverting | None = None
-    session: AssumedSession | None = None
+    session: SyncedSession | None = None
     instructions: tuple[InstructionText, ...] = ()
     instructions_head: TurnRef | None = None
     tags: Tags | None = None

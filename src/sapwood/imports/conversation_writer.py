@@ -34,7 +34,7 @@ from sapwood.programs.transcripts.transcript_events import (
 from sapwood.turns.command_batch import SentCommand
 from sapwood.turns.dispatch import Dispatcher
 from sapwood.turns.log import Log
-from sapwood.turns.program_sessions import history_of, needs_assume
+from sapwood.turns.program_sessions import history_of, needs_sync
 
 _MAX_COMMANDS = 500
 _MAX_CHARACTERS = 2_000_000
@@ -174,7 +174,7 @@ class ConversationWriter:
         await self._flush()
         state = (await self._dispatcher.open(commands.agent)).state
         parent = await self._turn(turn.parent, commands)
-        if parent is None or parent == state.context.tip or not needs_assume(state):
+        if parent is None or parent == state.context.tip or not needs_sync(state):
             return False
         if not await has_own_command(self._log, self._space, commands.agent, turn):
             return False
@@ -214,7 +214,7 @@ class ConversationWriter:
         is_there = live.context.tip == tip and len(live.turns) == kept
         is_plain = not opened.state.pins and not live.loaded
         if is_there and _same_text(front, boundary.summary, in_frame=is_plain):
-            await self._dispatch(commands.assumed(opened.state, compacted.ref))
+            await self._dispatch(commands.synced(opened.state, compacted.ref))
             return
         if live.context.tip != tip or len(live.turns) < kept:
             await self._dispatch(commands.return_to(compacted.ref, tip, whole=True))

@@ -1,7 +1,7 @@
 """Records turns that a person made in the program itself, in the agent that Sapwood runs there.
 
 Such turns come after the newest turn whose rows the log knows. Nothing is recorded if a command has
-moved the context since the session was last in step: then the next prompt assumes.
+moved the context since the session was last in step: then the next prompt syncs it.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 from sapwood.core.commands import RecordTurn
-from sapwood.core.events import NativeRecorded, Recorded, SessionAssumed, TurnRecorded
+from sapwood.core.events import NativeRecorded, Recorded, SessionSynced, TurnRecorded
 from sapwood.core.ids import AgentId, Passage, Space
 from sapwood.imports.import_commands import IMPORTER
 from sapwood.programs import registry
@@ -108,6 +108,6 @@ async def own_rows(log: Log, space: Space, agent: AgentId) -> tuple[str, ...]:
         async for recorded in newest:
             if isinstance(recorded.event, TurnRecorded):
                 break
-            if isinstance(recorded.event, SessionAssumed):
+            if isinstance(recorded.event, SessionSynced):
                 found += recorded.event.rows
     return tuple(found)

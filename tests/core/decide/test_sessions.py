@@ -7,9 +7,9 @@ from sapwood.core.commands import (
     Compact,
     CompleteTurn,
     Fork,
-    RecordAssumed,
     RecordDifference,
     RecordNative,
+    RecordSync,
     RecordTurn,
     ReturnTo,
     Rewind,
@@ -26,7 +26,7 @@ from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.refusals import HumanOnly, NoTurnOpen, SystemOnly
 from sapwood.core.timeline.timeline import IN_VIEW, Timeline
 from sapwood.testing import World
-from sapwood.turns.program_sessions import needs_assume
+from sapwood.turns.program_sessions import needs_sync
 from tests.core.speaking import MODEL, conversation, does, kinds, last_event, opens, refusal
 
 SESSION = ProgramSession("claude-code", "s1", "s1.jsonl")
@@ -39,11 +39,9 @@ def by_system(world: World, command: Command) -> None:
     assert not isinstance(world.do(command, SYSTEM), SystemOnly)
 
 
-def assumed(world: World, agent: AgentId, loss: str = "") -> None:
+def synced(world: World, agent: AgentId, loss: str = "") -> None:
     """The program took over the present history."""
-    by_system(
-        world, RecordAssumed(agent, SESSION, "boundary", world.states[agent].context, loss=loss)
-    )
+    by_system(world, RecordSync(agent, SESSION, "boundary", world.states[agent].context, loss=loss))
 
 
 def runs_in_program(world: World, agent: AgentId, rows: NativeRows | None = ROWS) -> None:
@@ -58,50 +56,50 @@ def runs_in_program(world: World, agent: AgentId, rows: NativeRows | None = ROWS
 def test_an_agent_has_no_session_until_one_is_recorded() -> None:
     world, agent = conversation(1)
     assert world.states[agent].session is None
-    assert needs_assume(world.states[agent])
-    assumed(world, agent)
+    assert needs_sync(world.states[agent])
+    synced(world, agent)
     held = world.states[agent].session
     assert held is not None
     assert held.session == SESSION
-    assert not needs_assume(world.states[agent])
+    assert not needs_sync(world.states[agent])
 
 
 def test_the_rows_of_a_turn_are_part_of_it_and_the_session_has_the_turn() -> None:
     world, agent = conversation(1)
-    assumed(world, agent)
+    synced(world, agent)
     runs_in_program(world, agent)
     assert world.lives[agent].turns[-1].native == ROWS
     assert world.read_live(agent) == world.lives[agent]
-    assert not needs_assume(world.states[agent])
+    assert not needs_sync(world.states[agent])
 
 
 def test_a_turn_of_unknown_rows_is_not_in_the_session() -> None:
     world, agent = conversation(1)
-    assumed(world, agent)
+    synced(world, agent)
     runs_in_program(world, agent, None)
-    assert needs_assume(world.states[agent])
+    assert needs_sync(world.states[agent])
 
 
 def test_a_context_command_leaves_the_session_behind_and_its_undo_does_not() -> None:
     world, agent = conversation(2)
-    assumed(world, agent)
+    synced(world, agent)
     does(world, Clear(agent))
-    assert needs_assume(world.states[agent])
+    assert needs_sync(world.states[agent])
     does(world, Undo(agent))
-    assert not needs_assume(world.states[agent])
+    assert not needs_sync(world.states[agent])
 
 
 def test_the_same_session_is_recorded_once() -> None:
     world, agent = conversation(1)
-    assumed(world, agent)
+    synced(world, agent)
     before = len(world.logs[agent])
-    assumed(world, agent)
+    synced(world, agent)
     assert len(world.logs[agent]) == before
 
 
 def test_a_fork_has_no_session_of_its_own_and_the_rows_of_its_parent() -> None:
     world, agent = conversation(1)
-    assumed(world, agent)
+    synced(world, agent)
     runs_in_program(world, agent)
     does(world, Fork(agent, CHILD))
     assert world.states[CHILD].session is None
@@ -119,16 +117,16 @@ def test_an_imported_agent_has_the_session_of_its_transcript_and_follows_its_pro
     held = world.states[IMPORTED].session
     assert held is not None
     assert held.session == ProgramSession("claude-code", "s9", "s9.jsonl")
-    assert not needs_assume(world.states[IMPORTED])
+    assert not needs_sync(world.states[IMPORTED])
     by_system(world, ReturnTo(IMPORTED, world.lives[IMPORTED].turns[0].ref))
-    assert not needs_assume(world.states[IMPORTED])
+    assert not needs_sync(world.states[IMPORTED])
 
 
 def test_people_and_models_record_nothing_about_sessions() -> None:
     world, agent = conversation(1)
     opens(world, agent)
     for command in (
-        RecordAssumed(agent, SESSION, "nothing", world.states[agent].context),
+        RecordSync(agent, SESSION, "nothing", world.states[agent].context),
         RecordNative(agent, ROWS),
         RecordDifference(agent, "Turn 3 was sent."),
     ):
@@ -143,8 +141,8 @@ def test_rows_are_refused_without_an_open_turn() -> None:
 
 def test_a_difference_and_a_loss_have_a_row_and_the_rest_has_none() -> None:
     world, agent = conversation(1)
-    assumed(world, agent)
-    assumed(world, agent, loss="1 image was left out.")
+    synced(world, agent)
+    synced(world, agent, loss="1 image was left out.")
     assert notice(last_event(world, agent)) == ("⚠", "claude-code: 1 image was left out.")
     by_system(world, RecordDifference(agent, "Turn 3 was sent."))
     assert notice(last_event(world, agent))[0] == "⚠"

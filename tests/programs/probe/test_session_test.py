@@ -14,10 +14,10 @@ from sapwood.core.content import PromptPart
 from sapwood.core.ids import Passage
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.programs.agent_provider import (
-    Assumed,
     History,
     ProviderEvent,
     ProviderOptions,
+    SyncResult,
     TurnEnd,
 )
 from sapwood.programs.probe.model_server import ModelServer
@@ -51,16 +51,16 @@ class AskingProgram(FakeProgram):
             file.write(f"{turn}\n")
         yield TurnEnd("completed", rows=NativeRows(session, Passage(turn, turn)))
 
-    async def assume(
+    async def sync_session(
         self, session: ProgramSession | None, history: History, options: ProviderOptions
-    ) -> Assumed:
+    ) -> SyncResult:
         if self.wrong == "rewrites its file":
             self.file.write_text("")
         chosen = None if self.wrong == "makes a new session" else session
-        assumed = await super().assume(chosen, history, options)
+        synced = await super().sync_session(chosen, history, options)
         if self.wrong == "changes nothing":
-            return Assumed(assumed.session, "nothing")
-        return assumed
+            return SyncResult(synced.session, "nothing")
+        return synced
 
 
 def post(url: str, body: dict[str, Any]) -> str:

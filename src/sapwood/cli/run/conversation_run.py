@@ -72,7 +72,7 @@ async def run_conversation(
         keys,
         compact=runner.compact,
         allow=options.allow,
-        assume=runner.assume,
+        sync_session=runner.sync_session,
     )
     asked_here = questions.asked_here if questions else frozenset[str]()
     player = ModelScriptPlayer(runner, agent, service, output, stop, approval, asked_here)

@@ -276,7 +276,7 @@ class RemoteRunner(AgentRunner):
     async def wake(self, agent: AgentId) -> None:
         """Does nothing: the server or its workers wake agents."""
 
-    async def assume(self, agent: AgentId) -> None:
+    async def sync_session(self, agent: AgentId) -> None:
         """Does nothing: sessions of programs are on the machine of the server."""
 
     async def interrupt(self, agent: AgentId, reason: str = "") -> Done | Refusal:
