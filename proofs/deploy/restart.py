@@ -134,15 +134,15 @@ async def _prompts(load: _Load) -> int:
             path = f"/v1/agents/{agent}/turns"
             await load.post(client, path, {"text": f"Turn {turns}.", "id": f"turn-{turns}"})
             while True:
-                facts = await _facts(client, agent)
-                if facts is not None and not facts.get("working"):
+                summary = await _summary(client, agent)
+                if summary is not None and not summary.get("working"):
                     break
                 await asyncio.sleep(0.1)
             turns += 1
     return turns
 
 
-async def _facts(client: httpx2.AsyncClient, agent: str) -> dict[str, object] | None:
+async def _summary(client: httpx2.AsyncClient, agent: str) -> dict[str, object] | None:
     try:
         answer = await client.get(f"/v1/agents/{agent}")
     except httpx2.TransportError:
@@ -166,9 +166,9 @@ async def _run(site: ServedSite, options: argparse.Namespace) -> list[str]:
         load.stopping.set()
         written = sum(await asyncio.gather(*writers))
         turns = await prompts
-        facts = await _facts(client, load.agent)
-        assert facts is not None
-        version = facts["version"]
+        summary = await _summary(client, load.agent)
+        assert summary is not None
+        version = summary["version"]
         assert isinstance(version, int)
         last.set_result(version)
         got = await asyncio.gather(*followers)

@@ -136,13 +136,13 @@ class SystemUnderTest(Struct):
 
     async def children(self, agent: Agent) -> list[Agent]:
         """The children, oldest first."""
-        facts = await self.db.agents(parent=agent.id)
-        return [Agent(self.db.connection, each.agent) for each in reversed(facts)]
+        found = await self.db.agents(parent=agent.id)
+        return [Agent(self.db.connection, each.agent) for each in reversed(found)]
 
     async def everyone(self) -> list[Agent]:
         """All agents."""
-        facts = await self.db.agents(limit=1_000)
-        return [Agent(self.db.connection, each.agent) for each in facts]
+        found = await self.db.agents(limit=1_000)
+        return [Agent(self.db.connection, each.agent) for each in found]
 
     async def hung_up(self, count: int) -> None:
         """Waits until the client has abandoned this many more requests."""

@@ -70,11 +70,11 @@ async def test_files_about_its_sessions_go_and_others_stay(home: Path) -> None:
     async with sapwood.open(home / "log.db") as db:
         agent = await db.start("demo")
         session = ProgramSession("claude-code", SESSION)
-        facts = await db.connection.log.facts(db.connection.space, agent.id)
-        assert facts
+        summary = await db.connection.log.summary(db.connection.space, agent.id)
+        assert summary
         await db.connection.log.commit(
             db.connection.space,
-            commit_of(append(agent.id, SessionSynced(session), expected=facts.version)),
+            commit_of(append(agent.id, SessionSynced(session), expected=summary.version)),
         )
         copies = data_folder() / "sessions" / "claude-code"
         copies.mkdir(parents=True)

@@ -36,7 +36,7 @@ async def find_again(
         page = await log.agents(space, limit=_PAGE)
         while page:
             found.setdefault(space, []).extend(
-                facts for facts in page if is_erased(times, space, facts)
+                summary for summary in page if is_erased(times, space, summary)
             )
             page = await log.agents(space, after=page[-1], limit=_PAGE)
     return {space: agents for space, agents in found.items() if agents}

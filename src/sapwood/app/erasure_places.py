@@ -41,8 +41,8 @@ class _Archives:
         """The agents of the conversation of which this one is the stub. Raises `LogError`."""
         from sapwood.lifecycle.archive import archive_address, read_senders
 
-        facts = await self._log.facts(space, agent)
-        address = archive_address(facts) if facts is not None else ""
+        summary = await self._log.summary(space, agent)
+        address = archive_address(summary) if summary is not None else ""
         return await read_senders(self._log, space, address) if address else {}
 
 

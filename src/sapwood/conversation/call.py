@@ -102,9 +102,9 @@ class Services(Struct, frozen=True):
     drives agents and does not wait. `permissions` are the rules for tools. `picks`: a person can
     pick a missing argument from a list. `instructions` reads the default prompt and the workspace's
     instructions; it returns None if both are switched off. `sessions` changes the sessions of other
-    programs. `sync_session` does it for an agent whose program runs in this process. `folder` is the
-    only folder in which agents of the space work; None if they may work in any. `bring_tokens` is
-    the size up to which a turn that a prompt names is brought back by itself.
+    programs. `sync_session` does it for an agent whose program runs in this process. `folder` is
+    the only folder in which agents of the space work; None if they may work in any. `bring_tokens`
+    is the size up to which a turn that a prompt names is brought back by itself.
     """
 
     space: OpenSpace

@@ -69,7 +69,7 @@ class MachineSessions:
         for each in await self.newest():
             session = ProgramSession(each.found.source, each.found.id)
             imported = imported_agent_id(session.program, session.id)
-            if await space.log.facts(space.space, imported) is not None:
+            if await space.log.summary(space.space, imported) is not None:
                 continue
             if await session_agent(space.log, space.space, session) is None:
                 found.append(each)

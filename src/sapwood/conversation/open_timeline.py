@@ -190,8 +190,8 @@ class OpenTimeline:
             self._rows.update()
 
     async def _open(self) -> None:
-        facts = await self._log.facts(self._space, self.agent)
-        version = facts.version if facts else 0
+        summary = await self._log.summary(self._space, self.agent)
+        version = summary.version if summary else 0
         if version <= LONG_CONVERSATION:
             self._timeline = await read_timeline(self._log, self._space, self.agent, self._cache)
             self._rows, self._complete = Page(self._timeline), True

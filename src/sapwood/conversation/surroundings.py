@@ -79,8 +79,8 @@ async def family_of(space: OpenSpace, agent: AgentId) -> tuple[AgentSummary, ...
     ancestors = await space.log.ancestors(space.space, agent)
     root = ancestors[-1] if ancestors else agent
     agents = [root, *(await space.log.descendants(space.space, root))[:_FAMILY]]
-    found = [await space.log.facts(space.space, each) for each in agents]
-    return tuple(facts for facts in found if facts is not None)
+    found = [await space.log.summary(space.space, each) for each in agents]
+    return tuple(summary for summary in found if summary is not None)
 
 
 async def chapters_in_view(space: OpenSpace, agent: AgentId) -> ChapterReport:

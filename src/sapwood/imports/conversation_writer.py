@@ -141,9 +141,9 @@ class ConversationWriter:
     async def _make_commands(self) -> ImportCommands:
         session = self._reader.details.id or self._path.stem
         commands = self._commands = ImportCommands(self._reader.source, session, str(self._path))
-        facts = await self._log.facts(self._space, commands.agent)
-        self._is_started = facts is not None
-        if facts and (facts.source, facts.session) != (self._reader.source, session):
+        summary = await self._log.summary(self._space, commands.agent)
+        self._is_started = summary is not None
+        if summary and (summary.source, summary.session) != (self._reader.source, session):
             self.problem = (
                 f"Another agent already has the id {commands.agent}. It was left unchanged."
             )

@@ -33,7 +33,7 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import Cursor, LogAway, TailedEvent
-from sapwood.display.json_values import event_value, facts_value
+from sapwood.display.json_values import event_value, listed_value
 from sapwood.turns.log import Log
 
 _KEPT = 512
@@ -231,8 +231,10 @@ class _Feed:
                 await asyncio.sleep(_AGAIN)
 
     async def _follow(self) -> None:
-        facts = await self._log.facts(self._space, self._agent)
-        after = self._newest[-1][0] if self._newest else max(0, (facts.version if facts else 0) - 1)
+        summary = await self._log.summary(self._space, self._agent)
+        after = (
+            self._newest[-1][0] if self._newest else max(0, (summary.version if summary else 0) - 1)
+        )
         loop = asyncio.get_running_loop()
         waking: asyncio.TimerHandle | None = None
         async for what in self._log.watch(self._space, self._agent, after):
@@ -350,9 +352,9 @@ class SpaceFeed:
         for agent, at in sorted(last.items(), key=lambda item: item[1]):
             known = self._shown.get(agent)
             if known is None or known[0] < at:
-                facts = await self._log.facts(self._space, agent)
+                summary = await self._log.summary(self._space, agent)
                 gone: dict[str, object] = {"agent": agent, "gone": True}
-                value = gone if facts is None else facts_value(facts)
+                value = gone if summary is None else listed_value(summary)
                 known = self._shown[agent] = (at, sse_message("agent", value))
             pieces.append(known[1])
         pieces[-1] = b"id: %d\n" % page[-1].after + pieces[-1]

@@ -90,18 +90,18 @@ class Exchange:
         route = f"{self.request.method} {self.request.url.path}"
         return RequestContent(route, hashlib.sha256(encoded).hexdigest())
 
-    async def facts(self) -> AgentSummary:
+    async def summary(self) -> AgentSummary:
         """The agent that the path names, by its exact id. Raises `Problem` if there is none."""
         agent = self.request.path_params["agent"]
         connection = self.space.connection
-        found = await connection.log.facts(connection.space, AgentId(agent))
+        found = await connection.log.summary(connection.space, AgentId(agent))
         if found is None:
             raise refusal_problem(UnknownAgent(agent))
         return found
 
     async def agent(self) -> AgentId:
         """The id of the agent that the path names. Raises `Problem` if there is none."""
-        return (await self.facts()).agent
+        return (await self.summary()).agent
 
     def own_folder(self, given: str) -> str:
         """The folder of a new conversation: the given one, which begins at that of the space.

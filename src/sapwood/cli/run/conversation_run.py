@@ -141,7 +141,7 @@ async def _start(
 ) -> AgentId:
     name = options.agent or ""
     same_name = await connection.log.find(connection.space, name) if can_be_stored(name) else []
-    if any(facts.name == name and facts.status == "running" for facts in same_name):
+    if any(summary.name == name and summary.status == "running" for summary in same_name):
         raise SapwoodError(
             f"Agent '{name}' is already running. To continue it, drop --new; otherwise choose "
             "another name."

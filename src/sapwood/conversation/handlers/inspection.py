@@ -188,7 +188,7 @@ async def _family(space: OpenSpace, agent: AgentId) -> list[AgentId]:
 async def _is_readable(space: OpenSpace, agent: AgentId, own: list[AgentId] | None) -> bool:
     if own is not None:
         return agent in own
-    return await space.log.facts(space.space, agent) is not None
+    return await space.log.summary(space.space, agent) is not None
 
 
 async def _passage(space: OpenSpace, at: EventRef, first: int) -> PassageShown:

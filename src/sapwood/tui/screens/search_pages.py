@@ -71,8 +71,8 @@ class SearchPage(PickerPage):
         )
         if not found:
             return Content("")
-        facts = await connection.log.facts(connection.space, AgentId(agent))
-        name = one_line(facts.name) if facts and facts.name else agent
+        summary = await connection.log.summary(connection.space, AgentId(agent))
+        name = one_line(summary.name) if summary and summary.name else agent
         place = self._places.get(id, "")
         head = Content.assemble((name, "bold $accent"), (f"\n{place} · {found[0].kind}", "$faint"))
         return Content.assemble(head, "\n\n", plain(event_texts(found[0].event).search)[:_PREVIEW])

@@ -126,7 +126,7 @@ class RemoteLog:
 
     receipt = _asked(Log.receipt)
     snapshot = _asked(Log.snapshot)
-    facts = _asked(Log.facts)
+    summary = _asked(Log.summary)
     agents = _asked(Log.agents)
     conversations = _asked(Log.conversations)
     working = _asked(Log.working)

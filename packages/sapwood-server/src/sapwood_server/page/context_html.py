@@ -316,15 +316,15 @@ def _left(each: LeftTurns, *, aside: bool) -> Iterator[str]:
         yield _node("", "none", f'<span class="faint">… {more} more</span>', row=f"{row} past")
 
 
-def _child(facts: AgentSummary, agent: AgentId) -> str:
-    relation = "child" if facts.parent == agent else "family"
-    name = line(facts.name) or line(facts.agent)
+def _child(summary: AgentSummary, agent: AgentId) -> str:
+    relation = "child" if summary.parent == agent else "family"
+    name = line(summary.name) or line(summary.agent)
     return _node(
         "",
         "kid",
         f'<span class="vh">{relation}: </span>'
-        f'<a class="ell" href="/c/{attribute(facts.agent)}">{name} '
-        f'<span class="faint">{line(state_of(facts))}</span></a>'
-        f'<span class="num">{size(Count(facts.tokens, facts.exact))}</span>',
+        f'<a class="ell" href="/c/{attribute(summary.agent)}">{name} '
+        f'<span class="faint">{line(state_of(summary))}</span></a>'
+        f'<span class="num">{size(Count(summary.tokens, summary.exact))}</span>',
         row="l2",
     )

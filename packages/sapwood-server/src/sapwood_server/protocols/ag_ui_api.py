@@ -505,13 +505,13 @@ async def _state(call: Exchange, agent: AgentId, asked: _Run) -> list[Fields]:
         return []
     connection = call.space.connection
     opened = await connection.dispatcher.open(agent)
-    facts = await connection.log.facts(connection.space, agent)
+    summary = await connection.log.summary(connection.space, agent)
     state = opened.state
     own: Fields = {
         "agent": agent,
         "version": state.version,
         "model": state.settings.model,
-        "tokens": facts.tokens if facts else 0,
+        "tokens": summary.tokens if summary else 0,
         "cap": state.settings.cap,
         "window": state.settings.window,
         "turns": len(opened.live.turns),

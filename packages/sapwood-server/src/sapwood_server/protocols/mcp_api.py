@@ -163,7 +163,7 @@ class ConversationCatalog:
 
     async def _known(self, agent: str) -> AgentId:
         connection = self._call.space.connection
-        if await connection.log.facts(connection.space, AgentId(agent)) is None:
+        if await connection.log.summary(connection.space, AgentId(agent)) is None:
             raise SapwoodError(f"There is no conversation '{agent[:60]}'. Call `conversations`.")
         return AgentId(agent)
 

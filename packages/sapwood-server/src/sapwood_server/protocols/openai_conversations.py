@@ -44,35 +44,35 @@ async def create_conversation(call: Exchange) -> Response:
         raise bad_request("items", "Function results must follow their calls.")
     await record_turns(call, agent, given.turns)
     connection = call.space.connection
-    facts = await connection.log.facts(connection.space, agent)
-    assert facts is not None
-    return json_response(_conversation(facts))
+    summary = await connection.log.summary(connection.space, agent)
+    assert summary is not None
+    return json_response(_conversation(summary))
 
 
 async def show_conversation(call: Exchange) -> Response:
     """One conversation."""
-    return json_response(_conversation(await call.facts()))
+    return json_response(_conversation(await call.summary()))
 
 
 async def update_conversation(call: Exchange) -> Response:
     """Changes the metadata: what is not named is removed."""
-    facts = await call.facts()
+    summary = await call.summary()
     asked = as_type(await call.body(), _NewMetadata, "body")
-    wanted, now = asked.metadata or {}, _metadata(facts)
+    wanted, now = asked.metadata or {}, _metadata(summary)
     entries = [Entry(name, value) for name, value in sorted(wanted.items())]
     entries += [Entry(name, "") for name in sorted(now) if name not in wanted]
     if entries:
-        tag = TagAgent(facts.agent, metadata=tuple(entries))
+        tag = TagAgent(summary.agent, metadata=tuple(entries))
         await call.service.dispatch(tag, call.principal.actor)
-    return json_response(_conversation(await call.facts()))
+    return json_response(_conversation(await call.summary()))
 
 
 async def delete_conversation(call: Exchange) -> Response:
     """Archives the conversation: lists show it no more, and it can be brought back."""
-    facts = await call.facts()
-    if facts.status == "running":
-        await call.service.dispatch(Archive(facts.agent), call.principal.actor)
-    return json_response({"id": facts.agent, "object": "conversation.deleted", "deleted": True})
+    summary = await call.summary()
+    if summary.status == "running":
+        await call.service.dispatch(Archive(summary.agent), call.principal.actor)
+    return json_response({"id": summary.agent, "object": "conversation.deleted", "deleted": True})
 
 
 async def list_items(call: Exchange) -> Response:
@@ -105,17 +105,17 @@ async def create_items(call: Exchange) -> Response:
     return json_response(_listed(added, has_more=False))
 
 
-def _conversation(facts: AgentSummary) -> Fields:
+def _conversation(summary: AgentSummary) -> Fields:
     return {
-        "id": facts.agent,
+        "id": summary.agent,
         "object": "conversation",
-        "created_at": facts.created // 1_000_000,
-        "metadata": _metadata(facts),
+        "created_at": summary.created // 1_000_000,
+        "metadata": _metadata(summary),
     }
 
 
-def _metadata(facts: AgentSummary) -> dict[str, str]:
-    return {each.name: each.value for each in facts.tags.metadata} if facts.tags else {}
+def _metadata(summary: AgentSummary) -> dict[str, str]:
+    return {each.name: each.value for each in summary.tags.metadata} if summary.tags else {}
 
 
 def _listed(items: list[Fields], *, has_more: bool) -> Fields:

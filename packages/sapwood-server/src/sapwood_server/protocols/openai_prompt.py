@@ -120,17 +120,17 @@ async def _conversation(
     if previous and place is None:
         raise _unknown("response", previous, "previous_response_id")
     if place is None:
-        if named and await _facts_missing(call, AgentId(named)):
+        if named and await _is_missing(call, AgentId(named)):
             raise _unknown("conversation", named, "conversation")
         return AgentId(named) if named else None
-    if await _facts_missing(call, place.agent):
+    if await _is_missing(call, place.agent):
         raise _unknown("response", place.id, "previous_response_id")
     return await _branch(call, place, given)
 
 
-async def _facts_missing(call: Exchange, agent: AgentId) -> bool:
+async def _is_missing(call: Exchange, agent: AgentId) -> bool:
     connection = call.space.connection
-    return await connection.log.facts(connection.space, agent) is None
+    return await connection.log.summary(connection.space, agent) is None
 
 
 async def _branch(call: Exchange, place: ResponsePlace, given: RequestId) -> AgentId:

@@ -110,8 +110,8 @@ def _unknown(typed: str) -> Problem:
 async def _head(call: Exchange, place: ResponsePlace) -> ResponseHead:
     """What the log says of the response before its first word. Raises `Problem`."""
     log, space = call.space.connection.log, call.space.connection.space
-    facts = await log.facts(space, place.agent)
-    if facts is None or not 0 < place.version <= facts.version:
+    summary = await log.summary(space, place.agent)
+    if summary is None or not 0 < place.version <= summary.version:
         raise _unknown(place.id)
     opened = await agent_at(call.space.connection, place.agent, place.version)
     turn, state = opened.live.open, opened.state

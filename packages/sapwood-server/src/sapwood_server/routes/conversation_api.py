@@ -18,7 +18,7 @@ from sapwood.conversation.open_timeline import key_text
 from sapwood.conversation.surroundings import family_of
 from sapwood.core.events import ModelCalled
 from sapwood.core.log_values import Cursor
-from sapwood.display.json_values import event_value, facts_value
+from sapwood.display.json_values import event_value, listed_value
 from sapwood.display.quantities import iso
 from sapwood.imports.importer import Importer
 from sapwood_server.access.rate_limit import OpenStreams
@@ -40,14 +40,16 @@ async def list_agents(call: Exchange) -> Response:
     if status not in (None, "running", "archived", "killed"):
         raise Problem(400, "Unknown status", "'status' must be running, archived or killed.")
     found = await connection.log.agents(connection.space, after=after, limit=limit, status=status)
-    return json_response({"agents": [facts_value(each) for each in found]})
+    return json_response({"agents": [listed_value(each) for each in found]})
 
 
 async def show_agent(call: Exchange) -> Response:
     """What lists show of one agent, and its family."""
-    facts = await call.facts()
-    family = await family_of(call.space.connection, facts.agent)
-    return json_response({**facts_value(facts), "family": [facts_value(each) for each in family]})
+    summary = await call.summary()
+    family = await family_of(call.space.connection, summary.agent)
+    return json_response(
+        {**listed_value(summary), "family": [listed_value(each) for each in family]}
+    )
 
 
 async def show_context(call: Exchange) -> Response:
