@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.sync_figures import Figure
 from bench.transcripts import write_claude
 from proofs.providers_e2e.claude_world import ClaudeWorld, claude_world, history
-from sapwood.core.ids import Passage
+from sapwood.core.ids import TranscriptRange
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.programs.claude_code.installed_program import project_folder
 
@@ -95,4 +95,4 @@ def _large_session(world: ClaudeWorld, megabytes: int) -> tuple[ProgramSession, 
             turns[-1] = turns[-1][0], row["uuid"]
     target = path.rename(Path(folder, f"{own}.jsonl"))
     session = ProgramSession("claude-code", own, str(target))
-    return session, [NativeRows(session, Passage(*turn)) for turn in turns]
+    return session, [NativeRows(session, TranscriptRange(*turn)) for turn in turns]

@@ -22,9 +22,9 @@ from proofs.deploy.served_site import ServedSite
 from scripted_model import ScriptedModel
 from tools.postgres import cluster
 
-_LONGEST_STOP = 20.0
+_MAX_STOP = 20.0
 """Seconds within which a server must have stopped."""
-_LONGEST_GAP = 10.0
+_MAX_GAP = 10.0
 """Seconds within which an event must have reached every follower."""
 _STATUS_AGAIN = (502, 503, 504)
 
@@ -185,9 +185,9 @@ async def _run(site: ServedSite, options: argparse.Namespace) -> list[str]:
     wrong = [f"refused: {each}" for each in figures.refused[:3]]
     if missed or doubled or any(each != whole for each in got):
         wrong.append(f"{missed} events were missed, {doubled} doubled")
-    if max(figures.stops) > _LONGEST_STOP:
+    if max(figures.stops) > _MAX_STOP:
         wrong.append(f"a stop took {max(figures.stops):.1f} s")
-    if figures.lag > _LONGEST_GAP:
+    if figures.lag > _MAX_GAP:
         wrong.append(f"an event came {figures.lag:.1f} s later to one follower than to another")
     kept = min(written, 256)
     if len(context["marks"]) != kept or version != written + 1:

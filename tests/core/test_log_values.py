@@ -9,7 +9,7 @@ from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.log_values import AgentSummary, Append, Cursor, summary_of
 from sapwood.core.settings import Settings, Workspace
 from sapwood.core.token_count import Count
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import does, opens
 
 A, B = AgentId("a"), AgentId("b")
@@ -47,7 +47,7 @@ def test_cursors_are_ordered() -> None:
 
 
 def test_the_summary_is_what_the_state_says() -> None:
-    world = World()
+    world = CoreHarness()
     does(world, StartAgent(A, "lead", Settings("gpt-5"), Workspace("project")))
     does(world, Send(A, "m1", "Look."))
     assert summary_of(world.states[A], Count(12, exact=False)) == AgentSummary(
@@ -68,7 +68,7 @@ def test_the_summary_is_what_the_state_says() -> None:
 
 
 def test_an_agent_with_an_unanswered_prompt_has_work_to_do_as_long_as_it_lives() -> None:
-    world = World()
+    world = CoreHarness()
     agent = world.start()
     nothing = Count(0, exact=True)
     opens(world, agent)

@@ -15,7 +15,7 @@ from sapwood.core.commands import (
 )
 from sapwood.core.content import Text
 from sapwood.core.events import SYSTEM
-from sapwood.core.ids import AgentId, Passage
+from sapwood.core.ids import AgentId, TranscriptRange
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import Settings
 from sapwood.imports.session_catch_up import catch_up
@@ -33,7 +33,7 @@ async def driven(desk: Desk, transcript: ClaudeTranscript) -> None:
     transcript.ask("one").say("first")
     lines = transcript.path.read_bytes().splitlines(keepends=True)
     first, last = (json.loads(line)["uuid"] for line in lines)
-    rows = NativeRows(session, Passage(first, last, len(lines[0])))
+    rows = NativeRows(session, TranscriptRange(first, last, len(lines[0])))
     await desk.do(StartAgent(AGENT, settings=Settings("claude-code")))
     state = (await desk.dispatcher.open(AGENT)).state
     await desk.do(RecordSync(AGENT, session, "nothing", state.context), actor=SYSTEM)

@@ -7,7 +7,7 @@ from itertools import count
 from msgspec import Struct
 
 from sapwood.core.content import PromptPart, Text, ToolCall, Usage
-from sapwood.core.ids import Passage
+from sapwood.core.ids import TranscriptRange
 from sapwood.core.model_calls import Delta, Failure
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.state import State
@@ -185,7 +185,7 @@ class FakeProgram:
                 told[-1] = TurnEnd("completed", rows=told[-1].rows)
 
     def _rows(self, session: ProgramSession, turn: str) -> NativeRows:
-        return NativeRows(session, Passage(f"{turn}-first", f"{turn}-last"), "ab12", turn)
+        return NativeRows(session, TranscriptRange(f"{turn}-first", f"{turn}-last"), "ab12", turn)
 
     async def interrupt(self, session: ProgramSession) -> None:
         """Ends the turn that runs."""

@@ -26,10 +26,10 @@ from sapwood.core.commands import (
 from sapwood.core.content import Note, Thinking, ToolCall
 from sapwood.core.context import ROOT
 from sapwood.core.file_part import File
-from sapwood.core.ids import AgentId, CommandId, Passage
+from sapwood.core.ids import AgentId, CommandId, TranscriptRange
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.refusals import CommandIdUsed
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from sapwood.turns.command_batch import command_digest
 from sapwood.turns.dispatch import Done
 from tests.store.memory_log import MemoryLog
@@ -42,7 +42,7 @@ WHOLE: dict[type[Struct], tuple[str, ...]] = {
     Note: ("origin", "text", "source", "fence"),
     Thinking: ("text", "provider", "signature"),
     ToolCall: ("id", "name", "args"),
-    Passage: ("first", "last", "place"),
+    TranscriptRange: ("first", "last", "place"),
 }
 """Structs that are stored with all their fields. A new field needs a digest without it."""
 META = CommandMeta(CommandId("k"), 1)
@@ -150,7 +150,7 @@ def _valid(command: Command) -> Command:
 async def test_a_repeated_command_repeats_its_answer_and_acts_once(
     operations: list[Operation],
 ) -> None:
-    world, log = World(), MemoryLog()
+    world, log = CoreHarness(), MemoryLog()
     desk = Desk(log)
     for operation in operations:
         for step in next_steps(world, operation):

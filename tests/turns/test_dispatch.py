@@ -51,7 +51,7 @@ from sapwood.core.refusals import (
 )
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.token_count import Count
-from sapwood.testing.world import CharacterCounter
+from sapwood.testing.core_harness import CharacterCounter
 from sapwood.turns.log import Log
 from sapwood.turns.open_agent import SCHEMA, SNAPSHOT_EVERY, open_agent
 from tests.store.memory_log import MemoryLog

@@ -27,7 +27,7 @@ from sapwood.core.model_calls import Failure
 from sapwood.core.settings import SettingsChange
 from sapwood.engine.local_engine import LocalEngine
 from sapwood.programs.agent_provider import ToolPermit
-from sapwood.testing import NoTools, PlannedModel
+from sapwood.testing import FakeModel, NoTools
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.program_sessions import needs_sync, session_agent
 from sapwood.turns.replay import replay
@@ -66,7 +66,7 @@ async def house(
     own = await connect(":memory:") if connection is None else connection
     program = program or FakeProgram()
     programs = FakePrograms(program, *others)
-    model = PlannedModel(lambda request, heard: f"the model heard {heard}")
+    model = FakeModel(lambda request, heard: f"the model heard {heard}")
     running = AgentRunner(own, LocalEngine(), model, NoTools(), programs=programs)
     await running.start()
     try:

@@ -119,13 +119,13 @@ class ConversationStates:
         self._found: dict[AgentId, tuple[int, ConversationState]] = {}
 
     async def of(
-        self, agents: Iterable[AgentSummary], most: int = 40
+        self, agents: Iterable[AgentSummary], max_read: int = 40
     ) -> dict[AgentId, ConversationState]:
-        """The states that are known. `most` new ones are read; the others follow in later calls."""
+        """The known states. Reads up to `max_read` new ones; later calls read the others."""
         looked = 0
         for summary in agents:
             known = self._found.get(summary.agent)
-            if looked < most and (known is None or known[0] != summary.version):
+            if looked < max_read and (known is None or known[0] != summary.version):
                 looked += 1
                 self._found[summary.agent] = (summary.version, await self._look(summary.agent))
         return {agent: state for agent, (_, state) in self._found.items()}

@@ -20,7 +20,7 @@ from sapwood.programs.transcripts.transcript_events import imported_agent_id
 from sapwood.turns.program_sessions import session_agent
 
 _SECONDS = 4.0
-_MOST = 200
+_MAX_SESSIONS = 200
 _TITLES = 20
 _LENGTH = 80
 
@@ -80,7 +80,7 @@ class MachineSessions:
         return next((each.found for each in await self.newest() if each.key == key), None)
 
     def _look(self) -> tuple[MachineSession, ...]:
-        found = self._find()[:_MOST]
+        found = self._find()[:_MAX_SESSIONS]
         untitled = [each for each in found if str(each.path) not in self._titles]
         for each in untitled[:_TITLES]:
             self._titles[str(each.path)] = _title(each)

@@ -592,7 +592,7 @@ class ConversationService:
         if isinstance(call.caller, ModelCall):
             if row.who != "both":
                 raise RefusedError(HumanOnly(row.typed))
-        elif not row.while_open and call.current and (await call.opened()).state.open:
+        elif not row.during_turn and call.current and (await call.opened()).state.open:
             raise RefusedError(TurnIsOpen(row.typed))
         if call.run.args and not row.arguments:
             raise RefusedError(BadArguments(row.line, f"{row.typed} stands alone."))

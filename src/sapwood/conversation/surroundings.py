@@ -4,7 +4,7 @@ import asyncio
 
 from msgspec import Struct
 
-from sapwood.analysis.chapter_report import ChapterReport, JudgedTurns, Said
+from sapwood.analysis.chapter_report import ChapterReport, DeclaredStatus, JudgedTurns
 from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.declared_notes import goals_of
 from sapwood.analysis.session import Session
@@ -92,5 +92,5 @@ async def chapters_in_view(space: OpenSpace, agent: AgentId) -> ChapterReport:
     goals = (*(each.topic for each in state.focus), *goals_of(state.declared))
     stretches = state.judged.stretches
     judged = tuple(JudgedTurns(each.first, each.last, each.status) for each in stretches)
-    said = Said(tuple(dict.fromkeys(goals)), state.background, judged)
-    return await asyncio.to_thread(chapters_of, session, counter, said)
+    declared = DeclaredStatus(tuple(dict.fromkeys(goals)), state.background, judged)
+    return await asyncio.to_thread(chapters_of, session, counter, declared)

@@ -30,7 +30,15 @@ from sapwood.core.events import (
     NoteKind,
     Pin,
 )
-from sapwood.core.ids import AgentId, CommandId, EventRef, Origin, Passage, TurnPlace, TurnRef
+from sapwood.core.ids import (
+    AgentId,
+    CommandId,
+    EventRef,
+    Origin,
+    TranscriptRange,
+    TurnPlace,
+    TurnRef,
+)
 from sapwood.core.lease import Lease
 from sapwood.core.model_calls import CallReport, FailureKind
 from sapwood.core.program_session import NativeRows, ProgramSession
@@ -570,7 +578,7 @@ class RecordTurn(_Command, frozen=True):
     items: tuple[RecordedReply | RecordedResult, ...] = ()
     status: Literal["completed", "interrupted", "failed"] = "completed"
     reason: str = ""
-    passage: Passage | None = None
+    passage: TranscriptRange | None = None
     aside: bool = False
     after: TurnRef | None = None
 

@@ -155,7 +155,7 @@ def outside_data(events: Iterable[Recorded]) -> OutsideData:
 
 T = TypeVar("T")
 
-LONGEST_TURN = 10_000
+MAX_TURN = 10_000
 """The most events of a turn that are read to find mail in it."""
 
 

@@ -38,12 +38,12 @@ from sapwood.core.state import (
     Files,
     Focus,
     Judgement,
-    Letter,
     OpenQuestion,
     OpenTurn,
     QueuedPrompt,
     Reverting,
     State,
+    UnreadMail,
 )
 
 
@@ -197,7 +197,7 @@ def _applied(state: State, recorded: Recorded) -> State:
         case events.MailSent():
             return state
         case events.MailReceived():
-            letter = Letter(event.mail, event.text, event.sender)
+            letter = UnreadMail(event.mail, event.text, event.sender)
             return structs.replace(state, inbox=(*state.inbox, letter))
         case events.MailRead():
             return _mail_read(state, event)

@@ -8,8 +8,8 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct, field
 
-from sapwood.core.errors import LogAway as LogAway
 from sapwood.core.errors import LogError as LogError
+from sapwood.core.errors import LogUnavailable as LogUnavailable
 from sapwood.core.errors import VersionConflict as VersionConflict
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, EventRef

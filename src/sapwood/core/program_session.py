@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from sapwood.core.context import ROOT, Context
-from sapwood.core.ids import Passage
+from sapwood.core.ids import TranscriptRange
 from sapwood.core.machine_paths import MachinePath
 
 
@@ -39,6 +39,6 @@ class NativeRows(Struct, frozen=True, omit_defaults=True, gc=False):
     """
 
     session: ProgramSession
-    passage: Passage
+    passage: TranscriptRange
     hash: str = ""
     turn: str = ""

@@ -21,7 +21,7 @@ from sapwood.core.events import (
     Recorded,
     TurnRecorded,
 )
-from sapwood.core.ids import AgentId, Passage, Space, TurnRef
+from sapwood.core.ids import AgentId, Space, TranscriptRange, TurnRef
 from sapwood.core.refusals import Refusal
 from sapwood.imports.import_commands import ImportCommands
 from sapwood.programs.transcripts.conversation_builder import TranscriptReader
@@ -70,7 +70,7 @@ class ConversationWriter:
         self._weight = 0
         self._committing: asyncio.Future[None] | None = None
 
-    def skip_known(self, known: Passage | None) -> None:
+    def skip_known(self, known: TranscriptRange | None) -> None:
         """Drops the events so far, which the log already has.
 
         `known` is the last imported passage, if reading started there and not at the beginning.

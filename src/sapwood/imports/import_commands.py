@@ -16,7 +16,7 @@ from sapwood.core.commands import (
 )
 from sapwood.core.content import Text
 from sapwood.core.events import Actor
-from sapwood.core.ids import AgentId, CommandId, Origin, Passage, TurnRef
+from sapwood.core.ids import AgentId, CommandId, Origin, TranscriptRange, TurnRef
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.settings import Settings, Workspace
 from sapwood.core.state import State
@@ -76,7 +76,7 @@ class ImportCommands:
             turn.items,
             "interrupted" if turn.status == "open" else turn.status,
             _CUT_OFF if is_open else turn.reason,
-            Passage(first.key, last.key, last.offset),
+            TranscriptRange(first.key, last.key, last.offset),
             aside,
             after,
         )

@@ -38,7 +38,7 @@ from sapwood.turns.clock_and_ids import new_record_id, now
 _PAGE = 1_000
 
 
-class OutsideEraser(Protocol):
+class ExternalEraser(Protocol):
     """Deletes data of an agent that is outside of the log, such as checkpoints.
 
     It can be called again for the same agent. Raises `OSError` or `LogError` if it fails; then the
@@ -59,10 +59,10 @@ RememberErasure = Callable[[Space, AgentId, int], Awaitable[None]]
 """Adds an agent, and the time at which its erasure began, to the list of what was erased."""
 
 
-class OutsidePlaces(Struct, frozen=True):
+class ExternalStores(Struct, frozen=True):
     """What erasure needs to know about places outside of the log."""
 
-    erasers: tuple[OutsideEraser, ...] = ()
+    erasers: tuple[ExternalEraser, ...] = ()
     archived: FindArchived | None = None
     remember: RememberErasure | None = None
 
@@ -90,7 +90,7 @@ class Eraser:
         self,
         log: ErasableLog,
         space: Space,
-        outside: OutsidePlaces = OutsidePlaces(),  # noqa: B008 (it is frozen)
+        outside: ExternalStores = ExternalStores(),  # noqa: B008 (it is frozen)
         forget: Callable[[frozenset[AgentId]], None] | None = None,
     ) -> None:
         self._log = log
@@ -193,7 +193,7 @@ class Eraser:
 
 async def resume_erasures(
     log: ErasableLog,
-    outside: OutsidePlaces = OutsidePlaces(),  # noqa: B008 (it is frozen)
+    outside: ExternalStores = ExternalStores(),  # noqa: B008 (it is frozen)
 ) -> int:
     """Finishes the erasures that were interrupted, in all spaces. Returns how many there were."""
     unfinished = await log.unfinished_erasures()
@@ -205,7 +205,7 @@ async def resume_erasures(
 async def finish(
     log: ErasableLog,
     unfinished: UnfinishedErasure,
-    outside: OutsidePlaces,
+    outside: ExternalStores,
     forget: Callable[[frozenset[AgentId]], None] | None,
 ) -> None:
     """Does what is left of an erasure, in an order in which every step may be the last one."""

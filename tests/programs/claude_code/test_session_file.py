@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.core.content import Thinking, ToolCall
-from sapwood.core.ids import Passage
+from sapwood.core.ids import TranscriptRange
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.turn import Reply, Result, Turn
 from sapwood.programs.agent_provider import History, HistoryTurn, SessionBusy
@@ -324,7 +324,9 @@ def test_a_full_disk_leaves_the_transcript_as_it_was(
 
 def test_an_unknown_id_is_never_listed(written: SessionWriter, tmp_path: Path) -> None:
     """One unknown id brings back the whole history, so such a turn takes its neutral form."""
-    missing = NativeRows(written.program_session, Passage("no-such-row", written.groups[5][-1]))
+    missing = NativeRows(
+        written.program_session, TranscriptRange("no-such-row", written.groups[5][-1])
+    )
     turn = HistoryTurn(neutral_turn("Lost?", "Lost."), missing)
     written.file(tmp_path).sync_session(History((turn,)))
     known = {row.get("uuid") for row in written.rows()}
@@ -393,7 +395,7 @@ def test_a_turn_without_an_answer_is_closed_once(written: SessionWriter, tmp_pat
     prompt = written.prompt("PROMPT 6")
     call = {"type": "tool_use", "id": "toolu_open", "name": "Bash", "input": {"command": "ls"}}
     (asked,) = written.reply("msg_6", call)
-    written.turns.append(NativeRows(written.program_session, Passage(prompt, asked)))
+    written.turns.append(NativeRows(written.program_session, TranscriptRange(prompt, asked)))
     before = written.path.read_bytes()
     rows = file.close_open_turn()
     result, said, date = written.rows()[-3:]

@@ -11,7 +11,7 @@ from typing import Any  # requests are JSON
 import pytest
 
 from sapwood.core.content import PromptPart
-from sapwood.core.ids import Passage
+from sapwood.core.ids import TranscriptRange
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.programs.agent_provider import (
     History,
@@ -49,7 +49,7 @@ class AskingProgram(FakeProgram):
         self.whole.append(self.model.answer)
         with self.file.open("a") as file:
             file.write(f"{turn}\n")
-        yield TurnEnd("completed", rows=NativeRows(session, Passage(turn, turn)))
+        yield TurnEnd("completed", rows=NativeRows(session, TranscriptRange(turn, turn)))
 
     async def sync_session(
         self, session: ProgramSession | None, history: History, options: ProviderOptions

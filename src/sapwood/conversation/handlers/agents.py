@@ -312,7 +312,7 @@ def _other(done: Done, agent: AgentId) -> AgentId:
     return next(ref.agent for ref in done.events if ref.agent != agent)
 
 
-LONGEST = 3600.0
+MAX_WAIT = 3600.0
 """Seconds that a wait lasts at most."""
 
 _USUAL = 60.0
@@ -332,7 +332,7 @@ async def wait(call: Call) -> Waited | StillWaiting:
     """Waits for mail, or for the named agents; a person waits for all descendants by default."""
     if isinstance(call.caller, ModelCall) and call.caller.parks:
         return await _look_for_model(call, call.caller)
-    names, seconds = _parsed(call.words, _USUAL if call.by_model else LONGEST)
+    names, seconds = _parsed(call.words, _USUAL if call.by_model else MAX_WAIT)
     space, agent = call.space, call.agent
     caller = call.caller
     if isinstance(caller, ModelCall):
@@ -381,7 +381,7 @@ async def _look(space: OpenSpace, wanted: _Wait, left: float) -> Waited | StillW
 
 def _parsed(words: list[str], usual: float) -> tuple[list[str], float]:
     if words and words[-1].replace(".", "", 1).isdecimal():
-        return words[:-1], min(float(words[-1]), LONGEST)
+        return words[:-1], min(float(words[-1]), MAX_WAIT)
     return words, usual
 
 

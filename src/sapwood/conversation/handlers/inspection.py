@@ -164,7 +164,9 @@ async def exit_(call: Call) -> Left:
 
 
 def _help_on(row: SlashCommand) -> CommandHelp:
-    return CommandHelp(row.name, row.line, row.help, row.aliases, row.who == "both", row.while_open)
+    return CommandHelp(
+        row.name, row.line, row.help, row.aliases, row.who == "both", row.during_turn
+    )
 
 
 async def _live_at(space: OpenSpace, opened: OpenAgent, place: str) -> LivePath:

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from sapwood.config.folders import data_folder
 from sapwood.core.content import File, PromptPart, RecordedReply, Usage
-from sapwood.core.ids import Passage
+from sapwood.core.ids import TranscriptRange
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.programs.agent_provider import (
@@ -332,7 +332,7 @@ class OpencodeProvider:
         new = [each for each in log.present if each.id not in before]
         rows = None
         if new:
-            passage = Passage(new[0].id, new[-1].id, max(each.last for each in new))
+            passage = TranscriptRange(new[0].id, new[-1].id, max(each.last for each in new))
             rows = NativeRows(self._session(live.id), passage, turn=new[0].id)
         difference = "opencode compacted its session in this turn." if running.was_compacted else ""
         if running.aborted:
@@ -355,7 +355,7 @@ class OpencodeProvider:
             else ProviderResult(item.call, item.content, item.error)
             for item in turn.items
         ]
-        passage = Passage(turn.first.key, turn.last.key, turn.last.offset)
+        passage = TranscriptRange(turn.first.key, turn.last.key, turn.last.offset)
         rows = NativeRows(self._session(live.id), passage, turn=prompt)
         if turn.status == "completed":
             return [*events, TurnEnd("completed", rows=rows)]

@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 
 from sapwood.config.folders import data_folder
 from sapwood.core.content import PromptPart, RecordedReply, Usage
-from sapwood.core.ids import Passage
+from sapwood.core.ids import TranscriptRange
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import PermissionMode
@@ -411,7 +411,7 @@ def _turn_rows(stored: StoredSession, session: ProgramSession, turn: str) -> Nat
     if not entries:
         return None
     digest = hashlib.sha256(b"".join(map(stored.line, entries))).hexdigest()
-    passage = Passage(entries[0].id, entries[-1].id, entries[-1].start)
+    passage = TranscriptRange(entries[0].id, entries[-1].id, entries[-1].start)
     return NativeRows(session, passage, digest)
 
 

@@ -14,7 +14,7 @@ import asyncpg
 import msgspec
 
 from sapwood.core.erasure import (
-    LONGEST_TURN,
+    MAX_TURN,
     OUTSIDE_KINDS,
     Erasure,
     ErasureItem,
@@ -309,7 +309,7 @@ class _ErasedWords:
             return False
         events = await read_part(
             *(self._connection.fetch, self._space, turn.agent, turn.version),
-            *(None, LONGEST_TURN, False, self._keys),
+            *(None, MAX_TURN, False, self._keys),
         )
         return turn_has_mail(events, source)
 

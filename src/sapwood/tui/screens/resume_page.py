@@ -26,7 +26,7 @@ from sapwood.programs.transcripts.session_files import FoundSession
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage, prompt_line
 from sapwood.tui.sidebar import agent_lines
 
-_MOST = 500
+_MAX_LISTED = 500
 _TURNS = 6
 
 
@@ -46,8 +46,8 @@ class ResumePage(PickerPage):
     async def items(self, typed: str) -> Sequence[PickerItem]:
         """The conversations that match; those of this folder first, then the newest first."""
         connection = self._connection
-        here = await connection.log.conversations(connection.space, self._folder, limit=_MOST)
-        newest = await connection.log.agents(connection.space, limit=_MOST)
+        here = await connection.log.conversations(connection.space, self._folder, limit=_MAX_LISTED)
+        newest = await connection.log.agents(connection.space, limit=_MAX_LISTED)
         agents = list({each.agent: each for each in (*here, *newest)}.values())
         words = typed.casefold()
         fitting = [each for each in agents if words in _searched(each)]
@@ -129,7 +129,7 @@ def _searched(summary: AgentSummary) -> str:
     return " ".join(words).casefold()
 
 
-_MOST_AGENTS = 200
+_MAX_AGENTS = 200
 _ROOM = 44
 
 
@@ -151,7 +151,7 @@ class AgentsPage(PickerPage):
     async def items(self, typed: str) -> Sequence[PickerItem]:
         """The agents that match, parents before their children."""
         connection = self._connection
-        agents = await connection.log.agents(connection.space, limit=_MOST_AGENTS)
+        agents = await connection.log.agents(connection.space, limit=_MAX_AGENTS)
         words = typed.casefold()
         fitting = [each for each in agents if words in f"{each.name} {each.agent}".casefold()]
         return [PickerItem(agent, line) for agent, line in agent_lines(fitting, self._here, _ROOM)]

@@ -16,7 +16,7 @@ from sapwood.display.text import cut, one_line, pieces, plain
 from sapwood.tui.composer import SentHistory
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage
 
-_MOST = 50
+_MAX_HITS = 50
 _PREVIEW = 4_000
 
 
@@ -45,7 +45,7 @@ class SearchPage(PickerPage):
             return []
         connection = self._connection
         try:
-            hits = await search_turns(connection, typed, limit=_MOST)
+            hits = await search_turns(connection, typed, limit=_MAX_HITS)
         except RefusedError:
             return []  # the name of an agent that is still being typed
         at = now()

@@ -10,14 +10,14 @@ from sapwood.core.content import File, Note, PromptPart, Text, Thinking, ToolCal
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.tags import Entry
 from sapwood.core.turn import Reply, Turn
-from sapwood_server.exchange import Endpoint, Exchange, json_response
 from sapwood_server.protocols.openai_input import as_type, bad_request, read_input
 from sapwood_server.protocols.openai_prompt import record_turns, start_conversation
 from sapwood_server.protocols.openai_stream import Fields
+from sapwood_server.request_context import Endpoint, RequestContext, json_response
 
 _MAX_BYTES = 25_000_000
 _PAGE = 20
-_MOST = 100
+_MAX_PAGE = 100
 
 
 class _NewConversation(Struct, frozen=True):
@@ -33,7 +33,7 @@ class _NewMetadata(Struct, frozen=True):
     metadata: dict[str, str] | None = None
 
 
-async def create_conversation(call: Exchange) -> Response:
+async def create_conversation(call: RequestContext) -> Response:
     """Starts a conversation, with turns that were before if there are any."""
     body = await call.body()
     asked = as_type(body, _NewConversation, "body")
@@ -49,12 +49,12 @@ async def create_conversation(call: Exchange) -> Response:
     return json_response(_conversation(summary))
 
 
-async def show_conversation(call: Exchange) -> Response:
+async def show_conversation(call: RequestContext) -> Response:
     """One conversation."""
     return json_response(_conversation(await call.summary()))
 
 
-async def update_conversation(call: Exchange) -> Response:
+async def update_conversation(call: RequestContext) -> Response:
     """Changes the metadata: what is not named is removed."""
     summary = await call.summary()
     asked = as_type(await call.body(), _NewMetadata, "body")
@@ -67,7 +67,7 @@ async def update_conversation(call: Exchange) -> Response:
     return json_response(_conversation(await call.summary()))
 
 
-async def delete_conversation(call: Exchange) -> Response:
+async def delete_conversation(call: RequestContext) -> Response:
     """Archives the conversation: lists show it no more, and it can be brought back."""
     summary = await call.summary()
     if summary.status == "running":
@@ -75,7 +75,7 @@ async def delete_conversation(call: Exchange) -> Response:
     return json_response({"id": summary.agent, "object": "conversation.deleted", "deleted": True})
 
 
-async def list_items(call: Exchange) -> Response:
+async def list_items(call: RequestContext) -> Response:
     """What the model sees of the conversation now, newest first unless the order is `asc`."""
     agent = await call.agent()
     live = (await call.space.connection.dispatcher.open(agent)).live
@@ -87,11 +87,11 @@ async def list_items(call: Exchange) -> Response:
         if after not in ids:
             raise bad_request("after", f"There is no item '{after[:80]}'.")
         items = items[ids.index(after) + 1 :]
-    limit = call.number("limit", _PAGE, least=1, most=_MOST)
+    limit = call.number("limit", _PAGE, minimum=1, maximum=_MAX_PAGE)
     return json_response(_listed(items[:limit], has_more=len(items) > limit))
 
 
-async def create_items(call: Exchange) -> Response:
+async def create_items(call: RequestContext) -> Response:
     """Records turns that were before."""
     agent = await call.agent()
     body = await call.body()
@@ -208,7 +208,7 @@ def conversation_endpoints() -> tuple[Endpoint, ...]:
             create_conversation,
             "Start a conversation (OpenAI API)",
             body={"items": "earlier messages", "metadata": "names and string values"},
-            most=_MAX_BYTES,
+            max_bytes=_MAX_BYTES,
             errors="openai",
         ),
         Endpoint("GET", one, "read", show_conversation, "Show a conversation", errors="openai"),
@@ -240,7 +240,7 @@ def conversation_endpoints() -> tuple[Endpoint, ...]:
             create_items,
             "Add earlier turns",
             body={"items": "messages"},
-            most=_MAX_BYTES,
+            max_bytes=_MAX_BYTES,
             errors="openai",
         ),
     )

@@ -212,7 +212,7 @@ _MODES: dict[PermissionMode, str] = {
 }
 
 
-class EditorAgent:
+class AcpAgent:
     """Answers an editor. One process serves all sessions that the editor opens.
 
     A session id is the id of an agent, so the same conversation can be open on a screen too.
