@@ -98,11 +98,11 @@ def commit_of_turn(agent: AgentId, number: int) -> Commit:
         Recorded(agent, version, _event(place, words), version * 1000, HUMAN, command)
         for place, version in enumerate(range(number * EVENTS + 1, number * EVENTS + EVENTS + 1))
     )
-    facts = AgentSummary(
+    summary = AgentSummary(
         agent, number * EVENTS + EVENTS, model="model", updated=number, tokens=number
     )
     receipt = Receipt(command, "", tuple(event.ref for event in events))
-    return Commit((Append(agent, number * EVENTS, events, facts),), receipt)
+    return Commit((Append(agent, number * EVENTS, events, summary),), receipt)
 
 
 def _event(place: int, words: random.Random) -> Event:

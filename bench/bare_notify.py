@@ -15,7 +15,7 @@ _READ = "SELECT body FROM public.notices WHERE number = $1"
 
 
 async def bare_notify(
-    dsn: str, enough: asyncio.Event | None, most: int | None = None
+    dsn: str, enough: asyncio.Event | None, max_delays: int | None = None
 ) -> list[float]:
     """Milliseconds from the end of a commit until the listener has read its row."""
     writer, listener, reader = [await asyncpg.connect(dsn) for _ in range(3)]
@@ -27,7 +27,7 @@ async def bare_notify(
 
     await listener.add_listener("notices", on_notice)
     delays: list[float] = []
-    while not (enough and enough.is_set()) and len(delays) != most:
+    while not (enough and enough.is_set()) and len(delays) != max_delays:
         writing = asyncio.create_task(_write(writer))
         await reader.fetchval(_READ, await heard.get())
         in_hand = time.time()

@@ -150,22 +150,22 @@ def main(argv: list[str]) -> int:
     words = max(times_of(asking, base).values())
     shown = max(times_of(looking, base).values())
     whole = statistics.median(screens)
-    most = max(memory_of(asking).values())
+    megabytes = max(memory_of(asking).values())
     slack = QUICK_SLACK if options.quick else 1
     figure("door: times the bare import", words)
-    figure("door: MB", most)
+    figure("door: MB", megabytes)
     figure("door: times the bare import to look", shown)
     figure("door: first answer of the screen", whole)
     print(f"the screen at its first answer: {whole:.2f}x of the screen before the prompt")
     print(
         f"door: run -p {words:.1f}x the bare import (at most {MAX_TIMES * slack:.0f}) and "
-        f"{most:.0f} MB (at most {MAX_MB:.0f}); to look {shown:.1f}x "
+        f"{megabytes:.0f} MB (at most {MAX_MB:.0f}); to look {shown:.1f}x "
         f"(at most {MAX_LOOKING * slack:.0f}); the screen {whole:.2f}x "
         f"(at most {MAX_OF_SCREEN * slack:.2f})"
     )
     return int(
         words > MAX_TIMES * slack
-        or most > MAX_MB
+        or megabytes > MAX_MB
         or shown > MAX_LOOKING * slack
         or whole > MAX_OF_SCREEN * slack
     )

@@ -21,7 +21,7 @@ from sapwood.core.settings import Settings
 from sapwood.core.turn_numbers import parse_place
 from sapwood.core.view import Request
 from sapwood.core.view.request import ToolResult
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from sapwood.tokens.counters import counter_for
 
 LIMIT = 0.6
@@ -46,7 +46,7 @@ class Session:
     """A scripted session, and what its requests had."""
 
     def __init__(self, offer: int) -> None:
-        self.world = World()
+        self.world = CoreHarness()
         settings = Settings("claude-sonnet", cap=0, offer_drops=offer)
         self.agent: AgentId = self.world.start(settings=settings)
         self.sent = Sent()

@@ -194,14 +194,14 @@ def main(argv: list[str]) -> int:
         f" {slowness_by(starts):.2f}x the usual; the limit stays"
     )
     worst = max(row.added for row in rows)
-    most = MAX_MS * (QUICK_CLOCK_SLACK if options.quick else 1)
-    print(f"first token: {worst:.1f} ms added at most, of {most:.0f} allowed")
+    limit = MAX_MS * (QUICK_CLOCK_SLACK if options.quick else 1)
+    print(f"first token: {worst:.1f} ms added at most, of {limit:.0f} allowed")
     slack = QUICK_CLOCK_SLACK if options.quick else 1
     newest = max(statistics.median(row.new) for row in rows if row.wire in WIRES)
     print(f"a new history: {newest:.1f} ms at most, of {MAX_NEW_MS * slack:.0f} allowed")
     figure("first_token: added, in starts of Python", worst / statistics.median(starts))
     figure("first_token: a new history, in starts of Python", newest / statistics.median(starts))
-    return int(worst > most or newest > MAX_NEW_MS * slack)
+    return int(worst > limit or newest > MAX_NEW_MS * slack)
 
 
 if __name__ == "__main__":

@@ -123,7 +123,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--peer", choices=PEERS, action="append", help="compare with this one only")
     options = parser.parse_args(argv)
     messages = 1_000 if options.quick else 10_000
-    most_appends = MAX_APPENDS * QUICK_CLOCK_SLACK if options.quick else MAX_APPENDS
+    max_appends = MAX_APPENDS * QUICK_CLOCK_SLACK if options.quick else MAX_APPENDS
     ours = asyncio.run(measure_sapwood(messages))
     peers = [] if options.quick else measure_peers(messages, options.peer or PEERS)
     _print([ours, *peers])
@@ -136,12 +136,12 @@ def main(argv: list[str]) -> int:
     appends = ours.fork_ms / ours.append_last_p50_ms
     figure("fork: appends", appends)
     figure("fork: bytes", ours.fork_bytes)
-    fits = appends <= most_appends and ours.fork_bytes <= MAX_BYTES
+    fits = appends <= max_appends and ours.fork_bytes <= MAX_BYTES
     for row in behind:
         print(f"behind on {row}", file=sys.stderr)
     compared = "not compared" if options.quick else f"behind on {len(behind)} of {len(ROWS)} rows"
     print(
-        f"fork: {appends:.2f} appends (limit {most_appends}), {ours.fork_bytes:,} bytes "
+        f"fork: {appends:.2f} appends (limit {max_appends}), {ours.fork_bytes:,} bytes "
         f"(limit {MAX_BYTES:,}); peers: {compared}"
     )
     return 0 if fits and not behind else 1

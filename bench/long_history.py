@@ -66,8 +66,8 @@ async def grow(
         before = grown.state.version
         recorded, grown, snapshots = _write(grown, events, counter, drops)
         commits += 1
-        facts = summary_of(grown.state, settled(grown.live, counter, grown.state.ratio()))
-        append = Append(grown.state.agent, before, tuple(recorded), facts)
+        summary = summary_of(grown.state, settled(grown.live, counter, grown.state.ratio()))
+        append = Append(grown.state.agent, before, tuple(recorded), summary)
         receipt = Receipt(CommandId(f"{grown.state.agent}-{before}"))
         await log.commit(space, Commit((append,), receipt))
         for state in snapshots:

@@ -41,7 +41,7 @@ AIM, LIMIT = 0.70, 0.60
 The aim is not reached on these sessions: three of them operate clusters and servers, and commands
 that act on other machines or as root need more than a sandbox gives. It is reached in all others.
 """
-_MOST = 3
+_SHOWN = 3
 
 _INSIDE = (
     "ls -la && cat a.txt",
@@ -101,11 +101,12 @@ def _saved(commands: Sequence[RecordedCommand], show: bool) -> float:
     per, listed = 100 / len(commands), needs.most_common()
     print(f"  {len(commands)} commands; for each 100 of them {before * per:.0f} questions before")
     print(f"  and {after * per:.0f} after; " + ", ".join(f"{n} need {w}" for w, n in listed))
-    most = dict(asked.most_common(_MOST))
-    others = sum(command.session not in most for command in commands)
-    rest = 1 - (after - sum(most.values())) / others
+    asking = dict(asked.most_common(_SHOWN))
+    others = sum(command.session not in asking for command in commands)
+    rest = 1 - (after - sum(asking.values())) / others
     print(
-        f"  the {_MOST} sessions that ask most: {', '.join(most)}; {rest:.0%} fewer in all others"
+        f"  the {_SHOWN} sessions that ask most: {', '.join(asking)}; "
+        f"{rest:.0%} fewer in all others"
     )
     return 1 - after / before
 

@@ -21,7 +21,7 @@ from sapwood.analysis.ledger.operations.simple_commands import (
 )
 from sapwood.programs.transcripts.session_reader import read_session
 from sapwood.workspace.permissions.guarded_paths import PathGuards
-from sapwood.workspace.places import Place
+from sapwood.workspace.safe_paths import ResolvedPath
 
 _ON_FILES = frozenset(
     "[ awk base64 basename bat black bundle cargo cat cc cd chmod cmake cmp comm cp ctest cut "
@@ -132,5 +132,5 @@ def _is_in(path: str, folder: str) -> bool:
 
 def _is_protected(path: str, folder: str) -> bool:
     root = folder or "/workspace"
-    place = Place(root, os.path.normpath(os.path.join(root, path)), path)
+    place = ResolvedPath(root, os.path.normpath(os.path.join(root, path)), path)
     return bool(PathGuards().against_writing_name(place))

@@ -52,7 +52,7 @@ from sapwood.core.log_values import Append
 from sapwood.core.model_calls import ToolOutcome, ToolUse
 from sapwood.core.view import Request
 from sapwood.engine.workers import read_engine_status
-from sapwood.testing import NoTools, PlannedModel
+from sapwood.testing import FakeModel, NoTools
 from tools.postgres import dsn_or_throwaway
 from tools.temporal_server import throwaway
 
@@ -133,7 +133,7 @@ async def our_turns(
     """New agents, run as by `sapwood worker` but with a model in memory."""
     connection = await connect(address)
     engine = (kind or process(address, Config().workers)).make()
-    running = AgentRunner(connection, engine, PlannedModel(plan), Looking())
+    running = AgentRunner(connection, engine, FakeModel(plan), Looking())
     try:
         await running.start()
         db = Sapwood(connection)

@@ -13,7 +13,7 @@ from bench import QUICK_SLACK
 from bench.kept_figures import figure
 from sapwood.workspace.confinement import Confinement
 from sapwood.workspace.permissions.guarded_paths import PathGuards
-from sapwood.workspace.places import Place
+from sapwood.workspace.safe_paths import ResolvedPath
 from sapwood.workspace.sandbox import Sandbox, sandbox_problem
 
 LIMIT = 100.0
@@ -30,7 +30,7 @@ def milliseconds(command: list[str]) -> float:
 def milliseconds_in(sandbox: Confinement, folder: str) -> float:
     """The time that the same command takes in the sandbox, with all that is done around it."""
     started = time.perf_counter()
-    with sandbox.confined(COMMAND, Place(folder, folder, ".")) as confined:
+    with sandbox.confined(COMMAND, ResolvedPath(folder, folder, ".")) as confined:
         command = confined.command
         subprocess.run(command.arguments, pass_fds=command.handles, check=True)
     return (time.perf_counter() - started) * 1000

@@ -44,14 +44,14 @@ async def _template() -> tuple[list[Recorded], AgentSummary]:
         agent = await db.start("chat", id=agent_of(0), model="gpt-5", owner=owner_of(0))
         await agent.record("PROMPT", "ANSWER")
         await agent.record("PROMPT", "ANSWER")
-        facts = await db.connection.log.facts(db.connection.space, agent.id)
-        assert facts is not None
-        return await agent.events(), facts
+        summary = await db.connection.log.summary(db.connection.space, agent.id)
+        assert summary is not None
+        return await agent.events(), summary
 
 
 async def copy_agents(dsn: str, first: int, last: int) -> None:
     """Adds the agents with the numbers `first` to `last`."""
-    events, facts = await _template()
+    events, summary = await _template()
     session = await asyncpg.connect(dsn)
     try:
         for start in range(first, last + 1, _BATCH):
@@ -61,7 +61,7 @@ async def copy_agents(dsn: str, first: int, last: int) -> None:
                     "agents",
                     schema_name="sapwood",
                     columns=_AGENT_COLUMNS,
-                    records=[_agent_row(number, facts) for number in numbers],
+                    records=[_agent_row(number, summary) for number in numbers],
                 )
                 await session.copy_records_to_table(
                     "events",
@@ -75,15 +75,15 @@ async def copy_agents(dsn: str, first: int, last: int) -> None:
         await session.close()
 
 
-def _agent_row(number: int, facts: AgentSummary) -> tuple[object, ...]:
+def _agent_row(number: int, summary: AgentSummary) -> tuple[object, ...]:
     at = _START + number * 1_000
     own = structs.replace(
-        facts,
+        summary,
         agent=AgentId(agent_of(number)),
         name=f"chat {number}",
         created=at,
         updated=at + 2,
-        tags=structs.replace(facts.tags or Tags(), owner=owner_of(number)),
+        tags=structs.replace(summary.tags or Tags(), owner=owner_of(number)),
     )
     shown = msgspec.json.encode(own).decode()
     return SPACE, own.agent, own.version, shown, own.name, None, own.status, own.created

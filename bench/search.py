@@ -143,8 +143,8 @@ def _commits(events: int) -> Iterator[Commit]:
                 at = _START + number * _SECOND
                 version = number - start + 1
                 recorded.append(Recorded(agent, version, event, at, HUMAN, command))
-            facts = AgentSummary(agent, len(recorded))
-            appends.append(Append(agent, 0, tuple(recorded), facts))
+            summary = AgentSummary(agent, len(recorded))
+            appends.append(Append(agent, 0, tuple(recorded), summary))
         yield Commit(tuple(appends), Receipt(command, "", ()))
 
 

@@ -88,11 +88,11 @@ async def _overhead(served: ServedProcess, count: int, *, quick: bool) -> bool:
                 assert status == 200, status
         writer.close()
     library, http = statistics.median(direct) * 1e3, statistics.median(by_http) * 1e3
-    most = _MAX_OVERHEAD * (QUICK_CLOCK_SLACK if quick else 1)
+    limit = _MAX_OVERHEAD * (QUICK_CLOCK_SLACK if quick else 1)
     print(f"an empty request: {statistics.median(empty) * 1e3:.2f} ms at the median")
     print(f"a mark by the library: {library:.2f} ms at the median; by HTTP: {http:.2f} ms")
-    print(f"HTTP adds {http - library:.2f} ms; limit {most:g} ms")
-    return http - library > most
+    print(f"HTTP adds {http - library:.2f} ms; limit {limit:g} ms")
+    return http - library > limit
 
 
 def _post(path: str, token: str, port: int, body: bytes) -> bytes:
@@ -142,16 +142,16 @@ def _followers(served: ServedProcess, count: int, seconds: float, *, quick: bool
     writing.join(240)
     lags, pieces, lacking, doubled, followers_used = outcome.get(timeout=240)
     following.join(30)
-    most = _MAX_LAG * (QUICK_CLOCK_SLACK if quick else 1)
+    limit = _MAX_LAG * (QUICK_CLOCK_SLACK if quick else 1)
     steady = sorted(lag for written, lag in lags if written < stopped - 1.0)
     p50, p99 = steady[len(steady) // 2], steady[int(len(steady) * 0.99)]
-    late = [written + lag for written, lag in lags if written > stopped and lag > most]
+    late = [written + lag for written, lag in lags if written > stopped and lag > limit]
     caught_up = max(late, default=stopped) - stopped
     print(
         f"{count:,} followers of {_AGENTS} agents, {_RATE} events/s: {len(steady):,} messages "
         "before the restart"
     )
-    print(f"lag {p50 * 1e3:.0f} ms at the median, p99 {p99 * 1e3:.0f} ms; limit {most * 1e3:g} ms")
+    print(f"lag {p50 * 1e3:.0f} ms at the median, p99 {p99 * 1e3:.0f} ms; limit {limit * 1e3:g} ms")
     print(
         f"the server was away for {away:.1f} s; all had caught up {caught_up:.1f} s after its stop"
     )
@@ -166,15 +166,15 @@ def _followers(served: ServedProcess, count: int, seconds: float, *, quick: bool
     )
     print(f"processor time of all followers: {followers_used / len(lags) * 1e6:.0f} µs a message")
     busy, cores = os.getloadavg()[0], os.cpu_count() or 1
-    limit = (
+    bound = (
         f"other programs: {busy:.0f} want to run on {cores} processors"
         if busy > cores + 2
         else "the processor time of one process, for each message and each follower"
         if used / window > 0.7
         else "the time for which events are collected before they are sent together"
     )
-    print(f"what limits it: {limit}")
-    return p99 > most or lacking > 0 or doubled > 0
+    print(f"what limits it: {bound}")
+    return p99 > limit or lacking > 0 or doubled > 0
 
 
 def _write(database: str | Path, agents: list[str], each: int) -> None:

@@ -61,8 +61,8 @@ async def _on_postgres(database: str, count: int, reads: int) -> tuple[float, fl
     try:
         login = parts._replace(netloc=f"{_READER}:x@{place}").geturl()
         walled = await PostgresLog.open(database, reader=login)
-        plain = await _median(lambda: log.facts(_SPACE, agent), reads)
-        behind = await _median(lambda: walled.facts(_SPACE, agent), reads)
+        plain = await _median(lambda: log.summary(_SPACE, agent), reads)
+        behind = await _median(lambda: walled.summary(_SPACE, agent), reads)
         await walled.close()
     finally:
         await owner.execute(f"DROP OWNED BY {_READER}; DROP ROLE {_READER}")

@@ -86,7 +86,7 @@ def main(argv: list[str]) -> int:
             found = asyncio.run(measure(dsn, events))
         few, lots = measure_resume(server, many)
     times = max(lots.now / few.now, lots.resume / few.resume)
-    most = MAX_TIMES * (QUICK_CLOCK_SLACK if quick else 1)
+    limit = MAX_TIMES * (QUICK_CLOCK_SLACK if quick else 1)
     print(f"{found.events:,} events in {found.seconds:.1f} s of {WRITERS} writers")
     print(f"{'median delay, commit to in hand':36}{'ours':>12}{'bare NOTIFY':>14}")
     print(f"{'in the rush':36}{found.rush:9.2f} ms{found.rush_bare:11.2f} ms")
@@ -100,12 +100,12 @@ def main(argv: list[str]) -> int:
         f"{found.disordered} out of order, median delay {found.rush:.2f} ms in the rush and "
         f"{found.quiet:.2f} ms after it (bare {found.rush_bare:.2f} and {found.quiet_bare:.2f} ms)"
         f"; with {lots.events:,} events now and resume take {times:.2f} times as long as with "
-        f"{few.events:,} (at most {most:.1f})"
+        f"{few.events:,} (at most {limit:.1f})"
     )
     figure("subscribe: delay in the rush", found.rush / found.rush_bare)
     figure("subscribe: delay of one commit", found.quiet / found.quiet_bare)
     figure("subscribe: now and resume beside a short log", times)
-    return 0 if found.whole and times <= most else 1
+    return 0 if found.whole and times <= limit else 1
 
 
 async def measure(dsn: str, events: int) -> Findings:

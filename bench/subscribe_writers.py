@@ -54,10 +54,10 @@ async def _write(log: PostgresLog, writer: int, events: int, acknowledged: Ackno
         growing = [(agent, versions[agent], count)]
         if number % 8 == 7 and count > 1:
             shared = AgentId(f"shared-{dice.randrange(SHARED)}")
-            facts = await log.facts(SPACE, shared)
+            summary = await log.summary(SPACE, shared)
             growing = [
                 (agent, versions[agent], count - 1),
-                (shared, facts.version if facts else 0, 1),
+                (shared, summary.version if summary else 0, 1),
             ]
         try:
             await log.commit(SPACE, _commit(f"{writer}-{number}", *growing))

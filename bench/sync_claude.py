@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.sync_figures import Figure
 from bench.transcripts import write_claude
 from proofs.providers_e2e.claude_world import ClaudeWorld, claude_world, history
-from sapwood.core.ids import Passage
+from sapwood.core.ids import TranscriptRange
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.programs.claude_code.installed_program import project_folder
 
@@ -41,7 +41,7 @@ async def _live(samples: int) -> tuple[float, float]:
             session, rows = await world.turns(TURNS)
             for kept, times in ((rows[:-1], rewinds), (rows[-3:-1], clears)):
                 started = time.perf_counter()
-                await world.provider.assume(session, history(*kept), world.options())
+                await world.provider.sync_session(session, history(*kept), world.options())
                 times.append((time.perf_counter() - started) * 1e3)
             await world.provider.close(session)
     return statistics.median(clears), statistics.median(rewinds)
@@ -60,10 +60,10 @@ async def _at_rest(samples: int, megabytes: int) -> tuple[float, float, float]:
             world.forget_copies()
             for kept, found in zip((rows[-2:], rows[-3:]), times, strict=True):
                 before = time.process_time()
-                assumed = await provider.assume(session, history(*kept), world.options())
+                synced = await provider.sync_session(session, history(*kept), world.options())
                 found.append((time.process_time() - before) * 1e3)
-                if assumed.by != "boundary":
-                    raise RuntimeError(f"sample {number} was changed by {assumed.by!r}")
+                if synced.by != "boundary":
+                    raise RuntimeError(f"sample {number} was changed by {synced.by!r}")
         started = time.perf_counter()
         await world.probe(session)
         opened = (time.perf_counter() - started) * 1e3
@@ -95,4 +95,4 @@ def _large_session(world: ClaudeWorld, megabytes: int) -> tuple[ProgramSession, 
             turns[-1] = turns[-1][0], row["uuid"]
     target = path.rename(Path(folder, f"{own}.jsonl"))
     session = ProgramSession("claude-code", own, str(target))
-    return session, [NativeRows(session, Passage(*turn)) for turn in turns]
+    return session, [NativeRows(session, TranscriptRange(*turn)) for turn in turns]

@@ -57,9 +57,9 @@ async def _sync(
     world: CodexWorld, session: ProgramSession, rows: list[NativeRows], times: list[float]
 ) -> ProgramSession:
     started = time.perf_counter()
-    assumed = await world.provider.assume(session, history(*rows), world.options())
+    synced = await world.provider.sync_session(session, history(*rows), world.options())
     times.append((time.perf_counter() - started) * 1e3)
-    return assumed.session
+    return synced.session
 
 
 def _at_rest(samples: int, megabytes: int) -> float:
@@ -71,12 +71,12 @@ def _at_rest(samples: int, megabytes: int) -> float:
             session = _large_thread(home, megabytes)
             provider = CodexProvider(home / "data", {"CODEX_HOME": folder, "HOME": folder})
             before = time.process_time()
-            assumed = asyncio.run(
-                provider.assume(session, history(None, None), ProviderOptions(folder))
+            synced = asyncio.run(
+                provider.sync_session(session, history(None, None), ProviderOptions(folder))
             )
             times.append((time.process_time() - before) * 1e3)
-            if assumed.by != "boundary":
-                raise RuntimeError(f"the thread at rest was changed by {assumed.by!r}")
+            if synced.by != "boundary":
+                raise RuntimeError(f"the thread at rest was changed by {synced.by!r}")
     return statistics.median(times)
 
 

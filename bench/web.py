@@ -171,18 +171,18 @@ def _words(frames: list[float], cpu: float) -> str:
     return f"frame {middle:.0f} ms, p95 {_p95(frames):.0f} ms, of which {cpu:.1f} ms are work"
 
 
-def _too_slow(ours: Scrolled, plain: Scrolled, most: float) -> bool:
+def _too_slow(ours: Scrolled, plain: Scrolled, limit: float) -> bool:
     """Whether scrolling is too slow.
 
     On a slow or busy machine, frames of every page come late. Then the work for a frame is judged:
     it may not be more than the limit, or than that of plain HTML.
     """
-    if _p95(ours[0]) <= most:
+    if _p95(ours[0]) <= limit:
         return False
-    if _p95(plain[0]) <= most:
+    if _p95(plain[0]) <= limit:
         return True
     print("  plain HTML is late too on this machine, so the work for a frame is judged")
-    return ours[1] > max(most, plain[1])
+    return ours[1] > max(limit, plain[1])
 
 
 def _open(

@@ -93,8 +93,8 @@ async def _check_import(number: int, source: str, lines: Sequence[Line], path: P
 
 
 async def _all_events(connection: Connection) -> AsyncIterator[Recorded]:
-    for facts in await connection.log.agents(connection.space, limit=1_000):
-        for recorded in await connection.log.read(connection.space, facts.agent):
+    for summary in await connection.log.agents(connection.space, limit=1_000):
+        for recorded in await connection.log.read(connection.space, summary.agent):
             yield recorded
 
 

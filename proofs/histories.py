@@ -60,7 +60,7 @@ from sapwood.core.model_calls import CallReport
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.state import State
 from sapwood.core.view.request import digest
-from sapwood.testing.world import World
+from sapwood.testing.core_harness import CoreHarness
 
 MODEL = Actor("model", "scripted")
 
@@ -87,7 +87,7 @@ def _got(seed: int) -> str:
     return _words(seed) * (400 if seed % 64 == 22 else 1)
 
 
-def _reply(world: World, agent: AgentId, a: int, b: int) -> Command:
+def _reply(world: CoreHarness, agent: AgentId, a: int, b: int) -> Command:
     """A reply with up to three tool calls; what the model must do next depends on it."""
     count = len(world.logs[agent])
     calls = tuple(ToolCall(f"t{count}-{i}", "slash", '{"command":"mark"}') for i in range(a % 4))
@@ -100,18 +100,18 @@ def _reply(world: World, agent: AgentId, a: int, b: int) -> Command:
     return AddReply(agent, parts, "scripted", usage, ended=ended, report=report)
 
 
-def _call(world: World, agent: AgentId, a: int, b: int) -> Command:
+def _call(world: CoreHarness, agent: AgentId, a: int, b: int) -> Command:
     """A model call; sometimes with a request that is out of date."""
     hash_ = digest(world.request(agent)) if b % 5 else "outdated"
     return CallModel(agent, "scripted", hash_, estimate=40 + 5 * a)
 
 
-def _letter(world: World, seed: int) -> str:
+def _letter(world: CoreHarness, seed: int) -> str:
     """Words that no other mail has, so that a check can find them."""
     return f"{_words(seed)}{world.commands}"
 
 
-def _recorded(world: World, agent: AgentId, a: int, b: int) -> Command:
+def _recorded(world: CoreHarness, agent: AgentId, a: int, b: int) -> Command:
     call = ToolCall(f"r{len(world.logs[agent])}", "read", "{}")
     tool = (RecordedReply((call,)), RecordedResult(call.id, _words(b))) if a % 2 else ()
     items = (*tool, RecordedReply((Text(_words(b)),))) if b % 4 else (RecordedReply((call,)),)
@@ -119,18 +119,18 @@ def _recorded(world: World, agent: AgentId, a: int, b: int) -> Command:
     return RecordTurn(agent, (Text(_words(a)),), items, status)
 
 
-def _open_call(world: World, agent: AgentId, a: int) -> str:
+def _open_call(world: CoreHarness, agent: AgentId, a: int) -> str:
     turn = world.states[agent].open
     return turn.calls[a % len(turn.calls)] if turn and turn.calls else "none"
 
 
-def _some_call(world: World, agent: AgentId, a: int) -> str | None:
+def _some_call(world: CoreHarness, agent: AgentId, a: int) -> str | None:
     turn = world.lives[agent].open
     calls = list(turn.calls) if turn else []
     return calls[a % len(calls)] if calls else None
 
 
-def _mark(world: World, agent: AgentId, a: int) -> str | None:
+def _mark(world: CoreHarness, agent: AgentId, a: int) -> str | None:
     marks = world.states[agent].marks
     return marks[a % len(marks)].name or None if marks else None
 
@@ -140,32 +140,32 @@ def _seldom(a: int, command: Command) -> Command:
     return command if a % 5 == 0 else SetMark(command.agent)
 
 
-def _someone(world: World, a: int) -> AgentId:
+def _someone(world: CoreHarness, a: int) -> AgentId:
     return list(world.states)[a % len(world.states)]
 
 
-def _new(world: World) -> AgentId:
+def _new(world: CoreHarness) -> AgentId:
     return AgentId(f"agent{len(world.logs) + 1}")
 
 
-_Maker = Callable[[World, AgentId, int, int], list[Step]]
+_Maker = Callable[[CoreHarness, AgentId, int, int], list[Step]]
 
 
-def _human(command: Callable[[World, AgentId, int, int], Command]) -> _Maker:
-    def steps(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+def _human(command: Callable[[CoreHarness, AgentId, int, int], Command]) -> _Maker:
+    def steps(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]:
         return [Step(command(world, agent, a, b))]
 
     return steps
 
 
-def _model(command: Callable[[World, AgentId, int, int], Command]) -> _Maker:
-    def steps(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+def _model(command: Callable[[CoreHarness, AgentId, int, int], Command]) -> _Maker:
+    def steps(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]:
         return [Step(command(world, agent, a, b), MODEL, _some_call(world, agent, a + b))]
 
     return steps
 
 
-def _whole_turn(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+def _whole_turn(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]:
     """A turn from prompt to end, with a tool call in every other one."""
     call = ToolCall(f"w{len(world.logs[agent])}", "read", "{}")
     tools = [
@@ -187,7 +187,7 @@ def _instructions(b: int) -> tuple[InstructionText, ...] | None:
     )
 
 
-def _tidied(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+def _tidied(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]:
     """A turn whose model asks to compact at its end."""
     return [
         Step(StartTurn(agent, (Text(_words(a)),), _instructions(b))),
@@ -197,7 +197,7 @@ def _tidied(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
     ]
 
 
-def _gone_back(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+def _gone_back(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]:
     """Files are saved; then files and context go back to an earlier turn."""
     state = world.states[agent]
     moments = [*state.marks, *state.undo, *state.redo]
@@ -210,7 +210,7 @@ def _gone_back(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
     return [Step(StartRevert(agent, files, to)), Step(finish)]
 
 
-def _back_to_turn(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+def _back_to_turn(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]:
     """The context goes back to before a turn of this agent, in view or not."""
     starts = [r for r in world.logs[agent] if isinstance(r.event, TurnStarted | TurnRecorded)]
     if not starts:
@@ -223,7 +223,7 @@ def _back_to_turn(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
     return [Step(Rewind(agent, before=turn, context=state.context), MODEL if b % 7 == 0 else HUMAN)]
 
 
-def _loaded(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+def _loaded(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]:
     """A turn of this agent comes back as a quotation."""
     starts = [r for r in world.logs[agent] if isinstance(r.event, TurnStarted | TurnRecorded)]
     if not starts:
@@ -232,7 +232,7 @@ def _loaded(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
     return [Step(Load(agent, source, _words(b)), MODEL if b % 5 == 0 else HUMAN)]
 
 
-def _places(world: World, agent: AgentId, a: int, b: int) -> tuple[TurnPlace, ...]:
+def _places(world: CoreHarness, agent: AgentId, a: int, b: int) -> tuple[TurnPlace, ...]:
     """Turns or a result, mostly of the turns in view, its own or inherited ones."""
     turns = world.lives[agent].turns
     if not turns or b % 9 == 8:
@@ -244,13 +244,13 @@ def _places(world: World, agent: AgentId, a: int, b: int) -> tuple[TurnPlace, ..
     return (place, TurnPlace(1, 1)) if b % 7 == 6 else (place,)
 
 
-def _dropped(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+def _dropped(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]:
     """Turns or results leave the middle of the view."""
     command = Drop(agent, _places(world, agent, a, b), b % 5 == 1)
     return [Step(command, MODEL if a % 5 == 0 else HUMAN)]
 
 
-def _restored(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+def _restored(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]:
     """Something that was dropped comes back to its place."""
     cuts = world.lives[agent].cuts
     refs = [*cuts.turns, *cuts.results]
@@ -266,7 +266,7 @@ def _restored(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
     return [Step(Restore(agent, (place,)), MODEL if b % 5 == 0 else HUMAN)]
 
 
-def _extended(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+def _extended(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]:
     """A longer summary after a move of the window; sometimes of another move."""
     moved = world.states[agent].window_moved_at - (a % 4 == 3)
     return [Step(ExtendSummary(agent, _words(a), moved, _words(b)), SYSTEM)]
@@ -350,7 +350,7 @@ OPERATIONS: tuple[_Maker, ...] = (
 )
 
 
-def _forbidden(world: World, agent: AgentId, a: int, b: int) -> Command:
+def _forbidden(world: CoreHarness, agent: AgentId, a: int, b: int) -> Command:
     new = _new(world)
     commands: tuple[Command, ...] = (
         Undo(agent),
@@ -370,7 +370,7 @@ def _forbidden(world: World, agent: AgentId, a: int, b: int) -> Command:
     return commands[a % len(commands)]
 
 
-def next_steps(world: World, operation: Operation) -> list[Step]:
+def next_steps(world: CoreHarness, operation: Operation) -> list[Step]:
     """The commands for this operation in this state. Most of them go to the same few agents."""
     which, a, b = operation
     running = [agent for agent, state in world.states.items() if state.status == "running"]

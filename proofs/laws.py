@@ -75,7 +75,7 @@ from sapwood.core.token_count import Count, Counter
 from sapwood.core.turn import Turn
 from sapwood.core.view import Message, check, view
 from sapwood.core.view.request import digest
-from sapwood.testing.world import CharacterCounter, World
+from sapwood.testing.core_harness import CharacterCounter, CoreHarness
 
 Messages = tuple[Message, ...]
 CONTEXT_COMMANDS = (Clear, KeepLast, Drop, Restore, Rewind, Compact, FinishRevert)
@@ -116,7 +116,7 @@ class Run:
     """One history, and what the checks must remember of it."""
 
     def __init__(self, cap: int, counter: Counter) -> None:
-        self.world = World(counter)
+        self.world = CoreHarness(counter)
         self.world.start(settings=Settings(model="scripted", cap=cap))
         self.at_mark: dict[tuple[AgentId, int], Messages] = {}
         self.born: dict[AgentId, tuple[State, Messages]] = {}
@@ -220,7 +220,7 @@ class Run:
         fits = size <= state.settings.cap or len(live.turns) == 1
         require(3, fits, f"{size} tokens in {len(live.turns)} turns, cap {state.settings.cap}")
 
-    def _check_restoring(self, before: World, step: Step, decision: Accepted) -> None:
+    def _check_restoring(self, before: CoreHarness, step: Step, decision: Accepted) -> None:
         command, agent = step.command, step.command.agent
         if step.actor == MODEL or not decision.changes:
             return
@@ -254,7 +254,7 @@ class Run:
         same = _messages(trial, agent) == _messages(self.world, agent)
         require(4, same, "redo did not clip again what the window clipped")
 
-    def _check_undo(self, before: World, agent: AgentId) -> None:
+    def _check_undo(self, before: CoreHarness, agent: AgentId) -> None:
         trial = self.world.copy()
         trial.do(Undo(agent))
         same = _messages(trial, agent) == _messages(before, agent)
@@ -270,7 +270,7 @@ class Run:
         waiting = trial.states[agent].notes == self.world.states[agent].notes
         require(4, waiting, "redo restored other notes")
 
-    def _check_last_request(self, before: World, step: Step, decision: Accepted) -> None:
+    def _check_last_request(self, before: CoreHarness, step: Step, decision: Accepted) -> None:
         """The last request stays in view unchanged, after every kind of trim."""
         agent = step.command.agent
         if not isinstance(step.command, TRIMS) or _cleared(decision, agent):
@@ -286,7 +286,7 @@ class Run:
         )
         require(6, asked in view_text, f"{type(step.command).__name__} lost the last request")
 
-    def _check_fork(self, before: World, command: Command, decision: Accepted) -> None:
+    def _check_fork(self, before: CoreHarness, command: Command, decision: Accepted) -> None:
         if not isinstance(command, Fork):
             return
         child, parent = command.child, command.agent
@@ -325,7 +325,7 @@ class Run:
             require(7, sent[: len(earlier)] == earlier, "a request is no prefix of the next")
             self.last_sent[agent] = sent
 
-    def _check_authority(self, before: World, step: Step, decision: Accepted) -> None:
+    def _check_authority(self, before: CoreHarness, step: Step, decision: Accepted) -> None:
         if step.actor != MODEL:
             return
         command = step.command
@@ -351,7 +351,7 @@ class Run:
                 self.at_mark[change.agent, mark.version] = messages
 
 
-def _messages(world: World, agent: AgentId) -> Messages:
+def _messages(world: CoreHarness, agent: AgentId) -> Messages:
     return world.request(agent).messages
 
 
@@ -363,7 +363,7 @@ def _settled(live: LivePath) -> LivePath:
     return structs.replace(live, context=context, open=None)
 
 
-def _since_mark(world: World, agent: AgentId, name: str) -> Sequence[Turn]:
+def _since_mark(world: CoreHarness, agent: AgentId, name: str) -> Sequence[Turn]:
     """The turns after a mark, in view or not; none if the mark is in the open turn."""
     state = world.states[agent]
     index = find_mark(state.marks, name)
@@ -408,7 +408,7 @@ def _cleared(decision: Accepted, agent: AgentId) -> bool:
     return "clear" in causes or "context.rewound" in kinds
 
 
-def _rewound(world: World, command: Command) -> bool:
+def _rewound(world: CoreHarness, command: Command) -> bool:
     return world.logs[command.agent][-1].kind == "context.rewound"
 
 

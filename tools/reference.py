@@ -113,7 +113,7 @@ def commands_page() -> str:
             ", ".join(f"`{name}`" for name in _typed(command)).replace("|", "\\|"),
             command.help,
             _dot(command.who == "both"),
-            _dot(command.while_open),
+            _dot(command.during_turn),
             ", ".join(f"`{name}`" for name in _answers(command)),
             f"`Agent.{command.name}`" if hasattr(sapwood.Agent, command.name) else "",
         )

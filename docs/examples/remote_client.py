@@ -17,8 +17,10 @@ from sapwood import Delta, File, RefusedError, Text
 async def main(address: str, question: str, files: list[File]) -> None:
     """Asks with files, follows the answer, trims, undoes."""
     async with sapwood.open(address, token=os.environ.get("SAPWOOD_TOKEN", "")) as db:
-        for facts in await db.agents(limit=5):
-            print(f"{facts.agent}  {facts.status:<8} {facts.tokens:>6} tokens  {facts.name}")
+        for summary in await db.agents(limit=5):
+            print(
+                f"{summary.agent}  {summary.status:<8} {summary.tokens:>6} tokens  {summary.name}"
+            )
         model = os.environ.get("SAPWOOD_MODEL", "claude-sonnet-5-5")
         agent = await db.start("from afar", model=model)
 

@@ -19,7 +19,7 @@ from proofs.attack_commands.rule_sets import BLIND, HELD_OUT, RULE_SETS
 from sapwood.workspace.permissions.permission_decision import ShellAction, decide_permission
 from sapwood.workspace.permissions.permission_rules import PermissionRules, parse_rules
 from sapwood.workspace.permissions.shell_commands import simple_commands
-from sapwood.workspace.places import require_visible
+from sapwood.workspace.safe_paths import require_visible
 from sapwood.workspace.tool_output import ToolError
 
 MAX_ASKED = 0.05

@@ -11,8 +11,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from sapwood_server.access.rate_limit import OpenStreams
-from sapwood_server.application import PUBLIC_PATHS, Guarded, Public, SecurityHeaders, endpoints
-from sapwood_server.exchange import Endpoint
+from sapwood_server.application import (
+    PUBLIC_PATHS,
+    AuthenticatedEndpoint,
+    PublicEndpoint,
+    SecurityHeaders,
+    endpoints,
+)
+from sapwood_server.request_context import Endpoint
 
 ROUTES: tuple[Endpoint, ...] = endpoints(OpenStreams(1))
 """The table of routes. `guarded_routes` finds out whether a router has others."""
@@ -57,10 +63,10 @@ def guarded_routes(app: ASGIApp) -> list[Endpoint]:
     found: list[Endpoint] = []
     for route in inner.routes:
         assert isinstance(route, Route), f"{route} is no plain route: its parts are not checked"
-        if isinstance(route.app, Guarded):
+        if isinstance(route.app, AuthenticatedEndpoint):
             found.append(route.app.endpoint)
         else:
-            assert isinstance(route.app, Public), f"{route.path} has no guard"
+            assert isinstance(route.app, PublicEndpoint), f"{route.path} has no guard"
             assert route.path in PUBLIC_PATHS, f"{route.path} is open to everybody"
     return found
 

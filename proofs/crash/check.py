@@ -71,9 +71,9 @@ async def _check_stream(
                 found.note("gaps", f"{agent} jumps from {version} to {recorded.version}")
             version = recorded.version
             written[recorded.command].setdefault(agent, []).append(recorded)
-    facts = await log.facts(space, agent)
-    if (facts.version if facts else 0) != version:
-        found.note("other", f"the list has {facts} where the log of {agent} ends at {version}")
+    summary = await log.summary(space, agent)
+    if (summary.version if summary else 0) != version:
+        found.note("other", f"the list has {summary} where the log of {agent} ends at {version}")
 
 
 async def _check_command(

@@ -58,5 +58,5 @@ def _append(command: CommandId, share: Share, expected: int) -> Append:
         Recorded(share.agent, version, TurnStarted(None, (Text(text),)), version, SYSTEM, command)
         for version, text in enumerate(share.texts, start=expected + 1)
     )
-    facts = AgentSummary(share.agent, expected + len(events), updated=expected)
-    return Append(share.agent, expected, events, facts)
+    summary = AgentSummary(share.agent, expected + len(events), updated=expected)
+    return Append(share.agent, expected, events, summary)

@@ -38,8 +38,8 @@ class Life:
 
     async def look(self, agent: AgentId) -> None:
         """Reads the version of a log."""
-        facts = await self._log.facts(self._space, agent)
-        self._versions[agent] = facts.version if facts else 0
+        summary = await self._log.summary(self._space, agent)
+        self._versions[agent] = summary.version if summary else 0
 
     async def _give(self, command: CommandId) -> None:
         while True:

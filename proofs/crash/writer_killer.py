@@ -14,7 +14,7 @@ from sapwood.core.ids import Space
 _BEFORE_READY = 0.1
 """The share of writers that are killed while they start."""
 
-_LONGEST = 0.3
+_MAX_SECONDS = 0.3
 """The longest time, in seconds, before a writer is killed."""
 
 
@@ -59,11 +59,11 @@ class WriterKiller:
             writer.stdin.write("\n".join(sorted(self.given - self.acknowledged)).encode())
             writer.stdin.close()
             if self._chance.random() < _BEFORE_READY:
-                time.sleep(self._chance.uniform(0, _LONGEST))
+                time.sleep(self._chance.uniform(0, _MAX_SECONDS))
             elif not writer.stdout.readline():
                 raise RuntimeError(f"writer {self.kills} exited before it was killed")
             else:
-                time.sleep(self._chance.uniform(0, _LONGEST))
+                time.sleep(self._chance.uniform(0, _MAX_SECONDS))
             writer.kill()
         self.kills += 1
         self._read_diary()

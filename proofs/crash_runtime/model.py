@@ -8,7 +8,7 @@ from pathlib import Path
 from proofs.crash_runtime.rounds import Key, key_of
 from scripted_model import ModelRequest, Reply, ScriptedModel
 
-_LONGEST = 0.12
+_MAX_SECONDS = 0.12
 """The longest delay before an answer, and the longest pause within one, in seconds."""
 
 
@@ -26,7 +26,7 @@ def scripted_team(ledger: Path, chance: random.Random) -> ScriptedModel:
         with lock:
             tries[key] += 1
             number = tries[key]
-            sleep, stall = chance.uniform(0, _LONGEST), chance.uniform(0, _LONGEST)
+            sleep, stall = chance.uniform(0, _MAX_SECONDS), chance.uniform(0, _MAX_SECONDS)
         calls = round_.steps(str(ledger))[key.step]
         return Reply.of(answer_of(key, number), *calls, sleep=sleep, stall=stall)
 

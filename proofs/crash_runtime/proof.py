@@ -144,7 +144,7 @@ async def _evidence(
     team = await workload.team()
     return Evidence(
         labels=workload.labels,
-        logs={facts.agent: await log.read(space, facts.agent) for facts in team},
+        logs={summary.agent: await log.read(space, summary.agent) for summary in team},
         given=workload.given,
         requests=requests_of(model.requests),
         ledger=appended_in(ledger),

@@ -47,15 +47,15 @@ class Workload:
     async def run(self, until: asyncio.Event) -> None:
         """Gives every idle agent a new round, until `until` is set."""
         while not until.is_set():
-            for facts in await self.team():
-                if not facts.working:
-                    await self._give(facts.agent, self._round(facts))
+            for summary in await self.team():
+                if not summary.working:
+                    await self._give(summary.agent, self._round(summary))
             await asyncio.sleep(_GLANCE)
 
     async def wait_until_idle(self, seconds: float) -> bool:
         """Waits until no agent has work; returns False if that takes longer than `seconds`."""
         for _ in range(round(seconds / _GLANCE)):
-            if not any(facts.working for facts in await self.team()):
+            if not any(summary.working for summary in await self.team()):
                 return True
             await asyncio.sleep(_GLANCE)
         return False
@@ -63,15 +63,17 @@ class Workload:
     async def team(self) -> list[AgentSummary]:
         """All agents, scouts included."""
         team = await self._connection.log.agents(self._connection.space, limit=1_000)
-        for facts in team:
-            if facts.agent not in self.labels:
-                self.labels[facts.agent] = _scout_of(self.labels.get(facts.parent or facts.agent))
+        for summary in team:
+            if summary.agent not in self.labels:
+                self.labels[summary.agent] = _scout_of(
+                    self.labels.get(summary.parent or summary.agent)
+                )
         return team
 
-    def _round(self, facts: AgentSummary) -> Round:
-        label, number = self.labels[facts.agent], self._rounds.get(facts.agent, 1) + 1
-        if facts.parent:
-            return Round(label, number, (self.labels[facts.parent],))
+    def _round(self, summary: AgentSummary) -> Round:
+        label, number = self.labels[summary.agent], self._rounds.get(summary.agent, 1) + 1
+        if summary.parent:
+            return Round(label, number, (self.labels[summary.parent],))
         scouts = [agent for agent, name in self.labels.items() if name == _scout_of(label)]
         return Round(label, number, (self._next(int(label.removeprefix(FOUNDER))), *scouts[:1]))
 

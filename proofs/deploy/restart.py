@@ -22,9 +22,9 @@ from proofs.deploy.served_site import ServedSite
 from scripted_model import ScriptedModel
 from tools.postgres import cluster
 
-_LONGEST_STOP = 20.0
+_MAX_STOP = 20.0
 """Seconds within which a server must have stopped."""
-_LONGEST_GAP = 10.0
+_MAX_GAP = 10.0
 """Seconds within which an event must have reached every follower."""
 _STATUS_AGAIN = (502, 503, 504)
 
@@ -134,15 +134,15 @@ async def _prompts(load: _Load) -> int:
             path = f"/v1/agents/{agent}/turns"
             await load.post(client, path, {"text": f"Turn {turns}.", "id": f"turn-{turns}"})
             while True:
-                facts = await _facts(client, agent)
-                if facts is not None and not facts.get("working"):
+                summary = await _summary(client, agent)
+                if summary is not None and not summary.get("working"):
                     break
                 await asyncio.sleep(0.1)
             turns += 1
     return turns
 
 
-async def _facts(client: httpx2.AsyncClient, agent: str) -> dict[str, object] | None:
+async def _summary(client: httpx2.AsyncClient, agent: str) -> dict[str, object] | None:
     try:
         answer = await client.get(f"/v1/agents/{agent}")
     except httpx2.TransportError:
@@ -166,9 +166,9 @@ async def _run(site: ServedSite, options: argparse.Namespace) -> list[str]:
         load.stopping.set()
         written = sum(await asyncio.gather(*writers))
         turns = await prompts
-        facts = await _facts(client, load.agent)
-        assert facts is not None
-        version = facts["version"]
+        summary = await _summary(client, load.agent)
+        assert summary is not None
+        version = summary["version"]
         assert isinstance(version, int)
         last.set_result(version)
         got = await asyncio.gather(*followers)
@@ -185,9 +185,9 @@ async def _run(site: ServedSite, options: argparse.Namespace) -> list[str]:
     wrong = [f"refused: {each}" for each in figures.refused[:3]]
     if missed or doubled or any(each != whole for each in got):
         wrong.append(f"{missed} events were missed, {doubled} doubled")
-    if max(figures.stops) > _LONGEST_STOP:
+    if max(figures.stops) > _MAX_STOP:
         wrong.append(f"a stop took {max(figures.stops):.1f} s")
-    if figures.lag > _LONGEST_GAP:
+    if figures.lag > _MAX_GAP:
         wrong.append(f"an event came {figures.lag:.1f} s later to one follower than to another")
     kept = min(written, 256)
     if len(context["marks"]) != kept or version != written + 1:

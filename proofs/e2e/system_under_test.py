@@ -28,7 +28,7 @@ from sapwood.turns.clock_and_ids import command_meta, new_agent_id
 from sapwood.turns.dispatch import Done
 from scripted_model import ModelRequest, ReplyLike, ScriptedModel
 
-LONGEST = 60.0
+TIMEOUT = 60.0
 """The time limit of each wait in a scene, in seconds."""
 
 _GLANCE = 0.02
@@ -82,7 +82,7 @@ class SystemUnderTest(Struct):
         version = (await agent.state()).version
         await agent.run_command(text)
         async with (
-            asyncio.timeout(LONGEST),
+            asyncio.timeout(TIMEOUT),
             aclosing(self.running.watch(agent.id, version)) as seen,
         ):
             async for shown in seen:
@@ -94,7 +94,7 @@ class SystemUnderTest(Struct):
 
     async def idle(self, *agents: Agent) -> None:
         """Waits until none of these agents has an open turn."""
-        async with asyncio.timeout(LONGEST):
+        async with asyncio.timeout(TIMEOUT):
             for agent in agents:
                 state = await agent.state()
                 if state.open is None:
@@ -106,14 +106,14 @@ class SystemUnderTest(Struct):
 
     async def until(self, agent: Agent, kind: str) -> None:
         """Waits for an event of this kind."""
-        async with asyncio.timeout(LONGEST):
+        async with asyncio.timeout(TIMEOUT):
             async for recorded in agent.follow():
                 if recorded.kind == kind:
                     return
 
     async def mail(self, agent: Agent, count: int) -> None:
         """Waits until this many letters are unread."""
-        async with asyncio.timeout(LONGEST):
+        async with asyncio.timeout(TIMEOUT):
             state = await agent.state()
             if len(state.inbox) >= count:
                 return
@@ -136,17 +136,17 @@ class SystemUnderTest(Struct):
 
     async def children(self, agent: Agent) -> list[Agent]:
         """The children, oldest first."""
-        facts = await self.db.agents(parent=agent.id)
-        return [Agent(self.db.connection, each.agent) for each in reversed(facts)]
+        found = await self.db.agents(parent=agent.id)
+        return [Agent(self.db.connection, each.agent) for each in reversed(found)]
 
     async def everyone(self) -> list[Agent]:
         """All agents."""
-        facts = await self.db.agents(limit=1_000)
-        return [Agent(self.db.connection, each.agent) for each in facts]
+        found = await self.db.agents(limit=1_000)
+        return [Agent(self.db.connection, each.agent) for each in found]
 
     async def hung_up(self, count: int) -> None:
         """Waits until the client has abandoned this many more requests."""
-        async with asyncio.timeout(LONGEST):
+        async with asyncio.timeout(TIMEOUT):
             while True:
                 given_up = [each for each in self.server.requests if each.outcome == "abandoned"]
                 if len(given_up) >= self.abandoned + count:

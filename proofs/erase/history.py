@@ -114,9 +114,9 @@ async def _fork(
 ) -> None:
     known = {each.id for each in family}
     await agent.run_command(f"/fork -- goal {made.marker}")
-    for facts in await db.agents(parent=agent.id):
-        if facts.agent not in known:
-            child = MadeAgent(made.space, facts.agent, marker(numbers), agent.id)
+    for summary in await db.agents(parent=agent.id):
+        if summary.agent not in known:
+            child = MadeAgent(made.space, summary.agent, marker(numbers), agent.id)
             opened = await db.get(child.id)
             async with opened.turn() as turn:
                 await turn.reply(f"reply {child.marker}")

@@ -233,7 +233,7 @@ async def _cursors(address: str) -> dict[str, list[sapwood.TailedEvent]]:
     async with sapwood.open(address) as db:
         for number in range(_SPACES):
             space = db.space(f"space-{number}")
-            count = sum(facts.version for facts in await space.agents(limit=1_000_000))
+            count = sum(summary.version for summary in await space.agents(limit=1_000_000))
             found[f"space-{number}"] = await tailed(space, count)
     return found
 
@@ -301,9 +301,9 @@ async def _compare(
             found.compared += 1
         for number in range(_SPACES):
             space = db.space(f"space-{number}")
-            for facts in await space.agents(limit=1_000_000):
-                if facts.agent in gone:
-                    found.problems.append(f"{facts.agent} is listed")
+            for summary in await space.agents(limit=1_000_000):
+                if summary.agent in gone:
+                    found.problems.append(f"{summary.agent} is listed")
 
 
 async def _compare_tails(

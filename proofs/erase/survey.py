@@ -17,11 +17,11 @@ from sapwood.turns.open_agent import open_state
 
 
 class Survey(msgspec.Struct, frozen=True):
-    """Everything that can be read of one agent: events, request, facts, hits, and its fold."""
+    """Everything that can be read of one agent: events, request, summary, hits, and its fold."""
 
     events: tuple[Recorded, ...]
     request: object
-    facts: AgentSummary | None
+    summary: AgentSummary | None
     hits: int
     folds: bool
 
@@ -37,7 +37,7 @@ async def survey(db: Sapwood, agent: AgentId, marker: str) -> Survey:
     return Survey(
         tuple(events),
         await opened.request(),
-        await log.facts(space, agent),
+        await log.summary(space, agent),
         len(await db.search(marker, agents=[agent], limit=1_000)),
         state == await open_state(log, space, agent),
     )
@@ -75,7 +75,7 @@ def compare(
         problems.append("its request differs")
     if any(word in str(after.request) for word in markers):
         problems.append("its request has words of an erased agent")
-    if after.facts != _grown(before.facts, len(told)):
+    if after.summary != _grown(before.summary, len(told)):
         problems.append("its summary differs")
     if after.hits != before.hits:
         problems.append(f"a search finds {after.hits} of {before.hits} events")
@@ -84,8 +84,8 @@ def compare(
     return problems
 
 
-def _grown(facts: AgentSummary | None, events: int) -> AgentSummary | None:
-    return facts and msgspec.structs.replace(facts, version=facts.version + events)
+def _grown(summary: AgentSummary | None, events: int) -> AgentSummary | None:
+    return summary and msgspec.structs.replace(summary, version=summary.version + events)
 
 
 async def tailed(db: Sapwood, count: int, after: Cursor | None = None) -> list[TailedEvent]:

@@ -21,7 +21,7 @@ from sapwood.core.content import Text, ToolCall
 from sapwood.core.events import ReplyAdded, ToolFinished
 from sapwood.core.view import Request
 from sapwood.engine.local_engine import LocalEngine
-from sapwood.testing import PlannedModel
+from sapwood.testing import FakeModel
 from sapwood.workspace.permissions.permission_rules import parse_rules
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
@@ -89,7 +89,7 @@ async def _one_agent(random: Random, folder: str, wanted: int, counts: FuzzCount
         return calls or "done"
 
     tools = WorkspaceToolbox(parse_rules(_RULES))
-    runner = AgentRunner(connection, LocalEngine(), PlannedModel(plan), tools)
+    runner = AgentRunner(connection, LocalEngine(), FakeModel(plan), tools)
     await runner.start()
     try:
         agent = await Sapwood(connection).start(model="planned", folder=folder)

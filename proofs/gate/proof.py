@@ -111,7 +111,7 @@ async def _play(db: Sapwood, random: Random, calls: int, folder: str, findings: 
 async def _check(db: Sapwood, findings: Findings) -> None:
     """Opens every agent, and runs request, search, tail, export and replay."""
     connection = db.connection
-    agents = [facts.agent for facts in await db.agents(limit=100_000)]
+    agents = [summary.agent for summary in await db.agents(limit=100_000)]
     findings.agents = len(agents)
     for agent in agents:
         try:

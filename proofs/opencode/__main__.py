@@ -88,9 +88,9 @@ async def _changes(
 ) -> None:
     async def act(name: str, wanted: History, *expected: str) -> NativeRows | None:
         number = len(world.model.requests)
-        assumed = await world.provider.assume(session, wanted, world.options())
-        checks.expect(f"{name}: the same session", assumed.session.id == session.id)
-        checks.expect(f"{name}: no difference", not assumed.difference, assumed.difference)
+        synced = await world.provider.sync_session(session, wanted, world.options())
+        checks.expect(f"{name}: the same session", synced.session.id == session.id)
+        checks.expect(f"{name}: no difference", not synced.difference, synced.difference)
         end = await world.probe(session, number)
         received = world.received
         checks.expect(f"{name}: the request", received == [*expected, f"PROBE{number}"], received)
@@ -105,7 +105,7 @@ async def _changes(
     await world.provider.close(session)
     await act("undo at rest", history(*rows), "TURN1", "TURN2", "TURN3", "TURN4")
     before = read_log(world.root / ".local/share/opencode", session.id).in_view
-    fork = await world.provider.assume(None, history(*rows[:2]), world.options())
+    fork = await world.provider.sync_session(None, history(*rows[:2]), world.options())
     await world.probe(fork.session, 99)
     checks.expect("fork: the request", world.received == ["TURN1", "TURN2", "PROBE99"])
     after = read_log(world.root / ".local/share/opencode", session.id).in_view
@@ -124,7 +124,7 @@ async def _own_compaction(world: OpencodeWorld, checks: ActChecks) -> None:
     checks.expect("its own compaction is read", len(found.boundaries) == 1)
     await world.probe(session, 1)
     checks.expect("after it the turns are gone", "TURN1" not in world.received, world.received)
-    await world.provider.assume(session, history(*rows), world.options())
+    await world.provider.sync_session(session, history(*rows), world.options())
     await world.probe(session, 2)
     checks.expect("undone", world.received == ["TURN1", "TURN2", "PROBE2"], world.received)
 
@@ -159,7 +159,7 @@ async def _busy(world: OpencodeWorld, checks: ActChecks) -> None:
     other = world.new_provider()
     for name, provider in (("here", world.provider), ("elsewhere", other)):
         try:
-            await provider.assume(session, history(), world.options())
+            await provider.sync_session(session, history(), world.options())
             refused = False
         except SessionBusy:
             refused = True
@@ -167,7 +167,7 @@ async def _busy(world: OpencodeWorld, checks: ActChecks) -> None:
     await world.provider.interrupt(session)
     _, end = await running
     checks.expect("the turn is interrupted", end.status == "interrupted", end)
-    await world.provider.assume(session, history(rows[0]), world.options())
+    await world.provider.sync_session(session, history(rows[0]), world.options())
     await world.probe(session, 5)
     checks.expect("then it is changed", world.received == ["TURN1", "PROBE5"], world.received)
     await other.close()
@@ -176,7 +176,7 @@ async def _busy(world: OpencodeWorld, checks: ActChecks) -> None:
 async def _resume(world: OpencodeWorld, checks: ActChecks) -> None:
     """A person goes on in opencode itself, which must have what Sapwood left there."""
     session, rows = await world.turns(3)
-    await world.provider.assume(session, history(rows[0], rows[2]), world.options())
+    await world.provider.sync_session(session, history(rows[0], rows[2]), world.options())
     await world.provider.close(session)
     process = await asyncio.create_subprocess_exec(
         *(f"{world.root}/bin/opencode", "run", "--session", session.id, "PROBE8 [[say: p]]"),
@@ -227,7 +227,7 @@ async def _kills(checks: ActChecks, count: int, seed: int) -> None:
             else:
                 await world.provider.start(world.options(), session)
                 server = world.provider._live[session.id].server  # pyright: ignore[reportPrivateUsage]
-                act = world.provider.assume(session, wanted[number % 4], world.options())
+                act = world.provider.sync_session(session, wanted[number % 4], world.options())
                 task = asyncio.ensure_future(act)
                 await asyncio.sleep(chance.uniform(0.0, 0.25))
                 os.killpg(server.pid, signal.SIGKILL)
@@ -241,15 +241,15 @@ async def _kills(checks: ActChecks, count: int, seed: int) -> None:
             with closing(sqlite3.connect(home / NAME)) as base:
                 whole = base.execute("PRAGMA integrity_check").fetchone()[0]
             checks.expect(f"kill {number}: the database is whole", whole == "ok", whole)
-        assumed = await world.provider.assume(session, history(*rows), world.options())
-        checks.expect("afterwards all come back", not assumed.difference, assumed.difference)
+        synced = await world.provider.sync_session(session, history(*rows), world.options())
+        checks.expect("afterwards all come back", not synced.difference, synced.difference)
         await world.probe(session, 77)
         expected = ["TURN1", "TURN2", "TURN3", "TURN4", "PROBE77"]
         checks.expect("by the request", world.received == expected, world.received)
 
 
 async def _change(world: OpencodeWorld, session: ProgramSession, wanted: History) -> None:
-    await world.new_provider().assume(session, wanted, world.options())
+    await world.new_provider().sync_session(session, wanted, world.options())
 
 
 def _logged(home: Path, session: str) -> str:

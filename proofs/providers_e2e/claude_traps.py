@@ -47,17 +47,17 @@ async def live_trim(world: ClaudeWorld, checks: Checks) -> None:
     before = world.content(session)
     await world.probe(session)
     whole = world.messages[:-1]
-    assumed = await world.provider.assume(session, history(*rows[2:]), world.options())
-    checks.expect("a live trim appends a boundary", assumed.by == "boundary", assumed.by)
-    end = await world.probe(assumed.session, 1)
+    synced = await world.provider.sync_session(session, history(*rows[2:]), world.options())
+    checks.expect("a live trim appends a boundary", synced.by == "boundary", synced.by)
+    end = await world.probe(synced.session, 1)
     received = ["TURN3", "TURN4", "PROBE1"]
     checks.expect("exactly two turns are left", world.received == received, world.received)
     kinds = {block["type"] for message in world.messages for block in message["content"]}
     wanted = {"text", "thinking", "tool_use", "tool_result"}
     checks.expect("calls, results and reasoning go with them", kinds == wanted, kinds)
     checks.expect("nothing differed", end.difference == "", end.difference)
-    checks.expect("the session keeps its id", assumed.session.id == session.id)
-    undone = await world.provider.assume(session, history(*rows), world.options())
+    checks.expect("the session keeps its id", synced.session.id == session.id)
+    undone = await world.provider.sync_session(session, history(*rows), world.options())
     await world.probe(undone.session, 2)
     checks.expect("undo restores the identical history", world.messages[:-1] == whole)
     checks.expect("the former content is a prefix", world.content(session).startswith(before))
@@ -68,8 +68,8 @@ async def any_subset(world: ClaudeWorld, checks: Checks) -> None:
     session, rows = await world.turns(5)
     await world.provider.close()
     wanted = history(rows[1], rows[4], front=("SUMMARY of the rest", "SUMMARY more"))
-    assumed = await world.provider.assume(session, wanted, world.options())
-    await world.probe(assumed.session)
+    synced = await world.provider.sync_session(session, wanted, world.options())
+    await world.probe(synced.session)
     received = ["SUMMARY", "SUMMARY", "TURN2", "TURN5", "PROBE0"]
     checks.expect("texts and subset are sent", world.received == received, world.received)
     ran = world.home.run("claude", "-p", "--resume", session.id, "PROBE1 [[say: p]]")
@@ -85,18 +85,18 @@ async def nothing_kept(world: ClaudeWorld, checks: Checks) -> None:
     """An empty history, and texts without a turn: no answer is put into the model's mouth."""
     session, rows = await world.turns(2)
     await world.provider.close()
-    empty = await world.provider.assume(session, history(), world.options())
+    empty = await world.provider.sync_session(session, history(), world.options())
     await world.probe(empty.session)
     checks.expect("only the prompt is sent", world.received == ["PROBE0"], world.received)
     checks.expect("in the same session", empty.session.id == session.id)
-    texts = await world.provider.assume(session, history(front=("SUMMARY",)), world.options())
+    texts = await world.provider.sync_session(session, history(front=("SUMMARY",)), world.options())
     end = await world.probe(texts.session, 1)
     received = ["SUMMARY", "PROBE1"]
     checks.expect("only the text and the prompt", world.received == received, world.received)
     roles = {message["role"] for message in world.messages}
     checks.expect("the model said nothing", roles == {"user"}, roles)
     checks.expect("nothing differed", end.difference == "", end.difference)
-    await world.provider.assume(session, history(*rows), world.options())
+    await world.provider.sync_session(session, history(*rows), world.options())
     await world.probe(session, 2)
     received = ["TURN1", "TURN2", "PROBE2"]
     checks.expect("undo brings everything back", world.received == received, world.received)
@@ -118,11 +118,11 @@ async def unknown_row(world: ClaudeWorld, checks: Checks) -> None:
         received = world.received[: len(wanted)]
         checks.expect(name, received == wanted, world.received)
         world.replace(session, original)
-    assumed = await world.provider.assume(session, history(rows[1]), world.options())
+    synced = await world.provider.sync_session(session, history(rows[1]), world.options())
     listed = world.rows(session)[-1]["compactMetadata"]["preservedMessages"]["uuids"]
     checks.expect("our list has known rows", set(listed) <= kept.keys(), listed)
     checks.expect("each of them once", len(set(listed)) == len(listed))
-    await world.probe(assumed.session)
+    await world.probe(synced.session)
     checks.expect("it holds", world.received == ["TURN2", "PROBE0"], world.received)
 
 
@@ -130,23 +130,23 @@ async def rewind(world: ClaudeWorld, checks: Checks) -> None:
     """The running program cuts its last turns itself; a boundary brings them back."""
     session, rows = await world.turns(4)
     before = world.content(session)
-    cut = await world.provider.assume(session, history(*rows[:2]), world.options())
+    cut = await world.provider.sync_session(session, history(*rows[:2]), world.options())
     checks.expect("the program cuts its end", cut.by == "cut", cut.by)
     await world.probe(session)
     received = ["TURN1", "TURN2", "PROBE0"]
     checks.expect("the rest is sent", world.received == received, world.received)
-    undone = await world.provider.assume(session, history(*rows), world.options())
+    undone = await world.provider.sync_session(session, history(*rows), world.options())
     checks.expect("its undo is a boundary", undone.by == "boundary", undone.by)
     await world.probe(session, 1)
     received = ["TURN1", "TURN2", "TURN3", "TURN4", "PROBE1"]
     checks.expect("all turns are back", world.received == received, world.received)
-    cut = await world.provider.assume(session, history(), world.options())
+    cut = await world.provider.sync_session(session, history(), world.options())
     checks.expect("it cuts everything", cut.by == "cut", cut.by)
     await world.probe(session, 2)
     checks.expect("nothing is left", world.received == ["PROBE2"], world.received)
-    trimmed = await world.provider.assume(session, history(rows[3]), world.options())
+    trimmed = await world.provider.sync_session(session, history(rows[3]), world.options())
     checks.expect("a boundary follows a cut", trimmed.by == "boundary", trimmed.by)
-    cut = await world.provider.assume(session, history(), world.options())
+    cut = await world.provider.sync_session(session, history(), world.options())
     await world.probe(session, 3)
     checks.expect(
         "a cut follows a boundary", world.received == ["PROBE3"], (cut.by, world.received)
@@ -165,7 +165,7 @@ async def edit_after_trim(world: ClaudeWorld, checks: Checks) -> None:
     await world.ask(session, f"TURN1 [[tools: {reads}]] [[say: A]]", "a:1")
     os.utime(other, (time.time() + 60, time.time() + 60))
     _, end = await world.ask(session, "TURN2 [[say: A]]", "a:2")
-    await world.provider.assume(session, history(end.rows), options)
+    await world.provider.sync_session(session, history(end.rows), options)
     for path, works in ((same, True), (other, False)):
         edit = f'[[tool: Edit {{"file_path":"{path}","old_string":"alpha","new_string":"beta"}}]]'
         await world.ask(session, f"TURN3 {edit} [[say: A]]", f"a:{path.name}")
@@ -176,19 +176,21 @@ async def edit_after_trim(world: ClaudeWorld, checks: Checks) -> None:
 async def elsewhere(world: ClaudeWorld, checks: Checks) -> None:
     """Turns of another program join a session; a conversation of another one begins here."""
     session, rows = await world.turns(2)
-    assumed = await world.provider.assume(
+    synced = await world.provider.sync_session(
         session, history(rows[0], None, rows[1], None), world.options()
     )
-    checks.expect("in the same session", assumed.session.id == session.id, assumed)
+    checks.expect("in the same session", synced.session.id == session.id, synced)
     end = await world.probe(session)
     received = ["TURN1", "NEUTRAL1", "TURN2", "NEUTRAL3", "PROBE0"]
     checks.expect("all are sent in order", world.received == received, world.received)
     checks.expect("nothing differed", end.difference == "", end.difference)
-    again = await world.provider.assume(
+    again = await world.provider.sync_session(
         session, history(rows[0], None, rows[1], None, end.rows), world.options()
     )
     checks.expect("the same history needs no change", again.by == "nothing", again.by)
-    new = await world.provider.assume(None, history(None, front=("SUMMARY",)), world.options())
+    new = await world.provider.sync_session(
+        None, history(None, front=("SUMMARY",)), world.options()
+    )
     await world.probe(new.session, 1)
     received = ["SUMMARY", "NEUTRAL0", "PROBE1"]
     checks.expect("a new session begins with them", world.received == received, world.received)
@@ -200,7 +202,7 @@ async def fork(world: ClaudeWorld, checks: Checks) -> None:
     await world.probe(session)
     whole = world.messages[:-1]
     before = world.content(session)
-    forked = await world.provider.assume(None, history(*rows), world.options())
+    forked = await world.provider.sync_session(None, history(*rows), world.options())
     checks.expect("it has its own id", forked.session.id != session.id)
     await world.probe(forked.session)
     checks.expect("it sends the same messages", world.messages[:-1] == whole)
@@ -214,19 +216,19 @@ async def open_elsewhere(world: ClaudeWorld, checks: Checks) -> None:
     session, rows = await world.turns(2)
     before, other = world.content(session), world.new_provider()
     checks.expect("an open session", await _is_busy(other.require_at_rest(session)))
-    refused = other.assume(session, history(rows[1]), world.options())
+    refused = other.sync_session(session, history(rows[1]), world.options())
     checks.expect("is not changed", await _is_busy(refused) and world.content(session) == before)
     sent = len(world.model.requests)
     turn = asyncio.create_task(world.ask(session, "TURN3 [[sleep: 2]] [[say: A]]", "a:3"))
     await _until(lambda: len(world.model.requests) > sent)
-    changed = world.provider.assume(session, history(rows[1]), world.options())
+    changed = world.provider.sync_session(session, history(rows[1]), world.options())
     checks.expect("a running turn", await _is_busy(changed))
     _, end = await turn
     checks.expect("goes on", end.status == "completed", end)
     await world.provider.close()
     await other.require_at_rest(session)
-    assumed = await other.assume(session, history(rows[1]), world.options())
-    checks.expect("at rest it is changed", assumed.by == "boundary", assumed.by)
+    synced = await other.sync_session(session, history(rows[1]), world.options())
+    checks.expect("at rest it is changed", synced.by == "boundary", synced.by)
 
 
 async def permissions(world: ClaudeWorld, checks: Checks) -> None:
@@ -266,12 +268,12 @@ async def interrupted(world: ClaudeWorld, checks: Checks) -> None:
     _, end = await turn
     checks.expect("it ends at once", time.monotonic() - started < 5)
     checks.expect("as interrupted, with rows", end.status == "interrupted" and end.rows, end)
-    same = await world.provider.assume(session, history(rows[0], end.rows), world.options())
+    same = await world.provider.sync_session(session, history(rows[0], end.rows), world.options())
     checks.expect("its history is what the rows say", same.by == "nothing", same)
-    await world.provider.assume(session, history(rows[0]), world.options())
+    await world.provider.sync_session(session, history(rows[0]), world.options())
     await world.probe(session)
     checks.expect("it is cut off", world.received == ["TURN1", "PROBE0"], world.received)
-    await world.provider.assume(session, history(rows[0], end.rows), world.options())
+    await world.provider.sync_session(session, history(rows[0], end.rows), world.options())
     await world.probe(session, 1)
     received = ["TURN1", "TURN2", "PROBE1"]
     checks.expect("and brought back", world.received == received, world.received)
@@ -336,7 +338,9 @@ async def killed_in_a_tool(world: ClaudeWorld, checks: Checks) -> None:
     checks.expect("it stays in view", world.received == received, world.received)
     results = [block for block in _blocks(world) if block["type"] == "tool_result"]
     checks.expect("its call has a result", "interrupted" in str(results[-1]), results[-1])
-    trimmed = await world.provider.assume(session, history(rows[0], end.rows), world.options())
+    trimmed = await world.provider.sync_session(
+        session, history(rows[0], end.rows), world.options()
+    )
     await world.probe(session, 1)
     received = ["TURN1", "TURN2", "PROBE1"]
     checks.expect("also after a change", world.received == received, (trimmed, world.received))
@@ -348,7 +352,7 @@ async def torn_row(world: ClaudeWorld, checks: Checks) -> None:
     await world.provider.close()
     before = world.content(session) + b'{"parentUuid":"x","type":"assist'
     world.replace(session, before)
-    await world.provider.assume(session, history(rows[1]), world.options())
+    await world.provider.sync_session(session, history(rows[1]), world.options())
     checks.expect("the former content is a prefix", world.content(session).startswith(before))
     await world.probe(session)
     checks.expect("the program opens it", world.received == ["TURN2", "PROBE0"], world.received)
@@ -360,8 +364,8 @@ async def own_compaction(world: ClaudeWorld, checks: Checks) -> None:
     await world.provider.close()
     ran = world.home.run("claude", "-p", "--resume", session.id, "/compact")
     checks.expect("it compacts", ran.returncode == 0, ran.stderr)
-    assumed = await world.provider.assume(session, history(*rows), world.options())
-    checks.expect("a boundary takes it back", assumed.by == "boundary", assumed.by)
+    synced = await world.provider.sync_session(session, history(*rows), world.options())
+    checks.expect("a boundary takes it back", synced.by == "boundary", synced.by)
     await world.probe(session)
     received = ["TURN1", "TURN2", "TURN3", "PROBE0"]
     checks.expect("all turns are sent", world.received == received, world.received)
@@ -374,13 +378,13 @@ async def failed_probe(world: ClaudeWorld, checks: Checks) -> None:
     before = world.content(session)
     fail_probe(world.home, "claude-code")
     try:
-        assumed = await world.new_provider().assume(session, history(rows[1]), world.options())
+        synced = await world.new_provider().sync_session(session, history(rows[1]), world.options())
     finally:
         forget_proofs(world.home)
-    checks.expect("a new session is written", assumed.by == "new_session", assumed.by)
-    checks.expect("and that is said", "not changed in place" in assumed.loss, assumed.loss)
+    checks.expect("a new session is written", synced.by == "new_session", synced.by)
+    checks.expect("and that is said", "not changed in place" in synced.loss, synced.loss)
     checks.expect("the old one stays as it is", world.content(session) == before)
-    await world.probe(assumed.session)
+    await world.probe(synced.session)
     checks.expect("it has the history", world.received == ["TURN2", "PROBE0"], world.received)
 
 
@@ -388,11 +392,11 @@ async def lost_session(world: ClaudeWorld, checks: Checks) -> None:
     """A transcript that was swept away is written again from the private copy."""
     session, rows = await world.turns(2)
     await world.provider.close()
-    await world.provider.assume(session, history(rows[1]), world.options())
+    await world.provider.sync_session(session, history(rows[1]), world.options())
     world.replace(session, None)
-    assumed = await world.provider.assume(session, history(*rows), world.options())
-    checks.expect("the session keeps its id", assumed.session.id == session.id, assumed)
-    await world.probe(assumed.session)
+    synced = await world.provider.sync_session(session, history(*rows), world.options())
+    checks.expect("the session keeps its id", synced.session.id == session.id, synced)
+    await world.probe(synced.session)
     received = ["TURN1", "TURN2", "PROBE0"]
     checks.expect("all turns are sent", world.received == received, world.received)
     kinds = {block["type"] for message in world.messages for block in message["content"]}

@@ -42,9 +42,9 @@ async def live_trim(world: CodexWorld, checks: Checks) -> None:
     await world.probe(session, 9)
     whole = world.items[:-1]
     before = world.files()
-    assumed = await world.provider.assume(session, history(*rows[2:]), world.options())
-    checks.expect("a live trim injects", assumed.by == "inject", assumed.by)
-    end = await world.probe(assumed.session)
+    synced = await world.provider.sync_session(session, history(*rows[2:]), world.options())
+    checks.expect("a live trim injects", synced.by == "inject", synced.by)
+    end = await world.probe(synced.session)
     checks.expect("exactly two turns are left", world.received == ["TURN3", "TURN4", "PROBE0"])
     roles = [item.get("role") for item in world.all_items]
     checks.expect("instructions stay in front", roles[:3] == ["developer", "developer", "user"])
@@ -53,12 +53,12 @@ async def live_trim(world: CodexWorld, checks: Checks) -> None:
     checks.expect("calls, results and reasoning go with them", kinds == wanted, kinds)
     unchanged = world.items[:-1] == whole[len(whole) // 2 :]
     checks.expect("they are sent unchanged", unchanged, (whole, world.items))
-    checks.expect("the thread keeps its id", assumed.session.id == session.id)
+    checks.expect("the thread keeps its id", synced.session.id == session.id)
     checks.expect("nothing differed", end.difference == "", end.difference)
     kept_files = all(path.read_bytes() == content for path, content in before.items())
     checks.expect("the old file is the same, byte for byte", kept_files)
     await world.provider.close()
-    await world.probe(assumed.session, 1)
+    await world.probe(synced.session, 1)
     expected = ["TURN3", "TURN4", "PROBE0", "PROBE1"]
     checks.expect("it survives a restart of the server", world.received == expected)
 
@@ -70,16 +70,16 @@ async def live_undo(world: CodexWorld, checks: Checks) -> None:
     whole = world.items[:-1]
     options = world.options()
     history_whole = history(*rows)
-    cut = await world.provider.assume(session, history_whole, options)
+    cut = await world.provider.sync_session(session, history_whole, options)
     checks.expect("the probe is cut off", cut.by == "cut", cut.by)
-    trimmed = await world.provider.assume(cut.session, history(rows[2]), options)
-    undone = await world.provider.assume(trimmed.session, history_whole, options)
+    trimmed = await world.provider.sync_session(cut.session, history(rows[2]), options)
+    undone = await world.provider.sync_session(trimmed.session, history_whole, options)
     await world.probe(undone.session, 1)
     checks.expect("undo restores the identical history", world.items[:-1] == whole)
-    trimmed = await world.provider.assume(undone.session, history(rows[1]), options)
+    trimmed = await world.provider.sync_session(undone.session, history(rows[1]), options)
     end = await world.probe(trimmed.session, 2)
     checks.expect("another trim follows", world.received == ["TURN2", "PROBE2"], world.received)
-    again = await world.provider.assume(trimmed.session, history(*rows, end.rows), options)
+    again = await world.provider.sync_session(trimmed.session, history(*rows, end.rows), options)
     await world.probe(again.session, 3)
     expected = ["TURN1", "TURN2", "TURN3", "PROBE2", "PROBE3"]
     checks.expect("turns since the trim stay when it is undone", world.received == expected)
@@ -89,9 +89,9 @@ async def live_undo(world: CodexWorld, checks: Checks) -> None:
 async def rewind(world: CodexWorld, checks: Checks) -> None:
     """A rewind is a cut, and its undo appends what was cut off."""
     session, rows = await world.turns(3)
-    cut = await world.provider.assume(session, history(rows[0]), world.options())
+    cut = await world.provider.sync_session(session, history(rows[0]), world.options())
     checks.expect("a rewind cuts", cut.by == "cut", cut.by)
-    undone = await world.provider.assume(cut.session, history(*rows), world.options())
+    undone = await world.provider.sync_session(cut.session, history(*rows), world.options())
     checks.expect("its undo injects", undone.by == "inject", undone.by)
     await world.probe(undone.session)
     expected = ["TURN1", "TURN2", "TURN3", "PROBE0"]
@@ -103,7 +103,7 @@ async def turns_listed(world: CodexWorld, checks: Checks) -> None:
     session, rows = await world.turns(3)
     await world.provider.close()
     before = world.files()
-    at_rest = await world.provider.assume(session, history(rows[2]), world.options())
+    at_rest = await world.provider.sync_session(session, history(rows[2]), world.options())
     checks.expect("a trim at rest appends a boundary", at_rest.by == "boundary", at_rest.by)
     grown = all(path.read_bytes().startswith(content) for path, content in before.items())
     checks.expect("the former content is a prefix", grown)
@@ -124,15 +124,15 @@ async def at_rest(world: CodexWorld, checks: Checks) -> None:
     await world.provider.close()
     options = world.options()
     subset = history(rows[0], rows[3], front=("SUMMARY of the rest",))
-    assumed = await world.provider.assume(session, subset, options)
-    checks.expect("it keeps its id", assumed.session.id == session.id)
-    end = await world.probe(assumed.session, 1)
+    synced = await world.provider.sync_session(session, subset, options)
+    checks.expect("it keeps its id", synced.session.id == session.id)
+    end = await world.probe(synced.session, 1)
     expected = ["SUMMARY", "TURN1", "TURN4", "PROBE1"]
     checks.expect("summary and subset are sent", world.received == expected, world.received)
     checks.expect("the beginning of the request is the same", world.all_items[:3] == front)
     checks.expect("nothing differed", end.difference == "", end.difference)
     await world.provider.close()
-    undone = await world.provider.assume(assumed.session, history(*rows), options)
+    undone = await world.provider.sync_session(synced.session, history(*rows), options)
     ran = world.home.run("codex", "exec", *_ANYWHERE, "resume", session.id, "PROBE2 [[say: p]]")
     checks.expect("`codex exec resume` goes on", ran.returncode == 0, ran.stderr)
     checks.expect("undo restores the identical history", world.items[: len(whole)] == whole)
@@ -151,7 +151,7 @@ async def legacy(world: CodexWorld, checks: Checks) -> None:
     old = ProgramSession("codex", other)
     await world.probe(old)
     checks.expect("it is opened", world.received == ["TURN1", "TURN2", "PROBE0"], world.received)
-    end = await world.provider.assume(old, history(None), world.options())
+    end = await world.provider.sync_session(old, history(None), world.options())
     checks.expect("a running one is changed by a row", end.by == "boundary", end.by)
     await world.probe(end.session, 1)
     checks.expect("it has the history", world.received == ["NEUTRAL0", "PROBE1"], world.received)
@@ -179,7 +179,7 @@ async def open_turn(world: CodexWorld, checks: Checks) -> None:
     await _until(lambda: len(world.model.requests) > sent)
     refused = ""
     try:
-        await world.provider.assume(session, history(rows[1]), world.options())
+        await world.provider.sync_session(session, history(rows[1]), world.options())
     except SessionBusy as busy:
         refused = str(busy)
     checks.expect("a change in the middle of a turn is refused", "working on a turn" in refused)
@@ -224,21 +224,21 @@ async def fork(world: CodexWorld, checks: Checks) -> None:
     """A fork is a thread of its own that lists its turns; the parent stays as it is."""
     session, rows = await world.turns(3)
     before = world.files()
-    assumed = await world.provider.assume(None, history(*rows[:2]), world.options())
-    checks.expect("a fork is a new thread", assumed.session.id != session.id)
-    await world.probe(assumed.session)
+    synced = await world.provider.sync_session(None, history(*rows[:2]), world.options())
+    checks.expect("a fork is a new thread", synced.session.id != session.id)
+    await world.probe(synced.session)
     checks.expect("it ends there", world.received == ["TURN1", "TURN2", "PROBE0"], world.received)
     same = all(path.read_bytes() == content for path, content in before.items())
     checks.expect("the parent's file is the same", same)
-    await world.provider.close(assumed.session)
+    await world.provider.close(synced.session)
     with Codex(world.home) as codex:
-        codex.call("thread/resume", threadId=assumed.session.id)
-        read = codex.call("thread/read", threadId=assumed.session.id, includeTurns=True)
+        codex.call("thread/resume", threadId=synced.session.id)
+        read = codex.call("thread/read", threadId=synced.session.id, includeTurns=True)
     checks.expect("Codex lists its turns", len(read["thread"]["turns"]) == 3)
     await world.probe(session, 1)
     expected = ["TURN1", "TURN2", "TURN3", "PROBE1"]
     checks.expect("the parent goes on alone", world.received == expected, world.received)
-    part = await world.provider.assume(None, history(rows[1], None), world.options())
+    part = await world.provider.sync_session(None, history(rows[1], None), world.options())
     await world.probe(part.session, 2)
     expected = ["TURN2", "NEUTRAL1", "PROBE2"]
     checks.expect("a part of it is injected", world.received == expected, world.received)
@@ -291,10 +291,12 @@ async def interrupted(world: CodexWorld, checks: Checks) -> None:
     _, end = await turn
     checks.expect("it ends at once", time.monotonic() - started < 5)
     checks.expect("as interrupted, with rows", end.status == "interrupted" and end.rows, end)
-    same = await world.provider.assume(session, history(rows[0], end.rows), world.options())
+    same = await world.provider.sync_session(session, history(rows[0], end.rows), world.options())
     checks.expect("its history is what the rows say", same.by == "nothing", same.by)
-    cut = await world.provider.assume(session, history(rows[0]), world.options())
-    undone = await world.provider.assume(cut.session, history(rows[0], end.rows), world.options())
+    cut = await world.provider.sync_session(session, history(rows[0]), world.options())
+    undone = await world.provider.sync_session(
+        cut.session, history(rows[0], end.rows), world.options()
+    )
     await world.probe(undone.session)
     expected = ["TURN1", "TURN2", "PROBE0"]
     checks.expect("it can be cut off and brought back", world.received == expected)
@@ -350,7 +352,7 @@ async def two_writers(world: CodexWorld, checks: Checks) -> None:
     refused = 0
     for act in (
         other.require_at_rest(session),
-        other.assume(session, history(rows[1]), world.options()),
+        other.sync_session(session, history(rows[1]), world.options()),
     ):
         try:
             await act
@@ -363,8 +365,8 @@ async def two_writers(world: CodexWorld, checks: Checks) -> None:
     checks.expect("Codex itself refuses a second writer", refusal, ran.stderr)
     await world.provider.close()
     await other.require_at_rest(session)
-    assumed = await other.assume(session, history(rows[1]), world.options())
-    checks.expect("at rest it is changed", assumed.by == "boundary", assumed.by)
+    synced = await other.sync_session(session, history(rows[1]), world.options())
+    checks.expect("at rest it is changed", synced.by == "boundary", synced.by)
 
 
 async def torn_row(world: CodexWorld, checks: Checks) -> None:
@@ -377,9 +379,9 @@ async def torn_row(world: CodexWorld, checks: Checks) -> None:
     with path.open("ab") as file:
         file.write(b'{"timestamp":"2026-11-15T20:00:00.000Z","type":"respon')
     before = path.read_bytes()
-    assumed = await world.provider.assume(session, history(rows[1]), world.options())
+    synced = await world.provider.sync_session(session, history(rows[1]), world.options())
     checks.expect("the former content is a prefix", path.read_bytes().startswith(before))
-    await world.probe(assumed.session)
+    await world.probe(synced.session)
     checks.expect("Codex opens it", world.received == ["TURN2", "PROBE0"], world.received)
 
 
@@ -396,8 +398,8 @@ async def own_compaction(world: CodexWorld, checks: Checks) -> None:
     found = RolloutReader(world.home.codex).read(path)
     checks.expect("its compaction is read", len(found.epochs) == 2, len(found.epochs))
     session = await world.provider.start(world.options(), session)
-    assumed = await world.provider.assume(session, history(*rows), world.options())
-    await world.probe(assumed.session)
+    synced = await world.provider.sync_session(session, history(*rows), world.options())
+    await world.probe(synced.session)
     expected = ["TURN1", "TURN2", "PROBE0"]
     checks.expect("all turns come back", world.received == expected, world.received)
 
@@ -408,27 +410,27 @@ async def failed_probe(world: CodexWorld, checks: Checks) -> None:
     before = world.files()
     fail_probe(world.home, "codex")
     try:
-        assumed = await world.provider.assume(session, history(rows[1]), world.options())
+        synced = await world.provider.sync_session(session, history(rows[1]), world.options())
     finally:
         forget_proofs(world.home)
-    checks.expect("a new session is written", assumed.by == "new_session", assumed.by)
-    checks.expect("and that is said", "not changed in place" in assumed.loss, assumed.loss)
+    checks.expect("a new session is written", synced.by == "new_session", synced.by)
+    checks.expect("and that is said", "not changed in place" in synced.loss, synced.loss)
     same = all(path.read_bytes() == content for path, content in before.items())
     checks.expect("the old one stays as it is", same)
-    await world.probe(assumed.session)
+    await world.probe(synced.session)
     checks.expect("it has the history", world.received == ["TURN2", "PROBE0"], world.received)
 
 
 async def other_program(world: CodexWorld, checks: Checks) -> None:
     """A conversation of another program goes on in Codex, and its own turns join in."""
-    assumed = await world.provider.assume(None, history(None, None), world.options())
-    end = await world.probe(assumed.session)
+    synced = await world.provider.sync_session(None, history(None, None), world.options())
+    end = await world.probe(synced.session)
     expected = ["NEUTRAL0", "NEUTRAL1", "PROBE0"]
     checks.expect("its turns are sent", world.received == expected, world.received)
     checks.expect("nothing differed", end.difference == "", end.difference)
     await world.provider.close()
-    back = await world.provider.assume(
-        assumed.session, history(None, None, end.rows), world.options()
+    back = await world.provider.sync_session(
+        synced.session, history(None, None, end.rows), world.options()
     )
     checks.expect("the same history needs no change", back.by == "nothing", back.by)
 

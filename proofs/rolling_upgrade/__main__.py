@@ -225,8 +225,8 @@ class _Upgrade:
 async def _idle(connection: Connection, agent: AgentId) -> None:
     """Waits until the agent has no open turn."""
     while True:
-        facts = await connection.log.facts(connection.space, agent)
-        if facts is not None and not facts.working:
+        summary = await connection.log.summary(connection.space, agent)
+        if summary is not None and not summary.working:
             return
         await asyncio.sleep(0.2)
 

@@ -33,8 +33,8 @@ async def _give(address: str, space: str, agents: int, stop: Path) -> None:
     number = 0
     while not await asyncio.to_thread(stop.exists):
         for agent in names:
-            facts = await connection.log.facts(connection.space, agent)
-            if facts is not None and not facts.working:
+            [found] = await connection.log.find(connection.space, agent)
+            if not found.working:
                 number += 1
                 text = f"token {space} {agent} {number}"
                 await do(StartTurn(agent, (Text(text),)))

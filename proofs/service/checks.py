@@ -109,7 +109,7 @@ async def _seen(stranger: Sapwood, theirs: Conversation) -> int:
     log, space = stranger.connection.log, stranger.connection.space
     seen += len(await log.read(space, theirs.agent.id))
     with suppress(SapwoodError):
-        seen += await log.facts(space, theirs.agent.id) is not None
+        seen += await log.summary(space, theirs.agent.id) is not None
     return seen
 
 

@@ -245,9 +245,9 @@ class Day(Program):
             served.terminate()
             served.wait(20)
             second.close()
-        for prompt, most in (("Who else is here?", 1), ("One for the night.", 2)):
+        for prompt, max_calls in (("Who else is here?", 1), ("One for the night.", 2)):
             asked = sum(prompt in _last_message(each) for each in self._server.requests)
-            if not 1 <= asked <= most:
+            if not 1 <= asked <= max_calls:
                 raise Failed(f"'{prompt}' was asked {asked} times")
 
     def terminated(self) -> None:

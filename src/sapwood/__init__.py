@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from sapwood.core.log_values import AgentSummary, Cursor, SearchHit, TailedEvent, Where
     from sapwood.core.model_calls import Delta
     from sapwood.core.settings import Settings
-    from sapwood.core.state import Letter, State
+    from sapwood.core.state import State, UnreadMail
     from sapwood.core.token_count import Count, show
     from sapwood.core.turn_params import TurnParams
     from sapwood.core.view import Block, Message, Request, ToolResult
@@ -70,7 +70,6 @@ __all__ = [
     "EventRef",
     "File",
     "Hold",
-    "Letter",
     "LogError",
     "Message",
     "Note",
@@ -105,6 +104,7 @@ __all__ = [
     "TurnRecorder",
     "TurnResult",
     "TurnStream",
+    "UnreadMail",
     "Usage",
     "Where",
     "open",
@@ -137,7 +137,7 @@ _HOMES = {
     "sapwood.workspace.function_toolbox": "tool",
     "sapwood.workspace.tool_output": "ToolError",
     "sapwood.workspace.tools.function_signature": "ToolContext",
-    "sapwood.core.state": "Letter State",
+    "sapwood.core.state": "State UnreadMail",
     "sapwood.core.turn_params": "TurnParams",
     "sapwood.core.view": "Block Message Request ToolResult",
     "sapwood.turns.replay": "Replayed",

@@ -31,7 +31,7 @@ JournalKind = Literal[
     "failed",
 ]
 
-_LONGEST_MESSAGE = 2_000
+_MAX_MESSAGE = 2_000
 """Characters of a message that are kept, so that the system writes a line in one piece."""
 
 
@@ -67,7 +67,7 @@ def add_to_journal(
 
 def append_entry(file: Path, entry: JournalEntry) -> None:
     """Adds an entry. Several processes may write at once: each line is one write at the end."""
-    kept = msgspec.structs.replace(entry, message=entry.message[:_LONGEST_MESSAGE])
+    kept = msgspec.structs.replace(entry, message=entry.message[:_MAX_MESSAGE])
     append_line(file, msgspec.json.encode(kept))
 
 

@@ -116,7 +116,7 @@ async def test_a_kill_ends_all_descendants_and_their_open_turns(db: Sapwood, age
     grandchild = await child.fork()
     says = await agent.kill()
     assert all(each.id in says.agents for each in (agent, child, grandchild))
-    assert {facts.status for facts in await db.agents()} == {"killed"}
+    assert {summary.status for summary in await db.agents()} == {"killed"}
     assert (await kinds(child))[-2:] == ["turn.interrupted", "agent.killed"]
 
 
@@ -124,18 +124,18 @@ async def test_agents_are_listed_in_pages_newest_first(db: Sapwood, agent: Agent
     others = [await db.start(f"agent {number}") for number in range(3)]
     first = await db.agents(limit=2)
     rest = await db.agents(limit=2, after=first[-1])
-    listed = [facts.agent for facts in (*first, *rest)]
+    listed = [summary.agent for summary in (*first, *rest)]
     assert sorted(listed) == sorted([agent.id, *(other.id for other in others)])
-    assert [facts.created for facts in (*first, *rest)] == sorted(
-        (facts.created for facts in (*first, *rest)), reverse=True
+    assert [summary.created for summary in (*first, *rest)] == sorted(
+        (summary.created for summary in (*first, *rest)), reverse=True
     )
 
 
 async def test_a_list_can_hold_the_children_of_one_agent(db: Sapwood, agent: Agent) -> None:
     child = await agent.fork(name="scout")
     await agent.archive()
-    assert [facts.agent for facts in await db.agents(status="archived")] == [agent.id]
-    assert [(facts.agent, facts.name) for facts in await db.agents(parent=agent.id)] == [
+    assert [summary.agent for summary in await db.agents(status="archived")] == [agent.id]
+    assert [(summary.agent, summary.name) for summary in await db.agents(parent=agent.id)] == [
         (child.id, "scout")
     ]
 
@@ -165,7 +165,7 @@ async def test_a_log_that_is_open_already_stays_open() -> None:
     async with sapwood.open(log) as db:
         await db.start("demo")
     async with sapwood.open(log) as db:
-        assert [facts.name for facts in await db.agents()] == ["demo"]
+        assert [summary.name for summary in await db.agents()] == ["demo"]
     await log.close()
 
 

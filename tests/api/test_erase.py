@@ -31,8 +31,8 @@ async def test_a_child_s_report_is_replaced_in_the_log_of_its_parent(
     db: Sapwood, agent: Agent
 ) -> None:
     await agent.run_command("/fork -- Find the heron.")
-    [facts] = await db.agents(parent=agent.id)
-    child = await db.get(facts.agent)
+    [summary] = await db.agents(parent=agent.id)
+    child = await db.get(summary.agent)
     await child.run_command("/send parent The heron is in the reeds.")
     assert [letter.text for letter in await agent.mail()] == ["The heron is in the reeds."]
     await child.erase()
@@ -55,7 +55,7 @@ async def test_another_process_does_not_show_what_it_has_in_memory(tmp_path: Pat
 async def test_several_agents_and_a_whole_space(db: Sapwood) -> None:
     first, second, third = [await db.start(name) for name in ("a", "b", "c")]
     assert (await db.erase([first.id, second.id])).agents == 2
-    assert [facts.agent for facts in await db.agents()] == [third.id]
+    assert [summary.agent for summary in await db.agents()] == [third.id]
     assert (await db.erase_space()).scope == "space"
     assert await db.agents() == []
 
@@ -100,7 +100,7 @@ async def test_everything_of_an_owner_goes_unless_it_is_held(db: Sapwood) -> Non
     await release_hold(log, space, hold.id, by="human:judge")
     record = await db.erase(owner="user-42")
     assert (record.scope, record.agents) == ("owner", 2)
-    assert [facts.tags and facts.tags.owner for facts in await db.agents()] == ["user-7"]
+    assert [summary.tags and summary.tags.owner for summary in await db.agents()] == ["user-7"]
     assert await db.agents(where=sapwood.Where(owner="user-42")) == []
     with pytest.raises(RefusedError):
         await db.erase()

@@ -10,7 +10,7 @@ from sapwood import Agent, RefusedError, Request, Sapwood
 from sapwood.core.commands import CompleteTurn
 from sapwood.core.events import TurnCompleted, TurnFailed, TurnLeased
 from sapwood.core.refusals import TurnHeld
-from sapwood.testing import PlannedModel
+from sapwood.testing import FakeModel
 from sapwood.turns.clock_and_ids import now
 from tests.api.reading import kinds, said
 
@@ -83,7 +83,7 @@ async def test_no_worker_drives_a_turn_that_a_program_runs() -> None:
         asked.append(request.messages[0].text)
         return "By a worker."
 
-    model = PlannedModel(answer)
+    model = FakeModel(answer)
     async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=model):
         agent, other = await db.start(model="planned"), await db.start(model="planned")
         async with agent.turn("Mine.") as turn:

@@ -15,11 +15,11 @@ import sapwood
 PUBLIC = (
     "Actor Agent AgentNotFound AgentSummary ArchivedConversation Block Budget ContextDiff Count "
     "Cursor Delta "
-    "DriveLimits Erasure EventRef File Hold Letter LogError Message Note Outcome Prompted "
+    "DriveLimits Erasure EventRef File Hold LogError Message Note Outcome Prompted "
     "Recorded RecordedReply RecordedResult RefusedError Replayed Request Result Runtime Sapwood "
     "SapwoodError SearchHit Settings State SyncAgent SyncSapwood SyncTurnRecorder SyncTurnStream "
     "TailedEvent Text Thinking ToolCall ToolContext ToolError ToolResult TurnError TurnParams "
-    "TurnRecorder TurnResult TurnStream Usage Where open open_sync runtime show tool"
+    "TurnRecorder TurnResult TurnStream UnreadMail Usage Where open open_sync runtime show tool"
 ).split()
 
 UNCOMPILED = "PYTHONDONTWRITEBYTECODE"

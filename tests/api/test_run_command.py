@@ -21,9 +21,9 @@ async def test_mark_goal_and_fork_sent_at_once_start_a_child_and_no_turn(
     marked, forked = await agent.run_command("/mark T\nFind the leak.\n/fork T")
     assert isinstance(marked.answer, Changed)
     assert isinstance(forked.answer, Forked)
-    [facts] = await db.agents(parent=agent.id)
-    assert forked.message == f"Forked. Child: {facts.name} ({facts.agent}) from T"
-    assert await said(await db.find(facts.agent)) == ["Find the leak."]
+    [summary] = await db.agents(parent=agent.id)
+    assert forked.message == f"Forked. Child: {summary.name} ({summary.agent}) from T"
+    assert await said(await db.find(summary.agent)) == ["Find the leak."]
     assert (await agent.state()).open is None
     await agent.record("And now?", "We wait.")
     assert "Delegated to agent" in (await said(agent))[0]

@@ -13,7 +13,7 @@ from sapwood import RefusedError, SapwoodError, ToolCall, ToolError
 from sapwood.core.content import Text
 from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
 from sapwood.core.view import Request
-from sapwood.testing import PlannedModel
+from sapwood.testing import FakeModel
 
 
 class Called:
@@ -158,7 +158,7 @@ def test_a_function_that_cannot_be_a_tool_is_refused_when_it_is_given() -> None:
 
 
 async def test_a_turn_yields_words_and_events_and_has_the_reply_at_its_end() -> None:
-    model = PlannedModel(lambda _, heard: f"You said: {heard}")
+    model = FakeModel(lambda _, heard: f"You said: {heard}")
     async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=model):
         agent = await db.start("demo", model="planned")
         turn = agent.ask("/kill is only text here.")
@@ -173,7 +173,7 @@ async def test_a_turn_yields_words_and_events_and_has_the_reply_at_its_end() -> 
 
 
 async def test_the_same_command_id_sends_one_prompt() -> None:
-    model = PlannedModel(lambda _, heard: f"You said: {heard}")
+    model = FakeModel(lambda _, heard: f"You said: {heard}")
     async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=model):
         agent = await db.start("demo", model="planned")
         async with asyncio.timeout(60):
@@ -208,7 +208,7 @@ async def test_an_open_turn_refuses_a_second_prompt() -> None:
 
 
 async def test_one_runtime_serves_the_spaces_of_a_pattern_and_no_others() -> None:
-    model = PlannedModel(lambda _, heard: f"You said: {heard}")
+    model = FakeModel(lambda _, heard: f"You said: {heard}")
     async with (
         asyncio.timeout(60),
         sapwood.open(":memory:") as db,
@@ -222,7 +222,7 @@ async def test_one_runtime_serves_the_spaces_of_a_pattern_and_no_others() -> Non
 
 
 async def test_a_runtime_without_a_database_is_a_description() -> None:
-    described = sapwood.runtime(models=PlannedModel(lambda _, heard: f"You said: {heard}"))
+    described = sapwood.runtime(models=FakeModel(lambda _, heard: f"You said: {heard}"))
     with pytest.raises(SapwoodError, match="no database"):
         await described.__aenter__()
     async with asyncio.timeout(60), sapwood.open(":memory:") as db, described.on(db):

@@ -10,7 +10,7 @@ import pytest
 import sapwood
 from sapwood import RefusedError, TurnParams
 from sapwood.core.events import ModelCalled
-from sapwood.testing import PlannedModel
+from sapwood.testing import FakeModel
 from scripted_model import ModelRequest, ReplyLike, ScriptedModel, call
 from scripted_model.json_values import Json
 from tests.models.conversation import KEYS, every_wire, urls
@@ -139,7 +139,7 @@ async def test_an_answer_of_a_type_comes_as_its_value(model: str) -> None:
 
 
 async def test_an_answer_that_does_not_fit_the_type_is_an_error() -> None:
-    model = PlannedModel(lambda _, __: "It is cold.")
+    model = FakeModel(lambda _, __: "It is cold.")
     async with (
         asyncio.timeout(60),
         sapwood.open(":memory:") as db,

@@ -21,7 +21,7 @@ from sapwood.core.settings import SettingsChange
 from sapwood.core.token_count import ZERO, Count
 from sapwood.core.view import Request
 from sapwood.engine import LocalEngine
-from sapwood.testing import NoTools, PlannedModel
+from sapwood.testing import FakeModel, NoTools
 
 
 class Halting:
@@ -82,7 +82,7 @@ async def test_an_interrupt_is_one_command() -> None:
 
 async def test_an_interrupt_after_the_answer_does_not_repeat_it() -> None:
     connection = await connect(":memory:")
-    running = AgentRunner(connection, LocalEngine(), PlannedModel(lambda _, __: "Yes."), NoTools())
+    running = AgentRunner(connection, LocalEngine(), FakeModel(lambda _, __: "Yes."), NoTools())
     await running.start()
     agent = await Sapwood(connection).start("demo", model="planned")
     await agent.run_command("Hello!")
@@ -100,7 +100,7 @@ async def test_whoever_watches_hears_that_the_log_is_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     connection = await connect(":memory:")
-    running = AgentRunner(connection, LocalEngine(), PlannedModel(lambda _, __: "Yes."), NoTools())
+    running = AgentRunner(connection, LocalEngine(), FakeModel(lambda _, __: "Yes."), NoTools())
 
     async def gone(*_: object) -> AsyncGenerator[Recorded]:
         raise LogError("The server is away.")

@@ -21,7 +21,7 @@ from sapwood.core.content import ToolCall
 from sapwood.core.events import QuestionAsked, ToolFinished, ToolStarted
 from sapwood.core.view import Request
 from sapwood.engine import LocalEngine
-from sapwood.testing import PlannedModel
+from sapwood.testing import FakeModel
 from sapwood.turns import tool_calls
 from sapwood.turns.clock_and_ids import now
 from sapwood.workspace.permissions.permission_gate import AllowOnce, Deny
@@ -42,7 +42,7 @@ class Process(Struct):
     connection: Connection
     runner: AgentRunner
     engine: LocalEngine
-    model: PlannedModel
+    model: FakeModel
 
 
 @asynccontextmanager
@@ -51,7 +51,7 @@ async def process(
 ) -> AsyncGenerator[Process]:
     connection = await connect(folder / "a.db")
     asking = PermissionQuestions(connection, seconds=seconds, clock=clock)
-    model, engine = PlannedModel(_plan(*(calls or (WRITE,)))), LocalEngine()
+    model, engine = FakeModel(_plan(*(calls or (WRITE,)))), LocalEngine()
     runner = AgentRunner(connection, engine, model, WorkspaceToolbox(approve=asking.ask))
     try:
         await runner.start()
@@ -94,7 +94,7 @@ async def _answered_elsewhere(folder: Path, answer: AllowOnce | Deny) -> PostedQ
         await connection.close()
 
 
-async def _continued(folder: Path, name: str = "demo") -> tuple[list[object], PlannedModel]:
+async def _continued(folder: Path, name: str = "demo") -> tuple[list[object], FakeModel]:
     """Continues the turn in a new process; returns its events and the model."""
     async with process(folder) as at:
         agent = await Sapwood(at.connection).find(name)

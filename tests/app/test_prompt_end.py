@@ -13,7 +13,7 @@ from sapwood.core.commands import FailTurn, InterruptTurn
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
-from sapwood.testing import PlannedModel, slash
+from sapwood.testing import FakeModel, slash
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ async def test_a_model_that_goes_back_to_the_start_of_its_turn_has_not_ended_it(
     said = iter((slash("mark", "T"), slash("clear", "T Not this way."), "Done."))
     async with (
         sapwood.open(":memory:") as db,
-        sapwood.runtime(db, models=PlannedModel(lambda _, __: next(said)), commands=True),
+        sapwood.runtime(db, models=FakeModel(lambda _, __: next(said)), commands=True),
     ):
         agent = await db.start("demo", model="planned")
         await agent.ask("Go.")

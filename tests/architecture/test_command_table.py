@@ -114,7 +114,7 @@ def test_the_guard_for_open_turns_reads_the_table(monkeypatch: pytest.MonkeyPatc
     clear, pin = Clear(AgentId("any")), AddPin(AgentId("any"), "rule", "Be brief.")
     assert decided(clear, open_turn=True) == TurnIsOpen("/clear")
     assert decided(pin, open_turn=True) is None
-    with_row(monkeypatch, "pin", while_open=False)
+    with_row(monkeypatch, "pin", during_turn=False)
     assert decided(pin, open_turn=True) == TurnIsOpen("/pin")
     assert decided(pin, open_turn=False) is None
 
@@ -133,7 +133,7 @@ async def test_the_service_checks_what_the_table_says(
 ) -> None:
     await desk.start()
     await desk.prompt("Hello!")
-    with_row(monkeypatch, "graft", while_open=False)
+    with_row(monkeypatch, "graft", during_turn=False)
     [refused] = await service_of(desk).submit(AGENT, "/graft A")
     assert refused.answer == TurnIsOpen("/graft")
 

@@ -39,7 +39,7 @@ from acp.schema import (
 from sapwood.app.connection import connect
 from sapwood.app.engines import LazyEngine
 from sapwood.config.config_file import Config
-from sapwood_acp.editor_agent import EditorAgent
+from sapwood_acp.acp_agent import AcpAgent
 
 
 class Editor:
@@ -265,7 +265,7 @@ async def test_what_a_prompt_needs_is_imported_when_a_session_opens(
 
     monkeypatch.setattr(LazyEngine, "warm_up", warm_up)
     connection = await connect(":memory:")
-    agent = EditorAgent(connection, Config(model="claude-sonnet-5-5"), {})
+    agent = AcpAgent(connection, Config(model="claude-sonnet-5-5"), {})
     await agent.new_session(cwd=os.getcwd())
     async with asyncio.timeout(120):
         await warmed.wait()

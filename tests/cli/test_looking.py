@@ -50,10 +50,10 @@ def test_a_long_list_says_that_it_goes_on(sapwood: Sapwooder, database: Database
 
 
 def test_agents_as_json_have_the_fields_of_the_reference(sapwood: Sapwooder, demo: str) -> None:
-    facts = json.loads(sapwood("agents", "--json").out)
-    assert facts["agent"] == "abc123"
-    assert facts["name"] == "demo"
-    assert facts["model"] == "gpt-5"
+    summary = json.loads(sapwood("agents", "--json").out)
+    assert summary["agent"] == "abc123"
+    assert summary["name"] == "demo"
+    assert summary["model"] == "gpt-5"
 
 
 def test_lists_are_readable_at_forty_columns(

@@ -64,9 +64,9 @@ def test_json_has_dollars_iso_times_and_idle_agents(
     end = json.loads(sapwood("run", "-p", "Hello!", "--json").out.splitlines()[-1])
     assert "cost" not in end["used"]
     assert end["used"]["cost_usd"] >= 0
-    facts = json.loads(sapwood("agents", "--json").out)
-    assert (facts["status"], facts["name"]) == ("idle", "Hello!")
-    assert facts["updated"].startswith("20")
-    assert facts["updated"].endswith("+00:00")
-    agent = facts["agent"]
+    summary = json.loads(sapwood("agents", "--json").out)
+    assert (summary["status"], summary["name"]) == ("idle", "Hello!")
+    assert summary["updated"].startswith("20")
+    assert summary["updated"].endswith("+00:00")
+    agent = summary["agent"]
     assert sapwood("export", agent, "--json").out == sapwood("export", agent, "-f", "json").out

@@ -16,7 +16,7 @@ from sapwood.hooks import hook_handlers, session_watcher
 from sapwood.hooks.background_work import main
 from sapwood.hooks.runner import run_hook
 from sapwood.hooks.watched_session import WatchedSession
-from sapwood.programs.agent_provider import Assumed
+from sapwood.programs.agent_provider import SyncResult
 from sapwood.programs.claude_code.provider import ClaudeCodeProvider
 from sapwood.tokens.estimators import FeatureCounter
 from tests.cli.calling import Sapwooder
@@ -381,17 +381,17 @@ def test_a_program_that_is_started_for_a_change_is_ended(
     sapwood: Sapwooder, claude: ClaudeFile, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     steps: list[str] = []
-    assume, close = ClaudeCodeProvider.assume, ClaudeCodeProvider.close
+    sync_session, close = ClaudeCodeProvider.sync_session, ClaudeCodeProvider.close
 
-    async def assumes(self: ClaudeCodeProvider, *args: Any) -> Assumed:
-        steps.append("assume")
-        return await assume(self, *args)
+    async def syncs(self: ClaudeCodeProvider, *args: Any) -> SyncResult:
+        steps.append("sync")
+        return await sync_session(self, *args)
 
     async def closes(self: ClaudeCodeProvider, *args: Any) -> None:
         steps.extend(["close"] if not args else [])  # all sessions
         await close(self, *args)
 
-    monkeypatch.setattr(ClaudeCodeProvider, "assume", assumes)
+    monkeypatch.setattr(ClaudeCodeProvider, "sync_session", syncs)
     monkeypatch.setattr(ClaudeCodeProvider, "close", closes)
     assert sapwood(*command.split(), SESSION).code == Exit.OK
-    assert steps == ["assume", "close"]
+    assert steps == ["sync", "close"]

@@ -28,8 +28,8 @@ from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
 from sapwood.core.refusals import Refusal
 from sapwood.core.view import Request
 from sapwood.engine.local_engine import LocalEngine
-from sapwood.testing import NoTools, PlannedModel, slash
-from sapwood.testing.planned_model import Plan
+from sapwood.testing import FakeModel, NoTools, slash
+from sapwood.testing.fake_model import Plan
 from sapwood.turns.model_access import ModelAccess
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
@@ -104,7 +104,7 @@ def script(submission: str) -> Script:
 @asynccontextmanager
 async def talking(model: Plan | ModelAccess) -> AsyncGenerator[At]:
     connection = await connect(":memory:")
-    access = PlannedModel(model) if callable(model) else model
+    access = FakeModel(model) if callable(model) else model
     running = AgentRunner(connection, LocalEngine(retry_after=(0, 0, 0)), access, NoTools())
     db, stop, shown = Sapwood(connection), StopRequest(), Shown([], [], [], [])
     agent = await db.start("demo", model="planned")
@@ -218,7 +218,7 @@ async def test_a_turn_that_was_left_open_goes_on() -> None:
     db = Sapwood(connection)
     agent = await db.start("demo", model="planned")
     await agent.run_command("Hello!")
-    running = AgentRunner(connection, LocalEngine(), PlannedModel(lambda _, __: "yes"), NoTools())
+    running = AgentRunner(connection, LocalEngine(), FakeModel(lambda _, __: "yes"), NoTools())
     await running.start()
     shown = Shown([], [], [], [])
     talk = ModelScriptPlayer(
@@ -239,7 +239,7 @@ async def test_a_script_does_not_wait_for_an_answer_that_another_process_asks_fo
     write = ToolCall("1", "write_file", '{"path": "a.txt", "content": "x"}')
     asking = PermissionQuestions(connection)  # as a server does on the same database
     toolbox = WorkspaceToolbox(approve=asking.ask)
-    running = AgentRunner(connection, LocalEngine(), PlannedModel(lambda _, __: write), toolbox)
+    running = AgentRunner(connection, LocalEngine(), FakeModel(lambda _, __: write), toolbox)
     await running.start()
     service, shown = ConversationService(Services(connection)), Shown([], [], [], [])
     talk = ModelScriptPlayer(running, agent.id, service, shown, StopRequest())

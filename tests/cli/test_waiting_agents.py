@@ -43,18 +43,18 @@ def test_the_sidebar_and_the_page_of_agents_say_it(database: Database) -> None:
     async def ask(db: Sapwood) -> None:
         agent = await _asked(db)
         log, space = db.connection.log, db.connection.space
-        facts = await log.facts(space, agent.id)
-        assert facts is not None
-        assert facts.asking
+        summary = await log.summary(space, agent.id)
+        assert summary is not None
+        assert summary.asking
         for room, words in ((44, "waiting for approval"), (20, "needs you")):
-            [(_, line)] = agent_lines([facts], None, room)
+            [(_, line)] = agent_lines([summary], None, room)
             assert words in line.plain
             assert line.plain.startswith("? demo")
             assert len(line.plain) <= room
         await _answered(db)
-        facts = await log.facts(space, agent.id)
-        assert facts is not None
-        assert facts.working
-        assert not facts.asking
+        summary = await log.summary(space, agent.id)
+        assert summary is not None
+        assert summary.working
+        assert not summary.asking
 
     database(ask)

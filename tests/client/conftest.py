@@ -7,7 +7,7 @@ import pytest
 import sapwood
 from sapwood.app.connection import Connection, connect
 from sapwood.app.worker_wakes import WorkerWakes
-from sapwood.testing import PlannedModel
+from sapwood.testing import FakeModel
 from tests.client.listening import ServerHere
 from tests.server.conftest import served
 from tests.server.serving import Served
@@ -49,7 +49,7 @@ async def db(server: ServerHere) -> AsyncGenerator[sapwood.Sapwood]:
 @pytest.fixture
 async def answering(served: Served) -> AsyncGenerator[None]:
     """Something that answers prompts in words, on the side of the server."""
-    model = PlannedModel(lambda request, heard: "Herons nest in trees.")
+    model = FakeModel(lambda request, heard: "Herons nest in trees.")
     opened = served.connection
     opened.wakes = WorkerWakes(opened.address, opened.log)
     local = sapwood.Sapwood(opened)

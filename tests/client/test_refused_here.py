@@ -13,4 +13,4 @@ async def test_what_belongs_to_the_machine_of_the_server_is_refused(db: sapwood.
         await agent.erase()
     with pytest.raises(sapwood.SapwoodError, match="Open the database by its address"):
         await db.erasures()
-    assert [facts.agent for facts in await db.agents()] == [agent.id]
+    assert [summary.agent for summary in await db.agents()] == [agent.id]

@@ -46,7 +46,7 @@ async def test_commands_are_carried_out_by_the_server(served: Served, db: sapwoo
     assert len((await agent.diff("A")).only_left) == 3
     assert (await agent.undo()).turns == 5
     child = await agent.fork("A", name="child")
-    assert [facts.parent for facts in await db.agents(parent=agent.id)] == [agent.id]
+    assert [summary.parent for summary in await db.agents(parent=agent.id)] == [agent.id]
     await agent.send(child, "Hello.")
     assert [letter.text for letter in await child.mail()] == ["Hello."]
     outcomes = await agent.run_command("/mark B\n/context")

@@ -80,6 +80,6 @@ async def test_a_first_conversation_starts_with_the_settings_of_the_server(
         agent = stage.app.controller.agent
     await connection.close()
     assert agent is not None
-    facts = await served.connection.log.facts(served.connection.space, agent)
-    assert facts is not None
-    assert facts.folder == served.spaces.get("local").agents.folder
+    summary = await served.connection.log.summary(served.connection.space, agent)
+    assert summary is not None
+    assert summary.folder == served.spaces.get("local").agents.folder

@@ -4,7 +4,7 @@ from sapwood.conversation.call import Services
 from sapwood.conversation.service import ConversationService
 from sapwood.core.ids import Space
 from sapwood.core.token_count import Counter
-from sapwood.testing.world import CharacterCounter
+from sapwood.testing.core_harness import CharacterCounter
 from sapwood.turns.dispatch import Dispatcher
 from sapwood.turns.log import Log
 from tests.turns.commanding import Desk

@@ -132,7 +132,7 @@ async def test_what_cannot_be_done_is_refused_as_a_value(desk: Desk, line: str) 
     assert isinstance(await sent(desk, line), REFUSALS[line])
 
 
-@pytest.mark.parametrize("name", [row.name for row in TABLE.rows if not row.while_open])
+@pytest.mark.parametrize("name", [row.name for row in TABLE.rows if not row.during_turn])
 async def test_what_waits_for_the_turn_is_refused_while_it_is_open(desk: Desk, name: str) -> None:
     await desk.start()
     await desk.prompt("Hello!")

@@ -31,7 +31,7 @@ from sapwood.core.commands import (
 from sapwood.core.ids import AgentId, EventRef, Space, TurnPlace
 from sapwood.core.refusals import BadArguments, BadSetting, Refusal
 from sapwood.core.settings import SettingsChange
-from sapwood.testing.world import CharacterCounter
+from sapwood.testing.core_harness import CharacterCounter
 from sapwood.turns.dispatch import Dispatcher, Done
 from tests.conversation.spaces import TestSpace
 from tests.store.memory_log import MemoryLog

@@ -9,7 +9,7 @@ from sapwood.core.commands import AddReply, CompleteTurn, Fork, Send, StartAgent
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import ToolOutcome
-from sapwood.turns.tool_calls import Parked
+from sapwood.turns.tool_calls import WaitingCall
 from tests.conversation.spaces import service_of
 from tests.turns.commanding import Desk
 
@@ -24,7 +24,7 @@ async def caller(desk: Desk) -> Desk:
     return desk
 
 
-async def run(desk: Desk, command: str, args: str | None = None) -> ToolOutcome | Parked:
+async def run(desk: Desk, command: str, args: str | None = None) -> ToolOutcome | WaitingCall:
     tool = ModelCommandTool(service_of(desk))
     state = (await desk.dispatcher.open(ME)).state
     call = ToolCall(f"{command} {args}", SLASH, json.dumps({"command": command, "args": args}))
@@ -58,7 +58,7 @@ async def test_a_model_cannot_insist_on_a_weak_summary(caller: Desk) -> None:
 
 async def test_a_bare_wait_ends_when_the_only_child_is_idle(caller: Desk) -> None:
     await caller.do(Fork(ME, CHILD, goal="Find the leak."))
-    assert isinstance(await run(caller, "wait"), Parked)
+    assert isinstance(await run(caller, "wait"), WaitingCall)
     await caller.do(AddReply(CHILD, (Text("Found it."),)))
     await caller.do(CompleteTurn(CHILD))
     assert await run(caller, "wait") == ToolOutcome(f"Idle: {CHILD}.")

@@ -14,7 +14,7 @@ from sapwood.core.commands import CompleteTurn, StartAgent
 from sapwood.core.events import SYSTEM, Pin, PinAdded
 from sapwood.core.refusals import PinnedFileUnreadable
 from sapwood.core.settings import Settings, Workspace
-from sapwood.testing.world import CharacterCounter
+from sapwood.testing.core_harness import CharacterCounter
 from sapwood.turns.dispatch import Dispatcher
 from sapwood.workspace.permissions.kept_rules import RuleSources
 from sapwood.workspace.pinned_file import PINNED_FILE_BYTES

@@ -39,7 +39,7 @@ def says(outcomes: list[Outcome]) -> list[str]:
 
 async def children(log: MemoryLog, agent: AgentId = AGENT) -> list[AgentId]:
     """The agent's children, oldest first."""
-    return [facts.agent for facts in reversed(await log.agents(SPACE, parent=agent))]
+    return [summary.agent for summary in reversed(await log.agents(SPACE, parent=agent))]
 
 
 async def test_text_is_a_prompt(desk: Desk) -> None:
@@ -178,9 +178,9 @@ async def test_new_starts_afresh(desk: Desk, log: MemoryLog) -> None:
     successor = outcome.answer.agent
     assert outcome.message == f"Archived {AGENT}. New agent: {successor}"
     assert await desk.said(successor) == []
-    facts = await log.facts(SPACE, AGENT)
-    assert facts is not None
-    assert facts.status == "archived"
+    summary = await log.summary(SPACE, AGENT)
+    assert summary is not None
+    assert summary.status == "archived"
 
 
 async def test_what_follows_new_is_for_the_new_agent(desk: Desk, log: MemoryLog) -> None:

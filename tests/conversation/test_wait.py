@@ -20,8 +20,8 @@ class FinishingLog(MemoryLog):
 
     desk: Desk | None = None
 
-    async def facts(self, space: Space, agent: AgentId) -> AgentSummary | None:
-        found = await super().facts(space, agent)
+    async def summary(self, space: Space, agent: AgentId) -> AgentSummary | None:
+        found = await super().summary(space, agent)
         desk, self.desk = self.desk, None
         if desk is not None:
             await desk.do(AddReply(CHILD, (Text("The gutter leaks."),)))

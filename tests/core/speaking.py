@@ -14,37 +14,37 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Settings
 from sapwood.core.view.request import Request, ToolResult
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 
 MODEL = Actor("model", "scripted")
 CHILD_NOTE = "[You are a child agent."
 """How the note begins that tells a child that it is one."""
 
 
-def conversation(turns: int = 0, settings: Settings | None = None) -> tuple[World, AgentId]:
+def conversation(turns: int = 0, settings: Settings | None = None) -> tuple[CoreHarness, AgentId]:
     """A world with one agent that has answered 'ask 1' with 'answer 1', and so on."""
-    world = World()
+    world = CoreHarness()
     agent = world.start(settings=settings)
     for number in range(1, turns + 1):
         world.turn(agent, f"ask {number}", f"answer {number}")
     return world, agent
 
 
-def does(world: World, command: Command) -> str:
+def does(world: CoreHarness, command: Command) -> str:
     """A person gives the command; returns the line that was said."""
     decision = world.do(command)
     assert isinstance(decision, Accepted), decision
     return decision.message
 
 
-def by_model(world: World, command: Command, call: str | None = None) -> str:
+def by_model(world: CoreHarness, command: Command, call: str | None = None) -> str:
     """A model gives the command; returns the line that was said."""
     decision = world.do(command, MODEL, call)
     assert isinstance(decision, Accepted), decision
     return decision.message
 
 
-def refusal(world: World, command: Command, actor: Actor | None = None) -> Refusal:
+def refusal(world: CoreHarness, command: Command, actor: Actor | None = None) -> Refusal:
     """The reason why the command was refused; nothing changed because of it."""
     before = world.copy()
     decision = world.do(command) if actor is None else world.do(command, actor)
@@ -53,7 +53,7 @@ def refusal(world: World, command: Command, actor: Actor | None = None) -> Refus
     return decision
 
 
-def said(world: World, agent: AgentId) -> list[str]:
+def said(world: CoreHarness, agent: AgentId) -> list[str]:
     """The text of every message that the agent's model would be sent now.
 
     Without what a child is told about itself.
@@ -73,28 +73,28 @@ def texts_of(request: Request) -> list[str]:
     ]
 
 
-def results(world: World, agent: AgentId) -> list[str]:
+def results(world: CoreHarness, agent: AgentId) -> list[str]:
     """The tool results that the agent's model would be sent now."""
     parts = [part for message in world.request(agent).messages for part in message.parts]
     return [part.content for part in parts if isinstance(part, ToolResult)]
 
 
-def kinds(world: World, agent: AgentId) -> list[str]:
+def kinds(world: CoreHarness, agent: AgentId) -> list[str]:
     """The kinds of the agent's events, oldest first."""
     return [recorded.kind for recorded in world.logs[agent]]
 
 
-def last_event(world: World, agent: AgentId) -> Event:
+def last_event(world: CoreHarness, agent: AgentId) -> Event:
     """What happened last to the agent."""
     return world.logs[agent][-1].event
 
 
-def opens(world: World, agent: AgentId, prompt: str = "ask") -> None:
+def opens(world: CoreHarness, agent: AgentId, prompt: str = "ask") -> None:
     """Opens a turn."""
     does(world, StartTurn(agent, (Text(prompt),)))
 
 
-def uses_tool(world: World, agent: AgentId, content: str, prompt: str = "ask") -> None:
+def uses_tool(world: CoreHarness, agent: AgentId, content: str, prompt: str = "ask") -> None:
     """A completed turn with one tool result."""
     call = f"call {len(world.logs[agent])}"
     opens(world, agent, prompt)
@@ -104,6 +104,6 @@ def uses_tool(world: World, agent: AgentId, content: str, prompt: str = "ask") -
     does(world, CompleteTurn(agent))
 
 
-def marked(world: World, agent: AgentId) -> list[str]:
+def marked(world: CoreHarness, agent: AgentId) -> list[str]:
     """The names of the live marks, oldest first."""
     return [mark.name for mark in world.states[agent].marks]

@@ -20,7 +20,7 @@ from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.token_count import Count
 from sapwood.core.view import view
 from sapwood.core.view.request import digest
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import conversation, does
 
 
@@ -66,7 +66,7 @@ def test_tools_are_as_the_last_call_had_them_and_a_child_has_those_of_its_parent
     assert sizes == [0, 600]
 
 
-def calls(world: World, agent: AgentId, offered: int) -> None:
+def calls(world: CoreHarness, agent: AgentId, offered: int) -> None:
     """A model is called in a new turn, with tools of this size."""
     does(world, StartTurn(agent, (Text("And then?"),)))
     request = view(world.states[agent], world.lives[agent])
@@ -106,7 +106,7 @@ class Guess:
 
 
 def test_a_total_is_estimated_if_any_part_is() -> None:
-    world = World(Guess())
+    world = CoreHarness(Guess())
     agent = world.start()
     world.turn(agent, "ask", "answer")
     budget = budget_of(world.states[agent], world.lives[agent], world.counter)
@@ -127,7 +127,7 @@ def test_the_estimate_is_what_counting_the_request_would_give() -> None:
     ("history", "level"), [(49_000, 0), (50_000, 1), (66_000, 2), (85_000, 3), (99_000, 3)]
 )
 def test_warnings_look_at_the_cap_if_it_comes_before_the_window(history: int, level: int) -> None:
-    world = World()
+    world = CoreHarness()
     agent = world.start(settings=Settings("scripted", cap=100_000, window=1_000_000))
     world.turn(agent, "?", "h" * (history - 1))
     budget = budget_of(world.states[agent], world.lives[agent], world.counter)
@@ -135,7 +135,7 @@ def test_warnings_look_at_the_cap_if_it_comes_before_the_window(history: int, le
 
 
 def test_warnings_look_at_the_window_if_it_comes_before_the_cap() -> None:
-    world = World()
+    world = CoreHarness()
     settings = Settings("scripted", "s" * 500, cap=100_000, window=1_000)
     agent = world.start(settings=settings)
     world.turn(agent, "?", "h" * 199)

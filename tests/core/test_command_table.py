@@ -27,7 +27,7 @@ def test_quit_is_another_word_for_exit() -> None:
 
 
 def test_what_moves_the_context_waits_for_the_running_turn() -> None:
-    assert [c.name for c in TABLE.rows if not c.while_open] == [
+    assert [c.name for c in TABLE.rows if not c.during_turn] == [
         name for name in (c.name for c in TABLE.rows) if name in BLOCKED.split()
     ]
 

@@ -8,7 +8,7 @@ from sapwood.core.events import Size
 from sapwood.core.history_size import calibrated, count_texts, history, settled, size_of, turn_sizes
 from sapwood.core.ids import AgentId
 from sapwood.core.token_count import Calibration, Count
-from sapwood.testing.world import CharacterCounter
+from sapwood.testing.core_harness import CharacterCounter
 from tests.core.speaking import conversation, does, opens, results, uses_tool
 
 CHARACTERS = CharacterCounter()

@@ -23,7 +23,7 @@ from sapwood.core.context import ROOT, Context
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.live_path import EMPTY, LivePath, Slice, Walk, follow, inherited
 from sapwood.core.settings import Settings
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import conversation, does, opens, said
 
 A = AgentId("a")
@@ -32,7 +32,7 @@ A = AgentId("a")
 class Reads:
     """Walks through the logs of a world and remembers what was read."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: CoreHarness) -> None:
         self.world = world
         self.slices: list[Slice] = []
 
@@ -51,7 +51,7 @@ class Reads:
 
 
 def test_an_empty_context_reads_nothing() -> None:
-    reads = Reads(World())
+    reads = Reads(CoreHarness())
     assert reads.walk(ROOT) == EMPTY
     assert reads.slices == []
 

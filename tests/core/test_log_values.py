@@ -9,7 +9,7 @@ from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.log_values import AgentSummary, Append, Cursor, summary_of
 from sapwood.core.settings import Settings, Workspace
 from sapwood.core.token_count import Count
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import does, opens
 
 A, B = AgentId("a"), AgentId("b")
@@ -33,10 +33,10 @@ def test_gaps_doubles_and_other_agents_are_not(events: tuple[Recorded, ...]) -> 
         Append(A, 3, events, AgentSummary(A, 3 + len(events)))
 
 
-@pytest.mark.parametrize("facts", [AgentSummary(A, 3), AgentSummary(A, 5), AgentSummary(B, 4)])
-def test_facts_must_be_of_the_last_event(facts: AgentSummary) -> None:
+@pytest.mark.parametrize("summary", [AgentSummary(A, 3), AgentSummary(A, 5), AgentSummary(B, 4)])
+def test_the_summary_must_be_of_the_last_event(summary: AgentSummary) -> None:
     with pytest.raises(ValueError, match="not of version 4"):
-        Append(A, 3, (event(4),), facts)
+        Append(A, 3, (event(4),), summary)
 
 
 def test_cursors_are_ordered() -> None:
@@ -46,8 +46,8 @@ def test_cursors_are_ordered() -> None:
 # Summaries of agents
 
 
-def test_facts_are_what_the_state_says() -> None:
-    world = World()
+def test_the_summary_is_what_the_state_says() -> None:
+    world = CoreHarness()
     does(world, StartAgent(A, "lead", Settings("gpt-5"), Workspace("project")))
     does(world, Send(A, "m1", "Look."))
     assert summary_of(world.states[A], Count(12, exact=False)) == AgentSummary(
@@ -68,7 +68,7 @@ def test_facts_are_what_the_state_says() -> None:
 
 
 def test_an_agent_with_an_unanswered_prompt_has_work_to_do_as_long_as_it_lives() -> None:
-    world = World()
+    world = CoreHarness()
     agent = world.start()
     nothing = Count(0, exact=True)
     opens(world, agent)
@@ -77,5 +77,5 @@ def test_an_agent_with_an_unanswered_prompt_has_work_to_do_as_long_as_it_lives()
     assert not summary_of(world.states[agent], nothing).working
     opens(world, agent)
     does(world, Kill(agent))
-    facts = summary_of(world.states[agent], nothing)
-    assert (facts.status, facts.working) == ("killed", False)
+    summary = summary_of(world.states[agent], nothing)
+    assert (summary.status, summary.working) == ("killed", False)

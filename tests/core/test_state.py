@@ -7,7 +7,7 @@ from proofs.histories import Operation, histories, next_steps
 from sapwood.core.commands import Clear, KeepLast, SetMark
 from sapwood.core.evolve import evolve
 from sapwood.core.state import WINDOW_STEPS, State
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import conversation, does
 
 
@@ -40,7 +40,7 @@ def test_it_does_not_grow_without_end_by_marks_and_trims() -> None:
 
 @given(histories())
 def test_a_snapshot_in_the_middle_changes_nothing(operations: list[Operation]) -> None:
-    world = World()
+    world = CoreHarness()
     world.start()
     for operation in operations:
         for step in next_steps(world, operation):

@@ -14,13 +14,13 @@ from sapwood.core.content import Note, Text, Thinking, ToolCall
 from sapwood.core.events import HUMAN, AgentForked, Recorded
 from sapwood.core.ids import AgentId, CommandId, EventRef, TurnRef
 from sapwood.core.turn import Reply, Turn, fold_turn, grow
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import conversation, does, opens, uses_tool
 
 A, B = AgentId("a"), AgentId("b")
 
 
-def a_long_turn() -> tuple[World, AgentId]:
+def a_long_turn() -> tuple[CoreHarness, AgentId]:
     """A turn with two calls, one of them running, and other facts in between."""
     world, agent = conversation(1)
     opens(world, agent, "ask 2")
@@ -34,7 +34,7 @@ def a_long_turn() -> tuple[World, AgentId]:
     return world, agent
 
 
-def slice_of(world: World, agent: AgentId, first: int) -> list[Recorded]:
+def slice_of(world: CoreHarness, agent: AgentId, first: int) -> list[Recorded]:
     """The log from a version on."""
     return world.logs[agent][first - 1 :]
 

@@ -13,7 +13,7 @@ class DriveRecorder:
         self.began: Counter[str] = Counter()
         self.done: Counter[str] = Counter()
         self.running: Counter[str] = Counter()
-        self.most_at_once = 0
+        self.max_at_once = 0
         self.cancelled = 0
         self._free = asyncio.Event()
         if not hold:
@@ -27,7 +27,7 @@ class DriveRecorder:
         """Is given to an engine."""
         self.began[agent] += 1
         self.running[agent] += 1
-        self.most_at_once = max(self.most_at_once, self.running.total())
+        self.max_at_once = max(self.max_at_once, self.running.total())
         assert self.running[agent] == 1, f"{agent} is driven twice at once"
         try:
             await self._free.wait()

@@ -24,5 +24,5 @@ class FakeLog:
             raise LogError("The log is away.")
         if space in self.closed:
             raise LogError("There is no key.")
-        found = sorted(self._agents[space], key=lambda facts: facts.agent)
-        return [facts for facts in found if after is None or facts.agent > after][:limit]
+        found = sorted(self._agents[space], key=lambda summary: summary.agent)
+        return [summary for summary in found if after is None or summary.agent > after][:limit]

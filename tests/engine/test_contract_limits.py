@@ -38,7 +38,7 @@ async def test_a_worker_drives_so_many_at_once(open_engine: OpenEngine) -> None:
     await woken(engine, {f"agent-{number}": ("", "") for number in range(10)})
     await eventually(lambda: len(under_way(recorder)) == 3)
     await all_done(recorder, 10)
-    assert recorder.most_at_once == 3
+    assert recorder.max_at_once == 3
 
 
 async def test_a_model_is_used_by_so_many_at_once(open_engine: OpenEngine) -> None:
@@ -48,7 +48,7 @@ async def test_a_model_is_used_by_so_many_at_once(open_engine: OpenEngine) -> No
     await eventually(lambda: len(under_way(recorder)) == 3)
     assert [agent[0] for agent in under_way(recorder)] == ["x", "y", "z"]
     await all_done(recorder, 9)
-    assert recorder.most_at_once == 3
+    assert recorder.max_at_once == 3
 
 
 async def test_a_user_has_so_many_agents_at_work(open_engine: OpenEngine) -> None:
@@ -58,7 +58,7 @@ async def test_a_user_has_so_many_agents_at_work(open_engine: OpenEngine) -> Non
     await eventually(lambda: len(under_way(recorder)) == 4)
     assert [agent[0] for agent in under_way(recorder)] == ["a", "a", "b", "b"]
     await all_done(recorder, 8)
-    assert recorder.most_at_once == 4
+    assert recorder.max_at_once == 4
 
 
 async def test_both_limits_hold_together(open_engine: OpenEngine) -> None:
@@ -67,8 +67,8 @@ async def test_both_limits_hold_together(open_engine: OpenEngine) -> None:
     agents = {f"{user}-{number}": ("x", user) for user in "abc" for number in "123"}
     await woken(engine, agents | {"c-other": ("y", "c")})
     await eventually(lambda: sum(agent != "c-other" for agent in under_way(recorder)) == 3)
-    most = max(sum(agent[0] == user for agent in under_way(recorder)) for user in "abc")
-    assert most <= 2
+    highest = max(sum(agent[0] == user for agent in under_way(recorder)) for user in "abc")
+    assert highest <= 2
     await all_done(recorder, 10)
 
 

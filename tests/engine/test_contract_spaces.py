@@ -35,7 +35,7 @@ async def test_a_space_has_so_many_agents_at_work(open_engine: OpenEngine) -> No
     await eventually(lambda: under_way(recorder) == ["flood", "flood", "quiet"])
     recorder.release()
     await eventually(lambda: len(recorder.done) == 7)
-    assert recorder.most_at_once == 3
+    assert recorder.max_at_once == 3
 
 
 async def test_a_space_that_floods_a_worker_leaves_room_for_others(open_engine: OpenEngine) -> None:
@@ -165,6 +165,6 @@ async def test_a_process_without_limits_obeys_those_of_the_workers(
     assert under_way(recorder) == ["a", "b"]
     recorder.release()
     await eventually(lambda: len(recorder.done) == 4)
-    assert recorder.most_at_once == 2
+    assert recorder.max_at_once == 2
     await waking.close()
     await engine.close()

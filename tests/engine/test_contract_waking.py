@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from sapwood.core.errors import LogAway
+from sapwood.core.errors import LogUnavailable
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import EngineError, drives
 from tests.engine.backends import Backend
@@ -195,7 +195,7 @@ async def test_a_log_that_is_away_is_tried_for_as_long_as_that_lasts(
     async def drive(space: Space, agent: AgentId) -> None:
         tries.append(agent)
         if len(tries) < 12:
-            raise LogAway("The server is away.")
+            raise LogUnavailable("The server is away.")
 
     await engine.launch(drive)
     await engine.wake(SPACE, ADA)

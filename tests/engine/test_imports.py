@@ -76,10 +76,10 @@ def test_runs_and_screens_do_without_the_libraries_of_workers(
 
 _RUNTIME = """
 import asyncio, sapwood
-from sapwood.testing import PlannedModel
+from sapwood.testing import FakeModel
 
 async def main():
-    model = PlannedModel(lambda request, heard: f"You said: {heard}")
+    model = FakeModel(lambda request, heard: f"You said: {heard}")
     async with sapwood.open(sys.argv[1]) as db, sapwood.runtime(db, models=model):
         print((await (await db.start(model="planned")).ask("Hello!")).text)
 

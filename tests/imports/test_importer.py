@@ -48,8 +48,8 @@ async def prompts(held: Connection, agent: AgentId) -> list[str]:
     return [event.prompt[-1].text for event in events if isinstance(event, TurnRecorded)]
 
 
-async def facts(held: Connection, agent: AgentId) -> AgentSummary:
-    found = await held.log.facts(held.space, agent)
+async def summary(held: Connection, agent: AgentId) -> AgentSummary:
+    found = await held.log.summary(held.space, agent)
     assert found is not None
     return found
 
@@ -92,7 +92,7 @@ async def test_an_agent_knows_where_it_comes_from(
     origin = opened.state.origin
     assert origin is not None
     assert (origin.source, origin.session, origin.path) == ("claude-code", "5e55", str(file.path))
-    listed = await facts(held, done.agent)
+    listed = await summary(held, done.agent)
     assert (listed.name, listed.folder, listed.source) == (
         "Plant a tree.",
         "/srv/wood",

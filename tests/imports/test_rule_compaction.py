@@ -8,7 +8,7 @@ import sapwood
 from sapwood.api.agent import Agent
 from sapwood.conversation.answers import Compacted
 from sapwood.imports.importer import Importer
-from tests.imports.assumed_sessions import ClaudeSession
+from tests.imports.synced_sessions import ClaudeSession
 
 
 async def compact(agent: Agent, command: str) -> str:

@@ -7,20 +7,20 @@ from sapwood.core.commands import (
     AddReply,
     Clear,
     CompleteTurn,
-    RecordAssumed,
     RecordNative,
+    RecordSync,
     StartAgent,
     StartTurn,
     Undo,
 )
 from sapwood.core.content import Text
 from sapwood.core.events import SYSTEM
-from sapwood.core.ids import AgentId, Passage
+from sapwood.core.ids import AgentId, TranscriptRange
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import Settings
 from sapwood.imports.session_catch_up import catch_up
 from sapwood.testing.claude_transcript import ClaudeTranscript
-from sapwood.turns.program_sessions import needs_assume
+from sapwood.turns.program_sessions import needs_sync
 from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import SPACE, Desk
 
@@ -33,10 +33,10 @@ async def driven(desk: Desk, transcript: ClaudeTranscript) -> None:
     transcript.ask("one").say("first")
     lines = transcript.path.read_bytes().splitlines(keepends=True)
     first, last = (json.loads(line)["uuid"] for line in lines)
-    rows = NativeRows(session, Passage(first, last, len(lines[0])))
+    rows = NativeRows(session, TranscriptRange(first, last, len(lines[0])))
     await desk.do(StartAgent(AGENT, settings=Settings("claude-code")))
     state = (await desk.dispatcher.open(AGENT)).state
-    await desk.do(RecordAssumed(AGENT, session, "nothing", state.context), actor=SYSTEM)
+    await desk.do(RecordSync(AGENT, session, "nothing", state.context), actor=SYSTEM)
     await desk.do(StartTurn(AGENT, (Text("one"),)))
     await desk.do(AddReply(AGENT, (Text("first"),)))
     await desk.do(RecordNative(AGENT, rows), actor=SYSTEM)
@@ -58,7 +58,7 @@ async def test_new_turns_are_recorded_once_and_the_session_stays_in_step(tmp_pat
     assert await caught_up(desk) == 0
     opened = await desk.dispatcher.open(AGENT)
     assert [turn.prompt for turn in opened.live.turns] == [(Text("one"),), (Text("two"),)]
-    assert not needs_assume(opened.state, "claude-code")
+    assert not needs_sync(opened.state, "claude-code")
     transcript.ask("three").say("third")
     assert await caught_up(desk) == 1
 

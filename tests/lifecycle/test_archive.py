@@ -31,9 +31,9 @@ async def _conversation(db: Sapwood) -> Agent:
 
 async def _everything(db: Sapwood) -> dict[str, object]:
     found: dict[str, object] = {}
-    for facts in await db.agents(limit=1_000):
-        agent = await db.get(facts.agent)
-        found[facts.agent] = (facts, await agent.events(), await agent.request())
+    for summary in await db.agents(limit=1_000):
+        agent = await db.get(summary.agent)
+        found[summary.agent] = (summary, await agent.events(), await agent.request())
     return found
 
 
@@ -138,7 +138,7 @@ async def test_an_interrupted_erasure_of_an_archived_conversation_leaves_nothing
         await log.begin_erasure(db.connection.space, record, [agent.id])
     async with sapwood.open(tmp_path / "log.db") as db:
         assert not list(objects.rglob("*.gz"))
-        assert [facts.agent for facts in await db.agents()] == [friend.id]
+        assert [summary.agent for summary in await db.agents()] == [friend.id]
         assert [letter.text for letter in await (await db.get(friend.id)).mail()] == [ERASED]
 
 

@@ -50,19 +50,19 @@ async def writing(agent: Agent, done: list[int]) -> AsyncGenerator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def require_usable(db: Sapwood, name: str, least: int, most: int) -> None:
+async def require_usable(db: Sapwood, name: str, minimum: int, maximum: int) -> None:
     """The agent can be read, searched, folded, replayed and continued."""
     agent = await db.find(name)
     events = await agent.events()
     turns = [each for each in events if each.kind == "turn.recorded"]
-    assert least <= len(turns) <= most
+    assert minimum <= len(turns) <= maximum
     assert [each.version for each in events] == list(range(1, len(events) + 1))
     state = State(agent.id)
     for recorded in events:
         state = evolve(state, recorded)
     assert state == await agent.state()
     assert LONG in str(await agent.request())
-    assert len(await db.search("herons", agents=[agent.id], limit=1_000)) >= least
+    assert len(await db.search("herons", agents=[agent.id], limit=1_000)) >= minimum
     cursor = await db.now()
     await agent.record("Does it go on?", "It does.")
     assert len(await agent.events()) == len(events) + 1
@@ -76,16 +76,16 @@ async def test_a_file_is_copied_while_a_writer_appends(tmp_path: Path) -> None:
     async with sapwood.open(source) as db:
         agent = await db.start("demo")
         async with writing(agent, done):
-            least = len(done)
+            minimum = len(done)
             size = await back_up(str(source), copy)
-            most = len(done) + 1
+            maximum = len(done) + 1
         before = await agent.events()
         assert size == copy.stat().st_size
     assert copy.stat().st_mode & 0o777 == 0o600
     async with sapwood.open(copy) as restored:
         found = await (await restored.find("demo")).events()
         assert found == before[: len(found)]
-        await require_usable(restored, "demo", least, most)
+        await require_usable(restored, "demo", minimum, maximum)
     async with sapwood.open(source) as db:
         after = await (await db.find("demo")).events()
         assert after[: len(before)] == before
@@ -123,16 +123,16 @@ async def test_a_server_is_dumped_while_a_writer_appends(tmp_path: Path) -> None
         async with sapwood.open(source) as db:
             agent = await db.start("demo")
             async with writing(agent, done):
-                least = len(done)
+                minimum = len(done)
                 await back_up(source, dump)
-                most = len(done) + 1
+                maximum = len(done) + 1
             before = await agent.events()
         assert dump.stat().st_mode & 0o777 == 0o600
         await asyncio.to_thread(pg_restore, dump, target)
         async with sapwood.open(target) as restored:
             found = await (await restored.find("demo")).events()
             assert found == before[: len(found)]
-            await require_usable(restored, "demo", least, most)
+            await require_usable(restored, "demo", minimum, maximum)
         with pytest.raises(LogError, match="pg_dump failed"):
             await back_up("postgresql://localhost:1/none", tmp_path / "other.dump")
     assert os.listdir(tmp_path) == ["team.dump"]

@@ -74,8 +74,8 @@ async def test_a_child_of_a_receiver_does_not_show_erased_mail(db: Sapwood, othe
     await receiver.run_command("/check-mail")
     await receiver.record("Look at the mail.", "I do.")
     await receiver.run_command("/fork -- Go on.")
-    [facts] = await db.agents(parent=receiver.id)
-    child = await other.get(facts.agent)
+    [summary] = await db.agents(parent=receiver.id)
+    child = await other.get(summary.agent)
     assert SECRET in str(await child.request())
     await sender.erase()
     assert SECRET not in str(await child.request())
@@ -89,8 +89,8 @@ async def test_a_child_that_took_the_prompt_of_an_open_turn_loses_the_mail_in_it
     async with receiver.turn("Look at the mail.") as turn:
         await receiver.run_command("/fork -- Go on.")
         await turn.reply("I do.")
-    [facts] = await db.agents(parent=receiver.id)
-    child = await db.get(facts.agent)
+    [summary] = await db.agents(parent=receiver.id)
+    child = await db.get(summary.agent)
     assert SECRET in str(await child.events())
     await sender.erase()
     assert SECRET not in str(await child.events())
@@ -138,9 +138,9 @@ async def test_the_receiver_counts_as_unused(db: Sapwood) -> None:
     await sender.erase()
     assert (await receiver.events())[-1].event == WordsErased(sender.id)
     assert (await receiver.state()).updated == updated
-    [facts] = [each for each in await db.agents() if each.agent == before]
-    assert facts.updated == updated
-    assert facts.version == len(await receiver.events())
+    [summary] = [each for each in await db.agents() if each.agent == before]
+    assert summary.updated == updated
+    assert summary.version == len(await receiver.events())
 
 
 async def test_another_process_forgets_erased_mail(db: Sapwood, address: str) -> None:

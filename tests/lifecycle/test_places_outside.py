@@ -11,7 +11,7 @@ import sapwood
 from sapwood.analysis.session import TopicArchive
 from sapwood.config.folders import archives_folder, checkpoints_folder, data_folder, journal_file
 from sapwood.context_actions.archive_files import write_archive
-from sapwood.core.events import SessionAssumed
+from sapwood.core.events import SessionSynced
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.settings import Workspace
@@ -70,11 +70,11 @@ async def test_files_about_its_sessions_go_and_others_stay(home: Path) -> None:
     async with sapwood.open(home / "log.db") as db:
         agent = await db.start("demo")
         session = ProgramSession("claude-code", SESSION)
-        facts = await db.connection.log.facts(db.connection.space, agent.id)
-        assert facts
+        summary = await db.connection.log.summary(db.connection.space, agent.id)
+        assert summary
         await db.connection.log.commit(
             db.connection.space,
-            commit_of(append(agent.id, SessionAssumed(session), expected=facts.version)),
+            commit_of(append(agent.id, SessionSynced(session), expected=summary.version)),
         )
         copies = data_folder() / "sessions" / "claude-code"
         copies.mkdir(parents=True)

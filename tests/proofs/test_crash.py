@@ -72,7 +72,7 @@ async def test_a_doubled_command_is_noticed(tmp_path: Path) -> None:
     (append,) = once.appends
     end = len(append.events)
     events = tuple(replace(event, version=event.version + end) for event in append.events)
-    again = Append(append.agent, end, events, replace(append.facts, version=2 * end))
+    again = Append(append.agent, end, events, replace(append.summary, version=2 * end))
     twice = Commit((again,), Receipt(CommandId("another"), "", ()))
     findings = await findings_after(tmp_path / "log.db", once, twice)
     assert "more than once" in findings.sentences[0]

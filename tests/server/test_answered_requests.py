@@ -91,9 +91,9 @@ async def test_an_id_that_an_earlier_version_gave_to_one_conversation_is_still_k
     log, space = served.connection.log, served.connection.space
     hashed = hashlib.sha256(f"ada\n{agent}\nm".encode()).hexdigest()
     old = CommandId(f"http-{hashed[:40]}")
-    facts = await log.facts(space, agent)
-    assert facts is not None
-    stored = append(agent, MarkSet("A"), expected=facts.version, command=old)
+    summary = await log.summary(space, agent)
+    assert summary is not None
+    stored = append(agent, MarkSet("A"), expected=summary.version, command=old)
     await log.commit(space, commit_of(stored, command=old, message="Marked 'A'."))
     async with served.client() as client:
         before = await _events(served, agent)

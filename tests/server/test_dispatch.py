@@ -39,7 +39,7 @@ async def test_the_principal_is_the_actor_whatever_the_request_says(
 
 async def test_commands_of_sapwood_itself_are_not_taken(served: Served, agent: AgentId) -> None:
     async with served.client() as client:
-        for kind in ("RecordAssumed", "RecordNative", "RecordJudgement", "MakeCheckpoint"):
+        for kind in ("RecordSync", "RecordNative", "RecordJudgement", "MakeCheckpoint"):
             answer = await client.post(
                 "/v1/dispatch", json={"kind": kind, "command": {"agent": agent}}
             )

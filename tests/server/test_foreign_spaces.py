@@ -21,7 +21,7 @@ async def test_every_route_of_the_router_is_guarded_and_attacked(served: Served)
 async def test_nothing_of_another_space_is_shown_or_changed_by_any_route(served: Served) -> None:
     words = f"The heron is blue: {SECRET}"
     hidden = await record(served.connection, (words, words), space="other")
-    before = await served.connection.log.facts(Space("other"), hidden)
+    before = await served.connection.log.summary(Space("other"), hidden)
     tried = 0
     for endpoint in guarded_routes(served.app):
         is_stream = endpoint.answers == "text/event-stream"
@@ -47,6 +47,6 @@ async def test_nothing_of_another_space_is_shown_or_changed_by_any_route(served:
                 assert answer.status_code != 429, each
                 assert answer.status_code >= 400 or not each.names_agent, (each, answer.text)
     assert tried > 100
-    assert await served.connection.log.facts(Space("other"), hidden) == before
+    assert await served.connection.log.summary(Space("other"), hidden) == before
     found = await served.spaces.get("other").agents.service.search("heron")
     assert found.hits, "the words can be found in their own space"

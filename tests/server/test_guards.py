@@ -11,7 +11,13 @@ from sapwood.core.command_table import TABLE
 from sapwood_server.access.identity import COOKIE
 from sapwood_server.access.rate_limit import OpenStreams, RateLimit
 from sapwood_server.access.request_checks import SECURITY_HEADERS
-from sapwood_server.application import PUBLIC_PATHS, Guarded, Public, SecurityHeaders, endpoints
+from sapwood_server.application import (
+    PUBLIC_PATHS,
+    AuthenticatedEndpoint,
+    PublicEndpoint,
+    SecurityHeaders,
+    endpoints,
+)
 from sapwood_server.problems import Problem
 from tests.server.serving import ADDRESS, Served, record
 
@@ -34,11 +40,11 @@ def routes(served: Served) -> list[Route]:
 
 
 async def test_every_route_is_guarded_or_one_of_the_few_public_ones(served: Served) -> None:
-    public = [route.path for route in routes(served) if isinstance(route.app, Public)]
-    others = [route for route in routes(served) if not isinstance(route.app, Public)]
+    public = [route.path for route in routes(served) if isinstance(route.app, PublicEndpoint)]
+    others = [route for route in routes(served) if not isinstance(route.app, PublicEndpoint)]
     assert sorted(public) == sorted(PUBLIC_PATHS)
     assert others
-    assert all(isinstance(route.app, Guarded) for route in others)
+    assert all(isinstance(route.app, AuthenticatedEndpoint) for route in others)
 
 
 async def test_no_route_answers_without_a_token(served: Served) -> None:

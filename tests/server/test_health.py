@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from sapwood.core.log_values import LogAway
+from sapwood.core.log_values import LogUnavailable
 from tests.server.serving import Served
 
 
@@ -16,7 +16,7 @@ async def test_readiness_follows_the_database_and_the_drain(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def away(**_: object) -> list[str]:
-        raise LogAway("away")
+        raise LogUnavailable("away")
 
     async with served.plain_client() as client:
         assert (await client.get("/healthz")).status_code == 200

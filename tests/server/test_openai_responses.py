@@ -333,9 +333,9 @@ async def test_conversations_are_made_read_changed_and_archived(
     listed = [item async for item in client.conversations.items.list(made.id, limit=1)]
     assert len(listed) == 3
     assert (await client.conversations.delete(made.id)).deleted
-    facts = await live.connection.log.facts(live.connection.space, AgentId(made.id))
-    assert facts is not None
-    assert facts.status == "archived"
+    summary = await live.connection.log.summary(live.connection.space, AgentId(made.id))
+    assert summary is not None
+    assert summary.status == "archived"
 
 
 async def test_a_server_that_stops_says_where_the_turn_goes_on(

@@ -81,9 +81,9 @@ async def test_the_short_form_has_what_a_list_shows(served: Served) -> None:
         [(start, kind, _)] = messages([await anext(stream)])
         assert (start, kind) == ("2", "start")
         await (await db.get(agent)).rename("herons")
-        [(id, kind, facts)] = messages([await anext(stream)])
+        [(id, kind, summary)] = messages([await anext(stream)])
         assert (id, kind) == ("3", "agent")
-        assert (facts["agent"], facts["name"], facts["status"]) == (agent, "herons", "idle")
+        assert (summary["agent"], summary["name"], summary["status"]) == (agent, "herons", "idle")
         await (await db.get(agent)).erase()
     await stream.aclose()
 

@@ -21,7 +21,7 @@ from sapwood.core.model_calls import Failure, ToolOutcome, ToolUse
 from sapwood.core.settings import Workspace
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.dispatch import Done
-from sapwood.workspace.places import locate, open_file, root_of
+from sapwood.workspace.safe_paths import locate, open_file, root_of
 from sapwood.workspace.sandbox import sandbox_problem
 from sapwood.workspace.space_folder import SpaceFolder
 from sapwood_server.access.identity import Identities

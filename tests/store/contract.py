@@ -78,7 +78,7 @@ def append(
     *events: Event,
     expected: int = 0,
     command: CommandId | None = None,
-    **facts: Any,
+    **summary: Any,
 ) -> Append:
     """Events for one agent; named arguments become fields of its summary."""
     command = command or new_command()
@@ -89,7 +89,7 @@ def append(
             Recorded(agent, expected + place, event, _NOON + expected + place, HUMAN, command)
             for place, event in enumerate(events, start=1)
         ),
-        AgentSummary(agent, expected + len(events), **facts),
+        AgentSummary(agent, expected + len(events), **summary),
     )
 
 
@@ -101,18 +101,18 @@ def commit_of(
     return Commit(appends, Receipt(command or new_command(), message, refs, digest))
 
 
-async def start(log: Log, space: Space, agent: AgentId, *prompts: str, **facts: Any) -> None:
+async def start(log: Log, space: Space, agent: AgentId, *prompts: str, **summary: Any) -> None:
     """A new agent with an event for each text, or with one event when there is none."""
     events = [prompt_event(text) for text in prompts or ("hello",)]
-    assert await log.commit(space, commit_of(append(agent, *events, **facts))) is None
+    assert await log.commit(space, commit_of(append(agent, *events, **summary))) is None
 
 
 async def grow(log: Log, space: Space, agent: AgentId, *prompts: str) -> None:
     """Appends events to an agent that others write to as well; tries again after a conflict."""
     events = [prompt_event(text) for text in prompts]
     while True:
-        facts = await log.facts(space, agent)
-        expected = facts.version if facts else 0
+        summary = await log.summary(space, agent)
+        expected = summary.version if summary else 0
         try:
             await log.commit(space, commit_of(append(agent, *events, expected=expected)))
         except VersionConflict:

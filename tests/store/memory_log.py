@@ -74,7 +74,7 @@ class MemoryLog:
         for append in commit.appends:
             data.streams.setdefault(append.agent, []).extend(append.events)
             data.order.extend(append.events)
-            data.facts[append.agent] = append.facts
+            data.summaries[append.agent] = append.summary
             if append.ends_words:
                 data.words.pop(append.agent, None)
         data.receipts.update({receipt.command: receipt for receipt in commit.receipts})
@@ -143,12 +143,12 @@ class MemoryLog:
         data = self._data_of(space)
         later = data.streams.get(snapshot.agent, [])[snapshot.version :]
         is_outdated = any(isinstance(each.event, WordsErased) for each in later)
-        if snapshot.agent in data.facts and not is_outdated:  # else it was erased, or has words
+        if snapshot.agent in data.summaries and not is_outdated:  # else it was erased, or has words
             data.snapshots[key] = snapshot
 
-    async def facts(self, space: Space, agent: AgentId) -> AgentSummary | None:
+    async def summary(self, space: Space, agent: AgentId) -> AgentSummary | None:
         """The summary of one agent, or None if there is no such agent."""
-        return self._data_of(space).facts.get(agent)
+        return self._data_of(space).summaries.get(agent)
 
     async def agents(
         self,
@@ -164,17 +164,17 @@ class MemoryLog:
     ) -> list[AgentSummary]:
         """A page of agents after the last one seen, newest first."""
 
-        def place(facts: AgentSummary) -> tuple[int, str]:
-            return (facts.updated if order == "updated" else facts.created, facts.agent)
+        def place(summary: AgentSummary) -> tuple[int, str]:
+            return (summary.updated if order == "updated" else summary.created, summary.agent)
 
         found = [
-            facts
-            for facts in self._data_of(space).facts.values()
-            if (after is None or place(facts) < place(after))
-            and (parent is None or facts.parent == parent)
-            and (status is None or facts.status == status)
-            and (not owner or facts.owner == owner)
-            and (not label or label in facts.labels)
+            summary
+            for summary in self._data_of(space).summaries.values()
+            if (after is None or place(summary) < place(after))
+            and (parent is None or summary.parent == parent)
+            and (status is None or summary.status == status)
+            and (not owner or summary.owner == owner)
+            and (not label or label in summary.labels)
         ]
         return sorted(found, key=place, reverse=True)[:limit]
 
@@ -189,15 +189,15 @@ class MemoryLog:
     ) -> list[AgentSummary]:
         """A page of the root agents of a folder after the last one seen, latest event first."""
         found = [
-            facts
-            for facts in self._data_of(space).facts.values()
+            summary
+            for summary in self._data_of(space).summaries.values()
             if folder
-            and facts.folder == folder
-            and facts.parent is None
-            and (status is None or facts.status == status)
-            and (after is None or (facts.updated, facts.agent) < (after.updated, after.agent))
+            and summary.folder == folder
+            and summary.parent is None
+            and (status is None or summary.status == status)
+            and (after is None or (summary.updated, summary.agent) < (after.updated, after.agent))
         ]
-        found.sort(key=lambda facts: (facts.updated, facts.agent), reverse=True)
+        found.sort(key=lambda summary: (summary.updated, summary.agent), reverse=True)
         return found[:limit]
 
     async def working(
@@ -205,9 +205,9 @@ class MemoryLog:
     ) -> list[AgentSummary]:
         """A page of the running agents that have work to do, ordered by id."""
         found = [
-            facts
-            for agent, facts in sorted(self._data_of(space).facts.items())
-            if facts.working and facts.status == "running" and (after is None or agent > after)
+            summary
+            for agent, summary in sorted(self._data_of(space).summaries.items())
+            if summary.working and summary.status == "running" and (after is None or agent > after)
         ]
         return found[:limit]
 
@@ -217,36 +217,36 @@ class MemoryLog:
             space
             for space, data in sorted(self._spaces.items())
             if (after is None or space > after)
-            and any(each.working and each.status == "running" for each in data.facts.values())
+            and any(each.working and each.status == "running" for each in data.summaries.values())
         ]
         return found[:limit]
 
     async def find(self, space: Space, name: str, limit: int = 10) -> list[AgentSummary]:
         """The agent with this id, or else agents with this name, or else ids with this prefix."""
         data = self._data_of(space)
-        if exact := data.facts.get(AgentId(name)):
+        if exact := data.summaries.get(AgentId(name)):
             return [exact]
         if not name:
             return []
         known = data.newest_first()
-        named = [facts for facts in known if facts.name == name]
-        return (named or [facts for facts in known if facts.agent.startswith(name)])[:limit]
+        named = [summary for summary in known if summary.name == name]
+        return (named or [summary for summary in known if summary.agent.startswith(name)])[:limit]
 
     async def ancestors(self, space: Space, agent: AgentId) -> list[AgentId]:
         """The agent's parent, its parent, and so on up to the root."""
-        known = self._data_of(space).facts
+        known = self._data_of(space).summaries
         found: list[AgentId] = []
-        while (facts := known.get(agent)) and facts.parent:
-            agent = facts.parent
+        while (summary := known.get(agent)) and summary.parent:
+            agent = summary.parent
             found.append(agent)
         return found
 
     async def descendants(self, space: Space, agent: AgentId) -> list[AgentId]:
         """All children, their children, and so on; parents before their children."""
         children: dict[AgentId, list[AgentId]] = {}
-        for facts in self._data_of(space).facts.values():
-            if facts.parent:
-                children.setdefault(facts.parent, []).append(facts.agent)
+        for summary in self._data_of(space).summaries.values():
+            if summary.parent:
+                children.setdefault(summary.parent, []).append(summary.agent)
         found = list(children.get(agent, ()))
         for each in found:  # the list grows during the loop
             found.extend(children.get(each, ()))
@@ -254,7 +254,7 @@ class MemoryLog:
 
     async def family(self, space: Space, agent: AgentId) -> list[AgentSummary]:
         """The root of the agent and all its descendants, parents before their children."""
-        known = self._data_of(space).facts
+        known = self._data_of(space).summaries
         if agent not in known:
             return []
         root = ([agent] + await self.ancestors(space, agent))[-1]
@@ -355,9 +355,9 @@ class MemoryLog:
         items = data.erasing[erasure]
         if items[agent].deleted:
             return frozenset()
-        for facts in data.facts.values():
-            if facts.parent == agent:
-                items.setdefault(facts.agent, ErasureItem(facts.agent))
+        for summary in data.summaries.values():
+            if summary.parent == agent:
+                items.setdefault(summary.agent, ErasureItem(summary.agent))
         outside = outside_data(data.streams.get(agent, ()))
         sources = () if data.erasures[erasure].scope == "archive" else (agent, *(archived or ()))
         command = CommandId(f"erasure-{erasure}")
@@ -405,7 +405,7 @@ class MemoryLog:
 
     async def spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
         """A page of the spaces that have agents, ordered by name."""
-        names = sorted(space for space, data in self._spaces.items() if data.facts)
+        names = sorted(space for space, data in self._spaces.items() if data.summaries)
         return [space for space in names if after is None or space > after][:limit]
 
     async def try_lead(self, task: str) -> "_MemoryLock | None":
@@ -479,7 +479,7 @@ class _SpaceData:
         self.order: list[Recorded | None] = []  # None: erased
         self.receipts: dict[CommandId, Receipt] = {}
         self.snapshots: dict[tuple[AgentId, str, int], Snapshot] = {}
-        self.facts: dict[AgentId, AgentSummary] = {}
+        self.summaries: dict[AgentId, AgentSummary] = {}
         self.words: dict[AgentId, LiveWords] = {}
         self.erasures: dict[str, Erasure] = {}
         self.erasing: dict[str, dict[AgentId, ErasureItem]] = {}
@@ -487,7 +487,9 @@ class _SpaceData:
 
     def newest_first(self) -> list[AgentSummary]:
         return sorted(
-            self.facts.values(), key=lambda facts: (facts.created, facts.agent), reverse=True
+            self.summaries.values(),
+            key=lambda summary: (summary.created, summary.agent),
+            reverse=True,
         )
 
     def erase(
@@ -499,7 +501,7 @@ class _SpaceData:
             others, count = self._rewrite_others(source, at, command)
             told, rewritten = told | others, rewritten + count
         events = len(self.streams.pop(agent, ()))
-        self.facts.pop(agent, None)
+        self.summaries.pop(agent, None)
         self.words.pop(agent, None)
         for place, recorded in enumerate(self.order):
             if recorded is not None and recorded.agent == agent:
@@ -536,19 +538,21 @@ class _SpaceData:
                     self.receipts[recorded.command] = structs.replace(known, digest="")
         told = self._with_descendants(changed) - going
         for other in sorted(told):
-            facts = self.facts[other]
-            version = facts.version + 1
+            summary = self.summaries[other]
+            version = summary.version + 1
             event = Recorded(other, version, WordsErased(agent), at, SYSTEM, command)
             self.streams[other].append(event)
             self.order.append(event)
-            self.facts[other] = structs.replace(facts, version=version)
+            self.summaries[other] = structs.replace(summary, version=version)
         return told, rewritten
 
     def _with_descendants(self, agents: set[AgentId]) -> set[AgentId]:
         found = set[AgentId]()
         while agents:
             found |= agents
-            agents = {each.agent for each in self.facts.values() if each.parent in agents} - found
+            agents = {
+                each.agent for each in self.summaries.values() if each.parent in agents
+            } - found
         return found
 
     def _erase_receipts(self, agent: AgentId) -> None:

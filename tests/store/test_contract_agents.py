@@ -15,7 +15,7 @@ DEPTH = 2000
 
 
 async def names(log: Log, space: Space, name: str, limit: int = 10) -> list[str]:
-    return [facts.agent for facts in await log.find(space, name, limit)]
+    return [summary.agent for summary in await log.find(space, name, limit)]
 
 
 async def pages(
@@ -28,7 +28,7 @@ async def pages(
     ):
         assert len(page) <= limit
         found += page
-    return [facts.agent for facts in found]
+    return [summary.agent for summary in found]
 
 
 async def start_all(log: Log, space: Space, *appends: AgentSummary) -> None:
@@ -59,7 +59,7 @@ def born(
     )
 
 
-async def test_the_facts_are_those_of_the_last_commit(log: Log, space: Space) -> None:
+async def test_the_summary_is_that_of_the_last_commit(log: Log, space: Space) -> None:
     first = AgentSummary(
         ADA,
         1,
@@ -78,7 +78,7 @@ async def test_the_facts_are_those_of_the_last_commit(log: Log, space: Space) ->
         "01a1",
     )
     await log.commit(space, commit_of(append(ADA, prompt_event("one"), **_given(first))))
-    assert await log.facts(space, ADA) == first
+    assert await log.summary(space, ADA) == first
     then = AgentSummary(
         ADA,
         3,
@@ -98,27 +98,27 @@ async def test_the_facts_are_those_of_the_last_commit(log: Log, space: Space) ->
     )
     more = append(ADA, prompt_event("two"), prompt_event("three"), expected=1, **_given(then))
     await log.commit(space, commit_of(more))
-    assert await log.facts(space, ADA) == then
+    assert await log.summary(space, ADA) == then
     assert await log.agents(space) == [then]
     assert await log.agents(space, status="running") == []
     assert await names(log, space, "Ada 🌲") == []
     assert await names(log, space, "Adele") == [ADA]
 
 
-def _given(facts: AgentSummary) -> dict[str, Any]:
+def _given(summary: AgentSummary) -> dict[str, Any]:
     names = set(AgentSummary.__struct_fields__) - {"agent", "version"}
-    return {name: getattr(facts, name) for name in names}
+    return {name: getattr(summary, name) for name in names}
 
 
-async def test_an_unknown_agent_has_no_facts(log: Log, space: Space) -> None:
-    assert await log.facts(space, AgentId("nobody")) is None
+async def test_an_unknown_agent_has_no_summary(log: Log, space: Space) -> None:
+    assert await log.summary(space, AgentId("nobody")) is None
     assert await log.agents(space) == []
 
 
-def growing(agent: str, expected: int, **facts: Any) -> Append:
+def growing(agent: str, expected: int, **summary: Any) -> Append:
     """One more event of an agent whose name looks like a field of the summary."""
     name = '"working":true'
-    return append(AgentId(agent), prompt_event("hello"), expected=expected, name=name, **facts)
+    return append(AgentId(agent), prompt_event("hello"), expected=expected, name=name, **summary)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
@@ -132,8 +132,8 @@ async def test_agents_with_work_to_do_are_listed_page_by_page(
     while page := await log.working(space, after=found[-1].agent if found else None, limit=limit):
         assert len(page) <= limit
         found += page
-    assert [facts.agent for facts in found] == ["a", "b", "c"]
-    assert found[0] == await log.facts(space, AgentId("a"))
+    assert [summary.agent for summary in found] == ["a", "b", "c"]
+    assert found[0] == await log.summary(space, AgentId("a"))
 
 
 @pytest.mark.parametrize("limit", [1, 100])
@@ -161,7 +161,7 @@ async def test_work_to_do_comes_and_goes(log: Log, space: Space) -> None:
     assert await log.working(space) == []
     for version, working in enumerate([False, True, True, False, True]):
         await log.commit(space, commit_of(growing("ada", version, working=working)))
-        assert [facts.agent for facts in await log.working(space)] == ["ada"] * working
+        assert [summary.agent for summary in await log.working(space)] == ["ada"] * working
     await log.commit(space, commit_of(growing("ada", 5, working=True, status="archived")))
     assert await log.working(space) == []
 
@@ -182,7 +182,7 @@ async def test_pages_show_each_agent_once_while_others_start(log: Log, space: Sp
         seen += page
         await start_all(log, space, born(f"new-{newer}", newer), born(f"between-{newer}", newer))
         newer += 1
-    assert [facts.agent for facts in seen] == [f"old-{n:02}" for n in reversed(range(30))]
+    assert [summary.agent for summary in seen] == [f"old-{n:02}" for n in reversed(range(30))]
 
 
 async def test_a_list_can_show_children_or_one_status_only(log: Log, space: Space) -> None:
@@ -298,8 +298,8 @@ async def test_the_list_is_true_at_every_moment(log: Log, space: Space) -> None:
 
     writing = asyncio.ensure_future(write())
     while not writing.done():
-        facts = await log.facts(space, ADA)
-        known = facts.version if facts else 0
+        summary = await log.summary(space, ADA)
+        known = summary.version if summary else 0
         assert len(await log.read(space, ADA)) >= known
     await writing
 
@@ -321,7 +321,7 @@ async def folder_pages(
     ):
         assert len(page) <= limit
         found += page
-    return [facts.agent for facts in found]
+    return [summary.agent for summary in found]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 10])

@@ -48,7 +48,7 @@ async def test_another_version_than_expected_is_refused(
         await log.commit(space, late)
     assert (conflict.value.agent, conflict.value.expected) == (ADA, expected)
     assert texts(await log.read(space, ADA)) == ["one", "two"]
-    assert await log.facts(space, ADA) == AgentSummary(ADA, 2, name="before")
+    assert await log.summary(space, ADA) == AgentSummary(ADA, 2, name="before")
     assert await log.receipt(space, late.receipt.command) is None
 
 
@@ -56,7 +56,7 @@ async def test_an_agent_cannot_start_in_the_middle(log: Log, space: Space) -> No
     with pytest.raises(VersionConflict):
         await log.commit(space, commit_of(append(ADA, prompt_event("late"), expected=1)))
     assert await log.read(space, ADA) == []
-    assert await log.facts(space, ADA) is None
+    assert await log.summary(space, ADA) is None
 
 
 @pytest.mark.parametrize("first", [ADA, BOB])
@@ -73,8 +73,8 @@ async def test_several_logs_grow_together_or_not_at_all(
             await log.commit(space, commit_of(*order))
     assert await versions(log, space, ADA) == [1]
     assert await versions(log, space, BOB) == [1]
-    assert await log.facts(space, first) == AgentSummary(first, 1)
-    assert await log.facts(space, EVE) is None
+    assert await log.summary(space, first) == AgentSummary(first, 1)
+    assert await log.summary(space, EVE) is None
     both = (good, append(EVE, prompt_event("one"), prompt_event("two")))
     assert await log.commit(space, commit_of(*both)) is None
     assert await versions(log, space, first) == [1, 2]
@@ -157,7 +157,7 @@ async def test_a_conflict_hurts_only_its_own_command(log: Log, space: Space) -> 
     assert ends[::2] == [None] * 20
     assert all(isinstance(end, VersionConflict) for end in ends[1::2])
     listed = await log.agents(space)
-    assert {facts.agent for facts in listed} == {ADA, *(f"good-{n}" for n in range(20))}
+    assert {summary.agent for summary in listed} == {ADA, *(f"good-{n}" for n in range(20))}
     for commit in good:
         assert await log.receipt(space, commit.receipt.command) == commit.receipt
     for commit in bad:
@@ -249,7 +249,7 @@ async def test_commits_that_wait_during_close_get_their_true_result(
 
 
 @pytest.mark.parametrize(
-    ("agent", "expected", "places", "facts"),
+    ("agent", "expected", "places", "summary"),
     [
         (ADA, 1, (1, 2), AgentSummary(ADA, 2)),
         (ADA, 0, (2,), AgentSummary(ADA, 1)),
@@ -260,11 +260,11 @@ async def test_commits_that_wait_during_close_get_their_true_result(
     ],
 )
 def test_an_append_that_would_leave_a_gap_cannot_even_be_made(
-    agent: AgentId, expected: int, places: tuple[int, ...], facts: AgentSummary
+    agent: AgentId, expected: int, places: tuple[int, ...], summary: AgentSummary
 ) -> None:
     events = append(ADA, prompt_event("one"), prompt_event("two")).events
     with pytest.raises(ValueError, match="to append"):
-        Append(agent, expected, tuple(events[place - 1] for place in places), facts)
+        Append(agent, expected, tuple(events[place - 1] for place in places), summary)
 
 
 async def test_commands_carried_out_together_each_have_a_receipt(log: Log, space: Space) -> None:

@@ -58,11 +58,11 @@ async def test_nothing_of_an_erased_agent_can_be_read(erasing: ErasableLog, spac
     assert await erasing.words(space, ADA) is None
     assert await erasing.words(space, BOB) == words
     assert await erasing.read(space, ADA) == []
-    assert await erasing.facts(space, ADA) is None
+    assert await erasing.summary(space, ADA) is None
     assert await erasing.find(space, "Ada") == []
     assert await erasing.snapshot(space, ADA, "1") is None
     assert await erasing.search(space, "heron") == []
-    assert [facts.agent for facts in await erasing.agents(space)] == [BOB]
+    assert [summary.agent for summary in await erasing.agents(space)] == [BOB]
     assert [each.recorded.agent for each in await take(erasing.tail(space), 1)] == [BOB]
 
 
@@ -103,7 +103,7 @@ async def test_a_parent_stays_when_its_child_goes(erasing: ErasableLog, space: S
     await start(erasing, space, ADA)
     await start(erasing, space, BOB, parent=ADA)
     await erase(erasing, space, BOB)
-    assert [facts.agent for facts in await erasing.agents(space)] == [ADA]
+    assert [summary.agent for summary in await erasing.agents(space)] == [ADA]
 
 
 async def test_the_record_has_counts_and_no_ids(erasing: ErasableLog, space: Space) -> None:
@@ -183,14 +183,14 @@ async def test_who_goes_on_from_a_changed_log_is_told_too(
     quoted = ContextLoaded(EventRef(BOB, 2), "Note (mail): the heron")
     await erasing.commit(space, commit_of(append(reader, AgentStarted(), quoted)))
     await start(erasing, space, stranger)
-    before = await erasing.facts(space, child)
+    before = await erasing.summary(space, child)
     record = await erase(erasing, space, ADA)
     assert record.rewritten == 3
     last = {each: (await erasing.read(space, each))[-1].event for each in (BOB, child, reader)}
     assert set(last.values()) == {WordsErased(ADA)}
     assert len(await erasing.read(space, stranger)) == 1
     assert (await erasing.read(space, reader))[1].event == ContextLoaded(EventRef(BOB, 2), ERASED)
-    after = await erasing.facts(space, child)
+    after = await erasing.summary(space, child)
     assert before
     assert after == structs.replace(before, version=before.version + 1)
     await grow(erasing, space, child, "goes on")

@@ -23,8 +23,8 @@ async def test_the_same_id_is_free_in_every_space(log: Log, space: Space) -> Non
     await start(log, other(space), ADA, "theirs", "theirs too", name="theirs")
     assert texts(await log.read(space, ADA)) == ["mine"]
     assert texts(await log.read(other(space), ADA)) == ["theirs", "theirs too"]
-    assert await log.facts(space, ADA) == AgentSummary(ADA, 1, name="mine")
-    assert await log.facts(other(space), ADA) == AgentSummary(ADA, 2, name="theirs")
+    assert await log.summary(space, ADA) == AgentSummary(ADA, 1, name="mine")
+    assert await log.summary(other(space), ADA) == AgentSummary(ADA, 2, name="theirs")
 
 
 async def test_a_command_id_is_free_in_every_space(log: Log, space: Space) -> None:
@@ -44,7 +44,7 @@ async def test_strangers_see_no_agents(log: Log, space: Space) -> None:
     await start(log, space, CHILD, "hello", parent=ADA)
     there = other(space)
     assert await log.read(there, ADA) == []
-    assert await log.facts(there, ADA) is None
+    assert await log.summary(there, ADA) is None
     assert await log.agents(there) == []
     assert await log.agents(there, parent=ADA) == []
     assert await log.agents(there, status="running") == []
@@ -68,7 +68,7 @@ async def test_kin_end_at_the_border(log: Log, space: Space) -> None:
 async def test_an_exact_id_elsewhere_hides_nothing_here(log: Log, space: Space) -> None:
     await start(log, other(space), AgentId("abc"))
     await start(log, space, AgentId("abcd"))
-    assert [facts.agent for facts in await log.find(space, "abc")] == ["abcd"]
+    assert [summary.agent for summary in await log.find(space, "abc")] == ["abcd"]
 
 
 async def test_snapshots_stay_at_home(log: Log, space: Space) -> None:

@@ -16,13 +16,13 @@ Status = Literal["running", "archived", "killed"]
 STATUSES: tuple[Status, ...] = ("running", "archived", "killed")
 
 
-async def store(log: Log, space: Space, facts: AgentSummary, expected: int = 0) -> None:
+async def store(log: Log, space: Space, summary: AgentSummary, expected: int = 0) -> None:
     fields: dict[str, Any] = {
-        name: getattr(facts, name)
+        name: getattr(summary, name)
         for name in ("created", "updated", "status", "parent", "tags", "folder")
     }
     await log.commit(
-        space, commit_of(append(facts.agent, prompt_event("x"), expected=expected, **fields))
+        space, commit_of(append(summary.agent, prompt_event("x"), expected=expected, **fields))
     )
 
 
@@ -34,21 +34,21 @@ async def pages(log: Log, space: Space, limit: int, order: Order, **where: Any) 
     ):
         assert len(page) <= limit
         found += page
-    return [facts.agent for facts in found]
+    return [summary.agent for summary in found]
 
 
 def wanted(known: list[AgentSummary], order: Order, where: dict[str, Any]) -> list[str]:
     """The same list, made the plain way."""
     fits = [
-        facts
-        for facts in known
-        if where.get("owner", "") in ("", facts.owner)
-        and (not where.get("label") or where["label"] in facts.labels)
-        and where.get("status") in (None, facts.status)
-        and where.get("parent") in (None, facts.parent)
+        summary
+        for summary in known
+        if where.get("owner", "") in ("", summary.owner)
+        and (not where.get("label") or where["label"] in summary.labels)
+        and where.get("status") in (None, summary.status)
+        and where.get("parent") in (None, summary.parent)
     ]
     fits.sort(key=lambda each: (getattr(each, order), each.agent), reverse=True)
-    return [facts.agent for facts in fits]
+    return [summary.agent for summary in fits]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -61,7 +61,7 @@ async def test_lists_by_owner_label_status_and_parent(log: Log, space: Space, se
         before = known.get(agent)
         labels = tuple(sorted({*rng.sample(["a", "b", "c"], rng.randrange(3))}))
         tags = Tags(rng.choice(["", "ada", "bob"]), labels, (Entry("folder", "/x"),))
-        facts = AgentSummary(
+        summary = AgentSummary(
             agent,
             1,
             rng.choice(STATUSES),
@@ -70,8 +70,8 @@ async def test_lists_by_owner_label_status_and_parent(log: Log, space: Space, se
             updated=rng.randrange(4) * HOUR + rng.randrange(1, 4),
             tags=tags if rng.random() < 0.8 else (Tags() if before and before.tags else None),
         )
-        await store(log, space, facts, versions.get(agent, 0))
-        known[agent], versions[agent] = facts, versions.get(agent, 0) + 1
+        await store(log, space, summary, versions.get(agent, 0))
+        known[agent], versions[agent] = summary, versions.get(agent, 0) + 1
     orders: tuple[Order, ...] = ("created", "updated")
     for order in orders:
         for owner in ("", "ada", "nobody"):
@@ -91,9 +91,9 @@ async def test_lists_by_owner_label_status_and_parent(log: Log, space: Space, se
 async def test_tags_are_read_back_and_never_taken_for_other_fields(log: Log, space: Space) -> None:
     entries = (Entry("folder", "/x"), Entry("tags", '"tags":{}'), Entry("updated", "9"))
     tags = Tags('Ada "tags": O\'Neill \u00e9', ("a b", "l"), entries)
-    facts = AgentSummary(AgentId("one"), 1, created=1, updated=2, tags=tags)
-    await store(log, space, facts)
-    found = await log.facts(space, facts.agent)
+    summary = AgentSummary(AgentId("one"), 1, created=1, updated=2, tags=tags)
+    await store(log, space, summary)
+    found = await log.summary(space, summary.agent)
     assert found is not None
     assert (found.tags, found.folder, found.updated) == (tags, "", 2)
     assert found.metadata["folder"] == "/x"

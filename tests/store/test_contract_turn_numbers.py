@@ -147,12 +147,12 @@ async def test_a_number_is_found_in_a_few_reads(log: Log, space: Space, with_num
     if with_numbers:
         counted.read = _counting(counted, log)  # pyright: ignore[reportAttributeAccessIssue]
     state = await open_state(log, space, AGENT)
-    most = 0
+    max_reads = 0
     for number in (1, 2, 75, 150, 151, 152, 299, 300):
         counted.reads = 0
         assert await start_of(counted, space, state, number) == starts[number - 1]  # pyright: ignore[reportArgumentType]
-        most = max(most, counted.reads)
-    assert most <= 3 * state.version.bit_length()
+        max_reads = max(max_reads, counted.reads)
+    assert max_reads <= 3 * state.version.bit_length()
 
 
 def _counting(counted: LogOfEarlierVersion, log: Log) -> object:

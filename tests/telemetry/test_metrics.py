@@ -12,10 +12,10 @@ from sapwood.core.content import Text, ToolCall, Usage
 from sapwood.core.model_calls import Answer
 from sapwood.core.view import Request
 from sapwood.engine import LocalEngine
-from sapwood.telemetry.measured import Measured
 from sapwood.telemetry.metrics import Metrics
 from sapwood.telemetry.metrics_export import export_metrics
-from sapwood.testing import PlannedModel
+from sapwood.telemetry.metrics_tracing import MetricsTracing
+from sapwood.testing import FakeModel
 from sapwood.turns.trace import Untraced
 from tests.telemetry.traced_runtime import Weather
 
@@ -31,9 +31,9 @@ def weather(request: Request, heard: str) -> Answer:
 async def measured_turn(metrics: Metrics) -> None:
     """Runs a turn with two model calls and one tool."""
     connection = await connect(":memory:")
-    tracing = Measured(metrics, Untraced())
+    tracing = MetricsTracing(metrics, Untraced())
     running = AgentRunner(
-        connection, LocalEngine(), PlannedModel(weather), Weather(), {}, tracing=tracing
+        connection, LocalEngine(), FakeModel(weather), Weather(), {}, tracing=tracing
     )
     await running.start()
     try:

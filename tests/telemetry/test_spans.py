@@ -14,7 +14,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from sapwood.core.content import Text, ToolCall, Usage
 from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
 from sapwood.core.view import Request
-from sapwood.testing import PlannedModel, slash
+from sapwood.testing import FakeModel, slash
 from tests.telemetry.traced_runtime import SECRET, traced_agent
 
 USAGE = Usage(input=1_000, output=20, cache_read=900, cache_write=50, cost=1_500)
@@ -32,7 +32,7 @@ def of(span: ReadableSpan, *names: str) -> list[object]:
 
 
 async def test_a_turn_holds_its_calls_and_tools() -> None:
-    async with traced_agent(PlannedModel(weather)) as it:
+    async with traced_agent(FakeModel(weather)) as it:
         await it.turn("How cold is it?")
         names = [span.name for span in it.spans]
         (turn,) = it.named("invoke_agent")
@@ -51,7 +51,7 @@ async def test_a_turn_holds_its_calls_and_tools() -> None:
 
 
 async def test_a_model_call_tells_model_provider_usage_and_why_it_ended() -> None:
-    async with traced_agent(PlannedModel(weather)) as it:
+    async with traced_agent(FakeModel(weather)) as it:
         await it.turn("How cold is it?")
         asking, answering = it.named("chat")
         (turn,) = it.named("invoke_agent")
@@ -76,7 +76,7 @@ async def test_a_model_call_tells_model_provider_usage_and_why_it_ended() -> Non
 
 
 async def test_what_was_said_is_on_no_span() -> None:
-    async with traced_agent(PlannedModel(weather)) as it:
+    async with traced_agent(FakeModel(weather)) as it:
         await it.turn("How cold is it?")
         everything = " ".join(span.to_json() for span in it.spans)
     for said in ("How cold", "Oslo", "degrees", "Cold.", "Be brief."):
@@ -84,7 +84,7 @@ async def test_what_was_said_is_on_no_span() -> None:
 
 
 async def test_what_was_said_is_told_where_that_is_asked_for_and_secrets_are_not() -> None:
-    async with traced_agent(PlannedModel(weather), content=True) as it:
+    async with traced_agent(FakeModel(weather), content=True) as it:
         await it.turn("How cold is it?")
         _, answering = it.named("chat")
         (tool,) = it.named("execute_tool")
@@ -117,7 +117,7 @@ async def test_a_tool_that_fails_is_an_error() -> None:
     def plan(_: Request, heard: str) -> str | ToolCall:
         return "None." if "no wind" in heard else ToolCall("1", "wind")
 
-    async with traced_agent(PlannedModel(plan)) as it:
+    async with traced_agent(FakeModel(plan)) as it:
         await it.turn("Is there wind?")
         (tool,) = it.named("execute_tool")
     assert tool.status.status_code == StatusCode.ERROR
@@ -156,7 +156,7 @@ async def test_a_call_that_fails_is_an_error_and_so_is_its_turn() -> None:
 
 
 async def test_a_turn_that_is_interrupted_says_so() -> None:
-    model = PlannedModel(lambda _, __: "Never.", thinks_for=60)
+    model = FakeModel(lambda _, __: "Never.", thinks_for=60)
     async with traced_agent(model) as it:
         turn = asyncio.create_task(it.turn("Hello!"))
         await model.asked.wait()
@@ -171,7 +171,7 @@ async def test_slash_commands_are_tools_and_a_wait_is_one_span() -> None:
     def plan(_: Request, heard: str) -> str | ToolCall:
         return "Done." if "seconds" in heard else slash("wait", "0.05")
 
-    async with traced_agent(PlannedModel(plan)) as it:
+    async with traced_agent(FakeModel(plan)) as it:
         await it.turn("Wait a little.")
         (tool,) = it.named("execute_tool")
     assert tool.name == "execute_tool slash"
@@ -183,7 +183,7 @@ async def test_a_compaction_holds_its_calls() -> None:
     def plan(request: Request, heard: str) -> str:
         return "They talked about herons." if "Summarise" in heard else long
 
-    async with traced_agent(PlannedModel(plan)) as it:
+    async with traced_agent(FakeModel(plan)) as it:
         await it.turn("Tell me about herons.")
         await it.running.compact(it.agent.id)
         (compaction,) = it.named("compact")

@@ -10,7 +10,7 @@ from sapwood.core.content import Text
 from sapwood.core.events import TurnStarted
 from sapwood.core.model_calls import Answer
 from sapwood.core.view import Request
-from sapwood.testing import PlannedModel
+from sapwood.testing import FakeModel
 from sapwood.trace_context import current_traceparent, is_traceparent, within_trace
 from scripted_model import ScriptedModel
 from tests.telemetry.traced_runtime import traced_agent
@@ -52,7 +52,7 @@ async def test_a_span_of_the_caller_is_its_trace() -> None:
 
 
 async def test_the_spans_of_a_worker_continue_the_trace_of_the_caller() -> None:
-    async with traced_agent(PlannedModel(cold)) as it:
+    async with traced_agent(FakeModel(cold)) as it:
         with within_trace(PARENT):
             await it.turn("How cold is it?")
         [turn] = it.named("invoke_agent")

@@ -20,7 +20,7 @@ from sapwood.core.settings import Settings
 from sapwood.core.token_count import Counter
 from sapwood.core.view import view
 from sapwood.core.view.request import digest
-from sapwood.testing.world import CharacterCounter
+from sapwood.testing.core_harness import CharacterCounter
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.log import Log
 from tests.core.speaking import texts_of

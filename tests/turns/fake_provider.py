@@ -7,13 +7,11 @@ from itertools import count
 from msgspec import Struct
 
 from sapwood.core.content import PromptPart, Text, ToolCall, Usage
-from sapwood.core.ids import Passage
+from sapwood.core.ids import TranscriptRange
 from sapwood.core.model_calls import Delta, Failure
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.state import State
 from sapwood.programs.agent_provider import (
-    Assumed,
-    AssumedBy,
     History,
     ProgramInfo,
     ProviderAnswer,
@@ -23,6 +21,8 @@ from sapwood.programs.agent_provider import (
     ProviderReply,
     ProviderResult,
     SessionBusy,
+    SyncMethod,
+    SyncResult,
     ToolPermit,
     TurnEnd,
 )
@@ -75,7 +75,7 @@ class FakeProgram:
         self.program = program
         self.plan = plan
         self.sessions: dict[str, list[str]] = {}
-        self.assumed: list[tuple[AssumedBy, History]] = []
+        self.synced: list[tuple[SyncMethod, History]] = []
         self.sent: list[list[str]] = []
         self.turns: dict[str, list[ProviderEvent]] = {}
         self.options: list[ProviderOptions] = []
@@ -185,7 +185,7 @@ class FakeProgram:
                 told[-1] = TurnEnd("completed", rows=told[-1].rows)
 
     def _rows(self, session: ProgramSession, turn: str) -> NativeRows:
-        return NativeRows(session, Passage(f"{turn}-first", f"{turn}-last"), "ab12", turn)
+        return NativeRows(session, TranscriptRange(f"{turn}-first", f"{turn}-last"), "ab12", turn)
 
     async def interrupt(self, session: ProgramSession) -> None:
         """Ends the turn that runs."""
@@ -196,21 +196,21 @@ class FakeProgram:
         self.answers[question] = answer
         self._waiting.pop(question).set_result(answer)
 
-    async def assume(
+    async def sync_session(
         self, session: ProgramSession | None, history: History, options: ProviderOptions
-    ) -> Assumed:
+    ) -> SyncResult:
         """Replaces the texts of the session."""
         if self.busy:
             raise SessionBusy("The session is open in its program. Close it there.")
-        by: AssumedBy = "boundary"
+        by: SyncMethod = "boundary"
         if session is None:
             by = "new_session"
             session = ProgramSession(self.program, f"s{next(self.numbers)}")
         texts = list(history.front)
         texts += [message.text for turn in history.turns for message in turn.messages]
         self.sessions[session.id] = texts
-        self.assumed.append((by, history))
-        return Assumed(session, by, loss=self.loss)
+        self.synced.append((by, history))
+        return SyncResult(session, by, loss=self.loss)
 
     async def require_at_rest(self, session: ProgramSession) -> None:
         """Raises while it is busy."""

@@ -6,7 +6,7 @@ from proofs.histories import Operation, histories, next_steps
 from sapwood.core.commands import CommandMeta
 from sapwood.core.decide import Accepted
 from sapwood.core.ids import CommandId
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from sapwood.turns.dispatch import Done
 from sapwood.turns.open_agent import open_agent
 from tests.store.memory_log import MemoryLog
@@ -15,7 +15,7 @@ from tests.turns.commanding import SPACE, Desk
 
 @given(histories())
 async def test_logs_states_and_paths_are_the_same(operations: list[Operation]) -> None:
-    world, log = World(), MemoryLog()
+    world, log = CoreHarness(), MemoryLog()
     desks = [Desk(log), Desk(log, kept_open=1), Desk(log, kept_open=2)]
     for operation in operations:
         for step in next_steps(world, operation):

@@ -14,7 +14,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Answer
 from sapwood.core.turn_params import CallerTool
 from sapwood.core.view import Request
-from sapwood.testing import PlannedModel
+from sapwood.testing import FakeModel
 
 WEATHER = CallerTool("weather", "Says what the weather is.")
 PARAMS = TurnParams(caller_tools=(WEATHER,))
@@ -39,7 +39,7 @@ async def until_kind(agent: sapwood.Agent, kind: str) -> None:
 
 
 async def test_a_turn_waits_for_the_caller_and_goes_on_with_its_result() -> None:
-    model = PlannedModel(plan)
+    model = FakeModel(plan)
     async with (
         asyncio.timeout(60),
         sapwood.open(":memory:") as db,
@@ -60,7 +60,7 @@ async def test_a_turn_waits_for_the_caller_and_goes_on_with_its_result() -> None
 
 
 async def test_the_next_process_goes_on_after_the_result(tmp_path: object) -> None:
-    model = PlannedModel(plan)
+    model = FakeModel(plan)
     async with asyncio.timeout(60), sapwood.open(f"{tmp_path}/sapwood.db") as db:
         agent = await db.start("demo", model="planned")
         async with sapwood.runtime(db, models=model, tools=[time]):
@@ -79,14 +79,14 @@ async def test_a_call_that_was_cut_off_is_not_for_the_caller() -> None:
     async with (
         asyncio.timeout(60),
         sapwood.open(":memory:") as db,
-        sapwood.runtime(db, models=PlannedModel(lambda _, __: next(said))),
+        sapwood.runtime(db, models=FakeModel(lambda _, __: next(said))),
     ):
         agent = await db.start("demo", model="planned")
         assert (await agent.ask("Go.", params=PARAMS)).text == "Done."
 
 
 async def test_the_callers_tool_takes_the_place_of_one_with_its_name() -> None:
-    model = PlannedModel(plan)
+    model = FakeModel(plan)
     async with (
         asyncio.timeout(60),
         sapwood.open(":memory:") as db,

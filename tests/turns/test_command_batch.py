@@ -36,7 +36,7 @@ async def test_they_leave_the_log_as_if_given_one_by_one() -> None:
     assert receipts is not None
     assert len(receipts) == len(commands)
     assert await together.read(SPACE, ADA) == await apart.read(SPACE, ADA)
-    assert await together.facts(SPACE, ADA) == await apart.facts(SPACE, ADA)
+    assert await together.summary(SPACE, ADA) == await apart.summary(SPACE, ADA)
     for _, given in commands:
         assert await together.receipt(SPACE, given.id) == await apart.receipt(SPACE, given.id)
 

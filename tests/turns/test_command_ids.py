@@ -16,6 +16,7 @@ from sapwood.core.commands import (
     CommandMeta,
     FinishTool,
     LeaseTurn,
+    RecordSync,
     Rename,
     Rewind,
     SetMark,
@@ -23,10 +24,12 @@ from sapwood.core.commands import (
     StartTurn,
 )
 from sapwood.core.content import Note, Thinking, ToolCall
+from sapwood.core.context import ROOT
 from sapwood.core.file_part import File
-from sapwood.core.ids import AgentId, CommandId, Passage
+from sapwood.core.ids import AgentId, CommandId, TranscriptRange
+from sapwood.core.program_session import ProgramSession
 from sapwood.core.refusals import CommandIdUsed
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from sapwood.turns.command_batch import command_digest
 from sapwood.turns.dispatch import Done
 from tests.store.memory_log import MemoryLog
@@ -39,7 +42,7 @@ WHOLE: dict[type[Struct], tuple[str, ...]] = {
     Note: ("origin", "text", "source", "fence"),
     Thinking: ("text", "provider", "signature"),
     ToolCall: ("id", "name", "args"),
-    Passage: ("first", "last", "place"),
+    TranscriptRange: ("first", "last", "place"),
 }
 """Structs that are stored with all their fields. A new field needs a digest without it."""
 META = CommandMeta(CommandId("k"), 1)
@@ -105,6 +108,12 @@ def test_two_kinds_of_commands_never_have_the_same_digest() -> None:
     assert len({command_digest(sample(kind), META) for kind in COMMANDS}) == len(COMMANDS)
 
 
+def test_a_renamed_command_keeps_its_digest() -> None:
+    session = ProgramSession("codex", "s")
+    command = RecordSync(AgentId("a"), session, "boundary", ROOT, ("row",))
+    assert command_digest(command, META) == "80719902dc8eab678f3748ec20ac1d5a"
+
+
 @pytest.mark.parametrize("kind", sorted(structs_in(Command), key=str))
 def test_a_field_that_a_later_version_adds_changes_no_digest(kind: type[Struct]) -> None:
     config = kind.__struct_config__
@@ -141,7 +150,7 @@ def _valid(command: Command) -> Command:
 async def test_a_repeated_command_repeats_its_answer_and_acts_once(
     operations: list[Operation],
 ) -> None:
-    world, log = World(), MemoryLog()
+    world, log = CoreHarness(), MemoryLog()
     desk = Desk(log)
     for operation in operations:
         for step in next_steps(world, operation):

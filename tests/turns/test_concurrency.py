@@ -87,8 +87,8 @@ async def test_forks_during_a_kill_are_killed_or_refused(log: MemoryLog) -> None
     await desks[0].start()
     forks = [desks[n % 2].answer(Fork(AGENT, AgentId(f"c{n}")), actor=MODEL) for n in range(40)]
     await asyncio.gather(*forks[:20], desks[1].do(Kill(AGENT)), *forks[20:])
-    for facts in await log.agents(SPACE, limit=100):
-        assert facts.status == "killed"
+    for summary in await log.agents(SPACE, limit=100):
+        assert summary.status == "killed"
 
 
 async def test_an_agent_nobody_keeps_open_costs_no_lock(log: MemoryLog) -> None:

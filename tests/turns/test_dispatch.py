@@ -51,7 +51,7 @@ from sapwood.core.refusals import (
 )
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.token_count import Count
-from sapwood.testing.world import CharacterCounter
+from sapwood.testing.core_harness import CharacterCounter
 from sapwood.turns.log import Log
 from sapwood.turns.open_agent import SCHEMA, SNAPSHOT_EVERY, open_agent
 from tests.store.memory_log import MemoryLog
@@ -287,9 +287,9 @@ async def test_a_kill_reaches_fifty_descendants_and_closes_their_turns(
     for agent in agents:
         state = (await desk.dispatcher.open(agent)).state
         assert (state.status, state.open) == ("killed", None)
-        facts = await log.facts(SPACE, agent)
-        assert facts is not None
-        assert (facts.status, facts.working) == ("killed", False)
+        summary = await log.summary(SPACE, agent)
+        assert summary is not None
+        assert (summary.status, summary.working) == ("killed", False)
     assert (
         len(
             {
@@ -347,17 +347,17 @@ async def test_a_model_kills_its_descendants_only(desk: Desk) -> None:
     assert (await desk.do(Kill(d4, by=d1), actor=MODEL)).message == "Killed d004."
 
 
-# Facts
+# Summaries
 
 
-async def assert_facts(desk: Desk, agent: AgentId = AGENT) -> None:
-    """The stored facts are those of the state."""
+async def assert_summary(desk: Desk, agent: AgentId = AGENT) -> None:
+    """The stored summary is that of the state."""
     opened = await open_agent(desk.log, desk.space, agent)
     size = settled(opened.live, CharacterCounter(), opened.state.ratio())
-    assert await desk.log.facts(desk.space, agent) == summary_of(opened.state, size)
+    assert await desk.log.summary(desk.space, agent) == summary_of(opened.state, size)
 
 
-async def test_facts_are_right_after_every_command(desk: Desk) -> None:
+async def test_the_summary_is_right_after_every_command(desk: Desk) -> None:
     await desk.start(settings=Settings("scripted", cap=900))
     commands: tuple[Command, ...] = (
         StartTurn(AGENT, (Text("ask 1"),)),
@@ -383,18 +383,20 @@ async def test_facts_are_right_after_every_command(desk: Desk) -> None:
     )
     for command in commands:
         await desk.do(command)
-        await assert_facts(desk)
-    await assert_facts(desk, CHILD)
+        await assert_summary(desk)
+    await assert_summary(desk, CHILD)
 
 
-async def test_facts_of_one_who_is_not_opened_keep_their_size(log: MemoryLog, desk: Desk) -> None:
+async def test_the_summary_of_one_who_is_not_opened_keeps_its_size(
+    log: MemoryLog, desk: Desk
+) -> None:
     await desk.start()
     await desk.turn("12345", "67890")
     await desk.do(Fork(AGENT, CHILD))
     await Desk(log).do(Kill(AGENT))
-    facts = await log.facts(SPACE, CHILD)
-    assert facts is not None
-    assert (facts.tokens, facts.exact, facts.status) == (10, True, "killed")
+    summary = await log.summary(SPACE, CHILD)
+    assert summary is not None
+    assert (summary.tokens, summary.exact, summary.status) == (10, True, "killed")
 
 
 async def test_masked_results_are_not_counted_at_every_event(log: MemoryLog) -> None:
@@ -439,9 +441,9 @@ async def test_another_model_is_counted_by_its_own_counter_at_once(log: MemoryLo
     assert len(await desk.said()) == 8
     await desk.do(Configure(AGENT, SettingsChange(model="wordy")))
     assert len(await desk.said()) == 4
-    facts = await log.facts(SPACE, AGENT)
-    assert facts is not None
-    assert facts.tokens == 80
+    summary = await log.summary(SPACE, AGENT)
+    assert summary is not None
+    assert summary.tokens == 80
 
 
 # Snapshots

@@ -27,8 +27,8 @@ from sapwood.core.refusals import BadArguments, CommandIdUsed, Refusal, SummaryL
 from sapwood.core.settings import SettingsChange
 from sapwood.core.view import Request, ToolResult
 from sapwood.engine.local_engine import LocalEngine
-from sapwood.testing import NoTools, PlannedModel, slash
-from sapwood.testing.planned_model import Plan, Planned
+from sapwood.testing import FakeModel, NoTools, slash
+from sapwood.testing.fake_model import Plan, Planned
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.replay import replay
 from sapwood.turns.tool_calls import Toolbox
@@ -39,7 +39,7 @@ class House(Struct):
 
     db: Sapwood
     running: AgentRunner
-    model: PlannedModel
+    model: FakeModel
 
     async def idle(self, agent: Agent) -> None:
         """Waits until the agent's turn has ended."""
@@ -55,10 +55,10 @@ async def house(
     thinks_for: float = 0,
     tools: Toolbox | None = None,
     secrets: Mapping[str, str] | None = None,
-    model: PlannedModel | None = None,
+    model: FakeModel | None = None,
 ) -> AsyncGenerator[House]:
     connection = await connect(":memory:")
-    model = model or PlannedModel(plan, thinks_for=thinks_for)
+    model = model or FakeModel(plan, thinks_for=thinks_for)
     running = AgentRunner(connection, LocalEngine(), model, tools or NoTools(), secrets)
     await running.start()
     try:

@@ -15,8 +15,8 @@ from sapwood.core.model_calls import Effect, ToolOutcome, ToolUse
 from sapwood.core.view import Request
 from sapwood.engine.local_engine import LocalEngine
 from sapwood.redaction import mask_secrets
-from sapwood.testing import NoTools, PlannedModel
-from sapwood.testing.planned_model import Plan, Planned
+from sapwood.testing import FakeModel, NoTools
+from sapwood.testing.fake_model import Plan, Planned
 from sapwood.turns.tool_calls import ExactArguments
 
 TOKEN = "gh" + "p_" + "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
@@ -45,7 +45,7 @@ def writing(request: Request, heard: str) -> Planned:
 
 async def run_turn(connection: Connection, plan: Plan, pen: Pen, prompt: str = "") -> Agent:
     """Lets an agent work until its turn has ended."""
-    running = AgentRunner(connection, LocalEngine(), PlannedModel(plan), pen, None)
+    running = AgentRunner(connection, LocalEngine(), FakeModel(plan), pen, None)
     agent = await Sapwood(connection).start("writer", model="planned")
     await running.start()
     try:
@@ -85,7 +85,7 @@ async def test_a_call_whose_exact_text_was_lost_is_not_run() -> None:
     call = ToolCall("1", "write_file", ARGUMENTS)
     await agent.do(AddReply(agent.id, (call,), "planned"), Actor("model", "planned"))
     pen = Pen()
-    running = AgentRunner(connection, LocalEngine(), PlannedModel(writing), pen, None)
+    running = AgentRunner(connection, LocalEngine(), FakeModel(writing), pen, None)
     await running.start()
     await running.wake(agent.id)
     async with asyncio.timeout(60):

@@ -11,7 +11,7 @@ from sapwood.core.events import SYSTEM, InstructionText
 from sapwood.core.ids import AgentId, Origin
 from sapwood.core.view import view
 from sapwood.core.view.frames import framed_prompt
-from sapwood.testing.world import CharacterCounter
+from sapwood.testing.core_harness import CharacterCounter
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.dispatch import Dispatcher, Done
 from tests.store.memory_log import MemoryLog

@@ -15,7 +15,7 @@ from sapwood.core.live_path import EMPTY
 from sapwood.core.log_values import Snapshot
 from sapwood.core.state import State
 from sapwood.core.view import view
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from sapwood.turns.open_agent import (
     SCHEMA,
     OpenAgent,
@@ -32,7 +32,7 @@ from tests.turns.commanding import SPACE
 from tests.turns.logs import stored
 
 
-def folded(world: World, agent: AgentId, version: int) -> State:
+def folded(world: CoreHarness, agent: AgentId, version: int) -> State:
     """The state as of a version, from the first event on."""
     state = State(agent)
     for recorded in world.logs[agent][:version]:
@@ -40,9 +40,9 @@ def folded(world: World, agent: AgentId, version: int) -> State:
     return state
 
 
-def played(operations: list[Operation]) -> World:
+def played(operations: list[Operation]) -> CoreHarness:
     """The world after a generated history."""
-    world = World()
+    world = CoreHarness()
     world.start()
     for operation in operations:
         for step in next_steps(world, operation):

@@ -19,7 +19,7 @@ from sapwood.core.model_calls import Answer, Delta, Effect, Failure, ToolOutcome
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Settings
 from sapwood.core.view import Request
-from sapwood.testing import NoTools, PlannedModel
+from sapwood.testing import FakeModel, NoTools
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.driver import Driver
 from sapwood.turns.log import Log
@@ -110,7 +110,7 @@ async def test_an_answer_that_comes_too_late_touches_neither_its_turn_nor_the_ne
     agent = await working(log, "first")
     overtaken = asyncio.create_task(driver(log, slow, NoTools(), None).drive(ADA))
     await slow.asked.wait()
-    await driver(log, PlannedModel(lambda request, heard: "in time"), NoTools(), None).drive(ADA)
+    await driver(log, FakeModel(lambda request, heard: "in time"), NoTools(), None).drive(ADA)
     await agent.run_command("second")
     before = await kinds(agent)
     slow.may_answer.set()
@@ -143,7 +143,7 @@ async def test_of_two_that_start_a_tool_at_once_one_runs_it() -> None:
     for _ in range(2):
         hesitant = Hesitant(log, SPACE, agent.connection.counter_for)
         hesitant.together = together
-        drivers.append(driver(log, PlannedModel(lambda request, heard: "Done."), tools, hesitant))
+        drivers.append(driver(log, FakeModel(lambda request, heard: "Done."), tools, hesitant))
     await asyncio.gather(*(each.drive(ADA) for each in drivers))
     assert tools.runs == 1
     assert (await kinds(agent)).count("turn.completed") == 1

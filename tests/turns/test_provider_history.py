@@ -7,20 +7,20 @@ from sapwood.core.commands import (
     Fork,
     InterruptTurn,
     MaskResults,
-    RecordAssumed,
     RecordNative,
+    RecordSync,
     RecordTurn,
     StartAgent,
 )
 from sapwood.core.content import RecordedReply, Text
 from sapwood.core.events import SYSTEM
-from sapwood.core.ids import AgentId, Origin, Passage
+from sapwood.core.ids import AgentId, Origin, TranscriptRange
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.view.request import Message
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from sapwood.turns.program_sessions import (
     history_of,
-    needs_assume,
+    needs_sync,
     pins_digest,
     read_history,
     sent_prompt,
@@ -32,7 +32,7 @@ SESSION = ProgramSession("codex", "t1")
 IMPORTED, CHILD = AgentId("imported"), AgentId("child")
 
 
-def sent(world: World, agent: AgentId) -> list[Message]:
+def sent(world: CoreHarness, agent: AgentId) -> list[Message]:
     """The messages of the history, with the texts in front in the first of them."""
     history = history_of(world.states[agent], world.lives[agent])
     messages = [message for turn in history.turns for message in turn.messages]
@@ -67,19 +67,19 @@ def test_pins_stand_in_front_and_a_new_pin_leaves_the_session_behind() -> None:
     assert history_of(state, world.lives[agent]).front == (
         "[Pinned by the user: style]\nBe brief.",
     )
-    record = RecordAssumed(agent, SESSION, "inject", state.context, pins=pins_digest(state.pins))
+    record = RecordSync(agent, SESSION, "inject", state.context, pins=pins_digest(state.pins))
     world.do(record, SYSTEM)
-    assert not needs_assume(world.states[agent], "codex")
-    assert needs_assume(world.states[agent], "claude-code")
+    assert not needs_sync(world.states[agent], "codex")
+    assert needs_sync(world.states[agent], "claude-code")
     does(world, AddPin(agent, "style", "Be long."))
-    assert needs_assume(world.states[agent], "codex")
+    assert needs_sync(world.states[agent], "codex")
 
 
 def test_a_turn_with_masked_results_is_written_anew() -> None:
     world, agent = conversation(0)
     uses_tool(world, agent, "x" * 5_000)
     opens(world, agent)
-    rows = NativeRows(SESSION, Passage("r1", "r2"))
+    rows = NativeRows(SESSION, TranscriptRange("r1", "r2"))
     world.do(RecordNative(agent, rows), SYSTEM)
     does(world, CompleteTurn(agent))
     does(world, MaskResults(agent, 1_000))
@@ -93,7 +93,7 @@ async def test_the_turns_of_an_imported_parent_have_the_rows_of_its_transcript(
 ) -> None:
     origin = Origin("claude-code", "s9", "s9.jsonl")
     await desk.do(StartAgent(IMPORTED, origin=origin), actor=SYSTEM)
-    reply, passage = RecordedReply((Text("answer"),)), Passage("row-1", "row-2", 7)
+    reply, passage = RecordedReply((Text("answer"),)), TranscriptRange("row-1", "row-2", 7)
     record = RecordTurn(IMPORTED, (Text("ask"),), (reply,), passage=passage)
     await desk.do(record, actor=SYSTEM)
     await desk.do(Fork(IMPORTED, CHILD))

@@ -16,8 +16,8 @@ from sapwood.core.commands import Clear, Configure, Fork, KeepLast, Undo
 from sapwood.core.content import Text
 from sapwood.core.events import (
     QuestionAsked,
-    SessionAssumed,
     SessionDiffered,
+    SessionSynced,
     ToolFinished,
     TurnFailed,
     TurnInterrupted,
@@ -27,9 +27,9 @@ from sapwood.core.model_calls import Failure
 from sapwood.core.settings import SettingsChange
 from sapwood.engine.local_engine import LocalEngine
 from sapwood.programs.agent_provider import ToolPermit
-from sapwood.testing import NoTools, PlannedModel
+from sapwood.testing import FakeModel, NoTools
 from sapwood.turns.clock_and_ids import command_meta
-from sapwood.turns.program_sessions import needs_assume, session_agent
+from sapwood.turns.program_sessions import needs_sync, session_agent
 from sapwood.turns.replay import replay
 from tests.turns.fake_provider import FakeProgram, FakePrograms, Says, Step, Stops, Uses
 
@@ -66,7 +66,7 @@ async def house(
     own = await connect(":memory:") if connection is None else connection
     program = program or FakeProgram()
     programs = FakePrograms(program, *others)
-    model = PlannedModel(lambda request, heard: f"the model heard {heard}")
+    model = FakeModel(lambda request, heard: f"the model heard {heard}")
     running = AgentRunner(own, LocalEngine(), model, NoTools(), programs=programs)
     await running.start()
     try:
@@ -108,20 +108,20 @@ async def test_a_turn_in_a_program_is_stored_like_one_of_our_own() -> None:
             "turn.completed",
         ]
         state = await agent.state()
-        assert not needs_assume(state, "claude-code")
+        assert not needs_sync(state, "claude-code")
         assert state.spent.cost == 110, "the price of what the end of the turn reported"
         assert state.session is not None
         found = await session_agent(at.connection.log, at.connection.space, state.session.session)
         assert found == agent.id
 
 
-async def test_the_second_turn_goes_into_the_same_session_without_assume() -> None:
+async def test_the_second_turn_goes_into_the_same_session_without_a_sync() -> None:
     async with house() as at:
         agent = await at.start()
         await at.turn(agent, "one")
         await at.turn(agent, "two")
         assert at.program.sent[-1] == ["one", "heard one", "two"]
-        assert at.program.assumed == []
+        assert at.program.synced == []
 
 
 async def test_tools_of_the_program_are_stored_with_their_results() -> None:
@@ -178,21 +178,21 @@ async def test_after_context_commands_the_session_is_brought_to_the_live_path() 
             *("one", "heard one", "two", "heard two", "three", "heard three"),
             *("four", "heard four", "five"),
         ]
-        natives = [turn.native for turn in at.program.assumed[-1][1].turns]
+        natives = [turn.native for turn in at.program.synced[-1][1].turns]
         assert None not in natives
         await dispatcher.dispatch(Clear(agent.id), command_meta())
         await at.turn(agent, "six")
         assert at.program.sent[-1] == ["six"]
 
 
-async def test_the_window_moves_and_the_next_turn_assumes() -> None:
+async def test_the_window_moves_and_the_next_turn_syncs_the_session() -> None:
     async with house() as at:
         agent = await at.start()
         await at.turn(agent, "a long text " * 20)
         change = SettingsChange(cap=20)
         await at.connection.dispatcher.dispatch(Configure(agent.id, change), command_meta())
         await at.turn(agent, "another long text " * 20)
-        assert needs_assume(await agent.state(), "claude-code")
+        assert needs_sync(await agent.state(), "claude-code")
         await at.turn(agent, "three")
         assert not any("a long text a long" in text for text in at.program.sent[-1][:1])
 
@@ -205,7 +205,7 @@ async def test_a_fork_starts_with_a_session_of_its_own_from_the_parents_history(
         await at.connection.dispatcher.dispatch(Fork(agent.id, child), command_meta())
         other = await at.db.find(child)
         await at.turn(other, "two")
-        by, history = at.program.assumed[-1]
+        by, history = at.program.synced[-1]
         assert by == "new_session"
         assert [turn.native is not None for turn in history.turns] == [True]
         mine, its = (await agent.state()).session, (await other.state()).session
@@ -240,14 +240,14 @@ async def test_an_interrupt_stops_the_program_and_keeps_session_and_log_in_step(
         await at.running.interrupt(agent.id)
         await at.idle(agent)
         assert isinstance((await agent.events())[-1].event, TurnInterrupted)
-        assert not needs_assume(await agent.state(), "claude-code")
+        assert not needs_sync(await agent.state(), "claude-code")
         program.plan = says_yes
         await at.turn(agent, "again")
         assert "was interrupted" in program.sent[-1][-1]
-        assert program.assumed == []
+        assert program.synced == []
 
 
-async def test_an_interrupt_by_another_process_is_assumed_next_time() -> None:
+async def test_an_interrupt_by_another_process_is_synced_next_time() -> None:
     program = FakeProgram(plan=lambda heard: [Says("Well,"), Stops()])
     async with house(program) as at:
         agent = await at.start()
@@ -257,7 +257,7 @@ async def test_an_interrupt_by_another_process_is_assumed_next_time() -> None:
         await at.idle(agent)
         program.plan = says_yes
         await at.turn(agent, "again")
-        assert len(program.assumed) == 1
+        assert len(program.synced) == 1
 
 
 async def test_a_turn_goes_on_where_a_killed_worker_left_it() -> None:
@@ -315,13 +315,13 @@ async def test_a_program_that_is_missing_and_a_busy_session_fail_the_turn() -> N
         await at.connection.dispatcher.dispatch(KeepLast(busy.id, 1), command_meta())
         at.program.busy = True
         await at.turn(busy, "two")
-        assert "two" in at.program.sent[-1], "the context is as it was: nothing to assume"
+        assert "two" in at.program.sent[-1], "the context is as it was: nothing to sync"
 
 
 async def remade(agent: Agent) -> bool:
     """Whether a difference is recorded, and after it that the program's history is unknown."""
     kinds = [type(each.event) for each in await agent.events()]
-    return SessionDiffered in kinds and SessionAssumed in kinds[kinds.index(SessionDiffered) :]
+    return SessionDiffered in kinds and SessionSynced in kinds[kinds.index(SessionDiffered) :]
 
 
 async def test_a_difference_is_recorded_and_the_session_made_anew() -> None:
@@ -334,7 +334,7 @@ async def test_a_difference_is_recorded_and_the_session_made_anew() -> None:
                 await asyncio.sleep(0.01)
         at.program.difference = ""
         await at.turn(agent, "two")
-        assert len(at.program.assumed) == 1
+        assert len(at.program.synced) == 1
         assert at.program.sent[-1] == ["one", "heard one", "two"]
 
 
@@ -380,7 +380,7 @@ async def test_a_loss_is_recorded() -> None:
         await at.connection.dispatcher.dispatch(Undo(agent.id), command_meta())
         await agent.pin("style", "Be brief.")
         await at.turn(agent, "two")
-        losses = [e.event.loss for e in await agent.events() if isinstance(e.event, SessionAssumed)]
+        losses = [e.event.loss for e in await agent.events() if isinstance(e.event, SessionSynced)]
         assert losses == ["", "1 image"]
         assert at.program.sent[-1][0] == "[Pinned by the user: style]\nBe brief."
         assert not any(isinstance(e.event, QuestionAsked) for e in await agent.events())
@@ -401,8 +401,8 @@ async def test_a_session_that_was_changed_and_not_recorded_is_noticed_by_the_nex
             again = Agent(connection, agent.id)
             await at.turn(again, "three")
             assert program.sent[-1] == ["one", "heard one", "two", "heard two", "three"]
-            before = len(program.assumed)
+            before = len(program.synced)
             await at.turn(again, "four")
-            assert len(program.assumed) == before, "one look is enough"
+            assert len(program.synced) == before, "one look is enough"
     finally:
         await connection.close()

@@ -8,7 +8,7 @@ from sapwood.core.content import Text, ToolCall
 from sapwood.core.events import ToolFinished, ToolStarted, TurnFailed
 from sapwood.core.model_calls import Answer, Delta, Failure
 from sapwood.core.view import Request
-from sapwood.testing.planned_model import Planned
+from sapwood.testing.fake_model import Planned
 from sapwood.turns import model_access
 from sapwood.turns.model_access import MAX_CALLS, bounded_reply
 from tests.turns.test_driver import house

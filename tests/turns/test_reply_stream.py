@@ -15,7 +15,7 @@ from sapwood.api import Agent, Sapwood
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection, connect
 from sapwood.core.content import ReplyPart, Text
-from sapwood.core.errors import LogAway
+from sapwood.core.errors import LogUnavailable
 from sapwood.core.events import (
     AgentKilled,
     Recorded,
@@ -267,7 +267,7 @@ async def test_an_answer_is_stored_once_the_log_is_back_and_not_asked_for_again(
             if cut.is_set():
                 return None
             cut.set()
-            raise LogAway("The database is not responding.")
+            raise LogUnavailable("The database is not responding.")
 
         monkeypatch.setattr(at.connection.log, "commit", commit_and_lose_the_answer)
         at.model.say("The end.", None)

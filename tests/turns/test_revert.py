@@ -29,8 +29,8 @@ from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import UnknownAgent, UnknownCheckpoint
 from sapwood.core.view import Request
 from sapwood.engine.local_engine import LocalEngine
-from sapwood.testing import PlannedModel
-from sapwood.testing.planned_model import Planned
+from sapwood.testing import FakeModel
+from sapwood.testing.fake_model import Planned
 from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits
 from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
 from sapwood.workspace.permissions.permission_rules import parse_rules
@@ -115,7 +115,7 @@ async def desk(folder: Path, bounds: CheckpointLimits | None = None) -> AsyncGen
     tools = WorkspaceToolbox(parse_rules(["allow shell(*)", "allow write_file(**)"]))
     checkpoints = GitCheckpoints(bounds)
     running = AgentRunner(
-        connection, LocalEngine(), PlannedModel(plan), tools, checkpoints=checkpoints
+        connection, LocalEngine(), FakeModel(plan), tools, checkpoints=checkpoints
     )
     await running.start()
     db = Sapwood(connection)

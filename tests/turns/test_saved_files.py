@@ -11,7 +11,7 @@ from sapwood.app.connection import connect
 from sapwood.conversation.answers import Prompted
 from sapwood.core.model_calls import ToolOutcome, ToolUse
 from sapwood.engine.local_engine import LocalEngine
-from sapwood.testing import PlannedModel
+from sapwood.testing import FakeModel
 from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 from tests.turns.test_revert import plan
@@ -38,7 +38,7 @@ async def test_a_call_knows_whether_its_files_are_saved(tmp_path: Path, covered:
     checkpoints = None if covered == "no checkpoints" else GitCheckpoints()
     connection = await connect(":memory:")
     running = AgentRunner(
-        connection, LocalEngine(), PlannedModel(plan), tools, checkpoints=checkpoints
+        connection, LocalEngine(), FakeModel(plan), tools, checkpoints=checkpoints
     )
     await running.start()
     agent = await Sapwood(connection).start(id="lead", model="planned", folder=str(folder))

@@ -16,7 +16,7 @@ from sapwood.core.events.turn import Size
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
 from sapwood.core.tags import Tags
-from sapwood.testing import NoTools, PlannedModel
+from sapwood.testing import FakeModel, NoTools
 from sapwood.turns import scheduler as scheduling
 from sapwood.turns.scheduler import Drive, Scheduler, woken_by
 from tests.store.contract import append, commit_of
@@ -105,7 +105,7 @@ async def test_closing_does_not_wait_for_an_engine_that_stays_away() -> None:
 async def running(engine: Engine) -> AsyncGenerator[Sapwood]:
     """A runner whose engine only notes what it is asked for."""
     connection = await connect(":memory:")
-    runner = AgentRunner(connection, engine, PlannedModel(lambda request, heard: ""), NoTools())
+    runner = AgentRunner(connection, engine, FakeModel(lambda request, heard: ""), NoTools())
     await runner.start()
     try:
         async with asyncio.timeout(60):

@@ -10,8 +10,8 @@ from sapwood.core.events import ContextSummarized, ModelCalled, SummaryDropped
 from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
 from sapwood.core.settings import SettingsChange
 from sapwood.core.view import Request
-from sapwood.testing import PlannedModel
-from sapwood.testing.planned_model import Planned
+from sapwood.testing import FakeModel
+from sapwood.testing.fake_model import Planned
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.replay import replay
 from sapwood.turns.summary_extension import EXTEND
@@ -106,7 +106,7 @@ async def test_a_weak_summary_is_not_used_and_its_cost_is_recorded() -> None:
         assert not await has_summary(agent)
 
 
-class SlowModel(PlannedModel):
+class SlowModel(FakeModel):
     """A model whose summary and whose answer to 'And now?' come when they may."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from sapwood.context_actions.session_input import agent_input
 from sapwood.core.events import ContextSummarized, SessionJudged
 from sapwood.core.refusals import Refusal
 from sapwood.core.view import Request
-from sapwood.testing.planned_model import Planned
+from sapwood.testing.fake_model import Planned
 from tests.turns.test_driver import House, house
 
 LONG = "timber " * 300

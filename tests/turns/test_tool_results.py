@@ -11,7 +11,7 @@ from sapwood.core.events import ToolFinished
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.view import Request
 from sapwood.testing import NoTools
-from sapwood.testing.planned_model import Planned
+from sapwood.testing.fake_model import Planned
 from tests.turns.test_driver import House, house
 
 

@@ -14,8 +14,8 @@ from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt
 from sapwood.core.turn import Reply
 from sapwood.core.view import check, view
-from sapwood.testing import World
-from sapwood.testing.world import CharacterCounter
+from sapwood.testing import CoreHarness
+from sapwood.testing.core_harness import CharacterCounter
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.open_agent import open_agent
 from tests.store.memory_log import MemoryLog
@@ -62,7 +62,7 @@ async def goes_on(log: MemoryLog, agent: AgentId) -> None:
 async def test_any_event_of_a_history_may_be_unreadable(
     operations: list[Operation], seed: int, newer: bool
 ) -> None:
-    world, random = World(), Random(seed)
+    world, random = CoreHarness(), Random(seed)
     for operation in operations:
         for step in next_steps(world, operation):
             world.do(step.command, step.actor, step.call)
@@ -77,7 +77,7 @@ async def test_any_event_of_a_history_may_be_unreadable(
 
 async def log_without(kind: str) -> tuple[MemoryLog, AgentId]:
     """Two turns of which every event of one kind is unreadable."""
-    world = World()
+    world = CoreHarness()
     agent = world.start()
     world.turn(agent, "first", "one")
     world.turn(agent, "second", "two")
@@ -102,7 +102,7 @@ async def test_a_turn_whose_end_is_unreadable_has_ended() -> None:
 
 
 async def test_a_turn_whose_reply_is_unreadable_still_closes() -> None:
-    world = World()
+    world = CoreHarness()
     agent = world.start()
     world.do(StartTurn(agent, (Text("hello"),)))
     events = list(world.logs[agent])

@@ -11,8 +11,8 @@ import pytest
 
 from sapwood.workspace.confinement import Confinement, Need
 from sapwood.workspace.permissions.guarded_paths import PathGuards
-from sapwood.workspace.places import Place
 from sapwood.workspace.programs import environment_for_tools
+from sapwood.workspace.safe_paths import ResolvedPath
 from sapwood.workspace.sandbox import Sandbox, sandbox_problem
 from sapwood.workspace.tool_output import ToolError
 from sapwood.workspace.tools.shell_tool import run_shell
@@ -66,7 +66,7 @@ class Project:
         sandbox = self.sandbox()
         if change := sandbox.change(folder):
             raise ToolError(change)
-        place = Place(folder, folder, ".")
+        place = ResolvedPath(folder, folder, ".")
         return (await run_shell(command, place, 60.0, environment, sandbox, needs)).text
 
     def evil(self) -> str:
@@ -183,7 +183,7 @@ async def test_while_a_command_runs_its_git_folder_is_protected_too(project: Pro
 
 async def test_what_a_crash_left_is_removed_by_the_next_command(project: Project) -> None:
     shutil.rmtree(project.root / ".git" / "hooks", ignore_errors=True)
-    place = Place(str(project.root), str(project.root), ".")
+    place = ResolvedPath(str(project.root), str(project.root), ".")
     code = (
         "import os, sys\n"
         "from tests.workspace.test_confinement import *\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.redaction import mask_secrets
-from sapwood.workspace.places import locate, open_file
+from sapwood.workspace.safe_paths import locate, open_file
 from sapwood.workspace.tool_output import ToolError
 from sapwood.workspace.tools.file_changes import file_state, replace_file
 from tests.workspace.tool_calls import ToolWorkspace

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.workspace.permissions.guarded_paths import PathGuards
-from sapwood.workspace.places import locate
+from sapwood.workspace.safe_paths import locate
 from tests.workspace.tool_calls import ToolWorkspace
 
 WIDE = ("allow *", "allow write_file(**)", "allow read_file")

@@ -9,7 +9,7 @@ from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.permissions.permission_decision import ShellAction, decide_permission
 from sapwood.workspace.permissions.permission_rules import parse_rules
 from sapwood.workspace.permissions.printing_scripts import files_of_script
-from sapwood.workspace.places import Place
+from sapwood.workspace.safe_paths import ResolvedPath
 
 RULES = parse_rules(["allow shell(python3 *)", "allow shell(node *)"])
 PRINT = (
@@ -104,7 +104,7 @@ def test_a_link_to_a_file_elsewhere_is_seen_in_a_script(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_text("x")
     (root / "link").symlink_to(tmp_path / "elsewhere")
     (root / "file").write_text("x")
-    place = Place(os.path.realpath(root), os.path.realpath(root), ".")
+    place = ResolvedPath(os.path.realpath(root), os.path.realpath(root), ".")
     for name, verdict in (("link", "ask"), ("file", "allow")):
         line = f"python3 -c \"print(open('{name}').read())\""
         astray = PathGuards().words_astray(place, line)

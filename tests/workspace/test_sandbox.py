@@ -14,8 +14,8 @@ from sapwood.workspace import workspace_toolbox
 from sapwood.workspace.confinement import Confinement, Need
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.permissions.permission_rules import parse_rules
-from sapwood.workspace.places import Place
 from sapwood.workspace.programs import environment_for_tools
+from sapwood.workspace.safe_paths import ResolvedPath
 from sapwood.workspace.sandbox import Sandbox, sandbox_problem
 from sapwood.workspace.tools.shell_tool import run_shell
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
@@ -53,7 +53,7 @@ class Home:
         settings = Sandbox(network, readable, hidden, str(self.folder), str(self.data / "sandbox"))
         sandbox = Confinement(settings, PathGuards())
         environment = environment_for_tools(os.environ | {"HOME": str(self.folder)})
-        place = Place(str(root), str(root), ".")
+        place = ResolvedPath(str(root), str(root), ".")
         return (await run_shell(command, place, 60.0, environment, sandbox, needs)).text
 
 
@@ -141,7 +141,7 @@ async def test_every_process_ends_with_the_call(home: Home) -> None:
 @pytest.mark.parametrize("way", ["ends", "times out"])
 async def test_without_a_sandbox_too_every_process_ends_with_the_call(home: Home, way: str) -> None:
     seconds = f"87{way == 'ends':d}{os.getpid()}"
-    place = Place(str(home.project), str(home.project), ".")
+    place = ResolvedPath(str(home.project), str(home.project), ".")
     command = f"setsid env -i sleep {seconds} & echo started"
     if way == "times out":
         command = f"trap '' TERM; {command}; sleep 60"
@@ -184,7 +184,7 @@ async def test_a_linked_worktree_can_commit_and_no_other_repository_can_be_named
 @needs_bubblewrap
 async def test_an_exit_status_and_a_timeout_are_those_of_the_command(home: Home) -> None:
     assert "[exit status 3, no output]" in await home.run("exit 3")
-    place = Place(str(home.project), str(home.project), ".")
+    place = ResolvedPath(str(home.project), str(home.project), ".")
     sandbox = Confinement(Sandbox(state=str(home.data / "sandbox")), PathGuards())
     result = await run_shell("sleep 60", place, 0.5, dict(os.environ), sandbox)
     assert "stopped after 0.5 seconds" in result.text

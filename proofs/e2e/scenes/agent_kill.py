@@ -3,7 +3,7 @@
 import asyncio
 import threading
 
-from proofs.e2e.system_under_test import LONGEST, SystemUnderTest
+from proofs.e2e.system_under_test import TIMEOUT, SystemUnderTest
 from sapwood.api.agent import Agent
 from sapwood.core.errors import RefusedError
 from scripted_model import ModelRequest, ReplyLike, call
@@ -23,7 +23,7 @@ async def _by_a_person(system: SystemUnderTest) -> None:
         if asked.prompt.endswith("Have it counted.") and not asked.results:
             return call("slash", command="fork", args="-- Count for ever.")
         (going_on if asked.results else counting).set()
-        over.wait(LONGEST)
+        over.wait(TIMEOUT)
         return "Too late."
 
     system.script(model)
@@ -31,7 +31,7 @@ async def _by_a_person(system: SystemUnderTest) -> None:
     await root.run_command("/fork -- Have it counted.")
     (child,) = await system.children(root)
     for at_work in (counting, going_on):
-        await asyncio.to_thread(at_work.wait, LONGEST)
+        await asyncio.to_thread(at_work.wait, TIMEOUT)
     (grandchild,) = await system.children(child)
     before = len(system.server.requests)
     answer = await _answer_to(root, f"/kill {child.id}")

@@ -5,7 +5,7 @@ The texts are the sub-agent pattern and the parallel research of that design.
 
 import threading
 
-from proofs.e2e.system_under_test import LONGEST, SystemUnderTest
+from proofs.e2e.system_under_test import TIMEOUT, SystemUnderTest
 from sapwood.api.agent import Agent
 from scripted_model import ModelRequest, ReplyLike, call
 
@@ -75,7 +75,7 @@ async def _parallel_research(system: SystemUnderTest) -> None:
         if asked.results:
             return "Reported."
         if _goal(asked).startswith("Research") or asked.prompt.endswith(OTHER_WORK):
-            meeting.wait(LONGEST)
+            meeting.wait(TIMEOUT)
         if _goal(asked).startswith("Research"):
             return call("slash", command="send", args=f"parent Found: {_goal(asked)[9:20]}")
         return "Meanwhile I worked."

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from proofs.e2e.system_under_test import LONGEST, SystemUnderTest
+from proofs.e2e.system_under_test import TIMEOUT, SystemUnderTest
 from sapwood.core.content import Text
 from sapwood.core.model_calls import Delta
 from scripted_model import ModelRequest, Reply, ReplyLike, ToolResult, call
@@ -21,13 +21,13 @@ async def _while_the_model_speaks(system: SystemUnderTest) -> None:
 
     def model(asked: ModelRequest) -> ReplyLike:
         seen.append(asked)
-        return Reply.of(WORDS, stall=LONGEST) if asked.prompt == "Tell me." else "I went on."
+        return Reply.of(WORDS, stall=TIMEOUT) if asked.prompt == "Tell me." else "I went on."
 
     system.script(model)
     agent = await system.start()
     pieces: list[str] = []
     await agent.run_command("Tell me.")
-    async with asyncio.timeout(LONGEST):
+    async with asyncio.timeout(TIMEOUT):
         async for shown in system.running.watch(agent.id, 0):
             if isinstance(shown.what, Delta):
                 pieces.append(shown.what.text)
@@ -53,7 +53,7 @@ async def _while_a_tool_runs(system: SystemUnderTest) -> None:
     def model(asked: ModelRequest) -> ReplyLike:
         seen.append(asked)
         waits = asked.prompt == "Wait."
-        return call("shell", command=f"sleep {LONGEST:.0f}") if waits else "I went on."
+        return call("shell", command=f"sleep {TIMEOUT:.0f}") if waits else "I went on."
 
     system.script(model)
     agent = await system.start()

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
-from proofs.e2e.system_under_test import LONGEST, SystemUnderTest
+from proofs.e2e.system_under_test import TIMEOUT, SystemUnderTest
 from sapwood.config.toml_edit import toml_value
 from scripted_model import ModelRequest, Reply, ReplyLike, call, think
 
@@ -109,7 +109,7 @@ class _Shell:
             text=True,
             cwd=self._folder,
             env=self._environment,
-            timeout=LONGEST * 2,
+            timeout=TIMEOUT * 2,
             check=False,
         )
 

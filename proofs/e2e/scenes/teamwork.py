@@ -5,7 +5,7 @@ Each child sends a letter of its own. Its final answer is a second one.
 
 import threading
 
-from proofs.e2e.system_under_test import LONGEST, SystemUnderTest
+from proofs.e2e.system_under_test import TIMEOUT, SystemUnderTest
 from sapwood.core.content import ToolCall as RecordedCall
 from scripted_model import ModelRequest, PartLike, ReplyLike, ToolCall, ToolResult, call
 
@@ -57,7 +57,7 @@ class _Team:
     def _child(self, asked: ModelRequest) -> ReplyLike:
         if asked.results:
             return "Reported."
-        self._meeting.wait(LONGEST)
+        self._meeting.wait(TIMEOUT)
         goal = asked.messages[0].text.partition("\n")[0]
         return _slash("send", f"parent I read about it: {goal}")
 
@@ -72,7 +72,7 @@ class _Team:
             return parts if name == names[-1] else [*parts, _slash("mark", names[len(forks) + 1])]
         last = asked.results[-1].content
         if last.startswith("Forked"):
-            self._meeting.wait(LONGEST)  # it works while all of its children do
+            self._meeting.wait(TIMEOUT)  # it works while all of its children do
             return call("read_file", path="notes.txt")
         if last.startswith("Mail has arrived"):
             return _slash("check-mail")

@@ -25,7 +25,7 @@ class JudgedTurns(Struct, frozen=True):
     status: ChapterStatus
 
 
-class Said(Struct, frozen=True):
+class DeclaredStatus(Struct, frozen=True):
     """What people, agents and judges said about the subjects of a session.
 
     `goals` are the topics in focus and the goals that were noted, the most important first;

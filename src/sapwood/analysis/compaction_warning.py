@@ -114,8 +114,8 @@ that matter, which costs less: /sapwood:bring 12 15.'
         return line
 
 
-def turns_that_matter(ledger: "Ledger", most: int = 4) -> list[int]:
-    """Returns the numbers of the turns that a summary should not lose, at most `most`.
+def turns_that_matter(ledger: "Ledger", max_turns: int = 4) -> list[int]:
+    """Returns the numbers of the turns that a summary should not lose, at most `max_turns`.
 
     Turns with a decision in force come first, then those with an open question or a failing
     command, the newest of each first.
@@ -123,7 +123,7 @@ def turns_that_matter(ledger: "Ledger", most: int = 4) -> list[int]:
     decided = [each.turn for each in ledger.decisions if each.reversed_by is None]
     open_ends = [each.turn for each in (*ledger.questions, *ledger.failing)]
     wanted = dict.fromkeys([*sorted(decided, reverse=True), *sorted(open_ends, reverse=True)])
-    return sorted(list(wanted)[:most])
+    return sorted(list(wanted)[:max_turns])
 
 
 class WindowUsage(Struct, frozen=True):

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
-from sapwood.analysis.chapter_report import JudgedTurns, Said
+from sapwood.analysis.chapter_report import DeclaredStatus, JudgedTurns
 from sapwood.core.errors import SapwoodError
 from sapwood.core.refusals import nearest
 
-_LONGEST = 120
+_MAX_LENGTH = 120
 
 
 class FocusedTopic(Struct, frozen=True):
@@ -41,10 +41,14 @@ class Focus(Struct, frozen=True):
         return tuple(each.name for each in self.topics)
 
 
-def said_about(focus: Focus, goals: Sequence[str] = (), judged: Sequence[JudgedTurns] = ()) -> Said:
+def declared_status(
+    focus: Focus, goals: Sequence[str] = (), judged: Sequence[JudgedTurns] = ()
+) -> DeclaredStatus:
     """What the stack, the goals that were noted, and a judge say about the chapters."""
     names = dict.fromkeys((*focus.names, *goals))
-    return Said(tuple(names), tuple(each.name for each in focus.background), tuple(judged))
+    return DeclaredStatus(
+        tuple(names), tuple(each.name for each in focus.background), tuple(judged)
+    )
 
 
 def focused(focus: Focus, topic: str, *, at: str, priority: int = 1) -> Focus:
@@ -79,7 +83,7 @@ def _numbered(topics: Sequence[FocusedTopic]) -> tuple[FocusedTopic, ...]:
 
 
 def _named(topic: str) -> str:
-    name = " ".join(topic.split())[:_LONGEST]
+    name = " ".join(topic.split())[:_MAX_LENGTH]
     if not name:
         raise SapwoodError(
             "A topic needs a name, such as: sapwood context focus 'OAuth for mobile'"

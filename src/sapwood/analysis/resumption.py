@@ -89,7 +89,7 @@ def resumption_prompt(
     ]
     told = _once(topic, sorted(lines, key=lambda line: line.rank))
     asks = not to_subagent and budget >= _ASKING_BUDGET
-    most, (head, end) = budget, _enclosure(fence, asks_for_notes=asks)
+    limit, (head, end) = budget, _enclosure(fence, asks_for_notes=asks)
     budget -= counter.count(head + end).tokens if fence else 0
     chosen = _fitting(topic, told, counter, budget)
     prompt = _rendered(topic, chosen)
@@ -101,7 +101,7 @@ def resumption_prompt(
     if not fence or not prompt:
         return prompt
     lines = escaped(prompt.removeprefix(_TITLE)).split("\n")
-    while lines and counter.count(_TITLE + head + "\n".join(lines) + end).tokens > most:
+    while lines and counter.count(_TITLE + head + "\n".join(lines) + end).tokens > limit:
         lines.pop()  # parts may have fewer tokens than the whole
     return _TITLE + head + "\n".join(lines) + end
 

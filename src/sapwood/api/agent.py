@@ -80,7 +80,7 @@ from sapwood.core.ids import AgentId, TurnPlace
 from sapwood.core.model_calls import Delta
 from sapwood.core.refusals import Refusal, UnknownTurn
 from sapwood.core.settings import SettingsChange
-from sapwood.core.state import Letter, State
+from sapwood.core.state import State, UnreadMail
 from sapwood.core.tags import Tags
 from sapwood.core.turn_numbers import parse_place
 from sapwood.core.turn_params import TurnParams
@@ -273,9 +273,9 @@ class Agent(AgentHandle):
         Raises `RefusedError`, when it is used, if a turn is open or the agent has ended.
 
         >>> import asyncio, sapwood
-        >>> from sapwood.testing import PlannedModel
+        >>> from sapwood.testing import FakeModel
         >>> async def main() -> None:
-        ...     model = PlannedModel(lambda request, heard: "Herons nest in trees.")
+        ...     model = FakeModel(lambda request, heard: "Herons nest in trees.")
         ...     async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=model):
         ...         agent = await db.start("demo", model="planned")
         ...         turn = agent.ask("Where do herons nest?")
@@ -719,7 +719,7 @@ class Agent(AgentHandle):
         )
         return Result(message=sent.message, events=sent.events)
 
-    async def mail(self) -> tuple[Letter, ...]:
+    async def mail(self) -> tuple[UnreadMail, ...]:
         """Returns the unread mail, oldest first, without marking it as read."""
         return (await self.state()).inbox
 

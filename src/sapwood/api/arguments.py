@@ -70,7 +70,7 @@ def flag(value: object, name: str) -> bool:
 
 def count(value: object, name: str) -> int:
     """Converts a whole number that is 0 or more."""
-    return argument(partial(as_integer, least=0), value, name)
+    return argument(partial(as_integer, minimum=0), value, name)
 
 
 def number(value: object, name: str) -> float:
@@ -174,7 +174,7 @@ def cursor(after: object) -> Cursor | None:
         return None
     if not isinstance(after, Cursor):
         raise RefusedError(BadValue("after", "a cursor from a tail", type(after).__name__))
-    place = partial(as_integer, least=0, most=2**62)
+    place = partial(as_integer, minimum=0, maximum=2**62)
     return Cursor(argument(place, after.events, "after"), argument(place, after.position, "after"))
 
 

@@ -53,7 +53,7 @@ class Sapwood:
     ...         await agent.record("Remember the heron.", "I will.")
     ...         [hit] = await db.search("heron")
     ...         print(hit.snippet)
-    ...         print([facts.name for facts in await db.agents()])
+    ...         print([summary.name for summary in await db.agents()])
     >>> asyncio.run(main())
     Remember the heron. I will.
     ['demo']
@@ -130,7 +130,7 @@ class Sapwood:
         from a user of your program.
         """
         exact = key(id, "id")
-        known = can_be_stored(exact) and await self.connection.log.facts(
+        known = can_be_stored(exact) and await self.connection.log.summary(
             self.connection.space, AgentId(exact)
         )
         if not known:

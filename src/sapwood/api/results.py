@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.settings import Settings
-from sapwood.core.state import Letter
+from sapwood.core.state import UnreadMail
 from sapwood.core.token_count import Count
 
 
@@ -75,7 +75,7 @@ class Configured(Result, frozen=True, kw_only=True):
 class MailTaken(Result, frozen=True, kw_only=True):
     """The mail that was read, oldest first; `message` is its text as a model gets it."""
 
-    letters: tuple[Letter, ...]
+    letters: tuple[UnreadMail, ...]
 
 
 class Killed(Result, frozen=True, kw_only=True):

@@ -52,9 +52,9 @@ def runtime(
     `SapwoodError` if a function cannot be a tool or a rule is not valid.
 
     >>> import asyncio, sapwood
-    >>> from sapwood.testing import PlannedModel
+    >>> from sapwood.testing import FakeModel
     >>> async def main() -> None:
-    ...     model = PlannedModel(lambda request, heard: f"You said: {heard}")
+    ...     model = FakeModel(lambda request, heard: f"You said: {heard}")
     ...     async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=model):
     ...         agent = await db.start("demo", model="planned")
     ...         print((await agent.ask("Hello!")).text)
@@ -76,8 +76,8 @@ class Runtime:
     turns stay open, and another worker continues them.
 
     >>> import asyncio, sapwood
-    >>> from sapwood.testing import PlannedModel
-    >>> described = sapwood.runtime(models=PlannedModel(lambda request, heard: "Yes."))
+    >>> from sapwood.testing import FakeModel
+    >>> described = sapwood.runtime(models=FakeModel(lambda request, heard: "Yes."))
     >>> async def main() -> None:
     ...     async with sapwood.open(":memory:") as db, described.on(db):
     ...         agent = await db.start("demo", model="planned")

@@ -42,9 +42,9 @@ class TurnResult(Struct, Generic[_Value], frozen=True):
     for, or its text.
 
     >>> import asyncio, sapwood
-    >>> from sapwood.testing import PlannedModel
+    >>> from sapwood.testing import FakeModel
     >>> async def main() -> None:
-    ...     model = PlannedModel(lambda request, heard: "In trees.")
+    ...     model = FakeModel(lambda request, heard: "In trees.")
     ...     async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=model):
     ...         agent = await db.start("demo", model="planned")
     ...         result = await agent.ask("Where do herons nest?")
@@ -72,9 +72,9 @@ class TurnStream(Generic[_Value]):
     failed. Nothing is sent before one of the two is used. A worker may run in any process.
 
     >>> import asyncio, sapwood
-    >>> from sapwood.testing import PlannedModel
+    >>> from sapwood.testing import FakeModel
     >>> async def main() -> None:
-    ...     model = PlannedModel(lambda request, heard: "In trees.")
+    ...     model = FakeModel(lambda request, heard: "In trees.")
     ...     async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=model):
     ...         agent = await db.start("demo", model="planned")
     ...         async for item in agent.ask("Where do herons nest?"):

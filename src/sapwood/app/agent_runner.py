@@ -13,7 +13,7 @@ from sapwood.app.prompt_end import StreamedWords
 from sapwood.conversation.call import Services
 from sapwood.conversation.model_tool import ModelCommandTool
 from sapwood.conversation.service import ConversationService
-from sapwood.conversation.session_changes import assume_session
+from sapwood.conversation.session_changes import sync_session
 from sapwood.core.commands import CommandMeta, InterruptTurn
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
@@ -168,13 +168,13 @@ class AgentRunner:
         )
         return await compactor.compact(agent, keep, anyway=anyway, why=why, wanted=wanted)
 
-    async def assume(self, agent: AgentId) -> None:
+    async def sync_session(self, agent: AgentId) -> None:
         """Brings the session of the agent's program to the live path, if the agent is at rest.
 
         Logs a warning if that is not possible now: the next prompt tries again.
         """
         if self.programs is not None:
-            await assume_or_warn(self.connection, self.programs.provider, agent)
+            await sync_or_warn(self.connection, self.programs.provider, agent)
 
     async def _offered(self) -> tuple[ToolSpec, ...]:
         own = () if self._commands is None else (self._commands.spec(),)
@@ -243,12 +243,12 @@ class AgentRunner:
             listen(agent, what)
 
 
-async def assume_or_warn(
+async def sync_or_warn(
     connection: Connection, provider_of: Callable[[str], AgentProvider], agent: AgentId
 ) -> None:
     """Brings the session of the agent's program to the live path; logs why, if it cannot."""
     try:
-        await assume_session(connection, provider_of, agent)
+        await sync_session(connection, provider_of, agent)
     except (SessionBusy, Failure) as problem:
         _log.warning(
             "The program's session has not been changed yet: %s The next prompt will try again.",

@@ -158,10 +158,10 @@ async def worker(
 
 def measured(tracing: Tracing) -> Tracing:
     """Returns tracing that also counts and times everything in the numbers of this process."""
-    from sapwood.telemetry.measured import Measured
     from sapwood.telemetry.metrics import METRICS
+    from sapwood.telemetry.metrics_tracing import MetricsTracing
 
-    return Measured(METRICS, tracing)
+    return MetricsTracing(METRICS, tracing)
 
 
 def tracing_for(config: Config, environ: Mapping[str, str] = os.environ) -> Tracing:

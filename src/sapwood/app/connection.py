@@ -234,11 +234,11 @@ async def _finish_erasures(log: Log, address: str) -> None:
 
     if not isinstance(log, ErasableLog) or not await log.unfinished_erasures():
         return
-    from sapwood.app.erasure_places import outside_places
+    from sapwood.app.external_stores import external_stores
     from sapwood.lifecycle.erasure import resume_erasures
 
     try:
-        await resume_erasures(log, outside_places(log, address))
+        await resume_erasures(log, external_stores(log, address))
     except (LogError, OSError) as error:
         _log.warning("Could not finish an interrupted erasure: %s", error)
 

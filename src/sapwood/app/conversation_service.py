@@ -38,13 +38,13 @@ def conversation_service(
     start_work: Callable[[], None] | None = None,
     allow: Sequence[str] = (),
     picks: bool = False,
-    assume: Callable[[AgentId], Awaitable[None]] | None = None,
+    sync_session: Callable[[AgentId], Awaitable[None]] | None = None,
 ) -> ConversationService:
     """Returns the service for a face whose agents can call models.
 
     `compact` writes a summary with a model. `start_work` is called when an agent gets work, and
     does not wait. `allow` are the rules that were given for this run. `picks`: the face has lists
-    to pick a missing argument from. `assume` brings the session of an agent that runs in this
+    to pick a missing argument from. `sync_session` brings the session of an agent that runs in this
     process to its live path. In a space with one folder, there are no agent programs, no sessions
     of them and no checkpoints: all of these run programs outside the sandbox.
     """
@@ -71,7 +71,7 @@ def conversation_service(
             picks,
             lambda workspace: _read_instructions(workspace, config.context, git=not confined),
             None if confined else LazySessionChanges(connection),
-            None if confined else assume,
+            None if confined else sync_session,
             connection.folder,
             config.context.bring_tokens,
         )
@@ -130,9 +130,9 @@ class LazySessionChanges:
         """Imports what is new in the session. Raises `RefusedError` if it cannot be changed now."""
         await self.changes.prepare(agent, changes=changes)
 
-    async def assume(self, agent: AgentId) -> str:
+    async def sync_session(self, agent: AgentId) -> str:
         """Brings the session to the present history. Returns how to go on in the program."""
-        return await self.changes.assume(agent)
+        return await self.changes.sync_session(agent)
 
 
 def _rule_sources(config: Config, allow: Sequence[str] = ()) -> RuleSources:

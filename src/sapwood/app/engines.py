@@ -179,7 +179,7 @@ async def agents_given_work(connection: Connection) -> AsyncGenerator[dict[Agent
 
     def committed(appends: tuple[Append, ...]) -> None:
         for append in appends:
-            woken.update(dict.fromkeys(woken_by(append), append.facts.model))
+            woken.update(dict.fromkeys(woken_by(append), append.summary.model))
 
     stop = connection.dispatcher.on_commit(committed)
     try:
@@ -187,8 +187,8 @@ async def agents_given_work(connection: Connection) -> AsyncGenerator[dict[Agent
     finally:
         stop()
     for agent, model in woken.items():
-        facts = await connection.log.facts(connection.space, agent)
-        if facts is not None and facts.working:
+        summary = await connection.log.summary(connection.space, agent)
+        if summary is not None and summary.working:
             with_work[agent] = model
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sapwood.app.connection import Connection
-from sapwood.app.erasure_places import outside_places
+from sapwood.app.external_stores import external_stores
 from sapwood.core.ids import Space
 from sapwood.core.log_values import AgentSummary
 from sapwood.lifecycle.erasable_log import erasable
@@ -17,7 +17,7 @@ _PAGE = 1_000
 def eraser_for(connection: Connection) -> Eraser:
     """Returns what erases in the space of the connection. Raises `LogError`."""
     log = erasable(connection.log)
-    outside = outside_places(log, connection.address)
+    outside = external_stores(log, connection.address)
     return Eraser(log, connection.space, outside, connection.dispatcher.forget)
 
 
@@ -36,7 +36,7 @@ async def find_again(
         page = await log.agents(space, limit=_PAGE)
         while page:
             found.setdefault(space, []).extend(
-                facts for facts in page if is_erased(times, space, facts)
+                summary for summary in page if is_erased(times, space, summary)
             )
             page = await log.agents(space, after=page[-1], limit=_PAGE)
     return {space: agents for space, agents in found.items() if agents}

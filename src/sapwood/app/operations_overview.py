@@ -96,14 +96,14 @@ async def _space_overview(
     except KeyMissing:
         return SpaceOverview(space, running=running, waiting=waiting)
     turns, failed, spent = 0, 0, Usage(0)
-    for facts in latest:
-        if facts.updated >= since:
-            ended, failures, used = await _recent(connection, space, facts.agent, since)
+    for summary in latest:
+        if summary.updated >= since:
+            ended, failures, used = await _recent(connection, space, summary.agent, since)
             turns, failed, spent = turns + ended, failed + failures, spent + used
     return SpaceOverview(
         space,
         open=len(working),
-        asking=sum(facts.asking for facts in working),
+        asking=sum(summary.asking for summary in working),
         running=running,
         waiting=waiting,
         turns=turns,

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 
 from sapwood.app.connection import Connection
 from sapwood.core.commands import AnswerQuestion, AskQuestion
-from sapwood.core.errors import LogAway
+from sapwood.core.errors import LogUnavailable
 from sapwood.core.events import HUMAN, SYSTEM, Actor, QuestionAnswered, QuestionAsked
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import AnswerAwaited
@@ -158,7 +158,7 @@ class PermissionQuestions:
                     event = recorded.event
                     if isinstance(event, QuestionAnswered) and event.question == posted.id:
                         return _decoded(event)
-            except LogAway:
+            except LogUnavailable:
                 await asyncio.sleep(_READ_AGAIN)
 
 

@@ -52,7 +52,7 @@ class Programs:
 
     async def permit(self, state: State, question: ProviderQuestion) -> ToolPermit:
         """Decides about a tool call of a program, and asks a person if the rules want it."""
-        from sapwood.workspace.places import root_of
+        from sapwood.workspace.safe_paths import root_of
         from sapwood.workspace.tool_output import ToolBlocked, ToolError
 
         try:
@@ -86,7 +86,7 @@ class Programs:
     ) -> "ToolAction":
         """What the call does, in the terms of our rules. Raises `ToolError` for hidden text."""
         from sapwood.workspace.permissions.permission_decision import OtherAction, ShellAction
-        from sapwood.workspace.places import locate, require_visible
+        from sapwood.workspace.safe_paths import locate, require_visible
 
         kind = tools.get(question.tool, "changes_nothing")
         path = _path_of(question)
@@ -108,7 +108,7 @@ class Programs:
 
     def _file_action(self, tool: str, root: str, path: str, *, reads: bool) -> "ToolAction":
         from sapwood.workspace.permissions.permission_decision import FileAction
-        from sapwood.workspace.places import locate
+        from sapwood.workspace.safe_paths import locate
 
         place = locate(root, path)
         if not reads:

@@ -164,15 +164,15 @@ async def archive_agent(
     Raises `RefusedError` if a legal hold covers it, and `LogError` if the object cannot be written.
     """
     log = erasable(connection.log)
-    archived, facts, words = await archive_conversation(log, connection.space, root, place, by=by)
+    archived, summary, words = await archive_conversation(log, connection.space, root, place, by=by)
     connection.dispatcher.forget([root])
-    tags = facts.tags or Tags()
+    tags = summary.tags or Tags()
     kept = {each.name: each.value for each in tags.metadata}
     service = offline_service(connection, Config())
     await service.start(
-        facts.folder,
-        name=facts.name,
-        settings=Settings(facts.model),
+        summary.folder,
+        name=summary.name,
+        settings=Settings(summary.model),
         agent=root,
         tags=Tags(tags.owner, tags.labels, entries_of({**kept, ARCHIVE: archived.address})),
     )
@@ -192,8 +192,8 @@ async def restore_agent(
     """
     log, space = erasable(connection.log), connection.space
     if stub is not None:
-        facts = await log.facts(space, stub)
-        address = archive_address(facts) if facts is not None else ""
+        summary = await log.summary(space, stub)
+        address = archive_address(summary) if summary is not None else ""
         if not address:
             raise LogError(f"'{stub}' is not archived. Nothing was changed.")
     agents = await restore_conversation(log, space, stub, address, by=by)

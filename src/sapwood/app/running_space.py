@@ -59,7 +59,7 @@ class RunningSpace:
         self._is_started = False
         self._starting: asyncio.Task[None] | None = None
         self._warming: asyncio.Task[None] | None = None
-        self._assuming: set[asyncio.Task[None]] = set()
+        self._syncing: set[asyncio.Task[None]] = set()
         self.configure(config, keys)
 
     def configure(self, config: Config, keys: Mapping[str, str]) -> None:
@@ -73,7 +73,7 @@ class RunningSpace:
             compact=self._compact,
             start_work=self.start,
             picks=self._picks,
-            assume=self._assume,
+            sync_session=self._sync_session,
         )
         if self._assembled is None:
             self.engine = LazyEngine(config, self.connection, for_workers=self._for_workers)
@@ -142,8 +142,8 @@ class RunningSpace:
     ) -> Done | Refusal:
         return await self.runner.compact(agent, keep, anyway, why, wanted)
 
-    async def _assume(self, agent: AgentId) -> None:
+    async def _sync_session(self, agent: AgentId) -> None:
         """Brings a program's session to the live path in the background: the face goes on."""
-        task = asyncio.ensure_future(self.runner.assume(agent))
-        self._assuming.add(task)
-        task.add_done_callback(self._assuming.discard)
+        task = asyncio.ensure_future(self.runner.sync_session(agent))
+        self._syncing.add(task)
+        task.add_done_callback(self._syncing.discard)

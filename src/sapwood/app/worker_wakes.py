@@ -72,10 +72,10 @@ class WorkerWakes:
         problem: SapwoodError | None = None
         for _ in range(_TRIES):
             try:
-                facts = await self._log.facts(space, agent)
-                engine = await self._opened() if facts and facts.working else None
-                if engine is not None and facts is not None:
-                    await engine.wake(space, agent, model=facts.model, user=facts.owner)
+                summary = await self._log.summary(space, agent)
+                engine = await self._opened() if summary and summary.working else None
+                if engine is not None and summary is not None:
+                    await engine.wake(space, agent, model=summary.model, user=summary.owner)
                 return
             except SapwoodError as failed:
                 problem = failed

@@ -120,7 +120,7 @@ class ContextActions:
         )
         if cache is not None:
             counter.counts.update(cache.counts)
-        report = chapters_of(session, counter, source.said, cache)
+        report = chapters_of(session, counter, source.declared, cache)
         match action:
             case "breakdown":
                 answer = break_down(

@@ -66,7 +66,7 @@ def resume(
     prompt = resumption_prompt(
         session,
         counter,
-        focus=source.said.goals if source else (),
+        focus=source.declared.goals if source else (),
         archives=archives,
         budget=request.budget,
         ledger=source.ledger(live=True) if source else None,
@@ -92,7 +92,7 @@ def _chosen_turns(
         numbers = session.numbers
         in_view = dict.fromkeys(numbers[place] for place in session.indexes_in_view)
         return {"": tuple(in_view or dict.fromkeys(numbers))}
-    report = chapters_of(session, counter, source.said)
+    report = chapters_of(session, counter, source.declared)
     if request.topic:
         return {request.topic: _turns_of(request.topic, session, report)}
     if request.all:
@@ -179,7 +179,7 @@ def hand_off(request: ContextRequest, source: SessionInput) -> WrittenHandoff:
         target,
         at=now(),
         task=request.task,
-        topic=next(iter(source.said.goals), ""),
+        topic=next(iter(source.declared.goals), ""),
         ledger=source.ledger(),
         count=lambda path: count_lines(Path(session.folder), path) if session.folder else None,
     )

@@ -13,9 +13,9 @@ from sapwood.context_actions.session_fork import SessionForker
 from sapwood.conversation.agent_lookup import find
 from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.configured_models import switch_model
-from sapwood.conversation.session_changes import assume_session
+from sapwood.conversation.session_changes import sync_session
 from sapwood.core.errors import RefusedError
-from sapwood.core.events import SessionAssumed
+from sapwood.core.events import SessionSynced
 from sapwood.core.ids import AgentId
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.refusals import Refusal
@@ -76,11 +76,11 @@ async def continue_session(
     child = await forker.fork(source, name=name, change=change, continues=True)
     if program_executor(model) is None:
         return Continuation(source, child, model)
-    session = await _assumed(space, child)
+    session = await _synced(space, child)
     return Continuation(source, child, model, session, await _loss(space, child))
 
 
-async def _assumed(space: OpenSpace, agent: AgentId) -> ProgramSession | None:
+async def _synced(space: OpenSpace, agent: AgentId) -> ProgramSession | None:
     """The new session with the history of the agent."""
     made: list[AgentProvider] = []
 
@@ -89,7 +89,7 @@ async def _assumed(space: OpenSpace, agent: AgentId) -> ProgramSession | None:
         return made[-1]
 
     try:
-        return await assume_session(space, provider_of, agent)
+        return await sync_session(space, provider_of, agent)
     finally:
         for provider in made:
             await provider.close()
@@ -97,5 +97,5 @@ async def _assumed(space: OpenSpace, agent: AgentId) -> ProgramSession | None:
 
 async def _loss(space: OpenSpace, agent: AgentId) -> str:
     recorded = await space.log.read(space.space, agent)
-    found = [each.event.loss for each in recorded if isinstance(each.event, SessionAssumed)]
+    found = [each.event.loss for each in recorded if isinstance(each.event, SessionSynced)]
     return found[-1] if found else ""

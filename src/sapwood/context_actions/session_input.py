@@ -6,9 +6,9 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from sapwood.analysis.chapter_report import Said
+from sapwood.analysis.chapter_report import DeclaredStatus
 from sapwood.analysis.declared_notes import goals_of, stated_ledger
-from sapwood.analysis.focus import BackgroundTopic, Focus, FocusedTopic, said_about
+from sapwood.analysis.focus import BackgroundTopic, Focus, FocusedTopic, declared_status
 from sapwood.analysis.judgement.judged_entries import judged_turns
 from sapwood.analysis.ledger.entries import Ledger
 from sapwood.analysis.session import Boundary, Session
@@ -48,9 +48,9 @@ class SessionInput(Struct, frozen=True):
         return goals_of(self.notes)
 
     @property
-    def said(self) -> Said:
+    def declared(self) -> DeclaredStatus:
         """What was declared and judged about the chapters."""
-        return said_about(self.focus, self.goals, judged_turns(self.session, self.judged))
+        return declared_status(self.focus, self.goals, judged_turns(self.session, self.judged))
 
     def ledger(self, *, live: bool = False) -> Ledger:
         """The ledger of the session: declared entries above judged ones, above derived ones.

@@ -12,10 +12,10 @@ from typing import Literal
 from msgspec import Struct
 
 from sapwood import redaction
-from sapwood.analysis.chapter_report import Said
+from sapwood.analysis.chapter_report import DeclaredStatus
 from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.declared_notes import goals_of, with_notes
-from sapwood.analysis.focus import said_about
+from sapwood.analysis.focus import declared_status
 from sapwood.analysis.judgement.judge_request import (
     JudgeRequest,
     judge_request,
@@ -99,8 +99,8 @@ class SessionJudge:
         if self._is_spent(stated.judged.usage):
             return JudgeOutcome("spent")
         goals = goals_of(stated.notes)
-        said = said_about(stated.focus, goals, judged_turns(session, stated.judged))
-        request = await asyncio.to_thread(_request, session, stated, said)
+        declared = declared_status(stated.focus, goals, judged_turns(session, stated.judged))
+        request = await asyncio.to_thread(_request, session, stated, declared)
         if request is None:
             return JudgeOutcome("nothing")
         reply = await self._ask(redaction.mask_secrets(request.prompt, secrets))
@@ -124,13 +124,13 @@ class SessionJudge:
         return is_over or usage.input + usage.output >= _MAX_TOKENS
 
 
-def _request(session: Session, stated: Statements, said: Said) -> JudgeRequest | None:
+def _request(session: Session, stated: Statements, declared: DeclaredStatus) -> JudgeRequest | None:
     counter = CachingCounter(FeatureCounter())
     return judge_request(
         session,
         with_notes(ledger_of(session), session, stated.notes),
-        chapters_of(session, counter, said),
+        chapters_of(session, counter, declared),
         stated.judged,
-        goals=said.goals,
+        goals=declared.goals,
         fence=new_nonce(),
     )

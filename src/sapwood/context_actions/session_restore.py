@@ -17,12 +17,12 @@ from sapwood.core.errors import SapwoodError
 from sapwood.core.model_calls import Failure
 from sapwood.core.plural import counted
 from sapwood.core.program_session import ProgramSession
-from sapwood.programs.agent_provider import Assumed, History, ProviderOptions, SessionBusy
+from sapwood.programs.agent_provider import History, ProviderOptions, SessionBusy, SyncResult
 from sapwood.programs.installed_programs import make_provider
 from sapwood.programs.registry import program, program_title, resume_command_for
 from sapwood.programs.transcripts.discovery import program_homes
 from sapwood.programs.transcripts.session_files import FoundSession
-from sapwood.turns.program_sessions import read_history, record_assumed
+from sapwood.turns.program_sessions import read_history, record_sync
 
 
 class RestoredSession(Struct, frozen=True):
@@ -87,19 +87,21 @@ async def restore_session(
         mode=state.settings.permission_mode,
     )
     try:
-        assumed = await _written(session, history, options)
+        synced = await _written(session, history, options)
     except (SessionBusy, Failure) as error:
         raise SapwoodError(f"The session could not be restored: {error}") from error
-    await record_assumed(space.dispatcher, state, assumed)
+    await record_sync(space.dispatcher, state, synced)
     return RestoredSession(
-        assumed.session,
+        synced.session,
         turns=len(history.turns),
-        is_new_id=assumed.session.id != session.id,
-        loss=assumed.loss,
+        is_new_id=synced.session.id != session.id,
+        loss=synced.loss,
     )
 
 
-async def _written(session: ProgramSession, history: History, options: ProviderOptions) -> Assumed:
+async def _written(
+    session: ProgramSession, history: History, options: ProviderOptions
+) -> SyncResult:
     """Writes the session again. Raises `SessionBusy` and `Failure`."""
     target = program(session.program)
     if "session_writer" in target.parts:
@@ -108,7 +110,7 @@ async def _written(session: ProgramSession, history: History, options: ProviderO
         )
     provider = make_provider(target.name)
     try:
-        return await provider.assume(session, history, options)
+        return await provider.sync_session(session, history, options)
     finally:
         await provider.close()
 

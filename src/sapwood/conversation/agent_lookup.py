@@ -34,7 +34,7 @@ async def find(space: OpenSpace, typed: str, *, parent: AgentId | None = None) -
         if imported := await imported_agent(space, typed):
             return imported
         agents = await space.log.agents(space.space, limit=_NAMES)
-        known = [name for facts in agents for name in (facts.name, facts.agent) if name]
+        known = [name for summary in agents for name in (summary.name, summary.agent) if name]
         found = UnknownAgent(typed, nearest(typed, known))
     raise RefusedError(found)
 
@@ -47,8 +47,8 @@ async def find_for_model(space: OpenSpace, asking: State, typed: str) -> AgentId
     """
     found = await find_agent(space.log, space.space, typed, parent=asking.parent)
     if not isinstance(found, Refusal):
-        facts = await space.log.facts(space.space, found)
-        if typed in (PARENT, found) or (facts is not None and facts.name == typed):
+        summary = await space.log.summary(space.space, found)
+        if typed in (PARENT, found) or (summary is not None and summary.name == typed):
             return found
     family = await _family(space, asking.agent)
     close = tuple(agent for agent in family if typed and agent.startswith(typed))
@@ -66,7 +66,7 @@ async def imported_agent(space: OpenSpace, session: str) -> AgentId | None:
     """The agent that a session of another program was imported as; None if there is none."""
     for program in programs_with("sessions"):
         agent = imported_agent_id(program.name, session)
-        if await space.log.facts(space.space, agent):
+        if await space.log.summary(space.space, agent):
             return agent
     return None
 

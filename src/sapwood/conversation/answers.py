@@ -15,7 +15,7 @@ from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.log_values import AgentSummary, SearchHit
 from sapwood.core.plural import counted
 from sapwood.core.settings import PermissionMode, Settings, typed_name
-from sapwood.core.state import Letter
+from sapwood.core.state import UnreadMail
 from sapwood.core.token_count import Count, show
 from sapwood.core.turn_numbers import Names
 from sapwood.turns.replay import Replayed
@@ -150,7 +150,7 @@ class MailShown(Struct, frozen=True, tag=True):
     """Unread mail, which stays unread. `senders` are the names of those who wrote it."""
 
     agent: AgentId
-    letters: tuple[Letter, ...]
+    letters: tuple[UnreadMail, ...]
     senders: tuple[str, ...] = ()
 
     @property
@@ -336,7 +336,7 @@ class CommandHelp(Struct, frozen=True):
     help: str
     aliases: tuple[str, ...] = ()
     for_models: bool = False
-    while_open: bool = True
+    during_turn: bool = True
 
 
 class HelpShown(Struct, frozen=True, tag=True):

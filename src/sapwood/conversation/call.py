@@ -88,7 +88,7 @@ class ProgramSessions(Protocol):
         """Imports what is new in the session. Raises `RefusedError` if it cannot be changed now."""
         ...
 
-    async def assume(self, agent: AgentId) -> str:
+    async def sync_session(self, agent: AgentId) -> str:
         """Brings the session to the present history. Returns how to go on in the program."""
         ...
 
@@ -102,9 +102,9 @@ class Services(Struct, frozen=True):
     drives agents and does not wait. `permissions` are the rules for tools. `picks`: a person can
     pick a missing argument from a list. `instructions` reads the default prompt and the workspace's
     instructions; it returns None if both are switched off. `sessions` changes the sessions of other
-    programs. `assume` does it for an agent whose program runs in this process. `folder` is the only
-    folder in which agents of the space work; None if they may work in any. `bring_tokens` is the
-    size up to which a turn that a prompt names is brought back by itself.
+    programs. `sync_session` does it for an agent whose program runs in this process. `folder` is
+    the only folder in which agents of the space work; None if they may work in any. `bring_tokens`
+    is the size up to which a turn that a prompt names is brought back by itself.
     """
 
     space: OpenSpace
@@ -119,7 +119,7 @@ class Services(Struct, frozen=True):
     picks: bool = False
     instructions: Callable[[Workspace], tuple[InstructionText, ...] | None] | None = None
     sessions: ProgramSessions | None = None
-    assume: Callable[[AgentId], Awaitable[None]] | None = None
+    sync_session: Callable[[AgentId], Awaitable[None]] | None = None
     folder: SpaceFolder | None = None
     bring_tokens: int = 0
 

@@ -143,7 +143,7 @@ async def known_names(space: OpenSpace, state: State | None) -> KnownNames:
     agents = await space.log.agents(space.space, limit=_AGENTS)
     return KnownNames(
         marks=_marks(state) if state else (),
-        agents=tuple(_agent(facts) for facts in agents if facts.status == "running"),
+        agents=tuple(_agent(summary) for summary in agents if summary.status == "running"),
         models=model_names(),
         turns=await _turns(space, state) if state else (),
         rules=await _rules(state) if state else (),
@@ -235,10 +235,10 @@ def _marks(state: State) -> Names:
     return tuple((mark.name, "") for mark in named)
 
 
-def _agent(facts: AgentSummary) -> tuple[str, str]:
-    name = _one_line(facts.name)
-    word = name if name and " " not in name else facts.agent
-    return word, facts.agent if word == name else name
+def _agent(summary: AgentSummary) -> tuple[str, str]:
+    name = _one_line(summary.name)
+    word = name if name and " " not in name else summary.agent
+    return word, summary.agent if word == name else name
 
 
 async def _turns(space: OpenSpace, state: State) -> Names:

@@ -99,7 +99,7 @@ def categories(state: State, live: LivePath, counter: Counter) -> list[Category]
 
 
 def largest(
-    state: State, live: LivePath, counter: Counter, names: Names, most: int = 12
+    state: State, live: LivePath, counter: Counter, names: Names, max_parts: int = 12
 ) -> list[ContextItem]:
     """The largest items, and what trimming each would free."""
     ratio, clear = state.ratio(), TABLE["clear"].typed
@@ -143,7 +143,7 @@ def largest(
             )
         )
     items.sort(key=lambda each: -each.size.tokens)
-    return items[:most]
+    return items[:max_parts]
 
 
 def _results(live: LivePath, counter: Counter) -> list[int]:

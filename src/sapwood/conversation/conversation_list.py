@@ -44,26 +44,28 @@ async def last_conversation(
     for _ in range(_PAGES):
         page = await space.log.agents(space.space, after=after, limit=_PAGE)
         found += [
-            facts
-            for facts in page
-            if folder in (None, facts.folder) and facts.parent is None and facts.status == "running"
-            if not model or _same_executor(facts, model)
+            summary
+            for summary in page
+            if folder in (None, summary.folder)
+            and summary.parent is None
+            and summary.status == "running"
+            if not model or _same_executor(summary, model)
         ]
         if len(page) < _PAGE:
             break
         after = page[-1]
-    found.sort(key=lambda facts: -facts.updated)
-    for facts in found[:_RUNS]:
-        [first] = await space.log.read(space.space, facts.agent, 1, 1)
+    found.sort(key=lambda summary: -summary.updated)
+    for summary in found[:_RUNS]:
+        [first] = await space.log.read(space.space, summary.agent, 1, 1)
         if not (isinstance(first.event, AgentStarted) and first.event.by == "script"):
-            return facts.agent
+            return summary.agent
     return found[0].agent if found else None
 
 
-def _same_executor(facts: AgentSummary, model: str) -> bool:
-    wanted, there = program_executor(model), program_executor(facts.model)
+def _same_executor(summary: AgentSummary, model: str) -> bool:
+    wanted, there = program_executor(model), program_executor(summary.model)
     if wanted is None or there is None:
-        return facts.model == model and not facts.source
+        return summary.model == model and not summary.source
     return wanted.program == there.program
 
 
@@ -71,7 +73,11 @@ async def newest_agent(space: OpenSpace, folder: str | None) -> AgentId | None:
     """The newest running agent in this folder, or in any, that was not imported."""
     after: AgentSummary | None = None
     while page := await space.log.agents(space.space, status="running", limit=_NEWEST, after=after):
-        own = [facts.agent for facts in page if not facts.source and folder in (None, facts.folder)]
+        own = [
+            summary.agent
+            for summary in page
+            if not summary.source and folder in (None, summary.folder)
+        ]
         if own:
             return own[0]
         after = page[-1]
@@ -88,7 +94,7 @@ def without_imported(
     sessions: dict[str, FoundSession], agents: list[AgentSummary]
 ) -> list[FoundSession]:
     """The sessions that none of these agents was imported from."""
-    known = {facts.agent for facts in agents}
+    known = {summary.agent for summary in agents}
     return [
         each for each in sessions.values() if imported_agent_id(each.source, each.id) not in known
     ]
@@ -113,15 +119,15 @@ class ConversationStates:
         self._found: dict[AgentId, tuple[int, ConversationState]] = {}
 
     async def of(
-        self, agents: Iterable[AgentSummary], most: int = 40
+        self, agents: Iterable[AgentSummary], max_read: int = 40
     ) -> dict[AgentId, ConversationState]:
-        """The states that are known. `most` new ones are read; the others follow in later calls."""
+        """The known states. Reads up to `max_read` new ones; later calls read the others."""
         looked = 0
-        for facts in agents:
-            known = self._found.get(facts.agent)
-            if looked < most and (known is None or known[0] != facts.version):
+        for summary in agents:
+            known = self._found.get(summary.agent)
+            if looked < max_read and (known is None or known[0] != summary.version):
                 looked += 1
-                self._found[facts.agent] = (facts.version, await self._look(facts.agent))
+                self._found[summary.agent] = (summary.version, await self._look(summary.agent))
         return {agent: state for agent, (_, state) in self._found.items()}
 
     async def _look(self, agent: AgentId) -> ConversationState:

@@ -149,9 +149,9 @@ def _dollars(cost: int) -> str:
 
 
 async def cut_plan(
-    space: OpenSpace, agent: AgentId, most: int = 100, *, priced: bool = True
+    space: OpenSpace, agent: AgentId, max_turns: int = 100, *, priced: bool = True
 ) -> CutPlan:
-    """The cuts of what is in view now, before each of the newest `most` turns.
+    """The cuts of what is in view now, before each of the newest `max_turns` turns.
 
     Without `priced`, only the next call has a price: prices take a millisecond each.
     """
@@ -163,7 +163,9 @@ async def cut_plan(
     model, last = state.settings.model, state.last_call
     is_cold = _is_cold(model, last)
     price = input_price(model, last.lifetime)
-    sizes = [calibrated(raw, counter, state.ratio()) for raw in turn_sizes(live, counter, most)]
+    sizes = [
+        calibrated(raw, counter, state.ratio()) for raw in turn_sizes(live, counter, max_turns)
+    ]
     names = await names_in(space, opened)
     kept = ZERO
     cuts: list[Cut] = []

@@ -20,7 +20,7 @@ from sapwood.programs.transcripts.transcript_events import imported_agent_id
 from sapwood.turns.program_sessions import session_agent
 
 _SECONDS = 4.0
-_MOST = 200
+_MAX_SESSIONS = 200
 _TITLES = 20
 _LENGTH = 80
 
@@ -69,7 +69,7 @@ class MachineSessions:
         for each in await self.newest():
             session = ProgramSession(each.found.source, each.found.id)
             imported = imported_agent_id(session.program, session.id)
-            if await space.log.facts(space.space, imported) is not None:
+            if await space.log.summary(space.space, imported) is not None:
                 continue
             if await session_agent(space.log, space.space, session) is None:
                 found.append(each)
@@ -80,7 +80,7 @@ class MachineSessions:
         return next((each.found for each in await self.newest() if each.key == key), None)
 
     def _look(self) -> tuple[MachineSession, ...]:
-        found = self._find()[:_MOST]
+        found = self._find()[:_MAX_SESSIONS]
         untitled = [each for each in found if str(each.path) not in self._titles]
         for each in untitled[:_TITLES]:
             self._titles[str(each.path)] = _title(each)

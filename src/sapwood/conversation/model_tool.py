@@ -20,7 +20,7 @@ from sapwood.core.model_calls import ToolOutcome, ToolSpec
 from sapwood.core.refusals import BudgetReached, HumanOnly, Refusal, UnknownCommand, nearest
 from sapwood.core.state import State
 from sapwood.turns.tool_calls import SLASH as SLASH
-from sapwood.turns.tool_calls import Parked
+from sapwood.turns.tool_calls import WaitingCall
 
 
 class _Arguments(Struct):
@@ -48,8 +48,8 @@ def slash_spec() -> ToolSpec:
 class ModelCommandTool:
     """Carries out slash commands for models.
 
-    With `parks`, a wait that cannot end yet is given back as `Parked`; without it, the call takes
-    as long as the wait.
+    With `parks`, a wait that cannot end yet is returned as `WaitingCall`; without it, the call
+    takes as long as the wait.
     """
 
     def __init__(self, service: ConversationService, *, parks: bool = True) -> None:
@@ -68,7 +68,7 @@ class ModelCommandTool:
         row = _row(arguments.command)
         return not isinstance(row, Refusal) and row.waits
 
-    async def run(self, state: State, call: ToolCall, model: str) -> ToolOutcome | Parked:
+    async def run(self, state: State, call: ToolCall, model: str) -> ToolOutcome | WaitingCall:
         """The result of the call, or how long it has to wait."""
         arguments = _arguments(call)
         if isinstance(arguments, ToolOutcome):
@@ -80,7 +80,7 @@ class ModelCommandTool:
         caller = ModelCall(state, call, model, self._parks)
         answer = await self._service.answer(state.agent, run, caller=caller)
         if isinstance(answer, StillWaiting):
-            return Parked(answer.seconds)
+            return WaitingCall(answer.seconds)
         if isinstance(answer, Refusal):
             reached = answer if isinstance(answer, BudgetReached) else None
             return ToolOutcome(answer.for_model, error=True, reached=reached)

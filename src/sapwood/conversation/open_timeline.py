@@ -121,8 +121,8 @@ class OpenTimeline:
         await self._refresh()
         return tuple(row for row in self._rows.shown if isinstance(row, Fold | Divider))
 
-    async def left_behind(self, most: int) -> tuple[LeftTurns, ...]:
-        """The folds and the edge of the window, with the first `most` prompts of each fold."""
+    async def left_behind(self, max_turns: int) -> tuple[LeftTurns, ...]:
+        """The folds and the edge of the window, with the first `max_turns` prompts of each fold."""
         await self._refresh()
         found: list[LeftTurns] = []
         before = ""
@@ -135,7 +135,7 @@ class OpenTimeline:
                     for each in self._inside(row.key)
                     if isinstance(each, Row) and each.kind == "prompt" and not each.part
                 ]
-                titles = [await self._title(each) for each in prompts[:most]]
+                titles = [await self._title(each) for each in prompts[:max_turns]]
                 found.append(LeftTurns(row, before, tuple(titles)))
             elif isinstance(row, Row) and row.kind == "prompt":
                 before = row.place
@@ -190,8 +190,8 @@ class OpenTimeline:
             self._rows.update()
 
     async def _open(self) -> None:
-        facts = await self._log.facts(self._space, self.agent)
-        version = facts.version if facts else 0
+        summary = await self._log.summary(self._space, self.agent)
+        version = summary.version if summary else 0
         if version <= LONG_CONVERSATION:
             self._timeline = await read_timeline(self._log, self._space, self.agent, self._cache)
             self._rows, self._complete = Page(self._timeline), True

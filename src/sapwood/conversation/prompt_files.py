@@ -28,13 +28,13 @@ from sapwood.core.state import State
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.workspace.permissions.permission_rules import PermissionRules, parse_rules
 from sapwood.workspace.pinned_file import PinnedFileError, read_pinned_file
-from sapwood.workspace.places import root_of
+from sapwood.workspace.safe_paths import root_of
 from sapwood.workspace.tool_output import ToolError
 
 _NAMED = re.compile(r'(?<![^\s(\[])@(?:"([^"\n]+)"|([^\s"]+))')
 _AFTER_A_NAME = ".,;:!?)]}'"
 """Signs that end a sentence or a bracket, and may stand right after a name."""
-_LONGEST_DROP = 8_000
+_MAX_DROP = 8_000
 _FIRST_BYTES = 64
 
 
@@ -78,7 +78,7 @@ def dropped_files(pasted: str) -> str:
 
     Empty if the paste is anything else.
     """
-    if len(pasted) > _LONGEST_DROP or not pasted.strip():
+    if len(pasted) > _MAX_DROP or not pasted.strip():
         return ""
     try:
         words = shlex.split(pasted)

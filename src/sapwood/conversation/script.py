@@ -70,7 +70,7 @@ class CommandStep(Struct, frozen=True):
     @property
     def slow(self) -> bool:
         """Whether the command may take long, so that a face must not wait for it."""
-        return self.command.slow or self.command.whole
+        return self.command.slow or self.command.uninterruptible
 
     @property
     def scope(self) -> Scope:

@@ -220,7 +220,7 @@ class ConversationService:
                 await sessions.prepare(call.agent, changes=run.command.on_session == "changes")
             answer = await HANDLERS[run.command.name](call)
             if sessions is not None:
-                answer = await _assumed(sessions, call, answer)
+                answer = await _synced(sessions, call, answer)
         except RefusedError as refused:
             _note_without_effect(call, f"was refused: {type(refused.refusal).__name__}")
             return refused.refusal
@@ -232,11 +232,11 @@ class ConversationService:
 
     async def _bring_session(self, agent: AgentId) -> None:
         """Brings the session of the agent's program to the live path, if a command moved it."""
-        assume = self.services.assume
-        if assume is None:
+        sync_session = self.services.sync_session
+        if sync_session is None:
             return
         if lags_behind((await self.services.space.dispatcher.last_seen(agent)).state):
-            await assume(agent)
+            await sync_session(agent)
 
     async def prompt(
         self,
@@ -580,7 +580,7 @@ class ConversationService:
         state = (await call.opened()).state
         if state.session is None or not runs_turns(state.session.session.program):
             return None
-        runs = self.services.start_work is not None or self.services.assume is not None
+        runs = self.services.start_work is not None or self.services.sync_session is not None
         is_run_here = runs and state.origin is None
         if self.services.sessions is None and state.origin and row.on_session == "changes":
             raise RefusedError(Imported(state.agent, state.origin.source))
@@ -592,18 +592,18 @@ class ConversationService:
         if isinstance(call.caller, ModelCall):
             if row.who != "both":
                 raise RefusedError(HumanOnly(row.typed))
-        elif not row.while_open and call.current and (await call.opened()).state.open:
+        elif not row.during_turn and call.current and (await call.opened()).state.open:
             raise RefusedError(TurnIsOpen(row.typed))
         if call.run.args and not row.arguments:
             raise RefusedError(BadArguments(row.line, f"{row.typed} stands alone."))
 
 
-async def _assumed(sessions: ProgramSessions, call: Call, answer: Answer) -> Answer:
+async def _synced(sessions: ProgramSessions, call: Call, answer: Answer) -> Answer:
     """The answer, with how to go on in the program whose session was changed."""
     if not isinstance(answer, Changed | Compacted | PromptToEdit):
         return answer
     changes = call.run.command.on_session == "changes"
-    how = await sessions.assume(call.agent) if changes else ""
+    how = await sessions.sync_session(call.agent) if changes else ""
     return structs.replace(answer, message=f"{answer.message} {how}".rstrip())
 
 

@@ -1,4 +1,4 @@
-"""Changes sessions of other programs that nobody has open: imports what is new, then assumes.
+"""Changes sessions of other programs that nobody has open: imports what is new, then syncs them.
 
 A command is given to the log in between. If this process ends before the session has followed, the
 next command on it sees that and brings the session to the present history.
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.errors import RefusedError
-from sapwood.core.events import SessionAssumed, SessionDiffered
+from sapwood.core.events import SessionDiffered, SessionSynced
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
@@ -22,7 +22,7 @@ from sapwood.imports.session_catch_up import catch_up
 from sapwood.programs.agent_provider import AgentProvider, ProviderOptions, SessionBusy
 from sapwood.programs.registry import program_executor, program_title, resume_command_for
 from sapwood.programs.transcripts.discovery import NotATranscript
-from sapwood.turns.program_sessions import assume_history, needs_assume, options_of, session_in
+from sapwood.turns.program_sessions import needs_sync, options_of, session_in, sync_history
 
 
 def lags_behind(state: State) -> bool:
@@ -31,10 +31,10 @@ def lags_behind(state: State) -> bool:
     if executor is None or state.open is not None:
         return False
     known = session_in(state, executor.program) is not None
-    return known and needs_assume(state, executor.program)
+    return known and needs_sync(state, executor.program)
 
 
-async def assume_session(
+async def sync_session(
     space: OpenSpace, provider_of: Callable[[str], AgentProvider], agent: AgentId
 ) -> ProgramSession | None:
     """Brings the agent's session to the live path and records it; makes one if there is none.
@@ -48,7 +48,7 @@ async def assume_session(
         return None
     provider = provider_of(executor.program)
     options = options_of(opened.state, executor)
-    return await assume_history(space.log, space.space, space.dispatcher, provider, opened, options)
+    return await sync_history(space.log, space.space, space.dispatcher, provider, opened, options)
 
 
 _RECENT = 8
@@ -111,7 +111,7 @@ class SessionChanges:
         finally:
             await importer.close()
 
-    async def assume(self, agent: AgentId) -> str:
+    async def sync_session(self, agent: AgentId) -> str:
         """Brings the session to the present history. Returns how to go on in the program.
 
         Never raises: if the session cannot follow now, the returned sentence says so.
@@ -119,13 +119,13 @@ class SessionChanges:
         before = await self._session(agent)
         opened = await self._space.dispatcher.open(agent)
         if self._later:
-            if not needs_assume(opened.state):
+            if not needs_sync(opened.state):
                 return ""
             command = resume_command_for(before.program, before.id)
             return f"This takes effect when you close the session: type /exit, then {command}"
         provider = self._provider_of(before.program)
         try:
-            session = await assume_history(
+            session = await sync_history(
                 self._space.log,
                 self._space.space,
                 self._space.dispatcher,
@@ -135,7 +135,7 @@ class SessionChanges:
                 compare=True,
             )
         except (SessionBusy, Failure) as error:
-            if not needs_assume(opened.state):
+            if not needs_sync(opened.state):
                 return ""  # the command changed nothing, so the session lacks nothing
             return (
                 f"{program_title(before.program)} does not have the change yet: "
@@ -148,15 +148,15 @@ class SessionChanges:
 
     async def is_behind(self, agent: AgentId) -> bool:
         """Whether the agent's session does not have the present history yet."""
-        return needs_assume((await self._space.dispatcher.open(agent)).state)
+        return needs_sync((await self._space.dispatcher.open(agent)).state)
 
-    async def assume_when_closed(self, agent: AgentId, *, attempts: int, seconds: float) -> bool:
+    async def sync_when_closed(self, agent: AgentId, *, attempts: int, seconds: float) -> bool:
         """Brings a session to the present history as soon as nobody has it open.
 
         Looks this many times, with a pause between. Returns whether the session was changed.
         """
         state = (await self._space.dispatcher.open(agent)).state
-        if state.session is None or not needs_assume(state):
+        if state.session is None or not needs_sync(state):
             return False
         session = state.session.session
         for attempt in range(attempts):
@@ -165,7 +165,7 @@ class SessionChanges:
             with suppress(SessionBusy):
                 await self._provider_of(session.program).require_at_rest(session)
                 await self.prepare(agent)
-                await self.assume(agent)
+                await self.sync_session(agent)
                 return True
         return False
 
@@ -177,7 +177,7 @@ class SessionChanges:
         space, opened = self._space, await self._space.dispatcher.open(child)
         provider = self._provider_of(program)
         try:
-            session = await assume_history(
+            session = await sync_history(
                 space.log, space.space, space.dispatcher, provider, opened, _options(opened.state)
             )
         finally:
@@ -209,7 +209,7 @@ class SessionChanges:
             match each.event:
                 case SessionDiffered(text):
                     found.insert(0, f"Warning: {text}")
-                case SessionAssumed(loss=loss):
+                case SessionSynced(loss=loss):
                     return [loss, *found] if loss else found
                 case _:
                     pass

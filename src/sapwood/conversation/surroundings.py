@@ -4,7 +4,7 @@ import asyncio
 
 from msgspec import Struct
 
-from sapwood.analysis.chapter_report import ChapterReport, JudgedTurns, Said
+from sapwood.analysis.chapter_report import ChapterReport, DeclaredStatus, JudgedTurns
 from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.declared_notes import goals_of
 from sapwood.analysis.session import Session
@@ -79,8 +79,8 @@ async def family_of(space: OpenSpace, agent: AgentId) -> tuple[AgentSummary, ...
     ancestors = await space.log.ancestors(space.space, agent)
     root = ancestors[-1] if ancestors else agent
     agents = [root, *(await space.log.descendants(space.space, root))[:_FAMILY]]
-    found = [await space.log.facts(space.space, each) for each in agents]
-    return tuple(facts for facts in found if facts is not None)
+    found = [await space.log.summary(space.space, each) for each in agents]
+    return tuple(summary for summary in found if summary is not None)
 
 
 async def chapters_in_view(space: OpenSpace, agent: AgentId) -> ChapterReport:
@@ -92,5 +92,5 @@ async def chapters_in_view(space: OpenSpace, agent: AgentId) -> ChapterReport:
     goals = (*(each.topic for each in state.focus), *goals_of(state.declared))
     stretches = state.judged.stretches
     judged = tuple(JudgedTurns(each.first, each.last, each.status) for each in stretches)
-    said = Said(tuple(dict.fromkeys(goals)), state.background, judged)
-    return await asyncio.to_thread(chapters_of, session, counter, said)
+    declared = DeclaredStatus(tuple(dict.fromkeys(goals)), state.background, judged)
+    return await asyncio.to_thread(chapters_of, session, counter, declared)

@@ -16,7 +16,7 @@ from sapwood.core.errors import LogError
 from sapwood.core.events import AgentStarted, Recorded, TurnStarted, WordsErased
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.timeline.layout import is_dim, lay_out_everything, lay_out_in_view
-from sapwood.core.timeline.row_content import LeftBehind, RowContent, content_of
+from sapwood.core.timeline.row_content import HiddenMessages, RowContent, content_of
 from sapwood.core.timeline.rows import Banner, TimelineRow
 from sapwood.core.timeline.timeline import Timeline
 from sapwood.core.turn_numbers import TURN_STARTS
@@ -163,7 +163,7 @@ async def read_conversation(
     for row in rows:
         content = await content_at(row, cache)
         if isinstance(row, Banner) and not (row.in_view or everything):
-            content = LeftBehind(row)  # the model no longer sees this summary
+            content = HiddenMessages(row)  # the model no longer sees this summary
         found.append(ConversationRow(row, content, is_dim(timeline, row)))
     return ConversationRows(tuple(found), timeline.is_open)
 

@@ -59,8 +59,8 @@ async def search_turns(
     names: dict[AgentId, str] = {}
     for hit in found:
         if hit.ref.agent not in names:
-            facts = await space.log.facts(space.space, hit.ref.agent)
-            names[hit.ref.agent] = facts.name if facts else ""
+            summary = await space.log.summary(space.space, hit.ref.agent)
+            names[hit.ref.agent] = summary.name if summary else ""
     placed = await with_places(space, found, shown)
     return grouped(structs.replace(hit, name=names[hit.ref.agent]) for hit in placed)
 
@@ -88,9 +88,11 @@ async def _named(
     """The agents with these names. A restricted search learns nothing about other agents."""
     if among is None:
         return [await find(space, name) for name in names]
-    known = {agent: await space.log.facts(space.space, agent) for agent in among}
+    known = {agent: await space.log.summary(space.space, agent) for agent in among}
     return [
-        agent for agent, facts in known.items() if agent in names or (facts and facts.name in names)
+        agent
+        for agent, summary in known.items()
+        if agent in names or (summary and summary.name in names)
     ]
 
 

@@ -92,12 +92,12 @@ class Argument(Struct, frozen=True):
 class SlashCommand(Struct, frozen=True):
     """One row of the table.
 
-    `while_open`: a person may use the command while a turn is open. `decides` are the commands of
+    `during_turn`: a person may use the command while a turn is open. `decides` are the commands of
     the core that it sends for a person, `by_model` those for a model, if they differ.
     `without_agent` is what happens if there is no conversation yet: the command answers (perhaps
     only without arguments), starts a conversation first, or is refused. `waits`: a model's call
     stays open until something happens. `slow`: a person may want to stop it before it answers.
-    `whole`: once started it runs to its end, because half of it would be worse than either.
+    `uninterruptible`: once started it runs to its end, because half of it would be worse.
     `on_session` is what it does with the agent's session in another program, if there is one:
     nothing, it reads what is new there, or it changes the history there too.
     `scope` is what a token for the server must allow.
@@ -109,14 +109,14 @@ class SlashCommand(Struct, frozen=True):
     help: str
     arguments: tuple[Argument, ...] = ()
     who: Who = "human"
-    while_open: bool = True
+    during_turn: bool = True
     aliases: tuple[str, ...] = ()
     decides: tuple[type[Command], ...] = ()
     by_model: tuple[type[Command], ...] | None = None
     without_agent: WithoutAgent = "starts"
     waits: bool = False
     slow: bool = False
-    whole: bool = False
+    uninterruptible: bool = False
     on_session: OnSession = ""
     scope: Scope = "write"
     confirm: str = ""
@@ -245,7 +245,7 @@ TABLE = CommandTable(
             "Clear the context, keep N turns, or go back to a mark",
             (Argument("N | MARK", ("number", "mark")),),
             "both",
-            while_open=False,
+            during_turn=False,
             decides=(Clear, KeepLast),
             by_model=(Clear, KeepLast, Rewind),
             on_session="changes",
@@ -258,7 +258,7 @@ TABLE = CommandTable(
                 Argument("TURN", ("turn",), required=True, repeats=True),
             ),
             "both",
-            while_open=False,
+            during_turn=False,
             decides=(Drop,),
             on_session="changes",
         ),
@@ -266,7 +266,7 @@ TABLE = CommandTable(
             "rewind",
             "Go back to a mark, or to just before a turn",
             (Argument("MARK | TURN", ("mark", "turn")),),
-            while_open=False,
+            during_turn=False,
             decides=(Rewind,),
             on_session="changes",
         ),
@@ -274,13 +274,13 @@ TABLE = CommandTable(
             "edit",
             "Go back to just before a turn and edit its prompt",
             (Argument("TURN", ("turn",)),),
-            while_open=False,
+            during_turn=False,
             on_session="changes",
         ),
         SlashCommand(
             "retry",
             "Ask your last prompt again",
-            while_open=False,
+            during_turn=False,
             without_agent="refused",
             on_session="changes",
             prompts=True,
@@ -288,14 +288,14 @@ TABLE = CommandTable(
         SlashCommand(
             "undo",
             "Undo the last context command",
-            while_open=False,
+            during_turn=False,
             decides=(Undo,),
             on_session="changes",
         ),
         SlashCommand(
             "redo",
             "Redo the last undone command",
-            while_open=False,
+            during_turn=False,
             decides=(Redo,),
             on_session="changes",
         ),
@@ -352,7 +352,7 @@ TABLE = CommandTable(
                 Argument("WHAT TO KEEP", by_people=True),
             ),
             "both",
-            while_open=False,
+            during_turn=False,
             by_model=(DeferCompact,),
             slow=True,
             on_session="changes",
@@ -370,7 +370,7 @@ TABLE = CommandTable(
             "Bring turns back into view, in place or as quotations",
             (Argument("TURN", ("turn", "text"), required=True, repeats=True),),
             "both",
-            while_open=False,
+            during_turn=False,
             aliases=("load",),
             decides=(Load, Restore),
             on_session="changes",
@@ -378,7 +378,7 @@ TABLE = CommandTable(
         SlashCommand(
             "new",
             "Archive this agent and start a new one in its place",
-            while_open=False,
+            during_turn=False,
             decides=(StartSuccessor,),
         ),
         SlashCommand(
@@ -391,7 +391,7 @@ TABLE = CommandTable(
         SlashCommand(
             "switch", "Switch to another agent", (_AGENT,), without_agent="answers", scope="read"
         ),
-        SlashCommand("archive", "Archive this agent", while_open=False, decides=(Archive,)),
+        SlashCommand("archive", "Archive this agent", during_turn=False, decides=(Archive,)),
         SlashCommand("unarchive", "Reopen this archived conversation", decides=(Unarchive,)),
         SlashCommand(
             "rename",
@@ -446,8 +446,8 @@ TABLE = CommandTable(
             "revert",
             "Restore files and context to before a turn",
             (Argument("TURN | back", ("turn",)), Argument(flag="--anyway")),
-            while_open=False,
-            whole=True,
+            during_turn=False,
+            uninterruptible=True,
             decides=(StartRevert, FinishRevert),
             confirm="/revert replaces files. The current ones are saved first.",
         ),

@@ -30,7 +30,15 @@ from sapwood.core.events import (
     NoteKind,
     Pin,
 )
-from sapwood.core.ids import AgentId, CommandId, EventRef, Origin, Passage, TurnPlace, TurnRef
+from sapwood.core.ids import (
+    AgentId,
+    CommandId,
+    EventRef,
+    Origin,
+    TranscriptRange,
+    TurnPlace,
+    TurnRef,
+)
 from sapwood.core.lease import Lease
 from sapwood.core.model_calls import CallReport, FailureKind
 from sapwood.core.program_session import NativeRows, ProgramSession
@@ -570,7 +578,7 @@ class RecordTurn(_Command, frozen=True):
     items: tuple[RecordedReply | RecordedResult, ...] = ()
     status: Literal["completed", "interrupted", "failed"] = "completed"
     reason: str = ""
-    passage: Passage | None = None
+    passage: TranscriptRange | None = None
     aside: bool = False
     after: TurnRef | None = None
 
@@ -587,7 +595,7 @@ class ReturnTo(_Command, frozen=True):
     after: TurnRef | None = None
 
 
-class RecordAssumed(_Command, frozen=True):
+class RecordSync(_Command, frozen=True):
     """Record that a program's session has the history of `context`. Only the system gives it.
 
     `rows` are the keys of the rows that were appended to its transcript, `loss` says what could not
@@ -667,7 +675,7 @@ Command = (
     | ReadMail
     | RecordTurn
     | ReturnTo
-    | RecordAssumed
+    | RecordSync
     | RecordNative
     | RecordDifference
 )

@@ -23,7 +23,7 @@ from sapwood.core.events import (
     Event,
     MailReceived,
     Recorded,
-    SessionAssumed,
+    SessionSynced,
     TurnCompleted,
     TurnFailed,
     TurnInterrupted,
@@ -130,7 +130,7 @@ class Hold(Struct, frozen=True, omit_defaults=True):
     released_by: str = ""
 
 
-OUTSIDE_KINDS = (AgentStarted.kind, SessionAssumed.kind)
+OUTSIDE_KINDS = (AgentStarted.kind, SessionSynced.kind)
 """The kinds of events that say where an agent has data outside of the log."""
 
 
@@ -148,14 +148,14 @@ def outside_data(events: Iterable[Recorded]) -> OutsideData:
             archives += [each.value for each in entries if each.name == ARCHIVE]
             if event.origin is not None:
                 sessions[event.origin.source, event.origin.session] = None
-        elif isinstance(event, SessionAssumed):
+        elif isinstance(event, SessionSynced):
             sessions[event.session.program, event.session.id] = None
     return OutsideData(tuple(folders), tuple(sessions), tuple(archives))
 
 
 T = TypeVar("T")
 
-LONGEST_TURN = 10_000
+MAX_TURN = 10_000
 """The most events of a turn that are read to find mail in it."""
 
 

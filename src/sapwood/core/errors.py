@@ -3,7 +3,7 @@
 SapwoodError
 ├── LogError              the log could not be read or written
 │   ├── KeyMissing        a space is encrypted with a key that this program does not have
-│   ├── LogAway           its database does not answer; try again when it does
+│   ├── LogUnavailable    its database does not answer; try again when it does
 │   └── VersionConflict   another process appended first
 ├── PluginError           a plug-in is not installed or cannot be loaded
 └── RefusedError          a command was refused; `refusal` has the reason and the remedy
@@ -42,7 +42,7 @@ class KeyMissing(LogError):
     """A space is encrypted with a key that this program does not have. Nothing was changed."""
 
 
-class LogAway(LogError):
+class LogUnavailable(LogError):
     """The database did not answer in time. Try again when it does."""
 
 

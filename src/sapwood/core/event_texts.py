@@ -208,7 +208,7 @@ def event_texts(event: Event) -> EventTexts:
         case events.WordsErased(source):
             shown = f"{source} was erased, including its messages in this conversation"
             return EventTexts(f"of {source}", "", shown)
-        case events.SessionAssumed(session, by, loss=loss):
+        case events.SessionSynced(session, by, loss=loss):
             lost = f"; not carried over: {loss}" if loss else ""
             return EventTexts(
                 f"{session.program} {session.id} by {by or 'nothing'}{lost}",

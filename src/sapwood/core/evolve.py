@@ -24,7 +24,7 @@ from sapwood.core.context import (
 )
 from sapwood.core.events import Recorded
 from sapwood.core.ids import TurnRef, title_of
-from sapwood.core.program_session import AssumedSession, ProgramSession
+from sapwood.core.program_session import ProgramSession, SyncedSession
 from sapwood.core.state import (
     BACKGROUND_KEPT,
     ERASED_KEPT,
@@ -38,12 +38,12 @@ from sapwood.core.state import (
     Files,
     Focus,
     Judgement,
-    Letter,
     OpenQuestion,
     OpenTurn,
     QueuedPrompt,
     Reverting,
     State,
+    UnreadMail,
 )
 
 
@@ -197,12 +197,12 @@ def _applied(state: State, recorded: Recorded) -> State:
         case events.MailSent():
             return state
         case events.MailReceived():
-            letter = Letter(event.mail, event.text, event.sender)
+            letter = UnreadMail(event.mail, event.text, event.sender)
             return structs.replace(state, inbox=(*state.inbox, letter))
         case events.MailRead():
             return _mail_read(state, event)
-        case events.SessionAssumed():
-            held = AssumedSession(event.session, event.context, event.pins)
+        case events.SessionSynced():
+            held = SyncedSession(event.session, event.context, event.pins)
             return structs.replace(state, session=held)
         case events.NativeRecorded():
             return _open(state, native=True)
@@ -237,11 +237,11 @@ def _started(state: State, recorded: Recorded, event: events.AgentStarted) -> St
     )
 
 
-def _imported_session(event: events.AgentStarted) -> AssumedSession | None:
+def _imported_session(event: events.AgentStarted) -> SyncedSession | None:
     origin = event.origin
     if origin is None:
         return None
-    return AssumedSession(ProgramSession(origin.source, origin.session, origin.path), event.context)
+    return SyncedSession(ProgramSession(origin.source, origin.session, origin.path), event.context)
 
 
 def _titled(state: State, event: events.TurnStarted) -> State:

@@ -23,7 +23,7 @@ CommandId = NewType("CommandId", str)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """Half of a character of broken UTF-16, which UTF-8 cannot encode."""
 
-_LONGEST_TITLE = 40
+_MAX_TITLE = 40
 
 
 def can_be_stored(name: str) -> bool:
@@ -75,7 +75,7 @@ class Origin(Struct, frozen=True, omit_defaults=True, gc=False):
     path: MachinePath = ""
 
 
-class Passage(Struct, frozen=True, array_like=True, gc=False):
+class TranscriptRange(Struct, frozen=True, array_like=True, gc=False):
     """The rows of a transcript that belong to a turn: the names of the first and the last row.
 
     `place` is the byte at which the last row begins; readers look there first.
@@ -123,6 +123,6 @@ def title_of(text: str) -> str:
     40
     """
     line = " ".join(text[:400].split())
-    if len(line) <= _LONGEST_TITLE:
+    if len(line) <= _MAX_TITLE:
         return line
-    return line[: _LONGEST_TITLE - 1].rstrip() + "…"
+    return line[: _MAX_TITLE - 1].rstrip() + "…"

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-LONGEST_LEASE = 3_600_000_000
+MAX_LEASE = 3_600_000_000
 """Microseconds: a process that has died holds a turn no longer than this."""
 
 

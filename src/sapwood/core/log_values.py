@@ -8,8 +8,8 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct, field
 
-from sapwood.core.errors import LogAway as LogAway
 from sapwood.core.errors import LogError as LogError
+from sapwood.core.errors import LogUnavailable as LogUnavailable
 from sapwood.core.errors import VersionConflict as VersionConflict
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, EventRef
@@ -105,15 +105,15 @@ class Where(Struct, frozen=True, omit_defaults=True):
 class Append(Struct, frozen=True):
     """New events for one agent, whose log must be at version `expected` (0: it does not exist).
 
-    `facts` is the summary of the agent after these events. If `ends_words`, the words of the reply
-    that was arriving are deleted. `words` is then the command of the last of them that the sender
-    knows, '' if there were none, or None if it does not matter.
+    `summary` is that of the agent after these events. If `ends_words`, the words of the reply that
+    was arriving are deleted. `words` is then the command of the last of them that the sender knows,
+    '' if there were none, or None if it does not matter.
     """
 
     agent: AgentId
     expected: int
     events: tuple[Recorded, ...]
-    facts: AgentSummary
+    summary: AgentSummary
     ends_words: bool = False
     words: CommandId | None = None
 
@@ -122,8 +122,8 @@ class Append(Struct, frozen=True):
         places = [(event.agent, event.version) for event in self.events]
         if places != [(self.agent, version) for version in range(self.expected + 1, end + 1)]:
             raise ValueError(f"events to append to '{self.agent}' do not follow {self.expected}")
-        if (self.facts.agent, self.facts.version) != (self.agent, end):
-            raise ValueError(f"facts to append to '{self.agent}' are not of version {end}")
+        if (self.summary.agent, self.summary.version) != (self.agent, end):
+            raise ValueError(f"the summary to append to '{self.agent}' is not of version {end}")
 
 
 class Receipt(Struct, frozen=True, omit_defaults=True):

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from sapwood.core.context import ROOT, Context
-from sapwood.core.ids import Passage
+from sapwood.core.ids import TranscriptRange
 from sapwood.core.machine_paths import MachinePath
 
 
@@ -19,7 +19,7 @@ class ProgramSession(Struct, frozen=True, omit_defaults=True, gc=False):
     path: MachinePath = ""
 
 
-class AssumedSession(Struct, frozen=True, omit_defaults=True):
+class SyncedSession(Struct, frozen=True, omit_defaults=True):
     """The session of an agent in a program, and the context whose history it has.
 
     `pins` is the digest of the pins that this history begins with; empty if there are none.
@@ -39,6 +39,6 @@ class NativeRows(Struct, frozen=True, omit_defaults=True, gc=False):
     """
 
     session: ProgramSession
-    passage: Passage
+    passage: TranscriptRange
     hash: str = ""
     turn: str = ""

@@ -21,10 +21,10 @@ from sapwood.core.events import (
     Pin,
     Role,
 )
-from sapwood.core.ids import AgentId, Origin, Passage, TurnRef
+from sapwood.core.ids import AgentId, Origin, TranscriptRange, TurnRef
 from sapwood.core.lease import Lease
 from sapwood.core.model_calls import LastCall
-from sapwood.core.program_session import AssumedSession
+from sapwood.core.program_session import SyncedSession
 from sapwood.core.settings import Settings, Workspace
 from sapwood.core.tags import Tags
 from sapwood.core.token_count import Calibration
@@ -123,10 +123,10 @@ class QueuedPrompt(Struct, frozen=True):
     text: str
 
 
-class Letter(Struct, frozen=True, omit_defaults=True):
+class UnreadMail(Struct, frozen=True, omit_defaults=True):
     """Unread mail.
 
-    >>> Letter("m1", "The build is red.", sender="abc123").sender
+    >>> UnreadMail("m1", "The build is red.", sender="abc123").sender
     'abc123'
     """
 
@@ -226,7 +226,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     redo: tuple[Step, ...] = ()
     window_moved_at: int = 0
     notes: tuple[Note, ...] = ()
-    inbox: tuple[Letter, ...] = ()
+    inbox: tuple[UnreadMail, ...] = ()
     focus: tuple[Focus, ...] = ()
     background: tuple[str, ...] = ()
     declared: tuple[DeclaredNote, ...] = ()
@@ -238,10 +238,10 @@ class State(Struct, frozen=True, omit_defaults=True):
     calls: int = 0
     turns_without_human: int = 0
     origin: Origin | None = None
-    imported_until: Passage | None = None
+    imported_until: TranscriptRange | None = None
     files: Files | None = None
     reverting: Reverting | None = None
-    session: AssumedSession | None = None
+    session: SyncedSession | None = None
     instructions: tuple[InstructionText, ...] = ()
     instructions_head: TurnRef | None = None
     tags: Tags | None = None

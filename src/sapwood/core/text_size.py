@@ -16,7 +16,7 @@ LARGE_TEXT = 8_000
 On the event loop, such work would delay everything else: keys, other agents, other requests.
 """
 
-_MOST = 50_000
+_MAX_LISTS = 50_000
 _CONTAINERS = (tuple, list, dict)
 _WITHOUT_TEXT = frozenset({int, bool, float, NoneType, UnsetType})
 _encode = msgspec.msgpack.Encoder().encode
@@ -48,10 +48,10 @@ def texts_in(value: object) -> Iterator[str | bytes | bytearray]:
     """Yields every text of a struct, of its lists and of the structs in it.
 
     The values may be unchecked. So this calls no method of a caller's class, and it ends after
-    `_MOST` lists for values that contain themselves.
+    `_MAX_LISTS` lists for values that contain themselves.
     """
     rest, opened = [value], 0
-    while rest and opened < _MOST:
+    while rest and opened < _MAX_LISTS:
         one = rest.pop()
         kind = type(one)
         if kind is str:

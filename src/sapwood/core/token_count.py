@@ -87,7 +87,7 @@ def _digits(number: int) -> str:
 _REMEMBERED = 9
 
 # No tokenizer in use is further from the estimate; a ratio outside of this is a wrong report.
-_LEAST, _MOST = 0.25, 4.0
+_MIN_RATIO, _MAX_RATIO = 0.25, 4.0
 
 
 class Calibration(Struct, frozen=True):
@@ -114,7 +114,7 @@ class Calibration(Struct, frozen=True):
         """The calibration after one more request. A report of 0 tokens changes nothing."""
         if estimated <= 0 or reported <= 0:
             return self
-        ratio = min(_MOST, max(_LEAST, reported / estimated))
+        ratio = min(_MAX_RATIO, max(_MIN_RATIO, reported / estimated))
         return Calibration((*self.recent, ratio)[-_REMEMBERED:])
 
     def apply(self, raw: int) -> int:

@@ -6,30 +6,30 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 
 
-def state_of(facts: AgentSummary) -> str:
+def state_of(summary: AgentSummary) -> str:
     """Returns the state of an agent; for an imported one, the program it comes from."""
-    if facts.status != "running":
-        return facts.status
-    if facts.source:
-        return facts.source
-    if facts.asking:
+    if summary.status != "running":
+        return summary.status
+    if summary.source:
+        return summary.source
+    if summary.asking:
         return "waiting for approval"
-    return "working" if facts.working else "idle"
+    return "working" if summary.working else "idle"
 
 
 def tree(agents: Iterable[AgentSummary]) -> Iterator[tuple[AgentSummary, int]]:
     """Yields each agent after its parent, with its depth, which is 0 without a listed parent."""
     agents = list(agents)
-    here = {facts.agent for facts in agents}
+    here = {summary.agent for summary in agents}
     children: dict[AgentId | None, list[AgentSummary]] = {}
-    for facts in agents:
-        above = facts.parent if facts.parent in here else None
-        children.setdefault(above, []).append(facts)
-    waiting = [(facts, 0) for facts in reversed(children.get(None, []))]
+    for summary in agents:
+        above = summary.parent if summary.parent in here else None
+        children.setdefault(above, []).append(summary)
+    waiting = [(summary, 0) for summary in reversed(children.get(None, []))]
     while waiting:
-        facts, depth = waiting.pop()
-        yield facts, depth
-        waiting += [(child, depth + 1) for child in reversed(children.get(facts.agent, []))]
+        summary, depth = waiting.pop()
+        yield summary, depth
+        waiting += [(child, depth + 1) for child in reversed(children.get(summary.agent, []))]
 
 
 def branches(depths: Sequence[int]) -> list[str]:

@@ -23,18 +23,18 @@ def usage_value(usage: Usage) -> dict[str, object]:
     return {**value, "cost_usd": cost / 1_000_000}
 
 
-def facts_value(facts: Struct) -> dict[str, object]:
-    """Returns facts with ISO times. A running agent without work to do is `idle`.
+def listed_value(listed: Struct) -> dict[str, object]:
+    """Returns an entry of a list with ISO times. A running agent without work to do is `idle`.
 
     One whose tool call waits for approval is `waiting for approval`.
     """
-    value: dict[str, object] = msgspec.to_builtins(facts)
+    value: dict[str, object] = msgspec.to_builtins(listed)
     for name in _TIMES:
-        if isinstance(at := getattr(facts, name, None), int):
+        if isinstance(at := getattr(listed, name, None), int):
             value[name] = iso(at)
-    if isinstance(facts, AgentSummary):
-        idle = facts.status == "running" and not facts.working
-        value["status"] = state_of(facts) if facts.asking else "idle" if idle else facts.status
+    if isinstance(listed, AgentSummary):
+        idle = listed.status == "running" and not listed.working
+        value["status"] = state_of(listed) if listed.asking else "idle" if idle else listed.status
     return value
 
 

@@ -14,7 +14,7 @@ from sapwood.core.content import Text, ToolCall
 from sapwood.core.plural import counted
 from sapwood.core.state import State
 from sapwood.core.timeline.row_content import (
-    LeftBehind,
+    HiddenMessages,
     MarkName,
     NoteText,
     Notice,
@@ -103,7 +103,7 @@ class _TimelineText:
                 lines = [self._rule(mark_label(name, before))]
             case Notice(sign, words):
                 lines = [self._paint(cut(f"{sign} {words}", self._width), "faint")]
-            case LeftBehind():
+            case HiddenMessages():
                 lines = self._left_behind(content)
             case _:
                 assert_never(content)
@@ -142,7 +142,7 @@ class _TimelineText:
         style: TextStyle = "error" if result.error else "faint"
         return [self._paint(line, style) for line in lines]
 
-    def _left_behind(self, content: LeftBehind) -> list[str]:
+    def _left_behind(self, content: HiddenMessages) -> list[str]:
         blocks: list[list[str]] = []
         if label := edge_label(content.row):
             blocks.append([self._rule(label)])
@@ -216,7 +216,7 @@ def _paragraphs(each: ConversationRow) -> list[str]:
             return [f"*{one_line(mark_label(name, before))}*"]
         case Notice(sign, words):
             return [f"*{sign} {one_line(words)}*"]
-        case LeftBehind():
+        case HiddenMessages():
             return _left_behind(content)
         case _:
             assert_never(content)
@@ -233,7 +233,7 @@ def _tool(call: ToolCall, result: Result | None) -> list[str]:
     return [*shown, "Change:", _fenced(plain(result.diff))] if result.diff else shown
 
 
-def _left_behind(content: LeftBehind) -> list[str]:
+def _left_behind(content: HiddenMessages) -> list[str]:
     label = one_line(edge_label(content.row))
     found = ["---", f"*{label}*"] if label else []
     if content.summary is not None:

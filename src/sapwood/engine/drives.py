@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
-from sapwood.core.errors import LogAway, SapwoodError
+from sapwood.core.errors import LogUnavailable, SapwoodError
 from sapwood.core.ids import AgentId, Space
 
 DriveFunction = Callable[[Space, AgentId], Awaitable[None]]
@@ -67,7 +67,7 @@ async def drive_with_retries(
             return
         except NotServed:
             raise
-        except LogAway as problem:
+        except LogUnavailable as problem:
             _log.info("Agent '%s' is waiting for the log: %s", agent, problem)
             await asyncio.sleep(LOG_RETRY_SECONDS)
         except (Exception, asyncio.CancelledError) as problem:

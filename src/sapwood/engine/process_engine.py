@@ -23,7 +23,7 @@ from sapwood.core.log_values import AvailabilityListener
 from sapwood.engine.drives import DriveFunction, EngineError, NotServed, drive_with_retries
 from sapwood.engine.limits import DriveLimits, Intervals, KeyLimiter
 from sapwood.engine.wake_database import Claim, WakeDatabase, open_wake_database
-from sapwood.engine.wake_requests import SpaceTurns, WakeRequest, new_drive_id
+from sapwood.engine.wake_requests import SpaceRoundRobin, WakeRequest, new_drive_id
 from sapwood.engine.workers import (
     FailureDetector,
     is_of_one_process,
@@ -89,7 +89,7 @@ class ProcessEngine:
         self._recover = recover
         self._is_worker = is_worker
         self._serves = serves
-        self._turns = SpaceTurns(self._limits, serves)
+        self._turns = SpaceRoundRobin(self._limits, serves)
         self._places = KeyLimiter(self._limits.per_worker)
         self._opening = asyncio.Lock()
         self._database: WakeDatabase | None = None

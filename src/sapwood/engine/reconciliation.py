@@ -10,7 +10,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Protocol
 
-from sapwood.core.errors import LogAway, LogError, SapwoodError
+from sapwood.core.errors import LogError, LogUnavailable, SapwoodError
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary
 from sapwood.engine.drives import EngineError
@@ -70,7 +70,7 @@ async def wake_all(
     async for space in (spaces if callable(spaces) else these(spaces))():
         try:
             woken += await _wake_space(log, engine, space, parked)
-        except LogAway:
+        except LogUnavailable:
             raise
         except LogError as problem:
             _log.warning("The agents of the space %s could not be woken: %s", space, problem)
@@ -108,7 +108,7 @@ async def keep_awake(
         pause = every * random.uniform(0.8, 1.2)
         try:
             await wake_all(log, engine, current)
-        except (LogAway, EngineError) as problem:
+        except (LogUnavailable, EngineError) as problem:
             _log.info("Will wake agents with work to do when the database is back: %s", problem)
             pause = min(pause, _RETRY_SECONDS)
         except SapwoodError as problem:

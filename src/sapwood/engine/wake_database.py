@@ -88,9 +88,9 @@ class WakeDatabase:
         rows = await self._database.run(self._sql.wake_here, values)
         return rows[0][0] == request.drive
 
-    async def waiting(self, limits: DriveLimits, most: int) -> list[WakeRequest]:
+    async def waiting(self, limits: DriveLimits, max_requests: int) -> list[WakeRequest]:
         """The requests that no process has claimed, at most so many of each space."""
-        values = {**limit_values(limits), "most": most}
+        values = {**limit_values(limits), "most": max_requests}
         rows = await self._database.run(self._sql.waiting, values)
         return [WakeRequest(*row) for row in rows]
 

@@ -157,13 +157,13 @@ class WakeSql:
         )
 
 
-class SpaceTurns:
+class SpaceRoundRobin:
     """The line of the spaces that wait.
 
     >>> from sapwood.core.ids import AgentId
     >>> spaces = ("flood", "flood", "flood", "ada")
     >>> waiting = [WakeRequest(Space(each), AgentId("a"), "") for each in spaces]
-    >>> turns = SpaceTurns(DriveLimits(per_worker=2))
+    >>> turns = SpaceRoundRobin(DriveLimits(per_worker=2))
     >>> [each.space for each in turns.next(waiting, Counter())]
     ['flood', 'ada']
     """

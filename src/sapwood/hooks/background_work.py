@@ -208,7 +208,7 @@ async def _import_turns(watched: WatchedSession, config: "Config", *, ended: boo
             _remember_return_cost(watched, opened, connection.counter_for(""))
         if ended and results and not problem:
             changes, agent = LazySessionChanges(connection).changes, results[0].agent
-            if await changes.assume_when_closed(agent, attempts=_LOOKS, seconds=_LOOK_SECONDS):
+            if await changes.sync_when_closed(agent, attempts=_LOOKS, seconds=_LOOK_SECONDS):
                 record_change(results[0].session)
         return sum(each.turns for each in results)
     finally:

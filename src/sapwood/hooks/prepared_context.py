@@ -81,7 +81,7 @@ def prepare(
     from sapwood.analysis.chapters.chapter_builder import chapters_of
     from sapwood.analysis.compaction_warning import loss_of, ways_to_free_tokens
     from sapwood.analysis.declared_notes import goals_of, stated_ledger
-    from sapwood.analysis.focus import said_about
+    from sapwood.analysis.focus import declared_status
     from sapwood.analysis.judgement.judged_entries import judged_turns
     from sapwood.analysis.ledger.ledger_builder import ledger_of
     from sapwood.analysis.prune_advice import advise_pruning
@@ -101,8 +101,8 @@ def prepare(
     config = load_config(environ)
     stated = asyncio.run(SessionNotes(config, connect).read(session))
     goals = goals_of(stated.notes)
-    said = said_about(stated.focus, goals, judged_turns(session, stated.judged))
-    names = said.goals
+    declared = declared_status(stated.focus, goals, judged_turns(session, stated.judged))
+    names = declared.goals
     archives = [archive for _, archive in recent_archives(watched.memory)]
     tending = config.tending
     ledger = stated_ledger(ledger_of(session, live=True), session, stated.notes, stated.judged)
@@ -123,7 +123,7 @@ def prepare(
     advice = advise_pruning(
         session,
         counter,
-        chapters_of(session, counter, said),
+        chapters_of(session, counter, declared),
         background,
         archived_topics(session),
     )

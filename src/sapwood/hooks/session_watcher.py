@@ -109,7 +109,7 @@ async def _watch(agent: str, session: str, environ: Mapping[str, str]) -> bool:
     try:
         changes = LazySessionChanges(connection).changes
         while time.monotonic() < until and await changes.is_behind(AgentId(agent)):
-            if await changes.assume_when_closed(AgentId(agent), attempts=1, seconds=0):
+            if await changes.sync_when_closed(AgentId(agent), attempts=1, seconds=0):
                 record_change(session)
                 return True
             await asyncio.sleep(_PAUSE)

@@ -21,7 +21,7 @@ from sapwood.core.events import (
     Recorded,
     TurnRecorded,
 )
-from sapwood.core.ids import AgentId, Passage, Space, TurnRef
+from sapwood.core.ids import AgentId, Space, TranscriptRange, TurnRef
 from sapwood.core.refusals import Refusal
 from sapwood.imports.import_commands import ImportCommands
 from sapwood.programs.transcripts.conversation_builder import TranscriptReader
@@ -34,7 +34,7 @@ from sapwood.programs.transcripts.transcript_events import (
 from sapwood.turns.command_batch import SentCommand
 from sapwood.turns.dispatch import Dispatcher
 from sapwood.turns.log import Log
-from sapwood.turns.program_sessions import history_of, needs_assume
+from sapwood.turns.program_sessions import history_of, needs_sync
 
 _MAX_COMMANDS = 500
 _MAX_CHARACTERS = 2_000_000
@@ -70,7 +70,7 @@ class ConversationWriter:
         self._weight = 0
         self._committing: asyncio.Future[None] | None = None
 
-    def skip_known(self, known: Passage | None) -> None:
+    def skip_known(self, known: TranscriptRange | None) -> None:
         """Drops the events so far, which the log already has.
 
         `known` is the last imported passage, if reading started there and not at the beginning.
@@ -141,9 +141,9 @@ class ConversationWriter:
     async def _make_commands(self) -> ImportCommands:
         session = self._reader.details.id or self._path.stem
         commands = self._commands = ImportCommands(self._reader.source, session, str(self._path))
-        facts = await self._log.facts(self._space, commands.agent)
-        self._is_started = facts is not None
-        if facts and (facts.source, facts.session) != (self._reader.source, session):
+        summary = await self._log.summary(self._space, commands.agent)
+        self._is_started = summary is not None
+        if summary and (summary.source, summary.session) != (self._reader.source, session):
             self.problem = (
                 f"Another agent already has the id {commands.agent}. It was left unchanged."
             )
@@ -174,7 +174,7 @@ class ConversationWriter:
         await self._flush()
         state = (await self._dispatcher.open(commands.agent)).state
         parent = await self._turn(turn.parent, commands)
-        if parent is None or parent == state.context.tip or not needs_assume(state):
+        if parent is None or parent == state.context.tip or not needs_sync(state):
             return False
         if not await has_own_command(self._log, self._space, commands.agent, turn):
             return False
@@ -214,7 +214,7 @@ class ConversationWriter:
         is_there = live.context.tip == tip and len(live.turns) == kept
         is_plain = not opened.state.pins and not live.loaded
         if is_there and _same_text(front, boundary.summary, in_frame=is_plain):
-            await self._dispatch(commands.assumed(opened.state, compacted.ref))
+            await self._dispatch(commands.synced(opened.state, compacted.ref))
             return
         if live.context.tip != tip or len(live.turns) < kept:
             await self._dispatch(commands.return_to(compacted.ref, tip, whole=True))

@@ -9,14 +9,14 @@ from sapwood.core.commands import (
     CommandMeta,
     Compact,
     KeepLast,
-    RecordAssumed,
+    RecordSync,
     RecordTurn,
     ReturnTo,
     StartAgent,
 )
 from sapwood.core.content import Text
 from sapwood.core.events import Actor
-from sapwood.core.ids import AgentId, CommandId, Origin, Passage, TurnRef
+from sapwood.core.ids import AgentId, CommandId, Origin, TranscriptRange, TurnRef
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.settings import Settings, Workspace
 from sapwood.core.state import State
@@ -76,7 +76,7 @@ class ImportCommands:
             turn.items,
             "interrupted" if turn.status == "open" else turn.status,
             _CUT_OFF if is_open else turn.reason,
-            Passage(first.key, last.key, last.offset),
+            TranscriptRange(first.key, last.key, last.offset),
             aside,
             after,
         )
@@ -101,13 +101,11 @@ class ImportCommands:
             return Compact(self.agent, boundary.summary, keep=kept), meta
         return (KeepLast(self.agent, kept) if kept else Clear(self.agent)), meta
 
-    def assumed(self, state: State, ref: RowRef) -> tuple[RecordAssumed, CommandMeta]:
+    def synced(self, state: State, ref: RowRef) -> tuple[RecordSync, CommandMeta]:
         """Records that Sapwood appended this row, and was stopped before it could record that."""
         session = ProgramSession(self.origin.source, self.origin.session, self.origin.path)
         pins = pins_digest(state.pins)
-        command = RecordAssumed(
-            self.agent, session, "boundary", state.context, (ref.key,), "", pins
-        )
+        command = RecordSync(self.agent, session, "boundary", state.context, (ref.key,), "", pins)
         return command, self._meta("assumed", ref.key, ref.at)
 
     def compaction_id(self, compacted: TranscriptCompaction) -> CommandId:

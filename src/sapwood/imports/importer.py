@@ -15,7 +15,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from sapwood.core.ids import AgentId, Passage, Space
+from sapwood.core.ids import AgentId, Space, TranscriptRange
 from sapwood.imports.conversation_writer import ConversationWriter
 from sapwood.imports.session_catch_up import own_rows
 from sapwood.programs.registry import program, resume_command_for
@@ -118,16 +118,16 @@ class Importer:
         try:
             state = await open_state(self._log, self._space, agent)
             in_database = program(source).sessions.in_database
-            upto = None if _is_one_object(path) else state.imported_until
+            imported_until = None if _is_one_object(path) else state.imported_until
             known = SessionDetails(id=session, model=state.settings.model)
-            own = await own_rows(self._log, self._space, agent) if upto else ()
+            own = await own_rows(self._log, self._space, agent) if imported_until else ()
             # The dispatcher masks every text before it is stored, so the reader masks none.
             reader = reader_for(source, path, known, mask=unmasked)
             reader.pass_over(own)
-            walk = _Walk(self, path, reader, upto, whole=upto is None)
-            if (upto and in_database) or not await walk.run(on_progress):
+            walk = _Walk(self, path, reader, imported_until, whole=imported_until is None)
+            if (imported_until and in_database) or not await walk.run(on_progress):
                 reader = reader_for(source, path, SessionDetails(id=session), mask=unmasked)
-                walk = _Walk(self, path, reader, upto, whole=True, moved=not walk.found)
+                walk = _Walk(self, path, reader, imported_until, whole=True, moved=not walk.found)
                 walk.writers[""].pass_over(own)
                 await walk.run(lambda _: None)
         except OSError as error:
@@ -171,7 +171,7 @@ class _Walk:
         importer: Importer,
         path: Path,
         reader: TranscriptReader,
-        upto: Passage | None,
+        imported_until: TranscriptRange | None,
         *,
         whole: bool,
         moved: bool = False,
@@ -179,7 +179,7 @@ class _Walk:
         self._importer = importer
         self._path = path
         self._reader = reader
-        self._upto = upto
+        self._imported_until = imported_until
         self._whole = whole
         self._moved = moved
         self.found = False
@@ -192,7 +192,7 @@ class _Walk:
 
     async def run(self, on_progress: OnProgress) -> bool:
         """Imports what is new. Returns False if the file has to be read from its beginning."""
-        idle, known, unread = self._is_idle(), self._upto, 0
+        idle, known, unread = self._is_idle(), self._imported_until, 0
         for row, offset in self._rows(rest=idle):
             self._reader.feed(row, offset)
             if known and self._is_known(row, offset, known):
@@ -215,7 +215,7 @@ class _Walk:
     def _is_idle(self) -> bool:
         return self._importer.is_idle(self._path, self._reader.source)
 
-    def _is_known(self, row: bytes, offset: int, known: Passage) -> bool:
+    def _is_known(self, row: bytes, offset: int, known: TranscriptRange) -> bool:
         """Whether this is the last imported row. A program may write a row twice, so its key alone
         does not identify it."""
         is_there = self._moved or offset == known.place
@@ -240,10 +240,10 @@ class _Walk:
             return
         files = sessions.parts_of(self._path)
         offset = 0
-        if not self._whole and self._upto is not None:
-            offset = self._upto.place
+        if not self._whole and self._imported_until is not None:
+            offset = self._imported_until.place
             names = [name for name, _ in files]
-            at = self._upto.last.partition("@")[0]
+            at = self._imported_until.last.partition("@")[0]
             files = files[names.index(at) if at in names else 0 :]
         for name, file in files:
             self._reader.begin_file(name)

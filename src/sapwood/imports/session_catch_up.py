@@ -1,7 +1,7 @@
 """Records turns that a person made in the program itself, in the agent that Sapwood runs there.
 
 Such turns come after the newest turn whose rows the log knows. Nothing is recorded if a command has
-moved the context since the session was last in step: then the next prompt assumes.
+moved the context since the session was last in step: then the next prompt syncs it.
 """
 
 import asyncio
@@ -10,8 +10,8 @@ from contextlib import aclosing
 from pathlib import Path
 
 from sapwood.core.commands import RecordTurn
-from sapwood.core.events import NativeRecorded, Recorded, SessionAssumed, TurnRecorded
-from sapwood.core.ids import AgentId, Passage, Space
+from sapwood.core.events import NativeRecorded, Recorded, SessionSynced, TurnRecorded
+from sapwood.core.ids import AgentId, Space, TranscriptRange
 from sapwood.imports.import_commands import IMPORTER
 from sapwood.programs import registry
 from sapwood.programs.transcripts.discovery import NotATranscript
@@ -47,14 +47,16 @@ async def catch_up(dispatcher: Dispatcher, log: Log, space: Space, agent: AgentI
             turn.items,
             "interrupted" if turn.status == "open" else turn.status,
             turn.reason,
-            Passage(turn.first.key, turn.last.key, turn.last.offset),
+            TranscriptRange(turn.first.key, turn.last.key, turn.last.offset),
         )
         once = imported_command_id(program, held.session.id, f"turn of {agent}", turn.first.key)
         await dispatcher.dispatch(record, command_meta(IMPORTER, command=once))
     return len(new)
 
 
-async def _newest_passage(log: Log, space: Space, agent: AgentId, session: str) -> Passage | None:
+async def _newest_passage(
+    log: Log, space: Space, agent: AgentId, session: str
+) -> TranscriptRange | None:
     """The rows of the newest turn of this session that the agent's log knows."""
     async with aclosing(_newest_first(log, space, agent)) as newest:
         async for recorded in newest:
@@ -76,7 +78,7 @@ async def _newest_first(log: Log, space: Space, agent: AgentId) -> AsyncGenerato
 
 
 def _turns_after(
-    path: Path, program: str, known: Passage, own: Collection[str]
+    path: Path, program: str, known: TranscriptRange, own: Collection[str]
 ) -> list[TranscriptTurn]:
     try:
         if not _may_have_more(path, program, known):
@@ -91,7 +93,7 @@ def _turns_after(
     return [turn for turn in turns[places[-1] + 1 :] if turn.first.key not in own] if places else []
 
 
-def _may_have_more(path: Path, program: str, known: Passage) -> bool:
+def _may_have_more(path: Path, program: str, known: TranscriptRange) -> bool:
     """Whether a prompt may follow the known rows: a long transcript is not read for nothing."""
     sessions = registry.program(program).sessions
     if sessions.in_database or len(sessions.parts_of(path)) > 1:
@@ -108,6 +110,6 @@ async def own_rows(log: Log, space: Space, agent: AgentId) -> tuple[str, ...]:
         async for recorded in newest:
             if isinstance(recorded.event, TurnRecorded):
                 break
-            if isinstance(recorded.event, SessionAssumed):
+            if isinstance(recorded.event, SessionSynced):
                 found += recorded.event.rows
     return tuple(found)

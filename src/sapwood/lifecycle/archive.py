@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import quote
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from sapwood.core.erasure import ARCHIVE, ArchivedConversation
 from sapwood.core.errors import LogError, RefusedError
@@ -58,15 +58,15 @@ class _Event(Struct, frozen=True, array_like=True):
 class _Agent(Struct, frozen=True):
     """The first line of an agent: its summary, and how many events follow."""
 
-    facts: AgentSummary
+    summary: AgentSummary = field(name="facts")
     events: int
 
 
-def archive_address(facts: AgentSummary) -> str:
+def archive_address(summary: AgentSummary) -> str:
     """The address of the object of which this agent is the stub; empty if it is none."""
-    if facts.tags is None:
+    if summary.tags is None:
         return ""
-    return next((each.value for each in facts.tags.metadata if each.name == ARCHIVE), "")
+    return next((each.value for each in summary.tags.metadata if each.name == ARCHIVE), "")
 
 
 async def archive_conversation(
@@ -83,10 +83,10 @@ async def archive_conversation(
         raise RefusedError(UnknownAgent(root))
     lines: list[bytes] = []
     words: list[str] = []
-    for facts in family:
-        events = await log.read(space, facts.agent)
-        facts = structs.replace(facts, version=len(events))
-        lines.append(msgspec.json.encode(_Agent(facts, len(events))))
+    for summary in family:
+        events = await log.read(space, summary.agent)
+        summary = structs.replace(summary, version=len(events))
+        lines.append(msgspec.json.encode(_Agent(summary, len(events))))
         lines += [msgspec.json.encode(_line(each)) for each in events]
         words += [
             event_texts(each.event).search
@@ -99,7 +99,7 @@ async def archive_conversation(
     await _write(place, name, data)
     address = f"{place.rstrip('/')}/{name}"
     await Eraser(log, space).erase([root], by=by, scope="archive")
-    count = sum(facts.version for facts in family)
+    count = sum(summary.version for summary in family)
     archived = ArchivedConversation(address, len(data), len(family), count)
     return archived, family[0], _shortened(words)
 
@@ -116,7 +116,7 @@ async def restore_conversation(
     if stub is not None:
         await Eraser(log, space).erase([stub], by=by, scope="archive")
     appends = tuple(
-        Append(facts.agent, 0, tuple(events), facts) for facts, events in agents if events
+        Append(summary.agent, 0, tuple(events), summary) for summary, events in agents if events
     )
     command = CommandId(f"restore-{new_record_id()}")
     await log.commit(space, Commit(appends, Receipt(command, "Restored from an archive.")))
@@ -133,8 +133,8 @@ async def read_archive(
         found: list[tuple[AgentSummary, list[Recorded]]] = []
         for line in lines:
             agent = msgspec.json.decode(line, type=_Agent)
-            events = [_recorded(agent.facts.agent, next(lines)) for _ in range(agent.events)]
-            found.append((agent.facts, events))
+            events = [_recorded(agent.summary.agent, next(lines)) for _ in range(agent.events)]
+            found.append((agent.summary, events))
     except (OSError, EOFError, StopIteration, msgspec.MsgspecError, ValueError) as error:
         raise LogError(f"The archive {address} cannot be read: {error}.") from error
     return found
@@ -154,8 +154,10 @@ async def read_senders(
             return {}
         raise
     return {
-        facts.agent: frozenset(each.event.to for each in events if isinstance(each.event, MailSent))
-        for facts, events in agents
+        summary.agent: frozenset(
+            each.event.to for each in events if isinstance(each.event, MailSent)
+        )
+        for summary, events in agents
     }
 
 

@@ -38,7 +38,7 @@ from sapwood.turns.clock_and_ids import new_record_id, now
 _PAGE = 1_000
 
 
-class OutsideEraser(Protocol):
+class ExternalEraser(Protocol):
     """Deletes data of an agent that is outside of the log, such as checkpoints.
 
     It can be called again for the same agent. Raises `OSError` or `LogError` if it fails; then the
@@ -59,10 +59,10 @@ RememberErasure = Callable[[Space, AgentId, int], Awaitable[None]]
 """Adds an agent, and the time at which its erasure began, to the list of what was erased."""
 
 
-class OutsidePlaces(Struct, frozen=True):
+class ExternalStores(Struct, frozen=True):
     """What erasure needs to know about places outside of the log."""
 
-    erasers: tuple[OutsideEraser, ...] = ()
+    erasers: tuple[ExternalEraser, ...] = ()
     archived: FindArchived | None = None
     remember: RememberErasure | None = None
 
@@ -90,7 +90,7 @@ class Eraser:
         self,
         log: ErasableLog,
         space: Space,
-        outside: OutsidePlaces = OutsidePlaces(),  # noqa: B008 (it is frozen)
+        outside: ExternalStores = ExternalStores(),  # noqa: B008 (it is frozen)
         forget: Callable[[frozenset[AgentId]], None] | None = None,
     ) -> None:
         self._log = log
@@ -102,7 +102,7 @@ class Eraser:
         """What `erase` would do with these agents and their descendants."""
         found = await self._with_descendants(agents)
         receivers = await self._receivers(found)
-        events = sum(facts.version for facts in found.values())
+        events = sum(summary.version for summary in found.values())
         return ErasurePreview(tuple(found.values()), events, receivers, await self.holds_on(agents))
 
     async def erase(
@@ -134,11 +134,11 @@ class Eraser:
 
     async def roots(self) -> list[AgentId]:
         """All root agents of the space."""
-        return [facts.agent for facts in await self._listed("") if facts.parent is None]
+        return [summary.agent for summary in await self._listed("") if summary.parent is None]
 
     async def owned(self, owner: str) -> list[AgentId]:
         """All agents of an owner."""
-        return [facts.agent for facts in await self._listed(owner)]
+        return [summary.agent for summary in await self._listed(owner)]
 
     async def _listed(self, owner: str) -> list[AgentSummary]:
         found: list[AgentSummary] = []
@@ -158,9 +158,9 @@ class Eraser:
         found: dict[AgentId, AgentSummary] = {}
         for agent in agents:
             for each in (agent, *await self._log.descendants(self._space, agent)):
-                facts = await self._log.facts(self._space, each)
-                if facts is not None:
-                    found[each] = facts
+                summary = await self._log.summary(self._space, each)
+                if summary is not None:
+                    found[each] = summary
         return found
 
     async def _receivers(self, found: dict[AgentId, AgentSummary]) -> tuple[AgentSummary, ...]:
@@ -170,8 +170,8 @@ class Eraser:
             for recorded in await self._log.read(self._space, agent):
                 if isinstance(recorded.event, MailSent):
                     receivers.add(recorded.event.to)
-        others = [await self._log.facts(self._space, each) for each in receivers - found.keys()]
-        return tuple(facts for facts in others if facts is not None)
+        others = [await self._log.summary(self._space, each) for each in receivers - found.keys()]
+        return tuple(summary for summary in others if summary is not None)
 
     async def holds_on(self, agents: Sequence[AgentId]) -> tuple[Hold, ...]:
         """The legal holds that forbid the erasure of these agents."""
@@ -179,9 +179,9 @@ class Eraser:
         if not holds:
             return ()
         families = [await self._log.family(self._space, agent) for agent in agents]
-        members = [facts for family in families for facts in family]
-        agents_held = {facts.agent for facts in members}
-        owners_held = {facts.tags.owner for facts in members if facts.tags is not None}
+        members = [summary for family in families for summary in family]
+        agents_held = {summary.agent for summary in members}
+        owners_held = {summary.tags.owner for summary in members if summary.tags is not None}
         return tuple(
             hold
             for hold in holds
@@ -193,7 +193,7 @@ class Eraser:
 
 async def resume_erasures(
     log: ErasableLog,
-    outside: OutsidePlaces = OutsidePlaces(),  # noqa: B008 (it is frozen)
+    outside: ExternalStores = ExternalStores(),  # noqa: B008 (it is frozen)
 ) -> int:
     """Finishes the erasures that were interrupted, in all spaces. Returns how many there were."""
     unfinished = await log.unfinished_erasures()
@@ -205,7 +205,7 @@ async def resume_erasures(
 async def finish(
     log: ErasableLog,
     unfinished: UnfinishedErasure,
-    outside: OutsidePlaces,
+    outside: ExternalStores,
     forget: Callable[[frozenset[AgentId]], None] | None,
 ) -> None:
     """Does what is left of an erasure, in an order in which every step may be the last one."""
@@ -291,6 +291,6 @@ def read_erased(files: Iterable[Path]) -> dict[Space, dict[str, int]]:
     return found
 
 
-def is_erased(times: dict[str, int], space: Space, facts: AgentSummary) -> bool:
+def is_erased(times: dict[str, int], space: Space, summary: AgentSummary) -> bool:
     """Whether the list has this agent, and not only an earlier one with the same id."""
-    return facts.created <= times.get(id_hash(space, facts.agent), -1)
+    return summary.created <= times.get(id_hash(space, summary.agent), -1)

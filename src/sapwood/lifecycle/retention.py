@@ -73,18 +73,18 @@ async def find_idle(
             if root.parent is not None or not _is_idle(root, before) or not _is_meant(root, rule):
                 continue
             members = await log.family(space, root.agent)
-            if members and all(_is_idle(facts, before) for facts in members):
+            if members and all(_is_idle(summary, before) for summary in members):
                 held = space_held or any(
-                    ("agent", facts.agent) in subjects or ("owner", _owner(facts)) in subjects
-                    for facts in members
+                    ("agent", summary.agent) in subjects or ("owner", _owner(summary)) in subjects
+                    for summary in members
                 )
-                updated = max(facts.updated for facts in members)
+                updated = max(summary.updated for summary in members)
                 yield IdleConversation(root, len(members), updated, held)
         page = await log.agents(space, after=page[-1], limit=_PAGE)
 
 
-def _is_idle(facts: AgentSummary, before: int) -> bool:
-    return facts.updated < before and not facts.working
+def _is_idle(summary: AgentSummary, before: int) -> bool:
+    return summary.updated < before and not summary.working
 
 
 def _is_meant(root: AgentSummary, rule: RetentionRule) -> bool:
@@ -94,8 +94,8 @@ def _is_meant(root: AgentSummary, rule: RetentionRule) -> bool:
     )
 
 
-def _owner(facts: AgentSummary) -> str:
-    return facts.tags.owner if facts.tags is not None else ""
+def _owner(summary: AgentSummary) -> str:
+    return summary.tags.owner if summary.tags is not None else ""
 
 
 async def add_hold(

@@ -1,8 +1,8 @@
 """The interface to agent providers: programs that run a loop of their own and keep a session.
 
 Claude Code, Codex, opencode and pi are such programs. `sapwood.programs` has an adapter for each.
-After every context command one verb, `assume`, brings the program's own session to exactly the live
-path.
+After every context command one verb, `sync_session`, brings the program's own session to exactly
+the live path.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -70,7 +70,7 @@ class History(Struct, frozen=True):
     front: tuple[str, ...] = ()
 
 
-AssumedBy = Literal["nothing", "cut", "boundary", "inject", "new_session"]
+SyncMethod = Literal["nothing", "cut", "boundary", "inject", "new_session"]
 """How a session took over a history, the cheapest way first.
 
 `nothing`: it had this history. `cut`: its last turns were removed by the program itself.
@@ -79,8 +79,8 @@ program. `new_session`: a new session was written.
 """
 
 
-class Assumed(Struct, frozen=True):
-    """The result of `assume`: the session that now has the history, and how.
+class SyncResult(Struct, frozen=True):
+    """The result of `sync_session`: the session that now has the history, and how.
 
     `rows` are the keys of the rows that were appended, so that an import passes over them. `loss`
     says what could not be carried; empty if everything was. `difference` says how the session as
@@ -88,7 +88,7 @@ class Assumed(Struct, frozen=True):
     """
 
     session: ProgramSession
-    by: AssumedBy
+    by: SyncMethod
     rows: tuple[str, ...] = ()
     loss: str = ""
     difference: str = ""
@@ -175,7 +175,7 @@ class AgentProvider(Protocol):
         """Starts the program with a session, or with a new and empty one. Raises `Failure`.
 
         Does nothing if the session is running here with these options. It is called before every
-        `send`, with the session that `start` or `assume` returned last.
+        `send`, with the session that `start` or `sync_session` returned last.
         """
         ...
 
@@ -197,9 +197,9 @@ class AgentProvider(Protocol):
         """Answers a question."""
         ...
 
-    async def assume(
+    async def sync_session(
         self, session: ProgramSession | None, history: History, options: ProviderOptions
-    ) -> Assumed:
+    ) -> SyncResult:
         """Brings the session to exactly this history, whether it is running here or at rest.
 
         Without a session it makes one that begins with this history, for example for a fork. A

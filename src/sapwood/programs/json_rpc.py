@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
-_LONGEST_LINE = 1 << 24
+_MAX_LINE = 1 << 24
 
 
 class NoAnswer(Exception):
@@ -28,7 +28,7 @@ async def call_program(
     """Starts the program and returns the result of one method. Raises `NoAnswer`."""
     try:
         program = await asyncio.create_subprocess_exec(
-            *command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environ, limit=_LONGEST_LINE
+            *command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environ, limit=_MAX_LINE
         )
     except OSError as error:
         raise NoAnswer(f"{command[0]}: {error.strerror}") from error

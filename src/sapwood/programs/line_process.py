@@ -14,7 +14,7 @@ import msgspec
 
 from sapwood.core.model_calls import Failure
 
-_LONGEST_LINE = 256 * 1024 * 1024
+_MAX_LINE = 256 * 1024 * 1024
 _SECONDS_TO_ANSWER = 30.0
 _SECONDS_TO_END = 5.0
 _SECONDS_FOR_ERRORS = 1.0
@@ -54,7 +54,7 @@ class LineProcess(ABC, Generic[Row, Answer]):
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=PIPE,
-                limit=_LONGEST_LINE,
+                limit=_MAX_LINE,
                 start_new_session=True,
             )
         except OSError as error:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from sapwood.core.program_session import ProgramSession
     from sapwood.programs.agent_provider import (
         AgentProvider,
-        Assumed,
         History,
         ProgramInfo,
         ProviderOptions,
+        SyncResult,
     )
     from sapwood.programs.installation.installer import ProgramInstaller
     from sapwood.programs.single_answer import AnswerFormat
@@ -189,10 +189,10 @@ class Program(NamedTuple):
     @property
     def session_writer(
         self,
-    ) -> "Callable[[ProgramSession, History, ProviderOptions, Path], Assumed]":
+    ) -> "Callable[[ProgramSession, History, ProviderOptions, Path], SyncResult]":
         """Writes a session that the program deleted again. The path is that of Sapwood's data."""
         return cast(
-            "Callable[[ProgramSession, History, ProviderOptions, Path], Assumed]",
+            "Callable[[ProgramSession, History, ProviderOptions, Path], SyncResult]",
             self._part("session_writer"),
         )
 

@@ -23,7 +23,7 @@ from sapwood.programs.registry import ProgramExecutor, program
 NO_HOOKS = "SAPWOOD_NO_HOOKS"
 """The variable that lets every hook of Sapwood return at once."""
 
-_LONGEST_ANSWER = 2_000_000
+_MAX_ANSWER = 2_000_000
 """Bytes of output that are read; more is a failure."""
 
 
@@ -114,6 +114,6 @@ async def _run(
     if process.returncode and not output.strip():
         words = errors.decode("utf-8", "replace").strip().splitlines() or ["no message"]
         raise Failure("other", f"{title} ended with {process.returncode}: {words[-1][:300]}")
-    if len(output) > _LONGEST_ANSWER:
-        raise Failure("other", f"{title} answered with more than {_LONGEST_ANSWER:,} bytes.")
+    if len(output) > _MAX_ANSWER:
+        raise Failure("other", f"{title} answered with more than {_MAX_ANSWER:,} bytes.")
     return output

@@ -45,7 +45,7 @@ _NAMES = sorted({flag[2:] for flag, _, _ in _OPTIONS if flag.startswith(" -")}, 
 _FLAGS = LazyPattern(f" -(?:{'|'.join(map(re.escape, reversed(_NAMES)))})")
 """Every flag of the options, found in one search: the longest first, of which others are parts."""
 _CONTEXT = 300
-_LONGEST_OPTION = 256
+_MAX_OPTION = 256
 """At least the longest match of an option."""
 _ARGUMENTS = Anchored(
     (anchor, LazyPattern(form + r"""["']?(?P<value>[^\s\\"'`$<>|-][^\s\\"'`|]{5,127})""", re.ASCII))
@@ -110,7 +110,7 @@ def find_key_pairs(text: str, keys: Iterable[Span]) -> Iterator[Span]:
 
 def _after_options(text: str, option: LazyPattern, programs: tuple[str, ...]) -> Iterator[Span]:
     for start, end in _lines_after(text, programs) if option.search(text) else ():
-        found = option.finditer(text, start, end + _LONGEST_OPTION)
+        found = option.finditer(text, start, end + _MAX_OPTION)
         inside = (match for match in found if match.start() <= end)
         yield from _real(match for match in inside if not match["value"].isdigit())
 

@@ -258,7 +258,7 @@ _GAP = (
     r"""(?:[+>|][ ]?)?["'`]?|["'`][ ]?[+.][ ]?["'`])"""
 )
 _BREAK = LazyPattern(_GAP + r"(?=[\w-]{8})", re.ASCII)
-_LONGEST_BREAK = 100
+_MAX_BREAK = 100
 _BEFORE_PART = "\n\t \"'`"
 _AFTER_LINE_BREAK = " \t0123456789:+>|\"'`"
 _LONG_WORD = 16
@@ -293,7 +293,7 @@ def _may_be_part(text: str, word: int) -> bool:
         return True
     if not word or text[word - 1] not in _BEFORE_PART:
         return False
-    before = text[word - _LONGEST_BREAK if word > _LONGEST_BREAK else 0 : word]
+    before = text[word - _MAX_BREAK if word > _MAX_BREAK else 0 : word]
     is_joined = "+" in before[-3:] or "." in before[-3:]
     if not is_joined and before.rstrip(_AFTER_LINE_BREAK)[-1:] != "\n":
         return False
@@ -351,7 +351,7 @@ def _continues(joined: str, piece: str) -> bool:
 
 ENCODED_SECRET = "encoded-secret"
 _MIN_PREFIX = 4
-_LONGEST = 8_192
+_MAX_LENGTH = 8_192
 _BASE64 = LazyPattern(r"[A-Za-z0-9+/_-]*+={0,2}+", re.ASCII)
 _HEX = LazyPattern(r"(?:[0-9a-f]{2})*+", re.ASCII)
 _TEXTS = (
@@ -371,7 +371,7 @@ def encoded_words(searched: Searched) -> Iterator[tuple[int, int, str]]:
         for prefix, is_hex in encodings or ():
             if not text.startswith(prefix, start):
                 continue
-            word = (_HEX if is_hex else _BASE64).match(text, start, start + _LONGEST)
+            word = (_HEX if is_hex else _BASE64).match(text, start, start + _MAX_LENGTH)
             decoded = _decoded(word[0], is_hex=is_hex) if word else ""
             if word and decoded:
                 yield start, word.end(), decoded

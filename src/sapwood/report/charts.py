@@ -119,7 +119,7 @@ def arcs(session: SessionFigures, each: CompactionFigures, number: int) -> str:
         return 33 + (turn - first + 0.5) * step
 
     edge = 33 + (each.turn - first + 1) * step
-    most = max(need.tokens for need in needs)
+    largest = max(need.tokens for need in needs)
     parts = [
         '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" '
         'patternTransform="rotate(45)"><path d="M0 0V6" stroke="var(--amber)" stroke-width="2" '
@@ -131,7 +131,7 @@ def arcs(session: SessionFigures, each: CompactionFigures, number: int) -> str:
     for need in needs:
         a, b = x(need.left), x(need.needed)
         top = max(-8.0, 196 - (b - a) * 0.6)
-        wide = 1.5 + 5.5 * need.tokens / most
+        wide = 1.5 + 5.5 * need.tokens / largest
         parts.append(
             f'<path d="M{a:.0f} 196Q{(a + b) / 2:.0f} {top:.0f} {b:.0f} 196" class="arc" '
             f'stroke-width="{wide:.1f}"/><circle cx="{b:.0f}" cy="196" r="3.5" class="dot"/>'
@@ -184,10 +184,10 @@ def _badges(needs: Sequence[NeededAgain], x: Callable[[int], float]) -> Iterator
         yield f'<text x="{at:.0f}" y="207" class="number">{letter(place)}</text>'
 
 
-def share_bar(left: int, again: int, most: int) -> str:
+def share_bar(left: int, again: int, largest: int) -> str:
     """A small bar: what left, and how much of it was fetched again."""
-    width = 140 * left / max(most, 1)
-    part = min(width, 140 * again / max(most, 1))
+    width = 140 * left / max(largest, 1)
+    part = min(width, 140 * again / max(largest, 1))
     return (
         '<svg viewBox="0 0 140 10" class="mini" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect width="{width:.1f}" height="10" rx="2" class="gone"/>'

@@ -157,9 +157,9 @@ def _what_left(report: Report) -> str:
     if not pairs:
         return ""
     shown = sorted(pairs, key=lambda pair: -pair[1][1].tokens_again)[:_MAX_ROWS]
-    costliest, most = _costliest(report), max(each.tokens for _, (_, each) in shown)
+    costliest, largest = _costliest(report), max(each.tokens for _, (_, each) in shown)
     rows = [
-        _compaction_row(number, session, each, most, is_hot=each is costliest)
+        _compaction_row(number, session, each, largest, is_hot=each is costliest)
         for number, (session, each) in sorted(shown)
     ]
     needs = [need for _, need in report.needs]
@@ -189,14 +189,14 @@ def _what_left(report: Report) -> str:
 
 
 def _compaction_row(
-    number: int, session: SessionFigures, each: CompactionFigures, most: int, *, is_hot: bool
+    number: int, session: SessionFigures, each: CompactionFigures, largest: int, *, is_hot: bool
 ) -> str:
     cells = (
         _n(str(number), "b"),
         f"<td>{_titled(session, _day(each.at))}</td>",
         _n(f"{each.turns:,}", "narrow"),
         _n(show(Count(each.tokens, exact=each.is_reported))),
-        f'<td class="bar wide">{share_bar(each.tokens, each.tokens_again, most)}</td>',
+        f'<td class="bar wide">{share_bar(each.tokens, each.tokens_again, largest)}</td>',
         _n(_tokens(each.summary_tokens), "wide"),
         _n(f"{len(each.needs):,}", "narrow"),
         _n(_tokens(each.tokens_again)),

@@ -327,17 +327,17 @@ def stored_name(cipher: SpaceCipher | None, what: str, text: str) -> str:
     return text if cipher is None else cipher.token(what, text)
 
 
-def seal_summary(cipher: SpaceCipher | None, facts: AgentSummary) -> AgentSummary:
+def seal_summary(cipher: SpaceCipher | None, summary: AgentSummary) -> AgentSummary:
     """A summary as it is stored: keyed hashes in place of words, and the words sealed."""
     if cipher is None:
-        return facts
-    words = _Words(facts.name, facts.folder, facts.tags)
-    sealed = cipher.seal_words(_json.encode(words), facts.agent)
-    tags = facts.tags or Tags()
+        return summary
+    words = _Words(summary.name, summary.folder, summary.tags)
+    sealed = cipher.seal_words(_json.encode(words), summary.agent)
+    tags = summary.tags or Tags()
     return structs.replace(
-        facts,
-        name=cipher.token("name", facts.name),
-        folder=cipher.token("folder", facts.folder),
+        summary,
+        name=cipher.token("name", summary.name),
+        folder=cipher.token("folder", summary.folder),
         tags=Tags(
             cipher.token("owner", tags.owner),
             tuple(sorted(cipher.token("label", label) for label in tags.labels)),
@@ -346,27 +346,27 @@ def seal_summary(cipher: SpaceCipher | None, facts: AgentSummary) -> AgentSummar
     )
 
 
-def summary_key(facts: AgentSummary) -> str:
+def summary_key(summary: AgentSummary) -> str:
     """The id of the key of a sealed summary; empty if it is not sealed."""
-    return sealed_with(_sealed_value(facts))
+    return sealed_with(_sealed_value(summary))
 
 
-def _sealed_value(facts: AgentSummary) -> str:
-    if facts.tags is None or len(facts.tags.metadata) != 1:
+def _sealed_value(summary: AgentSummary) -> str:
+    if summary.tags is None or len(summary.tags.metadata) != 1:
         return ""
-    (entry,) = facts.tags.metadata
+    (entry,) = summary.tags.metadata
     return entry.value if entry.name == _SEALED and _SEALED_VALUE.fullmatch(entry.value) else ""
 
 
-def open_summary(cipher: SpaceCipher | None, space: Space, facts: AgentSummary) -> AgentSummary:
+def open_summary(cipher: SpaceCipher | None, space: Space, summary: AgentSummary) -> AgentSummary:
     """The summary with its words. Raises `LogError` if it is sealed and there is no cipher."""
-    sealed = _sealed_value(facts)
+    sealed = _sealed_value(summary)
     if cipher is None:
         if sealed:
             raise key_is_missing(space)
-        return facts
-    words = cipher.open_words(sealed, facts.agent)
+        return summary
+    words = cipher.open_words(sealed, summary.agent)
     if words is None:
-        return structs.replace(facts, name=_UNREADABLE, folder="", tags=None)
+        return structs.replace(summary, name=_UNREADABLE, folder="", tags=None)
     known = msgspec.json.decode(words, type=_Words)
-    return structs.replace(facts, name=known.name, folder=known.folder, tags=known.tags)
+    return structs.replace(summary, name=known.name, folder=known.folder, tags=known.tags)

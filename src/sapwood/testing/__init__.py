@@ -3,7 +3,7 @@
 For tests over HTTP, in the wire formats of the providers, use the package `scripted-model`.
 """
 
-from sapwood.testing.planned_model import NoTools, PlannedModel, slash
-from sapwood.testing.world import World
+from sapwood.testing.core_harness import CoreHarness
+from sapwood.testing.fake_model import FakeModel, NoTools, slash
 
-__all__ = ["NoTools", "PlannedModel", "World", "slash"]
+__all__ = ["CoreHarness", "FakeModel", "NoTools", "slash"]

@@ -14,7 +14,7 @@ from sapwood.conversation.answers import Answer as CommandAnswer
 from sapwood.conversation.completion import KnownNames, choices, is_complete
 from sapwood.conversation.script import CommandStep, Script, parse
 from sapwood.core.command_table import TABLE
-from sapwood.core.errors import LogAway, SapwoodError
+from sapwood.core.errors import LogUnavailable, SapwoodError
 from sapwood.core.events import TurnFailed
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
@@ -240,7 +240,7 @@ class ConversationScreen(ConversationView):
     async def _update_questions(self) -> None:
         try:
             waiting = {posted.id: posted for posted in await self.controller.waiting_questions()}
-        except LogAway:  # the next event of this agent comes when it is back
+        except LogUnavailable:  # the next event of this agent comes when it is back
             return
         for id_, asking in list(self._asking.items()):
             if id_ not in waiting or asking.done():
@@ -300,7 +300,7 @@ class ConversationScreen(ConversationView):
         if self._close_popup_or_find_bar():
             return
         running = TABLE.get(self._activity)
-        if running is not None and running.whole:
+        if running is not None and running.uninterruptible:
             self.show_message(f"{running.typed} cannot be interrupted. Undo it afterwards.")
         elif self._activity:
             for group in (COMMAND, PROMPT, _SLOW):

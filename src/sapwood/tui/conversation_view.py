@@ -29,7 +29,7 @@ from sapwood.conversation.timeline_reader import (
     read_timeline_end,
     sent_prompts,
 )
-from sapwood.core.errors import LogAway, SapwoodError
+from sapwood.core.errors import LogUnavailable, SapwoodError
 from sapwood.core.events import (
     MailReceived,
     ModelCalled,
@@ -254,7 +254,7 @@ class ConversationView(Screen[None]):
         while True:
             try:
                 await self._watch(agent, after)
-            except LogAway:  # a notice tells the person; missed events are read afterwards
+            except LogUnavailable:  # a notice tells the person; missed events are read afterwards
                 await asyncio.sleep(POLL_SECONDS)
                 after = self._timeline.version
             else:
@@ -334,7 +334,7 @@ class ConversationView(Screen[None]):
     async def _poll(self) -> None:
         """Updates the clock, and the sidebar if other agents have changed."""
         self.query_one(StatusLine).doing(self._progress())
-        with suppress(LogAway):  # the sidebar then keeps what it shows
+        with suppress(LogUnavailable):  # the sidebar then keeps what it shows
             if self.controller.agent is not None:
                 agents = await family_of(self.controller.connection, self.controller.agent)
                 if self._surroundings is not None and agents != self._surroundings.agents:

@@ -13,7 +13,7 @@ from sapwood.app.connection import Connection
 from sapwood.core.ids import AgentId
 from sapwood.tui.key_order import LIST
 
-_MOST = 200
+_MAX_HITS = 200
 
 
 class FindBar(Horizontal):
@@ -76,7 +76,7 @@ class FindBar(Horizontal):
         hits = []
         if words.strip() and self._agent:
             hits = await connection.log.search(
-                connection.space, words, agents=[self._agent], limit=_MOST
+                connection.space, words, agents=[self._agent], limit=_MAX_HITS
             )
         self._hits = sorted({hit.ref.version for hit in hits})
         self._at = len(self._hits) - 1

@@ -261,7 +261,7 @@ class Pages:
         from sapwood.tui.screens.permission_page import PermissionPage
 
         connection, app = self._host.controller.connection, self._host.application
-        facts = await connection.log.facts(connection.space, question.agent)
+        summary = await connection.log.summary(connection.space, question.agent)
         answered = asyncio.get_running_loop().create_future()
 
         def answer(picked: "PermissionAnswer | None") -> None:
@@ -269,7 +269,7 @@ class Pages:
                 answered.set_result(picked)
 
         is_shown = question.agent == self._host.controller.agent
-        name = facts.name if facts and facts.name else str(question.agent)
+        name = summary.name if summary and summary.name else str(question.agent)
         page = PermissionPage(question, "" if is_shown else name)
         app.call_later(app.push_screen, page, answer)
         try:

@@ -135,24 +135,24 @@ def agent_lines(
     found = list(tree(agents))
     drawn = branches([depth for _, depth in found])
     return [
-        (facts.agent, _agent_line(facts, before, room, here=facts.agent == here))
-        for (facts, _), before in zip(found, drawn, strict=True)
+        (summary.agent, _agent_line(summary, before, room, here=summary.agent == here))
+        for (summary, _), before in zip(found, drawn, strict=True)
     ]
 
 
-def _agent_line(facts: AgentSummary, before: str, room: int, *, here: bool) -> Content:
+def _agent_line(summary: AgentSummary, before: str, room: int, *, here: bool) -> Content:
     """One agent: its state, name, tokens, source and unread mail."""
-    sign, colour = _sign(facts)
-    tokens = show(Count(facts.tokens, facts.exact)) if facts.tokens else ""
-    if facts.asking:
+    sign, colour = _sign(summary)
+    tokens = show(Count(summary.tokens, summary.exact)) if summary.tokens else ""
+    if summary.asking:
         tokens = next(
             words for words in _ASKING if not words or len(before) + len(words) + _NAME < room
         )
-    mail = f" ✉{facts.unread}" if facts.unread else ""
-    source = f" {facts.source}" if facts.source else ""
+    mail = f" ✉{summary.unread}" if summary.unread else ""
+    source = f" {summary.source}" if summary.source else ""
     space = room - len(before) - 2 - len(tokens) - len(source) - len(mail) - 1
-    name = cut(one_line(facts.name) or facts.agent, max(6, space))
-    style = "bold $foreground" if here else "$faint" if facts.status != "running" else ""
+    name = cut(one_line(summary.name) or summary.agent, max(6, space))
+    style = "bold $foreground" if here else "$faint" if summary.status != "running" else ""
     return Content.assemble(
         (before, "$faint"),
         (f"{sign} ", colour),
@@ -163,16 +163,16 @@ def _agent_line(facts: AgentSummary, before: str, room: int, *, here: bool) -> C
     )
 
 
-def _sign(facts: AgentSummary) -> tuple[str, str]:
-    match facts.status:
+def _sign(summary: AgentSummary) -> tuple[str, str]:
+    match summary.status:
         case "killed":
             return "✗", "$error"
         case "archived":
             return "▪", "$faint"
         case _:
-            if facts.asking:
+            if summary.asking:
                 return "?", "$error"
-            return ("◐", "$warning") if facts.working else ("●", "$success")
+            return ("◐", "$warning") if summary.working else ("●", "$success")
 
 
 def _marks(state: State) -> list[Content]:

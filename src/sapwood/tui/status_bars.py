@@ -75,9 +75,9 @@ def budget_bar(budget: Budget, width: int) -> Content:
     for name, colour in _BLOCKS:
         tokens += _count(budget, name).tokens
         # By the sum up to here: rounding each block on its own would fill cells that are free.
-        upto = round(width * tokens / whole)
-        cells += Content.styled("█" * (upto - filled), colour)
-        filled = upto
+        end = round(width * tokens / whole)
+        cells += Content.styled("█" * (end - filled), colour)
+        filled = end
     return cells + Content.styled("░" * (width - filled), "$panel-lighten-1")
 
 

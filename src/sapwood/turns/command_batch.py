@@ -16,7 +16,7 @@ from hashlib import blake2b
 import msgspec
 from msgspec import Struct, structs
 
-from sapwood.core.commands import Command, CommandMeta, LeaseTurn, StartTurn
+from sapwood.core.commands import Command, CommandMeta, LeaseTurn, RecordSync, StartTurn
 from sapwood.core.decide import DecisionInput, decide
 from sapwood.core.events import Recorded
 from sapwood.core.lease import Lease
@@ -72,6 +72,8 @@ def decide_all(
 
 _BYTES = 16
 _NO_LEASE = Lease("", 0)
+_STORED_NAMES: dict[type[Command], str] = {RecordSync: "RecordAssumed"}
+"""Names under which stored digests know commands that have another name now."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -104,7 +106,8 @@ def command_digest(command: Command, meta: CommandMeta) -> str:
             command = structs.replace(command, lease=_NO_LEASE)
         case _:
             pass
-    return blake2b(_encode((type(command).__name__, command)), digest_size=_BYTES).hexdigest()
+    name = _STORED_NAMES.get(type(command), type(command).__name__)
+    return blake2b(_encode((name, command)), digest_size=_BYTES).hexdigest()
 
 
 def request_digest(request: str) -> str:

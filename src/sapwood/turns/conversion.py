@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import msgspec
 
-LONGEST_TEXT = 50_000_000
+MAX_TEXT = 50_000_000
 """The most characters of one text; a longer one is refused."""
 
 LARGEST = 2**40
@@ -52,8 +52,8 @@ def as_text(value: object) -> str:
     """
     if type(value) is not str:
         value = _plain_text(value)
-    if len(value) > LONGEST_TEXT:
-        raise Unfit(f"at most {LONGEST_TEXT:,} characters", value)
+    if len(value) > MAX_TEXT:
+        raise Unfit(f"at most {MAX_TEXT:,} characters", value)
     return value if value.isascii() or not _SURROGATE.search(value) else _SURROGATE.sub("?", value)
 
 
@@ -102,7 +102,7 @@ def as_json(value: Any) -> str:
         raise Unfit(rule, cast("object", value)) from None
 
 
-def as_integer(value: object, *, least: int = -LARGEST, most: int = LARGEST) -> int:
+def as_integer(value: object, *, minimum: int = -LARGEST, maximum: int = LARGEST) -> int:
     """A whole number; `True` is 1, and 3.0 is 3.
 
     >>> as_integer(3.0), as_integer(True)
@@ -110,14 +110,14 @@ def as_integer(value: object, *, least: int = -LARGEST, most: int = LARGEST) -> 
     """
     if type(value) is not int:
         value = _plain_integer(value)
-    if not least <= value <= most:
-        raise Unfit(f"a whole number from {least:,} to {most:,}", value)
+    if not minimum <= value <= maximum:
+        raise Unfit(f"a whole number from {minimum:,} to {maximum:,}", value)
     return value
 
 
 def as_moment(value: object) -> int:
     """Microseconds since 1970, before the year 10000."""
-    return as_integer(value, least=0, most=_CLOCK)
+    return as_integer(value, minimum=0, maximum=_CLOCK)
 
 
 def as_number(value: object) -> float:

@@ -453,7 +453,7 @@ class Dispatcher:
         if live is None:
             for recorded in events:
                 state = evolve(state, recorded)
-            before = await self._log.facts(self._space, change.agent)
+            before = await self._log.summary(self._space, change.agent)
             size = Count(before.tokens, before.exact) if before else ZERO
             return Append(change.agent, version, events, summary_of(state, size)), None
         if change.state is not None and change.live is not None:

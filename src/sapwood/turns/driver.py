@@ -42,7 +42,7 @@ from sapwood.core.token_count import Counter
 from sapwood.core.turn import Reply, Turn, shortened
 from sapwood.core.turn_params import TurnParams
 from sapwood.core.view import Request, check, view
-from sapwood.programs.agent_provider import Assumed, ProgramAccess, TurnEnd
+from sapwood.programs.agent_provider import ProgramAccess, SyncResult, TurnEnd
 from sapwood.programs.registry import ProgramExecutor, program_executor
 from sapwood.turns.checkpoints import Checkpoints
 from sapwood.turns.clock_and_ids import command_meta, now
@@ -56,7 +56,7 @@ from sapwood.turns.model_access import (
     manifest_of,
 )
 from sapwood.turns.open_agent import OpenAgent
-from sapwood.turns.program_sessions import record_assumed
+from sapwood.turns.program_sessions import record_sync
 from sapwood.turns.program_summary import ProgramSummaries
 from sapwood.turns.provider_turn import STOPPED, ProgramTurns
 from sapwood.turns.reply_stream import ReplyStream
@@ -266,8 +266,8 @@ class Driver:
         await self._do(RecordDifference(agent, difference))
         state = (await self._dispatcher.last_seen(agent)).state
         if state.session is not None:
-            unknown = Assumed(state.session.session, "nothing")
-            await record_assumed(self._dispatcher, state, unknown, ROOT)
+            unknown = SyncResult(state.session.session, "nothing")
+            await record_sync(self._dispatcher, state, unknown, ROOT)
 
     async def _open_turn(self, turn: Turn) -> tuple[OpenAgent, Turn]:
         """The agent and its open turn as they are now. Raises `TurnLost` if the turn has ended."""

@@ -21,7 +21,7 @@ from sapwood.core.commands import AskQuestion, Command, CommandMeta, Compact
 from sapwood.core.content import Text, Thinking, Usage
 from sapwood.core.events import Actor
 from sapwood.core.file_part import LARGEST_FILE, File, is_base64
-from sapwood.core.ids import Origin, Passage, can_be_stored
+from sapwood.core.ids import Origin, TranscriptRange, can_be_stored
 from sapwood.core.lease import Lease
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.refusals import BadValue
@@ -72,7 +72,7 @@ _EXACT = frozenset(
         "holder",
     }
 )
-_EXACT_CLASSES = frozenset({Actor, Origin, Passage, ProgramSession, NativeRows})
+_EXACT_CLASSES = frozenset({Actor, Origin, TranscriptRange, ProgramSession, NativeRows})
 """Classes whose texts are ids and paths: of actors, transcripts, and rows of transcripts."""
 
 _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}")
@@ -181,7 +181,7 @@ def _field(kind: type, name: str, hint: Any) -> _Convert:
     if name == "agent" and kind not in _COMMANDS:  # a place in the log of any agent
         return lambda value, _: _agent_id(value)
     if kind is Usage:
-        return lambda value, _: as_integer(value, least=0)
+        return lambda value, _: as_integer(value, minimum=0)
     if (kind is CommandMeta and name == "at") or (kind in (Lease, AskQuestion) and name == "until"):
         return lambda value, _: as_moment(value)
     if hint is str and kind in _EXACT_CLASSES:

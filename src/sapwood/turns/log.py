@@ -80,7 +80,7 @@ class Log(Protocol):
         """Stores a snapshot. Older ones of the agent are kept, so that the past opens fast too."""
         ...
 
-    async def facts(self, space: Space, agent: AgentId) -> AgentSummary | None:
+    async def summary(self, space: Space, agent: AgentId) -> AgentSummary | None:
         """What a list shows of one agent."""
         ...
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
-from sapwood.core.commands import RecordAssumed, RecordDifference
+from sapwood.core.commands import RecordDifference, RecordSync
 from sapwood.core.content import File, Text
 from sapwood.core.context import Context
 from sapwood.core.events import SYSTEM, Pin
@@ -27,10 +27,10 @@ from sapwood.core.view.frames import framed_prompt
 from sapwood.core.view.request import Message
 from sapwood.programs.agent_provider import (
     AgentProvider,
-    Assumed,
     History,
     HistoryTurn,
     ProviderOptions,
+    SyncResult,
 )
 from sapwood.programs.registry import ProgramExecutor
 from sapwood.turns.clock_and_ids import command_meta
@@ -55,7 +55,7 @@ def session_in(state: State, program: str) -> ProgramSession | None:
     return held.session if held is not None and held.session.program == program else None
 
 
-async def assume_history(
+async def sync_history(
     log: Log,
     space: Space,
     dispatcher: Dispatcher,
@@ -76,43 +76,43 @@ async def assume_history(
     """
     state = opened.state
     session = session_in(state, provider.program)
-    lags = needs_assume(state, provider.program)
+    lags = needs_sync(state, provider.program)
     if session is not None and not lags and not (compare and await _changes_in_place(provider)):
         return session
     history = await read_history(log, space, state, opened.live)
     if session is None and not history.turns and not history.front:
         return None
-    assumed = await provider.assume(session, history, options)
-    if lags or assumed.by != "nothing":
-        await record_assumed(dispatcher, state, assumed)
-    if assumed.difference:
-        differs = RecordDifference(state.agent, assumed.difference)
+    synced = await provider.sync_session(session, history, options)
+    if lags or synced.by != "nothing":
+        await record_sync(dispatcher, state, synced)
+    if synced.difference:
+        differs = RecordDifference(state.agent, synced.difference)
         await dispatcher.dispatch(differs, command_meta(SYSTEM))
-    return assumed.session
+    return synced.session
 
 
 async def _changes_in_place(provider: AgentProvider) -> bool:
     info = await asyncio.to_thread(provider.prove)
-    return info is None or bool(info.in_place)  # without the program, `assume` says so
+    return info is None or bool(info.in_place)  # without the program, `sync_session` says so
 
 
-async def record_assumed(
-    dispatcher: Dispatcher, state: State, assumed: Assumed, context: Context | None = None
+async def record_sync(
+    dispatcher: Dispatcher, state: State, synced: SyncResult, context: Context | None = None
 ) -> None:
     """Records that a session has the history of this state, or of another context."""
-    command = RecordAssumed(
+    command = RecordSync(
         state.agent,
-        assumed.session,
-        assumed.by,
+        synced.session,
+        synced.by,
         state.context if context is None else context,
-        assumed.rows,
-        assumed.loss,
+        synced.rows,
+        synced.loss,
         pins_digest(state.pins),
     )
-    known = session_in(state, assumed.session.program)
-    if known is None or known.id != assumed.session.id:
+    known = session_in(state, synced.session.program)
+    if known is None or known.id != synced.session.id:
         # The first record of a session has an id by which `session_agent` finds the agent.
-        once = session_command_id(assumed.session)
+        once = session_command_id(synced.session)
         first = command_meta(SYSTEM, command=once, request=once)
         done = await dispatcher.dispatch(command, first)
         if not (isinstance(done, Done) and done.repeated):
@@ -131,7 +131,7 @@ async def session_agent(log: Log, space: Space, session: ProgramSession) -> Agen
     return receipt.events[0].agent if receipt is not None and receipt.events else None
 
 
-def needs_assume(state: State, program: str = "") -> bool:
+def needs_sync(state: State, program: str = "") -> bool:
     """Whether the agent's session lacks the present history, or the agent has no session yet.
 
     A session of another program than `program` counts as none.

@@ -71,8 +71,8 @@ class ProgramSummaries:
             last = HistoryTurn(turn, None, tuple(messages_of(turn)))
             history = History((*history.turns, last), history.front)
         options = structs.replace(options_of(opened.state, executor), mode="read-only")
-        assumed = await provider.assume(None, history, options)
-        session = await provider.start(options, assumed.session)
+        synced = await provider.sync_session(None, history, options)
+        session = await provider.start(options, synced.session)
         instruction = Text(_last_text(request))
         answer = _Collected()
         try:

@@ -29,7 +29,6 @@ from sapwood.core.turn import Reply, Turn
 from sapwood.core.view import view
 from sapwood.programs.agent_provider import (
     AgentProvider,
-    Assumed,
     ProgramAccess,
     ProviderAnswer,
     ProviderEvent,
@@ -37,6 +36,7 @@ from sapwood.programs.agent_provider import (
     ProviderReply,
     ProviderResult,
     SessionBusy,
+    SyncResult,
     TurnEnd,
 )
 from sapwood.programs.registry import ProgramExecutor
@@ -47,11 +47,11 @@ from sapwood.turns.log import Log
 from sapwood.turns.model_access import manifest_of
 from sapwood.turns.open_agent import OpenAgent
 from sapwood.turns.program_sessions import (
-    assume_history,
     options_of,
-    record_assumed,
+    record_sync,
     sent_prompt,
     session_in,
+    sync_history,
 )
 from sapwood.turns.reply_stream import ReplyStream
 from sapwood.turns.tool_calls import TurnLost, dispatch_in_turn, insist_in_turn
@@ -422,7 +422,7 @@ class ProgramTurns:
         """
         options = options_of(opened.state, executor)
         known = session_in(opened.state, provider.program)
-        session = await assume_history(
+        session = await sync_history(
             self._log,
             self._space,
             self._dispatcher,
@@ -435,7 +435,7 @@ class ProgramTurns:
         )
         started = await provider.start(options, session)
         if session is None:
-            await record_assumed(self._dispatcher, opened.state, Assumed(started, "nothing"))
+            await record_sync(self._dispatcher, opened.state, SyncResult(started, "nothing"))
         self._compared.add(started.id)
         return started
 

@@ -38,7 +38,7 @@ _WINDOW = 16_384
 _WORD = "".join(map(chr, range(0x21, 0x7F)))
 """The characters of secrets: a text that ends with them may end inside of a secret."""
 
-_LONGEST_WORD = 2_000
+_MAX_WORD = 2_000
 """The most characters of an unfinished word that are held back."""
 
 
@@ -60,7 +60,7 @@ class MaskedStream:
         end = len(self._arrived)
         if not all_of_it:
             whole = len(self._arrived.rstrip(_WORD))
-            end = whole if end - whole <= _LONGEST_WORD else end
+            end = whole if end - whole <= _MAX_WORD else end
         if end <= self._taken:
             return ""
         masked = self._mask(self._arrived[:end])

@@ -46,12 +46,12 @@ def woken_by(append: Append) -> set[AgentId]:
         if isinstance(event, TurnStarted) and event.lease is not None:
             continue  # the program that started the turn runs it
         if isinstance(event, ToolFinished):
-            if recorded.actor.role == "human" and append.facts.working:
+            if recorded.actor.role == "human" and append.summary.working:
                 woken.add(append.agent)
-        elif isinstance(event, _GIVES_WORK) and append.facts.working:
+        elif isinstance(event, _GIVES_WORK) and append.summary.working:
             woken.add(append.agent)
-        elif isinstance(event, _ENDS) and append.facts.parent is not None:
-            woken.add(append.facts.parent)
+        elif isinstance(event, _ENDS) and append.summary.parent is not None:
+            woken.add(append.summary.parent)
     return woken
 
 
@@ -104,7 +104,7 @@ class Scheduler:
         for append in appends:
             for agent in woken_by(append):
                 if agent == append.agent:
-                    self._soon(self._wake(agent, append.facts.model, append.facts.owner))
+                    self._soon(self._wake(agent, append.summary.model, append.summary.owner))
                 else:
                     self._soon(self._wake_another(agent))
 

@@ -23,7 +23,7 @@ from msgspec import Struct, structs
 from sapwood.core.command_table import SLASH as SLASH
 from sapwood.core.commands import Command, FinishTool, StartTool
 from sapwood.core.content import ReplyPart, ToolCall
-from sapwood.core.errors import LogAway, LogError
+from sapwood.core.errors import LogError, LogUnavailable
 from sapwood.core.events import SYSTEM, Actor
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import AnswerAwaited, Effect, ToolOutcome, ToolSpec, ToolUse
@@ -95,7 +95,7 @@ class Toolbox(Protocol):
         ...
 
 
-class Parked(Struct, frozen=True):
+class WaitingCall(Struct, frozen=True):
     """The call has to wait: run it again after `delay` seconds, or when the agent is woken.
 
     Without `delay` it waits until the agent is woken. With `for_answer` it waits for a person, and
@@ -117,7 +117,7 @@ class CommandTool(Protocol):
         """Whether the call may have to wait. The start of such a call is stored in the log."""
         ...
 
-    async def run(self, state: State, call: ToolCall, model: str) -> ToolOutcome | Parked:
+    async def run(self, state: State, call: ToolCall, model: str) -> ToolOutcome | WaitingCall:
         """Runs the call. Returns its result, or how long it has to wait.
 
         Running the same call again has no further effect.
@@ -157,7 +157,7 @@ async def insist_in_turn(dispatcher: Dispatcher, command: Command, actor: Actor 
     for attempt in range(_INSIST_TRIES):
         try:
             done = await dispatcher.dispatch(command, meta)
-        except LogAway:
+        except LogUnavailable:
             if attempt == _INSIST_TRIES - 1:
                 raise
             await asyncio.sleep(_TRY_AGAIN)
@@ -211,7 +211,7 @@ class ToolCalls:
         calls = turn.open_calls
         return all(call.name in names and not _is_unfinished(turn, call) for call in calls)
 
-    async def run(self, opened: OpenAgent, turn: Turn, params: TurnParams) -> Parked | None:
+    async def run(self, opened: OpenAgent, turn: Turn, params: TurnParams) -> WaitingCall | None:
         """Runs the calls that have no result: together if none has effects, else in order.
 
         A call of a tool that is not offered is not run, nor is one that the caller runs.
@@ -234,12 +234,12 @@ class ToolCalls:
             ran = await self._run_in_order(opened, turn, calls)
         parked = [each for each in ran if each is not None]
         delays = [each.delay for each in parked if each.delay is not None]
-        return Parked(min(delays, default=None)) if parked else None
+        return WaitingCall(min(delays, default=None)) if parked else None
 
     async def _run_in_order(
         self, opened: OpenAgent, turn: Turn, calls: Sequence[ToolCall]
-    ) -> list[Parked | None]:
-        ran: list[Parked | None] = []
+    ) -> list[WaitingCall | None]:
+        ran: list[WaitingCall | None] = []
         for call in calls:
             parked = await self._run_tool(opened, turn, call)
             ran.append(parked)
@@ -256,7 +256,7 @@ class ToolCalls:
             self._defect(call, error)
             return False
 
-    async def _run_tool(self, opened: OpenAgent, turn: Turn, call: ToolCall) -> Parked | None:
+    async def _run_tool(self, opened: OpenAgent, turn: Turn, call: ToolCall) -> WaitingCall | None:
         agent = opened.state.agent
         started = call.id in turn.started
         if (parked := _waits_for_answer(opened.state, call)) is not None:
@@ -276,7 +276,7 @@ class ToolCalls:
             outcome = await self._run_own(await self._dispatcher.open(agent), turn, call)
         else:
             return None
-        if isinstance(outcome, Parked):
+        if isinstance(outcome, WaitingCall):
             return outcome
         await self._finish(turn, call, outcome)
         if outcome.reached is not None:
@@ -310,12 +310,12 @@ class ToolCalls:
             self._dispatcher, StartTool(opened.state.agent, call.id, turn=turn.first)
         )
 
-    async def _run_slash(self, state: State, call: ToolCall) -> ToolOutcome | Parked:
+    async def _run_slash(self, state: State, call: ToolCall) -> ToolOutcome | WaitingCall:
         with self._tracing.tool(state, call) as ended:
             try:
                 assert self._commands is not None
                 outcome = await self._commands.run(state, call, state.settings.model)
-                if isinstance(outcome, Parked):
+                if isinstance(outcome, WaitingCall):
                     return outcome
                 masked = await self._masked(outcome)
             except (LogError, TurnLost):
@@ -325,7 +325,9 @@ class ToolCalls:
             ended(masked)
             return masked
 
-    async def _run_own(self, opened: OpenAgent, turn: Turn, call: ToolCall) -> ToolOutcome | Parked:
+    async def _run_own(
+        self, opened: OpenAgent, turn: Turn, call: ToolCall
+    ) -> ToolOutcome | WaitingCall:
         exact = self._exact_args.call(turn.agent, turn.first, call)
         if exact is None:
             return ToolOutcome(_SECRET_LOST, error=True)
@@ -334,7 +336,7 @@ class ToolCalls:
                 use = structs.replace(_use(opened.state, exact), is_saved=_is_saved(opened, turn))
                 masked = await self._masked(await self._toolbox.run(use))
             except AnswerAwaited as waits:
-                return Parked(waits.delay, for_answer=True)
+                return WaitingCall(waits.delay, for_answer=True)
             except (LogError, TurnLost):
                 raise
             except Exception as error:
@@ -379,14 +381,14 @@ def _is_saved(opened: OpenAgent, turn: Turn) -> bool:
     return files is not None and bool(files.tree) and files.version > turn.first
 
 
-def _waits_for_answer(state: State, call: ToolCall) -> Parked | None:
+def _waits_for_answer(state: State, call: ToolCall) -> WaitingCall | None:
     """How long a call waits for the answer of a person; None if it waits for none, or too long."""
     questions = state.open.questions if state.open else ()
     asked = next((each for each in questions if each.call == call.id), None)
     if asked is None:
         return None
     left = (asked.until - now()) / 1_000_000 if asked.until else None
-    return None if left is not None and left <= 0 else Parked(left, for_answer=True)
+    return None if left is not None and left <= 0 else WaitingCall(left, for_answer=True)
 
 
 def _use(state: State, call: ToolCall) -> ToolUse:

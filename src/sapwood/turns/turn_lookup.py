@@ -185,8 +185,8 @@ async def names_of(
     found: dict[AgentId, str] = {}
     for agent in dict.fromkeys(agents):
         if agent != shown:
-            facts = await log.facts(space, agent)
-            name = facts.name if facts else ""
+            summary = await log.summary(space, agent)
+            name = summary.name if summary else ""
             fits = len(name.split()) == 1 and "/" not in name
             is_found = fits and await find_agent(log, space, name) == agent
             found[agent] = name if is_found else agent

@@ -37,7 +37,7 @@ from sapwood.workspace.git_folder import GitFolder, find_git_folder, git_change
 from sapwood.workspace.mount_points import MountPoint, mount_points
 from sapwood.workspace.nested_repositories import NestedRepositories, runs_nothing
 from sapwood.workspace.permissions.guarded_paths import PathGuards
-from sapwood.workspace.places import Place, folder_handle, make_accessible
+from sapwood.workspace.safe_paths import ResolvedPath, folder_handle, make_accessible
 from sapwood.workspace.sandbox import Access, Sandbox, SandboxCommand
 from sapwood.workspace.tool_output import ToolError
 
@@ -133,7 +133,7 @@ def set_aside(root: str, path: str) -> str:
 
 
 def _is_protected(root: str, path: str, is_folder: bool, guards: PathGuards) -> bool:
-    place = Place(root, os.path.join(root, path), path)
+    place = ResolvedPath(root, os.path.join(root, path), path)
     # Only for folders, whether git takes them for a repository or for hooks: that reads files.
     against = guards.against_writing if is_folder else guards.against_writing_name
     return bool(against(place))
@@ -282,7 +282,7 @@ class Confinement:
 
     @contextmanager
     def confined(
-        self, arguments: Sequence[str], place: Place, needs: Collection[Need] = ()
+        self, arguments: Sequence[str], place: ResolvedPath, needs: Collection[Need] = ()
     ) -> Generator[Confined]:
         """A command that runs in a folder of a workspace. Raises `ToolError` if that cannot be."""
         root, facts = place.root, self._searched(place.root)
@@ -397,7 +397,7 @@ def _repositories_of(facts: WorkspaceFacts, nested: Iterable[str]) -> list[_Repo
 
 @contextmanager
 def _opened(
-    sandbox: Sandbox, arguments: Sequence[str], place: Place, access: dict[str, Access]
+    sandbox: Sandbox, arguments: Sequence[str], place: ResolvedPath, access: dict[str, Access]
 ) -> Generator[SandboxCommand]:
     with ExitStack() as opened:
         try:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from sapwood.workspace.globs import glob_regex
-from sapwood.workspace.places import Place, open_folder
+from sapwood.workspace.safe_paths import ResolvedPath, open_folder
 
 _TRAILING = re.compile(r"((?:\\.|[^\\])*?) *", re.DOTALL)
 """Spaces at the end of a line do not count, unless a backslash stands before the last one."""
@@ -125,7 +125,7 @@ ShouldStop = Callable[[], bool]
 
 
 def walk(
-    place: Place, *, ignored: bool = False, depth: int = 0, stop: ShouldStop
+    place: ResolvedPath, *, ignored: bool = False, depth: int = 0, stop: ShouldStop
 ) -> Iterator[Entry]:
     """Yields everything in a folder, by name, each folder before its contents.
 
@@ -187,7 +187,7 @@ def _open(folder: int, name: str) -> int | None:
         return None
 
 
-def _above(place: Place) -> tuple[IgnoreFile, ...]:
+def _above(place: ResolvedPath) -> tuple[IgnoreFile, ...]:
     """The ignore files between the top of the workspace and the walk's folder."""
     if not place.is_inside:
         return ()
@@ -195,7 +195,7 @@ def _above(place: Place) -> tuple[IgnoreFile, ...]:
     for count in range(len(place.steps)):
         steps = place.steps[:count]
         real = os.path.join(place.root, *steps)
-        with open_folder(Place(place.root, real, place.given)) as folder:
+        with open_folder(ResolvedPath(place.root, real, place.given)) as folder:
             file = _ignore_file(folder, "/".join(steps))
         found += [file] if file else []
     return tuple(found)

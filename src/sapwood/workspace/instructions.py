@@ -12,7 +12,7 @@ from datetime import date, datetime
 from sapwood.core.events import InstructionText
 from sapwood.core.settings import Workspace
 from sapwood.core.view.frames import DEFAULT_PROMPT
-from sapwood.workspace.places import locate, open_file, root_of
+from sapwood.workspace.safe_paths import locate, open_file, root_of
 from sapwood.workspace.tool_output import ToolError
 
 FILES = ("AGENTS.md", "CLAUDE.md")

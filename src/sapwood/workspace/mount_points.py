@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from sapwood.private_files import lock_held, release_lock, replace_file
-from sapwood.workspace.places import folder_handle
+from sapwood.workspace.safe_paths import folder_handle
 
 
 class MountPoint(Struct, frozen=True):

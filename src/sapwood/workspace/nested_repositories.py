@@ -11,7 +11,7 @@ import stat
 from contextlib import suppress
 from threading import Lock
 
-from sapwood.workspace.places import make_accessible
+from sapwood.workspace.safe_paths import make_accessible
 
 _MAX_FOLDERS = 100_000
 _MAX_CONFIG = 20_000

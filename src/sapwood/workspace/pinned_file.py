@@ -5,7 +5,7 @@ from sapwood.core.settings import Workspace
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.permissions.permission_decision import FileAction, decide_permission
 from sapwood.workspace.permissions.permission_rules import PermissionRules
-from sapwood.workspace.places import Place, is_folder, locate, open_file, root_of
+from sapwood.workspace.safe_paths import ResolvedPath, is_folder, locate, open_file, root_of
 from sapwood.workspace.tool_output import ToolError, byte_size
 from sapwood.workspace.tools.file_reader import is_binary
 
@@ -37,7 +37,7 @@ def read_pinned_file(
         raise PinnedFileError(_reason(error)) from error
 
 
-def _require_readable(place: Place, rules: PermissionRules, guards: PathGuards) -> None:
+def _require_readable(place: ResolvedPath, rules: PermissionRules, guards: PathGuards) -> None:
     if not place.is_inside:
         raise PinnedFileError("It is outside the workspace.")
     guard = guards.against_reading(place)
@@ -47,7 +47,7 @@ def _require_readable(place: Place, rules: PermissionRules, guards: PathGuards) 
         raise PinnedFileError(decision.why)
 
 
-def _text(place: Place) -> str:
+def _text(place: ResolvedPath) -> str:
     if is_folder(place):
         raise PinnedFileError("It is a folder.")
     with open_file(place) as file:

@@ -45,19 +45,19 @@ async def run_program(
     seconds: float,
     stdin: bytes | None = None,
     merge_stderr: bool = False,
-    most: int = MAX_RESULT_BYTES,
+    max_bytes: int = MAX_RESULT_BYTES,
     handles: Collection[int] = (),
 ) -> ProgramResult:
     """Runs a program in `folder` for at most `seconds`.
 
     `stdin` is its input; without it there is none. `merge_stderr` puts errors into the output.
-    `most` limits the bytes of output that are kept. `handles` are descriptors that the program
+    `max_bytes` limits the bytes of output that are kept. `handles` are descriptors that the program
     gets. Raises `OSError` if the program cannot be started. When this is cancelled, the program is
     ended first.
     """
     mark = secrets.token_hex(16)
     starting = asyncio.get_running_loop().subprocess_exec(
-        lambda: _Child(most),
+        lambda: _Child(max_bytes),
         *arguments,
         stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -115,9 +115,9 @@ def _abandon(mark: str, starting: asyncio.Future[_Started]) -> None:
 class _Child(asyncio.SubprocessProtocol):
     """Collects what the program writes, and notices its end."""
 
-    def __init__(self, most: int) -> None:
-        self.output = BoundedOutput(most)
-        self.errors = BoundedOutput(most // 10)
+    def __init__(self, max_bytes: int) -> None:
+        self.output = BoundedOutput(max_bytes)
+        self.errors = BoundedOutput(max_bytes // 10)
         self.exited = asyncio.Event()
         self.drained = asyncio.Event()
         self._open = {1, 2}

@@ -27,7 +27,7 @@ from msgspec import Struct
 from sapwood.config.folders import sandbox_folder
 from sapwood.workspace import abstract_sockets
 from sapwood.workspace.permissions.guarded_files import private_files_of_homes
-from sapwood.workspace.places import open_path
+from sapwood.workspace.safe_paths import open_path
 
 _PROBE_SECONDS = 10.0
 _TOOLS = (

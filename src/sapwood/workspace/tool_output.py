@@ -28,21 +28,21 @@ def truncate(text: str) -> str:
 
 
 class BoundedOutput:
-    """Collects bytes: all of them, or the first four fifths and the last fifth of `most`."""
+    """Collects bytes: all of them, or the first four fifths and the last fifth of `max_bytes`."""
 
-    def __init__(self, most: int = MAX_RESULT_BYTES) -> None:
-        self._most_last = most // 5
-        self._most_first = most - self._most_last
+    def __init__(self, max_bytes: int = MAX_RESULT_BYTES) -> None:
+        self._max_last = max_bytes // 5
+        self._max_first = max_bytes - self._max_last
         self._first = bytearray()
         self._last = bytearray()
         self.dropped = 0
 
     def add(self, data: bytes) -> None:
         """Adds bytes; memory use stays bounded."""
-        room = self._most_first - len(self._first)
+        room = self._max_first - len(self._first)
         self._first += data[:room] if room > 0 else b""
         self._last += data[max(room, 0) :]
-        if len(self._last) > 2 * self._most_last:
+        if len(self._last) > 2 * self._max_last:
             self._trim()
 
     def text(self) -> str:
@@ -55,7 +55,7 @@ class BoundedOutput:
         return f"{first}\n[{byte_size(self.dropped)} in the middle were left out]\n{last}"
 
     def _trim(self) -> None:
-        surplus = len(self._last) - self._most_last
+        surplus = len(self._last) - self._max_last
         if surplus > 0:
             del self._last[:surplus]
             self.dropped += surplus

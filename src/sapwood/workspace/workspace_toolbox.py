@@ -21,8 +21,8 @@ from sapwood.workspace.permissions.permission_gate import (
     ProjectRules,
 )
 from sapwood.workspace.permissions.permission_rules import PermissionRules
-from sapwood.workspace.places import Place, locate, require_visible, root_of
 from sapwood.workspace.programs import environment_for_tools
+from sapwood.workspace.safe_paths import ResolvedPath, locate, require_visible, root_of
 from sapwood.workspace.sandbox import Sandbox, TenantSandbox, sandbox_problem
 from sapwood.workspace.space_folder import SpaceFolder
 from sapwood.workspace.tool_output import ToolBlocked, ToolError
@@ -232,7 +232,7 @@ class WorkspaceToolbox:
         return ToolOutcome(result.text, error=result.failed)
 
     async def _tenant_shell(
-        self, call: _Call, wanted: Shell, place: Place, sandbox: TenantSandbox
+        self, call: _Call, wanted: Shell, place: ResolvedPath, sandbox: TenantSandbox
     ) -> ToolOutcome:
         """Runs a command in the folder of a space. Nobody can allow it more than the sandbox."""
         if wanted.needs:
@@ -282,8 +282,8 @@ class WorkspaceToolbox:
         )
 
     async def _allowed(
-        self, call: _Call, path: str, preview: Callable[[Place], str] | None = None
-    ) -> Place:
+        self, call: _Call, path: str, preview: Callable[[ResolvedPath], str] | None = None
+    ) -> ResolvedPath:
         """The place of a path. Raises `ToolError` unless rules or a person allow the action."""
         place = await asyncio.to_thread(locate, call.root, path)
         if self._folder is not None and not place.is_inside:
@@ -301,7 +301,7 @@ class WorkspaceToolbox:
         use = call.use
         await self._gate.require(action, use.agent, call.root, shown, use.mode, use.call.id)
 
-    def _file_action(self, tool: str, place: Place) -> FileAction:
+    def _file_action(self, tool: str, place: ResolvedPath) -> FileAction:
         if tool not in _READING:
             guard = self._guards.against_writing(place)
             return FileAction(tool, place.shown, False, "write_file", guard)

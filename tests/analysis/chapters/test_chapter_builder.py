@@ -5,7 +5,7 @@ import time
 import msgspec
 import pytest
 
-from sapwood.analysis.chapter_report import ChapterReport, JudgedTurns, Said
+from sapwood.analysis.chapter_report import ChapterReport, DeclaredStatus, JudgedTurns
 from sapwood.analysis.chapters.chapter_builder import ChapterBuilder, chapters_of
 from sapwood.analysis.session import Session
 from sapwood.core.content import Note
@@ -52,12 +52,14 @@ BACK = asked(
 CHAT = asked("haha thanks, lunch time 🍕", "Enjoy!")
 
 
-NOTHING = Said()
+NOTHING = DeclaredStatus()
 
 
-def found(*turns: Turn, said: Said = NOTHING, times: tuple[int, ...] = ()) -> ChapterReport:
+def found(
+    *turns: Turn, declared: DeclaredStatus = NOTHING, times: tuple[int, ...] = ()
+) -> ChapterReport:
     work = msgspec.structs.replace(session(*turns), times=times)
-    return chapters_of(work, COUNTER, said)
+    return chapters_of(work, COUNTER, declared)
 
 
 def test_an_empty_session_has_no_chapters() -> None:
@@ -117,30 +119,30 @@ def test_nobody_said_anything_so_nothing_has_a_status_and_nothing_is_advised() -
 
 
 def test_a_declared_topic_names_its_chapter_and_counts_more_than_the_prompt() -> None:
-    said = Said(goals=("webpack build speed",), background=("OAuth login",))
-    first, aside = found(*TASK, *ASIDE, BACK, said=said).chapters
+    declared = DeclaredStatus(goals=("webpack build speed",), background=("OAuth login",))
+    first, aside = found(*TASK, *ASIDE, BACK, declared=declared).chapters
     assert (aside.name, aside.status, aside.by) == ("webpack build speed", "goal", "declared")
     assert (first.name, first.status, first.by) == ("OAuth login", "background", "declared")
 
 
 def test_a_long_goal_gives_a_status_and_no_name() -> None:
     goal = "OAuth login with PKCE in the mobile app, with the refresh token in the keychain"
-    first = found(*TASK, *ASIDE, BACK, said=Said(goals=(goal,))).chapters[0]
+    first = found(*TASK, *ASIDE, BACK, declared=DeclaredStatus(goals=(goal,))).chapters[0]
     assert (first.name, first.status) == ("Add OAuth login with PKCE to the mobile app", "goal")
 
 
 def test_a_judged_chapter_says_that_it_was_judged() -> None:
-    said = Said(judged=(JudgedTurns(4, 5, "other work"),))
-    aside = found(*TASK, *ASIDE, BACK, said=said).chapters[1]
+    declared = DeclaredStatus(judged=(JudgedTurns(4, 5, "other work"),))
+    aside = found(*TASK, *ASIDE, BACK, declared=declared).chapters[1]
     assert (aside.status, aside.by) == ("other work", "judged")
 
 
 def test_the_recommendation_names_what_somebody_said_to_be_off_the_task() -> None:
-    for said, by in (
-        (Said(judged=(JudgedTurns(4, 5, "other work"),)), "other work, judged"),
-        (Said(background=("webpack build",)), "background, declared"),
+    for declared, by in (
+        (DeclaredStatus(judged=(JudgedTurns(4, 5, "other work"),)), "other work, judged"),
+        (DeclaredStatus(background=("webpack build",)), "background, declared"),
     ):
-        report = found(*TASK, *ASIDE, BACK, said=said)
+        report = found(*TASK, *ASIDE, BACK, declared=declared)
         aside = report.chapters[1]
         assert (report.archive, report.frees) == ((aside.name,), aside.tokens)
         assert by in report.recommendation
@@ -148,10 +150,10 @@ def test_the_recommendation_names_what_somebody_said_to_be_off_the_task() -> Non
 
 
 def test_the_newest_chapter_and_a_goal_are_never_recommended() -> None:
-    newest = Said(background=("webpack build",))
-    assert found(*TASK, *ASIDE, said=newest).archive == ()
-    goal = Said(goals=("OAuth login",), judged=(JudgedTurns(1, 3, "other work"),))
-    assert found(*TASK, *ASIDE, said=goal).archive == ()
+    newest = DeclaredStatus(background=("webpack build",))
+    assert found(*TASK, *ASIDE, declared=newest).archive == ()
+    goal = DeclaredStatus(goals=("OAuth login",), judged=(JudgedTurns(1, 3, "other work"),))
+    assert found(*TASK, *ASIDE, declared=goal).archive == ()
 
 
 def test_what_was_rewound_is_in_no_chapter() -> None:

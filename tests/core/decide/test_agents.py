@@ -57,7 +57,7 @@ from sapwood.core.state import (
     JUDGED_STRETCHES,
     NOTES_LIMIT,
 )
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import conversation, does, kinds, last_event, opens, refusal, said
 
 AGENT, NEXT = AgentId("agent1"), AgentId("next")
@@ -67,7 +67,7 @@ AGENT, NEXT = AgentId("agent1"), AgentId("next")
 
 
 def test_an_agent_starts_with_what_it_was_given() -> None:
-    world = World()
+    world = CoreHarness()
     settings, workspace = Settings("scripted", cap=5), Workspace("project")
     pins = (Pin("rule", "Be brief."),)
     assert does(world, StartAgent(AGENT, "lead", settings, workspace, pins)) == "Started agent1."
@@ -85,20 +85,20 @@ def test_an_id_is_used_once() -> None:
 
 def test_an_agent_is_not_started_with_blank_pins() -> None:
     blank = StartAgent(AGENT, pins=(Pin("rule", "  "),))
-    assert refusal(World(), blank) == EmptyText("pin")
+    assert refusal(CoreHarness(), blank) == EmptyText("pin")
     nameless = StartAgent(AGENT, pins=(Pin("", "x"),))
-    assert refusal(World(), nameless) == EmptyText("name of the pin")
+    assert refusal(CoreHarness(), nameless) == EmptyText("name of the pin")
 
 
 def test_of_two_pins_with_one_name_the_later_stands() -> None:
-    world = World()
+    world = CoreHarness()
     does(world, StartAgent(AGENT, pins=(Pin("rule", "one"), Pin("rule", "two"))))
     assert world.states[AGENT].pins == (Pin("rule", "two"),)
 
 
 def test_what_never_was_can_do_nothing() -> None:
     nobody = AgentId("nobody")
-    assert refusal(World(), SetMark(nobody)) == UnknownAgent(nobody)
+    assert refusal(CoreHarness(), SetMark(nobody)) == UnknownAgent(nobody)
 
 
 # Settings
@@ -294,7 +294,7 @@ def test_only_an_archived_agent_can_be_unarchived() -> None:
 
 
 def test_new_archives_and_starts_afresh_with_workspace_model_settings_and_pins() -> None:
-    world = World()
+    world = CoreHarness()
     settings, workspace = Settings("scripted", cap=5), Workspace("project", "tree", "branch")
     does(world, StartAgent(AGENT, "lead", settings, workspace, (Pin("rule", "x"),)))
     world.turn(AGENT, "ask", "answer")
@@ -376,7 +376,7 @@ def test_there_is_a_limit_of_notes_in_force() -> None:
 # Judgements
 
 
-def record(world: World, command: RecordJudgement) -> None:
+def record(world: CoreHarness, command: RecordJudgement) -> None:
     assert not isinstance(world.do(command, SYSTEM), Refusal)
 
 

@@ -30,12 +30,12 @@ from sapwood.core.live_path import EMPTY
 from sapwood.core.refusals import BadId, MailboxFull, TooManyPins, TooManyTopics
 from sapwood.core.state import BACKGROUND_KEPT, FOCUS_LIMIT, PINS_LIMIT, WAITING_LIMIT, State
 from sapwood.core.view.request import digest
-from sapwood.testing import World
-from sapwood.testing.world import CharacterCounter
+from sapwood.testing import CoreHarness
+from sapwood.testing.core_harness import CharacterCounter
 from tests.core.speaking import conversation, does, opens, refusal
 
 
-def full_of_mail() -> tuple[World, AgentId]:
+def full_of_mail() -> tuple[CoreHarness, AgentId]:
     world, agent = conversation()
     for number in range(WAITING_LIMIT):
         does(world, Send(agent, f"m{number}", "Look."))
@@ -80,8 +80,8 @@ def test_one_pin_too_many_is_refused_and_a_new_text_for_an_old_name_is_not() -> 
 def test_nobody_starts_with_too_many_pins() -> None:
     pins = tuple(Pin(f"pin {number}", "text") for number in range(PINS_LIMIT + 1))
     start = StartAgent(AgentId("new"), pins=pins)
-    assert refusal(World(), start) == TooManyPins(PINS_LIMIT)
-    does(World(), StartAgent(AgentId("new"), pins=pins[1:] + pins[1:]))
+    assert refusal(CoreHarness(), start) == TooManyPins(PINS_LIMIT)
+    does(CoreHarness(), StartAgent(AgentId("new"), pins=pins[1:] + pins[1:]))
 
 
 def test_one_topic_too_many_is_refused_and_the_background_forgets_the_oldest() -> None:
@@ -97,7 +97,7 @@ def test_one_topic_too_many_is_refused_and_the_background_forgets_the_oldest() -
     assert (background[0], background[-1]) == ("old 1", f"old {BACKGROUND_KEPT}")
 
 
-def learnt() -> tuple[World, AgentId]:
+def learnt() -> tuple[CoreHarness, AgentId]:
     """An agent whose model counts half as many tokens again as was estimated."""
     world, agent = conversation()
     opens(world, agent)

@@ -23,21 +23,21 @@ from sapwood.core.ids import AgentId, Origin
 from sapwood.core.refusals import BadSetting, BudgetReached
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.view.request import digest
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import MODEL, by_model, conversation, does, last_event, opens, refusal
 
 
-def forks(world: World, agent: AgentId, child: str) -> AgentId:
+def forks(world: CoreHarness, agent: AgentId, child: str) -> AgentId:
     """The model of the agent makes a child."""
     by_model(world, Fork(agent, AgentId(child)))
     return AgentId(child)
 
 
-def a_call(world: World, agent: AgentId) -> CallModel:
+def a_call(world: CoreHarness, agent: AgentId) -> CallModel:
     return CallModel(agent, "scripted", digest(world.request(agent)))
 
 
-def calls(world: World, agent: AgentId, cost: int = 0) -> None:
+def calls(world: CoreHarness, agent: AgentId, cost: int = 0) -> None:
     """The agent calls its model, which answers."""
     does(world, a_call(world, agent))
     does(world, AddReply(agent, (Text("Well."),), usage=Usage(1, cost=cost)))
@@ -97,7 +97,7 @@ def test_the_number_of_running_agents_is_limited() -> None:
     forks(world, root, "three")
 
 
-def starts_again(world: World, agent: AgentId) -> None:
+def starts_again(world: CoreHarness, agent: AgentId) -> None:
     """The model sets a mark and goes back to it."""
     number = str(world.states[agent].version)
     does(world, AddReply(agent, (ToolCall(number, "slash"),)))
@@ -150,7 +150,7 @@ def test_nought_means_no_limit_and_less_is_refused(name: str) -> None:
 
 
 def test_the_account_of_an_imported_conversation_begins_below_it() -> None:
-    world = World()
+    world = CoreHarness()
     imported, child = AgentId("imported"), AgentId("child")
     does(world, StartAgent(imported, origin=Origin("codex", "01a1", "rollout.jsonl")))
     does(world, Fork(imported, child, goal="Go on."))

@@ -18,13 +18,13 @@ from sapwood.core.content import Text
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.view import check
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import conversation, does, said
 
 CARRIED = "[The user's last request before this point, verbatim]\n"
 
 
-def wakes_up(world: World, agent: AgentId, mail: str) -> None:
+def wakes_up(world: CoreHarness, agent: AgentId, mail: str) -> None:
     """A turn that nobody asked for: mail alone woke the agent."""
     does(world, Send(agent, f"m{world.commands}", mail))
     does(world, ReadMail(agent))

@@ -23,7 +23,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import EmptyText, HumanOnly, SummaryOutdated, TurnIsOpen
 from sapwood.core.view import view
 from sapwood.core.view.request import digest
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import (
     MODEL,
     by_model,
@@ -155,7 +155,7 @@ def test_tokens_left_behind_are_counted() -> None:
 # By a model, in its own turn
 
 
-def answered(world: World, agent: AgentId, keep: int = 0) -> None:
+def answered(world: CoreHarness, agent: AgentId, keep: int = 0) -> None:
     """The model asks to compact and answers."""
     opens(world, agent, "tidy up")
     says = by_model(world, DeferCompact(agent, keep))
@@ -163,7 +163,7 @@ def answered(world: World, agent: AgentId, keep: int = 0) -> None:
     by_model(world, AddReply(agent, (Text("tidied"),)))
 
 
-def system(world: World, command: Command) -> Decision:
+def system(world: CoreHarness, command: Command) -> Decision:
     return world.do(command, SYSTEM)
 
 

@@ -32,7 +32,7 @@ from sapwood.core.timeline.layout import lay_out, lay_out_everything
 from sapwood.core.timeline.rows import Fold, edge_label
 from sapwood.core.timeline.timeline import Timeline
 from sapwood.core.turn_numbers import parse_place
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import (
     by_model,
     conversation,
@@ -65,13 +65,13 @@ def restore(agent: AgentId, *typed: str) -> Restore:
     return Restore(agent, places(*typed))
 
 
-def asked(world: World, agent: AgentId) -> list[int]:
+def asked(world: CoreHarness, agent: AgentId) -> list[int]:
     """The numbers of the turns in view, and whether reading the log gives the same path."""
     assert world.read_live(agent) == world.lives[agent]
     return [turn.number for turn in world.lives[agent].turns]
 
 
-def folds(world: World, agent: AgentId) -> list[str]:
+def folds(world: CoreHarness, agent: AgentId) -> list[str]:
     """The folds of the timeline, as they are printed."""
     timeline = Timeline()
     for recorded in world.logs[agent]:

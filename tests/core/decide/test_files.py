@@ -24,13 +24,13 @@ from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import HumanOnly, RevertCutOff, RevertOvertaken, TurnIsOpen
 from sapwood.core.state import State
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import MODEL, conversation, does, kinds, last_event, opens, refusal, said
 
 OLD, NEW = Saved("commit1", "tree1"), Saved("commit2", "tree2")
 
 
-def goes_back(world: World, agent: AgentId, to: Destination, restored: Restored) -> str:
+def goes_back(world: CoreHarness, agent: AgentId, to: Destination, restored: Restored) -> str:
     """Starts a revert to the context of an earlier version, and finishes it."""
     does(world, StartRevert(agent, NEW, to))
     started = world.states[agent].version

@@ -30,7 +30,7 @@ from sapwood.core.events import AgentForked, AgentStarted, Pin
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import AgentExists, NoGoal, NotRunning, UnknownAgent, UnknownMark
 from sapwood.core.settings import Settings, SettingsChange, Workspace
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import (
     CHILD_NOTE,
     MODEL,
@@ -81,14 +81,14 @@ def test_a_fork_that_continues_is_no_helper_and_may_have_other_settings() -> Non
     assert world.states[AgentId("helper")].settings.model == "scripted"
 
 
-def told(world: World, agent: AgentId) -> list[str]:
+def told(world: CoreHarness, agent: AgentId) -> list[str]:
     """What the agent is told about itself in its last prompt."""
     parts = world.request(agent).messages[-1].parts
     return [p.text for p in parts if isinstance(p, Text) and p.text.startswith(CHILD_NOTE)]
 
 
 def test_a_child_is_told_that_it_is_one() -> None:
-    world = World()
+    world = CoreHarness()
     agent = world.start("lead")
     world.turn(agent, "ask 1", "answer 1")
     does(world, Fork(agent, CHILD, goal="Find the leak."))
@@ -196,7 +196,7 @@ def test_a_blank_goal_is_none(goal: str) -> None:
 
 
 def test_a_child_inherits_model_settings_workspace_and_pins() -> None:
-    world = World()
+    world = CoreHarness()
     settings = Settings(model="scripted", system="Be brief.", cap=500)
     workspace = Workspace("project", "worktree", "branch")
     does(world, StartAgent(AGENT, "lead", settings, workspace, (Pin("rule", "No force push."),)))
@@ -290,7 +290,7 @@ def test_the_id_of_a_child_must_be_new() -> None:
 
 
 def test_nobody_can_fork_an_agent_that_never_was() -> None:
-    assert refusal(World(), Fork(AGENT, CHILD)) == UnknownAgent(AGENT)
+    assert refusal(CoreHarness(), Fork(AGENT, CHILD)) == UnknownAgent(AGENT)
 
 
 # Forks inside an open turn.

@@ -23,8 +23,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import TooLong
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
-from sapwood.testing import World
-from sapwood.testing.world import CharacterCounter
+from sapwood.testing import CoreHarness
+from sapwood.testing.core_harness import CharacterCounter
 from tests.core.speaking import conversation, does, kinds, refusal
 
 CHILD = AgentId("child")
@@ -34,13 +34,13 @@ def read(*texts: str) -> tuple[InstructionText, ...]:
     return tuple(InstructionText("AGENTS.md", text) for text in texts)
 
 
-def asks(world: World, agent: AgentId, texts: tuple[InstructionText, ...] | None) -> None:
+def asks(world: CoreHarness, agent: AgentId, texts: tuple[InstructionText, ...] | None) -> None:
     """A whole turn, whose prompt came with these instructions."""
     does(world, StartTurn(agent, (Text("ask"),), texts))
     does(world, CompleteTurn(agent))
 
 
-def system(world: World, agent: AgentId) -> list[str]:
+def system(world: CoreHarness, agent: AgentId) -> list[str]:
     return [block.text for block in world.request(agent).system]
 
 

@@ -16,7 +16,7 @@ from sapwood.core.events import AgentKilled, Size, TurnInterrupted
 from sapwood.core.history_size import history
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import NotDescendant, NotRunning, RootNeedsHuman, UnknownAgent
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import (
     MODEL,
     by_model,
@@ -32,7 +32,7 @@ from tests.core.speaking import (
 A, B, C, D = (AgentId(name) for name in "abcd")
 
 
-def family() -> tuple[World, AgentId]:
+def family() -> tuple[CoreHarness, AgentId]:
     """A root with children a and b; a has child c, c has child d."""
     world, root = conversation(1)
     for parent, child in ((root, A), (root, B), (A, C), (C, D)):
@@ -40,7 +40,7 @@ def family() -> tuple[World, AgentId]:
     return world, root
 
 
-def statuses(world: World) -> dict[str, str]:
+def statuses(world: CoreHarness) -> dict[str, str]:
     """Who is running and who is not."""
     return {agent: state.status for agent, state in world.states.items()}
 
@@ -144,4 +144,4 @@ def test_only_a_person_kills_a_root() -> None:
 
 def test_nobody_is_killed_who_never_was() -> None:
     nobody = AgentId("nobody")
-    assert refusal(World(), Kill(nobody)) == UnknownAgent(nobody)
+    assert refusal(CoreHarness(), Kill(nobody)) == UnknownAgent(nobody)

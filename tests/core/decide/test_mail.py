@@ -15,13 +15,13 @@ from sapwood.core.decide.agents import MAIL_LIMIT
 from sapwood.core.events import MailRead, MailReceived, MailSent
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import EmptyText, NotRunning, TooLong, UnknownAgent
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import MODEL, by_model, does, kinds, last_event, opens, refusal, said
 
 
-def two_agents() -> tuple[World, AgentId, AgentId]:
+def two_agents() -> tuple[CoreHarness, AgentId, AgentId]:
     """A world with two roots."""
-    world = World()
+    world = CoreHarness()
     return world, world.start("lead"), world.start("scout")
 
 

@@ -17,7 +17,7 @@ from sapwood.core.events import ContextTrimmed, ResultsMasked
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import BadArguments
 from sapwood.core.settings import Settings, SettingsChange
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import (
     conversation,
     does,
@@ -33,7 +33,7 @@ from tests.core.speaking import (
 HUGE, SMALL = "x" * 1_000, "small"
 
 
-def masked(world: World, agent: AgentId) -> list[bool]:
+def masked(world: CoreHarness, agent: AgentId) -> list[bool]:
     """Of each result in view, whether it is a stub."""
     return [text.startswith("[masked") for text in results(world, agent)]
 

@@ -22,7 +22,7 @@ from sapwood.core.decide.contexts import restarts_turn
 from sapwood.core.events import ClearDeferred
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import BadArguments, NoMarks, NoTurnOpen, UnknownMark
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import (
     MODEL,
     by_model,
@@ -40,7 +40,7 @@ AGENT = AgentId("agent1")
 NOTE = "[A note to yourself, from before the context was rewound]\n"
 
 
-def completes(world: World, agent: AgentId, reply: str = "done") -> None:
+def completes(world: CoreHarness, agent: AgentId, reply: str = "done") -> None:
     """The model answers and its turn completes."""
     does(world, AddReply(agent, (Text(reply),)))
     does(world, CompleteTurn(agent))
@@ -102,7 +102,9 @@ def test_a_rewind_to_an_earlier_mark_leaves_a_note_for_the_next_prompt() -> None
     assert said(world, agent)[-1] == f"{NOTE}Retries do not help.\n\nask 4"
 
 
-def goes_back(world: World, agent: AgentId, mark: str, note: str = "", tool: str = "") -> None:
+def goes_back(
+    world: CoreHarness, agent: AgentId, mark: str, note: str = "", tool: str = ""
+) -> None:
     """The model calls a tool, asks to go back to a mark, and its turn ends without an answer."""
     number = str(world.states[agent].version)
     does(world, AddReply(agent, (ToolCall(number, tool or "slash"),)))

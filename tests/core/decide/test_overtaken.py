@@ -16,13 +16,13 @@ from sapwood.core.content import Text, ToolCall
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import AskedAgain, NoTurnOpen, TurnEnded
 from sapwood.core.view.request import digest
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import conversation, does, last_event, opens, refusal
 
 AGENT = conversation()[1]
 
 
-def asked(world: World, agent: AgentId) -> int:
+def asked(world: CoreHarness, agent: AgentId) -> int:
     """Calls the model with the present request; returns where that stands."""
     does(world, CallModel(agent, "scripted", digest(world.request(agent))))
     return world.states[agent].version

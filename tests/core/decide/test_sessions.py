@@ -7,9 +7,9 @@ from sapwood.core.commands import (
     Compact,
     CompleteTurn,
     Fork,
-    RecordAssumed,
     RecordDifference,
     RecordNative,
+    RecordSync,
     RecordTurn,
     ReturnTo,
     Rewind,
@@ -21,32 +21,30 @@ from sapwood.core.content import RecordedReply, Text
 from sapwood.core.context import Context
 from sapwood.core.event_texts import notice
 from sapwood.core.events import SYSTEM, ContextUndone
-from sapwood.core.ids import AgentId, Origin, Passage, TurnRef
+from sapwood.core.ids import AgentId, Origin, TranscriptRange, TurnRef
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.refusals import HumanOnly, NoTurnOpen, SystemOnly
 from sapwood.core.timeline.timeline import IN_VIEW, Timeline
-from sapwood.testing import World
-from sapwood.turns.program_sessions import needs_assume
+from sapwood.testing import CoreHarness
+from sapwood.turns.program_sessions import needs_sync
 from tests.core.speaking import MODEL, conversation, does, kinds, last_event, opens, refusal
 
 SESSION = ProgramSession("claude-code", "s1", "s1.jsonl")
-ROWS = NativeRows(SESSION, Passage("row-1", "row-4", 90), "ab12", "t1")
+ROWS = NativeRows(SESSION, TranscriptRange("row-1", "row-4", 90), "ab12", "t1")
 CHILD, IMPORTED = AgentId("child"), AgentId("imported")
 
 
-def by_system(world: World, command: Command) -> None:
+def by_system(world: CoreHarness, command: Command) -> None:
     """Sapwood itself gives the command."""
     assert not isinstance(world.do(command, SYSTEM), SystemOnly)
 
 
-def assumed(world: World, agent: AgentId, loss: str = "") -> None:
+def synced(world: CoreHarness, agent: AgentId, loss: str = "") -> None:
     """The program took over the present history."""
-    by_system(
-        world, RecordAssumed(agent, SESSION, "boundary", world.states[agent].context, loss=loss)
-    )
+    by_system(world, RecordSync(agent, SESSION, "boundary", world.states[agent].context, loss=loss))
 
 
-def runs_in_program(world: World, agent: AgentId, rows: NativeRows | None = ROWS) -> None:
+def runs_in_program(world: CoreHarness, agent: AgentId, rows: NativeRows | None = ROWS) -> None:
     """A turn that the program ran; `rows` are known, or not."""
     does(world, StartTurn(agent, (Text("ask"),)))
     does(world, AddReply(agent, (Text("answer"),)))
@@ -58,50 +56,50 @@ def runs_in_program(world: World, agent: AgentId, rows: NativeRows | None = ROWS
 def test_an_agent_has_no_session_until_one_is_recorded() -> None:
     world, agent = conversation(1)
     assert world.states[agent].session is None
-    assert needs_assume(world.states[agent])
-    assumed(world, agent)
+    assert needs_sync(world.states[agent])
+    synced(world, agent)
     held = world.states[agent].session
     assert held is not None
     assert held.session == SESSION
-    assert not needs_assume(world.states[agent])
+    assert not needs_sync(world.states[agent])
 
 
 def test_the_rows_of_a_turn_are_part_of_it_and_the_session_has_the_turn() -> None:
     world, agent = conversation(1)
-    assumed(world, agent)
+    synced(world, agent)
     runs_in_program(world, agent)
     assert world.lives[agent].turns[-1].native == ROWS
     assert world.read_live(agent) == world.lives[agent]
-    assert not needs_assume(world.states[agent])
+    assert not needs_sync(world.states[agent])
 
 
 def test_a_turn_of_unknown_rows_is_not_in_the_session() -> None:
     world, agent = conversation(1)
-    assumed(world, agent)
+    synced(world, agent)
     runs_in_program(world, agent, None)
-    assert needs_assume(world.states[agent])
+    assert needs_sync(world.states[agent])
 
 
 def test_a_context_command_leaves_the_session_behind_and_its_undo_does_not() -> None:
     world, agent = conversation(2)
-    assumed(world, agent)
+    synced(world, agent)
     does(world, Clear(agent))
-    assert needs_assume(world.states[agent])
+    assert needs_sync(world.states[agent])
     does(world, Undo(agent))
-    assert not needs_assume(world.states[agent])
+    assert not needs_sync(world.states[agent])
 
 
 def test_the_same_session_is_recorded_once() -> None:
     world, agent = conversation(1)
-    assumed(world, agent)
+    synced(world, agent)
     before = len(world.logs[agent])
-    assumed(world, agent)
+    synced(world, agent)
     assert len(world.logs[agent]) == before
 
 
 def test_a_fork_has_no_session_of_its_own_and_the_rows_of_its_parent() -> None:
     world, agent = conversation(1)
-    assumed(world, agent)
+    synced(world, agent)
     runs_in_program(world, agent)
     does(world, Fork(agent, CHILD))
     assert world.states[CHILD].session is None
@@ -109,26 +107,26 @@ def test_a_fork_has_no_session_of_its_own_and_the_rows_of_its_parent() -> None:
 
 
 def test_an_imported_agent_has_the_session_of_its_transcript_and_follows_its_program() -> None:
-    world = World()
+    world = CoreHarness()
     origin = Origin("claude-code", "s9", "s9.jsonl")
     by_system(world, StartAgent(IMPORTED, origin=origin))
     for number in (1, 2):
         reply = RecordedReply((Text(f"answer {number}"),))
-        passage = Passage(f"row-{number}", f"row-{number}")
+        passage = TranscriptRange(f"row-{number}", f"row-{number}")
         by_system(world, RecordTurn(IMPORTED, (Text("ask"),), (reply,), passage=passage))
     held = world.states[IMPORTED].session
     assert held is not None
     assert held.session == ProgramSession("claude-code", "s9", "s9.jsonl")
-    assert not needs_assume(world.states[IMPORTED])
+    assert not needs_sync(world.states[IMPORTED])
     by_system(world, ReturnTo(IMPORTED, world.lives[IMPORTED].turns[0].ref))
-    assert not needs_assume(world.states[IMPORTED])
+    assert not needs_sync(world.states[IMPORTED])
 
 
 def test_people_and_models_record_nothing_about_sessions() -> None:
     world, agent = conversation(1)
     opens(world, agent)
     for command in (
-        RecordAssumed(agent, SESSION, "nothing", world.states[agent].context),
+        RecordSync(agent, SESSION, "nothing", world.states[agent].context),
         RecordNative(agent, ROWS),
         RecordDifference(agent, "Turn 3 was sent."),
     ):
@@ -143,8 +141,8 @@ def test_rows_are_refused_without_an_open_turn() -> None:
 
 def test_a_difference_and_a_loss_have_a_row_and_the_rest_has_none() -> None:
     world, agent = conversation(1)
-    assumed(world, agent)
-    assumed(world, agent, loss="1 image was left out.")
+    synced(world, agent)
+    synced(world, agent, loss="1 image was left out.")
     assert notice(last_event(world, agent)) == ("⚠", "claude-code: 1 image was left out.")
     by_system(world, RecordDifference(agent, "Turn 3 was sent."))
     assert notice(last_event(world, agent))[0] == "⚠"
@@ -156,17 +154,17 @@ def test_a_difference_and_a_loss_have_a_row_and_the_rest_has_none() -> None:
     assert len(rows) == 2
 
 
-def imported_turns(count: int) -> World:
-    world = World()
+def imported_turns(count: int) -> CoreHarness:
+    world = CoreHarness()
     by_system(world, StartAgent(IMPORTED, origin=Origin("claude-code", "s9", "s9.jsonl")))
     for number in range(count):
         reply = RecordedReply((Text(f"answer {number}"),))
-        passage = Passage(f"row-{number}", f"row-{number}")
+        passage = TranscriptRange(f"row-{number}", f"row-{number}")
         by_system(world, RecordTurn(IMPORTED, (Text("ask"),), (reply,), passage=passage))
     return world
 
 
-def rewinds_to_the_first(world: World) -> None:
+def rewinds_to_the_first(world: CoreHarness) -> None:
     first, second, *_ = world.lives[IMPORTED].turns
     does(world, Rewind(IMPORTED, before=second.ref, context=Context(first.ref)))
 
@@ -175,7 +173,7 @@ def test_a_turn_aside_changes_nothing_that_is_in_view() -> None:
     world = imported_turns(3)
     last = world.lives[IMPORTED].turns[-1].ref
     rewinds_to_the_first(world)
-    context, passage = world.states[IMPORTED].context, Passage("row-9", "row-9")
+    context, passage = world.states[IMPORTED].context, TranscriptRange("row-9", "row-9")
     aside = RecordTurn(
         IMPORTED, (Text("/sapwood:rewind"),), passage=passage, aside=True, after=last
     )
@@ -194,7 +192,11 @@ def test_a_program_that_goes_on_behind_a_turn_aside_undoes_the_move() -> None:
     last = world.lives[IMPORTED].turns[-1].ref
     rewinds_to_the_first(world)
     aside = RecordTurn(
-        IMPORTED, (Text("/sapwood:rewind"),), passage=Passage("r", "r"), aside=True, after=last
+        IMPORTED,
+        (Text("/sapwood:rewind"),),
+        passage=TranscriptRange("r", "r"),
+        aside=True,
+        after=last,
     )
     by_system(world, aside)
     version = world.states[IMPORTED].version

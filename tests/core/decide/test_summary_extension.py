@@ -6,11 +6,11 @@ from sapwood.core.events import SYSTEM
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal, SummaryOutdated, SystemOnly, TurnIsOpen
 from sapwood.core.settings import Settings
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import conversation, does, refusal, said
 
 
-def clipped() -> tuple[World, AgentId]:
+def clipped() -> tuple[CoreHarness, AgentId]:
     """A conversation of which the window has moved at the end of the last turn."""
     world, agent = conversation(2, Settings(cap=290))
     world.turn(agent, "ask " + "and ask " * 33, "answer")
@@ -18,12 +18,12 @@ def clipped() -> tuple[World, AgentId]:
     return world, agent
 
 
-def extends(world: World, command: Command) -> Refusal | None:
+def extends(world: CoreHarness, command: Command) -> Refusal | None:
     done = world.do(command, SYSTEM)
     return done if isinstance(done, Refusal) else None
 
 
-def longer(world: World, agent: AgentId, text: str = "Older words.") -> ExtendSummary:
+def longer(world: CoreHarness, agent: AgentId, text: str = "Older words.") -> ExtendSummary:
     return ExtendSummary(agent, text, world.states[agent].window_moved_at)
 
 

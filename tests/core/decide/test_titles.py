@@ -2,14 +2,14 @@
 
 from sapwood.core.commands import Rename, StartSuccessor
 from sapwood.core.ids import AgentId
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import does
 
 FRESH = AgentId("fresh")
 
 
 def test_an_unnamed_conversation_is_named_after_its_first_prompt() -> None:
-    world = World()
+    world = CoreHarness()
     agent = world.start()
     world.turn(agent, "Fix the login.\nIt drops.", "Done.")
     world.turn(agent, "Thanks.", "You are welcome.")
@@ -17,14 +17,14 @@ def test_an_unnamed_conversation_is_named_after_its_first_prompt() -> None:
 
 
 def test_a_given_name_stays() -> None:
-    world = World()
+    world = CoreHarness()
     agent = world.start("demo")
     world.turn(agent, "Fix the login.", "Done.")
     assert world.states[agent].name == "demo"
 
 
 def test_the_successor_of_a_titled_conversation_gets_a_title_of_its_own() -> None:
-    world = World()
+    world = CoreHarness()
     agent = world.start()
     world.turn(agent, "Fix the login.", "Done.")
     does(world, StartSuccessor(agent, FRESH))
@@ -34,7 +34,7 @@ def test_the_successor_of_a_titled_conversation_gets_a_title_of_its_own() -> Non
 
 
 def test_the_successor_of_a_named_conversation_keeps_the_name() -> None:
-    world = World()
+    world = CoreHarness()
     agent = world.start()
     world.turn(agent, "Fix the login.", "Done.")
     does(world, Rename(agent, "login"))

@@ -54,7 +54,7 @@ from sapwood.core.refusals import (
 from sapwood.core.turn import Reply
 from sapwood.core.view import VIEW, view
 from sapwood.core.view.request import digest
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import conversation, does, kinds, last_event, opens, refusal, results, said
 
 AGENT = AgentId("agent1")
@@ -115,7 +115,7 @@ def test_outside_of_a_turn_is_refused(command: Command) -> None:
 # Model calls
 
 
-def called(world: World, agent: AgentId, estimate: int = 0) -> CallModel:
+def called(world: CoreHarness, agent: AgentId, estimate: int = 0) -> CallModel:
     """The call of the present request."""
     return CallModel(agent, "scripted", digest(world.request(agent)), estimate)
 
@@ -291,7 +291,7 @@ def test_an_interrupted_turn_keeps_what_was_there_and_closes_its_calls() -> None
     )
 
 
-def note_after(world: World, agent: AgentId) -> str:
+def note_after(world: CoreHarness, agent: AgentId) -> str:
     """What the next prompt tells the model about the turn before."""
     opens(world, agent, "next")
     message = world.request(agent).messages[-1]
@@ -383,7 +383,7 @@ def test_a_turn_completed_without_an_answer_says_so() -> None:
 
 
 def test_a_recorded_turn_is_one_event_and_reads_like_any_other() -> None:
-    live, whole = World(), World()
+    live, whole = CoreHarness(), CoreHarness()
     for world in (live, whole):
         world.start()
     opens(live, AGENT, "ask")
@@ -460,7 +460,7 @@ def test_a_turn_of_thousands_of_calls_is_recorded_in_little_time() -> None:
 # What a model had said when it was interrupted
 
 
-def calls(world: World, agent: AgentId) -> int:
+def calls(world: CoreHarness, agent: AgentId) -> int:
     """The model is called; the version of the call."""
     does(world, called(world, agent))
     return world.states[agent].version

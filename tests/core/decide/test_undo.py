@@ -21,7 +21,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import NothingToRedo, NothingToUndo, TurnIsOpen
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.state import MARKS_KEPT, UNDO_DEPTH, WINDOW_STEPS
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import (
     conversation,
     does,
@@ -43,7 +43,7 @@ COMMANDS = {
 context_commands = pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 
 
-def marked_conversation() -> tuple[World, AgentId]:
+def marked_conversation() -> tuple[CoreHarness, AgentId]:
     """Two turns, a mark, two turns."""
     world, agent = conversation(2)
     does(world, SetMark(agent, "HERE"))
@@ -211,7 +211,7 @@ def test_a_child_has_nothing_to_undo() -> None:
 # Undo and the window.
 
 
-def clipped(number: int = 5) -> tuple[World, AgentId]:
+def clipped(number: int = 5) -> tuple[CoreHarness, AgentId]:
     """Three turns fit; a fourth moves the window past the first."""
     return conversation(number, Settings(model="scripted", cap=40, low_water=1.0))
 

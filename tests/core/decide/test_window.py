@@ -20,21 +20,21 @@ from sapwood.core.ids import AgentId
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.token_count import Count
 from sapwood.core.view.request import digest
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import conversation, does, kinds, last_event, marked, opens, said
 
 
-def turn_of(world: World, agent: AgentId, size: int) -> None:
+def turn_of(world: CoreHarness, agent: AgentId, size: int) -> None:
     """A completed turn of so many tokens."""
     world.turn(agent, "p" * (size // 2), "r" * (size - size // 2))
 
 
-def sizes(world: World, agent: AgentId) -> list[int]:
+def sizes(world: CoreHarness, agent: AgentId) -> list[int]:
     """Tokens of each live turn."""
     return [turn.size.tokens for turn in world.lives[agent].turns if turn.size]
 
 
-def world_with(cap: int, low_water: float = 0.6) -> tuple[World, AgentId]:
+def world_with(cap: int, low_water: float = 0.6) -> tuple[CoreHarness, AgentId]:
     """A world with one agent under this cap."""
     return conversation(settings=Settings(model="scripted", cap=cap, low_water=low_water))
 
@@ -170,7 +170,7 @@ class Estimator:
 
 
 def test_an_estimated_history_is_held_to_the_cap_as_the_meter_shows_it() -> None:
-    world = World(Estimator())
+    world = CoreHarness(Estimator())
     agent = world.start(settings=Settings(model="scripted", cap=40, low_water=1.0))
     opens(world, agent, "teach")
     hash_ = digest(world.request(agent))

@@ -68,9 +68,9 @@ from sapwood.core.events import (
     ReplyStreamed,
     ResultsMasked,
     RevertStarted,
-    SessionAssumed,
     SessionDiffered,
     SessionJudged,
+    SessionSynced,
     SettingsChanged,
     Size,
     SummaryDropped,
@@ -85,7 +85,7 @@ from sapwood.core.events import (
     Unfocused,
     WordsErased,
 )
-from sapwood.core.ids import AgentId, EventRef, Origin, Passage, TurnPlace, TurnRef
+from sapwood.core.ids import AgentId, EventRef, Origin, TranscriptRange, TurnPlace, TurnRef
 from sapwood.core.lease import Lease
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import Settings, SettingsChange, Workspace
@@ -222,7 +222,7 @@ EXAMPLES: tuple[Event, ...] = (
         (Note("program", "/clear"), Text("Hello.")),
         (RecordedReply((CALL,)), RecordedResult("call-1", "done", added=3, removed=1)),
         Size(2, "characters"),
-        passage=Passage("row-1", "row-4", 9_000),
+        passage=TranscriptRange("row-1", "row-4", 9_000),
     ),
     TurnRecorded(TurnRef(LEAD, 10, 15), PROMPT, (), Size(2, "characters"), aside=True),
     MarkSet(""),
@@ -303,9 +303,9 @@ EXAMPLES: tuple[Event, ...] = (
     MailRead(("m1", "m2"), noted=True),
     MailRead(("m1", "m2"), noted=True, fence="0f1e2d3c4b5a"),
     WordsErased(CHILD),
-    SessionAssumed(ProgramSession("codex", "01a1")),
-    SessionAssumed(SESSION, "boundary", CONTEXT, ("row-9",), "1 image", "ab12"),
-    NativeRecorded(NativeRows(SESSION, Passage("row-1", "row-4", 9_000), "cd34", "turn-1")),
+    SessionSynced(ProgramSession("codex", "01a1")),
+    SessionSynced(SESSION, "boundary", CONTEXT, ("row-9",), "1 image", "ab12"),
+    NativeRecorded(NativeRows(SESSION, TranscriptRange("row-1", "row-4", 9_000), "cd34", "turn-1")),
     SessionDiffered("Turn 3 was sent although it is out of view."),
     ToolFinished("call-1", LONG),
     ReplyAdded((Text(LONG), ToolCall("call-1", "write", LONG), Text("short"))),
@@ -370,7 +370,7 @@ restored = st.builds(Restored, numbers, numbers)
 shares = st.floats(0, 1)
 sizes = st.builds(Size, numbers, texts)
 program_sessions = st.builds(ProgramSession, texts, texts, texts)
-passages = st.builds(Passage, texts, texts, numbers)
+passages = st.builds(TranscriptRange, texts, texts, numbers)
 pins = st.builds(Pin, texts, texts, texts)
 
 
@@ -473,7 +473,7 @@ def any_event() -> st.SearchStrategy[Event]:
         st.builds(MailRead, st.lists(texts, max_size=3).map(tuple), st.booleans()),
         st.builds(WordsErased, agents),
         st.builds(
-            SessionAssumed,
+            SessionSynced,
             program_sessions,
             texts,
             contexts,

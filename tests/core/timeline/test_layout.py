@@ -5,7 +5,7 @@ import pytest
 from sapwood.api import Agent, Sapwood, open
 from sapwood.conversation.timeline_reader import event_cache, read_timeline
 from sapwood.core.timeline.layout import lay_out, lay_out_everything, lay_out_in_view
-from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, WayBack
+from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, UndoAction
 from sapwood.core.timeline.timeline import Timeline
 
 
@@ -33,7 +33,7 @@ async def test_a_fold_counts_turns_and_messages_and_names_its_cause() -> None:
         await agent.clear(2)
         (fold,) = await folds_of(agent, db)
         assert (fold.turns, fold.messages, fold.cause) == (3, 6, "/clear 2")
-        assert fold.back == WayBack("undo")
+        assert fold.back == UndoAction("undo")
 
 
 async def test_the_way_back_of_an_older_fold_takes_more_steps() -> None:
@@ -42,7 +42,7 @@ async def test_the_way_back_of_an_older_fold_takes_more_steps() -> None:
         await agent.clear(2)
         await agent.clear(1)
         older, newer = await folds_of(agent, db)
-        assert (older.back, newer.back) == (WayBack("undo", 2), WayBack("undo", 1))
+        assert (older.back, newer.back) == (UndoAction("undo", 2), UndoAction("undo", 1))
 
 
 @pytest.mark.parametrize("undone", [0, 1, 2])
@@ -73,7 +73,7 @@ async def test_an_undo_moves_the_window_back() -> None:
         rows = lay_out_in_view(await timeline_of(agent, db))
         divider = rows[0]
         assert isinstance(divider, Divider)
-        assert divider.back == WayBack("undo")
+        assert divider.back == UndoAction("undo")
         assert divider.messages == 2 * divider.turns
         assert all(isinstance(row, Row) for row in rows[1:])
         before = len((await agent.request()).messages)

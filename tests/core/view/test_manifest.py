@@ -12,7 +12,7 @@ from proofs.histories import Operation, histories, next_steps
 from sapwood.core.commands import AddPin, Clear, Undo
 from sapwood.core.ids import AgentId
 from sapwood.core.view.request import digest
-from sapwood.testing import World
+from sapwood.testing import CoreHarness
 from tests.core.speaking import conversation, does, opens
 from tests.core.view.requests import CALL, RESULT, model, request, user
 
@@ -90,7 +90,7 @@ def test_a_past_request_is_rebuilt_from_the_log_alone() -> None:
 
 @given(histories())
 def test_every_moment_of_every_history_can_be_rebuilt(operations: list[Operation]) -> None:
-    world = World()
+    world = CoreHarness()
     world.start()
     seen: list[tuple[AgentId, int, str]] = []
     for operation in operations:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sapwood.core.content import Text
-from sapwood.core.ids import AgentId, Passage
+from sapwood.core.ids import AgentId, TranscriptRange
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.turn import Reply, Turn
 from sapwood.programs.agent_provider import History, HistoryTurn
@@ -108,7 +108,7 @@ class SessionWriter:
         group += self.reply(f"msg_{name}_1", {"type": "text", "text": f"ANSWER {name}"})
         last = self.path.read_bytes().splitlines(keepends=True)[-1]
         self.raw(last)  # the program writes rows twice after a compaction
-        self.turns.append(NativeRows(self.program_session, Passage(group[0], group[-1])))
+        self.turns.append(NativeRows(self.program_session, TranscriptRange(group[0], group[-1])))
         self.groups.append([*group, self.add("system", subtype="turn_duration")])
 
     @property
@@ -163,7 +163,9 @@ def imported_history(path: Path, session: ProgramSession) -> History:
     return History(
         tuple(
             native_turn(
-                NativeRows(session, Passage(each.first.key, each.last.key, each.last.offset))
+                NativeRows(
+                    session, TranscriptRange(each.first.key, each.last.key, each.last.offset)
+                )
             )
             for each in turns
         )

@@ -91,12 +91,12 @@ def test_a_turn_that_begins_with_a_reply_gets_the_prompt_of_the_view(tmp_path: P
     unknown = structs.replace(history.turns[-1].turn, prompt=(Note("program", "Goes on."),))
     wanted = History((viewed(unknown, history.turns[-1].native),))
     file = writer.file(tmp_path)
-    assumed = file.assume(wanted)
+    synced = file.sync_session(wanted)
     rows = read_transcript(writer.path).loaded() or []
     spoken = [row.type for row in rows if row.is_spoken]
     assert spoken == ["user", "assistant"]
-    assert len(assumed.rows) == 2
-    assert file.assume(wanted).by == "nothing"
+    assert len(synced.rows) == 2
+    assert file.sync_session(wanted).by == "nothing"
 
 
 def test_a_turn_that_was_compacted_in_the_middle_is_one_turn_of_the_session(tmp_path: Path) -> None:

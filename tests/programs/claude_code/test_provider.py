@@ -167,7 +167,7 @@ async def test_a_prompt_without_an_answer_is_sent_again_and_is_there_once(
     two = await ended(provider, session, "Two.", "a:2")
     assert two.status == "completed"
     both = History((native_turn(rows_of(one)), native_turn(rows_of(two))))
-    assert (await provider.assume(session, both, machine.options)).by == "nothing"
+    assert (await provider.sync_session(session, both, machine.options)).by == "nothing"
 
 
 async def test_a_killed_turn_of_which_not_everything_was_written_names_no_rows(
@@ -187,12 +187,12 @@ async def test_a_call_of_the_history_that_the_program_does_not_send_is_told(
     provider = machine.provider(FAKE_REQUESTS="1")
     session = await provider.start(machine.options)
     one = native_turn(rows_of(await ended(provider, session, "One.", "a:1")))
-    assert (await provider.assume(session, History((one,)), machine.options)).by == "nothing"
+    assert (await provider.sync_session(session, History((one,)), machine.options)).by == "nothing"
     two = await ended(provider, session, "Two.", "a:2")
     assert two.difference == ""
     lost = Message("assistant", (ToolCall("toolu_1", "Bash", "{}"),))
     both = History((structs.replace(one, messages=(lost,)), native_turn(rows_of(two))))
-    assert (await provider.assume(session, both, machine.options)).by == "nothing"
+    assert (await provider.sync_session(session, both, machine.options)).by == "nothing"
     told = (await ended(provider, session, "Three.", "a:3")).difference
     assert told == "Claude Code did not send a call of 'Bash', which is in the live history."
 
@@ -203,8 +203,8 @@ async def test_a_trim_keeps_the_session_and_starts_the_program_again(machine: Ma
     ends = [await ended(provider, session, f"{n}.", f"a:{n}") for n in range(3)]
     before = content(session)
     history = History((native_turn(rows_of(ends[2])),))
-    assumed = await provider.assume(session, history, machine.options)
-    assert (assumed.by, assumed.session) == ("boundary", session)
+    synced = await provider.sync_session(session, history, machine.options)
+    assert (synced.by, synced.session) == ("boundary", session)
     assert content(session).startswith(before)
     assert (await ended(provider, session, "More.", "a:3")).status == "completed"
 
@@ -216,24 +216,22 @@ async def test_a_program_that_failed_the_probe_gets_a_new_session(machine: Machi
     end = await ended(provider, session, "Hello.", "a:1")
     before = content(session)
     history = History((native_turn(rows_of(end)),))
-    assumed = await provider.assume(session, history, machine.options)
-    assert assumed.by == "new_session"
-    assert assumed.session.id != session.id
-    assert (
-        "2.1.325 are not changed in place, because in a test session after a trim" in assumed.loss
-    )
+    synced = await provider.sync_session(session, history, machine.options)
+    assert synced.by == "new_session"
+    assert synced.session.id != session.id
+    assert "2.1.325 are not changed in place, because in a test session after a trim" in synced.loss
     assert content(session) == before
-    assert "You said: Hello." in content(assumed.session).decode()
+    assert "You said: Hello." in content(synced.session).decode()
 
 
 async def test_a_session_can_begin_with_turns_from_elsewhere(machine: Machine) -> None:
     provider = machine.provider()
     history = History((HistoryTurn(neutral_turn("Ours?", "Ours.")),), ("A summary.",))
-    assumed = await provider.assume(None, history, machine.options)
-    session = await provider.start(machine.options, assumed.session)
+    synced = await provider.sync_session(None, history, machine.options)
+    session = await provider.start(machine.options, synced.session)
     end = await ended(provider, session, "Go on.", "a:1")
     whole = History((*history.turns, native_turn(rows_of(end))), history.front)
-    assert (await provider.assume(session, whole, machine.options)).by == "nothing"
+    assert (await provider.sync_session(session, whole, machine.options)).by == "nothing"
 
 
 async def test_nothing_is_changed_while_a_turn_runs(machine: Machine) -> None:
@@ -242,12 +240,12 @@ async def test_nothing_is_changed_while_a_turn_runs(machine: Machine) -> None:
     turn = asyncio.create_task(ended(provider, session, "WAIT", "a:1"))
     await until(lambda: b"WAIT" in content(session))
     with pytest.raises(SessionBusy, match="working on a turn"):
-        await provider.assume(session, History(()), machine.options)
+        await provider.sync_session(session, History(()), machine.options)
     with pytest.raises(SessionBusy, match="working on a turn"):
         await provider.require_at_rest(session)
     other = machine.provider()
     with pytest.raises(SessionBusy, match="process"):
-        await other.assume(session, History(()), machine.options)
+        await other.sync_session(session, History(()), machine.options)
     await provider.interrupt(session)
     assert (await turn).status == "interrupted"
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.core.content import Thinking, ToolCall
-from sapwood.core.ids import Passage
+from sapwood.core.ids import TranscriptRange
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.turn import Reply, Result, Turn
 from sapwood.programs.agent_provider import History, HistoryTurn, SessionBusy
@@ -65,40 +65,40 @@ def flat(groups: Sequence[Sequence[str]]) -> list[str]:
 
 def test_one_row_keeps_the_last_turns(written: SessionWriter, tmp_path: Path) -> None:
     before = written.path.read_bytes()
-    assumed = written.file(tmp_path).assume(written.history(4, 5))
+    synced = written.file(tmp_path).sync_session(written.history(4, 5))
     after = written.path.read_bytes()
-    assert assumed.by == "boundary"
-    assert len(assumed.rows) == 1
+    assert synced.by == "boundary"
+    assert len(synced.rows) == 1
     assert after.startswith(before)
     assert after.count(b"\n") == before.count(b"\n") + 1
     assert kept_by(written) == flat(written.groups[4:])
-    assert assumed.rows == (json.loads(after.splitlines()[-1])["uuid"],)
+    assert synced.rows == (json.loads(after.splitlines()[-1])["uuid"],)
 
 
 def test_the_same_history_changes_nothing(written: SessionWriter, tmp_path: Path) -> None:
     file = written.file(tmp_path)
-    assert file.assume(written.history(*range(6))).by == "nothing"
-    assert file.assume(written.history(1, 3)).by == "boundary"
+    assert file.sync_session(written.history(*range(6))).by == "nothing"
+    assert file.sync_session(written.history(1, 3)).by == "boundary"
     before = written.path.read_bytes()
-    assert file.assume(written.history(1, 3)).by == "nothing"
+    assert file.sync_session(written.history(1, 3)).by == "nothing"
     assert written.path.read_bytes() == before
 
 
 def test_a_turn_since_a_trim_belongs_to_the_history(written: SessionWriter, tmp_path: Path) -> None:
     file = written.file(tmp_path)
-    file.assume(written.history(1, 3))
+    file.sync_session(written.history(1, 3))
     written.last = written.groups[3][-1]  # the program goes on after the last kept row
     written.turn("6", calls=2)
     assert loaded(written) == flat([written.groups[n] for n in (1, 3, 6)])
-    assert file.assume(written.history(1, 3, 6)).by == "nothing"
-    assert file.assume(written.history(1, 3)).by == "boundary"
+    assert file.sync_session(written.history(1, 3, 6)).by == "nothing"
+    assert file.sync_session(written.history(1, 3)).by == "boundary"
 
 
 def test_undo_is_another_row(written: SessionWriter, tmp_path: Path) -> None:
     before = loaded(written)
     file = written.file(tmp_path)
-    file.assume(written.history(5))
-    file.assume(written.history(*range(6)))
+    file.sync_session(written.history(5))
+    file.sync_session(written.history(*range(6)))
     assert loaded(written) == before
 
 
@@ -107,30 +107,30 @@ def test_a_rewind_of_the_program_itself_is_seen(written: SessionWriter, tmp_path
     checkpoint = {"type": "last-prompt", "leafUuid": target, "explicit": True, "rewound": True}
     written.raw(json.dumps(checkpoint).encode() + b"\n")
     file = written.file(tmp_path)
-    assert file.assume(written.history(0, 1, 2, 3)).by == "nothing"
-    assert file.assume(written.history(*range(6))).by == "boundary"
+    assert file.sync_session(written.history(0, 1, 2, 3)).by == "nothing"
+    assert file.sync_session(written.history(*range(6))).by == "boundary"
 
 
 def test_nothing_kept_is_an_empty_list(written: SessionWriter, tmp_path: Path) -> None:
-    assumed = written.file(tmp_path).assume(History(()))
-    assert assumed.by == "boundary"
+    synced = written.file(tmp_path).sync_session(History(()))
+    assert synced.by == "boundary"
     assert kept_by(written) == []
     assert loaded(written) == []
 
 
 def test_texts_in_front_come_before_the_turns(written: SessionWriter, tmp_path: Path) -> None:
     file = written.file(tmp_path)
-    assumed = file.assume(written.history(5, front=("A pin.", "A summary.")))
+    synced = file.sync_session(written.history(5, front=("A pin.", "A summary.")))
     boundary, front = written.rows()[-2:]
-    assert [boundary["uuid"], front["uuid"]] == list(assumed.rows)
+    assert [boundary["uuid"], front["uuid"]] == list(synced.rows)
     assert front["parentUuid"] == boundary["uuid"]
     assert front["isCompactSummary"]
     assert [block["text"] for block in front["message"]["content"]] == ["A pin.", "A summary."]
     preserved = boundary["compactMetadata"]["preservedMessages"]
     assert preserved["anchorUuid"] == front["uuid"]
-    assert file.assume(written.history(5, front=("A pin.", "A summary."))).by == "nothing"
-    assert file.assume(written.history(5, front=("A summary.",))).by == "boundary"
-    assert file.assume(written.history(5)).by == "boundary"
+    assert file.sync_session(written.history(5, front=("A pin.", "A summary."))).by == "nothing"
+    assert file.sync_session(written.history(5, front=("A summary.",))).by == "boundary"
+    assert file.sync_session(written.history(5)).by == "boundary"
 
 
 def test_texts_without_a_turn_are_followed_by_a_date(
@@ -138,11 +138,11 @@ def test_texts_without_a_turn_are_followed_by_a_date(
 ) -> None:
     """Without a row behind them the program inserts an answer that no model gave."""
     file = written.file(tmp_path)
-    file.assume(History((), ("A summary.",)))
+    file.sync_session(History((), ("A summary.",)))
     (kept,) = kept_by(written)
     row = next(row for row in written.rows() if row.get("uuid") == kept)
     assert row["attachment"]["type"] == "date"
-    assert file.assume(History((), ("A summary.",))).by == "nothing"
+    assert file.sync_session(History((), ("A summary.",))).by == "nothing"
 
 
 def test_a_turn_from_elsewhere_is_written_and_listed_once(
@@ -151,17 +151,17 @@ def test_a_turn_from_elsewhere_is_written_and_listed_once(
     own = HistoryTurn(neutral_turn("Ours?", "Ours."))
     history = History((native_turn(written.turns[0]), own, native_turn(written.turns[5])))
     file = written.file(tmp_path)
-    assumed = file.assume(history)
+    synced = file.sync_session(history)
     new = [row for row in written.rows() if row.get("writtenBy") == "sapwood"]
-    assert [row["uuid"] for row in new] == list(assumed.rows)
+    assert [row["uuid"] for row in new] == list(synced.rows)
     prompt, answer, _ = new
     assert prompt["message"] == {"role": "user", "content": "Ours?"}
     assert answer["message"]["content"] == [{"type": "text", "text": "Ours."}]
     wanted = [*written.groups[0], prompt["uuid"], answer["uuid"], *written.groups[5]]
     assert kept_by(written) == wanted == loaded(written)
-    assert file.assume(history).by == "nothing"
-    file.assume(written.history(0))
-    assert len(file.assume(history).rows) == 1  # its rows are there already
+    assert file.sync_session(history).by == "nothing"
+    file.sync_session(written.history(0))
+    assert len(file.sync_session(history).rows) == 1  # its rows are there already
 
 
 def test_calls_results_and_reasoning_take_the_native_form(
@@ -178,7 +178,7 @@ def test_calls_results_and_reasoning_take_the_native_form(
     )
     items = (Reply(2, parts), Result(3, "call/1", "found"), Result(4, "call_2", "no", error=True))
     turn = Turn(turn.agent, 1, None, turn.prompt, (*items, *turn.items), status="completed", last=6)
-    assumed = written.file(tmp_path).assume(History((HistoryTurn(turn),)))
+    synced = written.file(tmp_path).sync_session(History((HistoryTurn(turn),)))
     _, asked, answered, said, _ = [r for r in written.rows() if r.get("writtenBy") == "sapwood"]
     thinking, first, second = asked["message"]["content"]
     assert thinking == {"type": "thinking", "thinking": "signed", "signature": "c2ln"}
@@ -189,7 +189,7 @@ def test_calls_results_and_reasoning_take_the_native_form(
     assert [each["tool_use_id"] for each in results] == [first["id"], second["id"]]
     assert results[1]["is_error"]
     assert said["message"]["content"][0]["text"] == "Done."
-    assert "reasoning" in assumed.loss
+    assert "reasoning" in synced.loss
 
 
 def test_rows_of_another_session_are_copied_as_they_are(
@@ -198,8 +198,8 @@ def test_rows_of_another_session_are_copied_as_they_are(
     other = SessionWriter(tmp_path / "projects", "00000000-0000-4000-8000-000000000001")
     other.turn("other", calls=2)
     history = History((native_turn(other.turns[0]), native_turn(written.turns[5])))
-    assumed = written.file(tmp_path).assume(history)
-    assert assumed.loss == ""
+    synced = written.file(tmp_path).sync_session(history)
+    assert synced.loss == ""
     assert kept_by(written) == [*other.groups[0], *written.groups[5]]
     mine = {row["uuid"]: row for row in written.rows() if row.get("writtenBy") == "sapwood"}
     for row in other.rows():
@@ -211,14 +211,14 @@ def test_rows_of_another_session_are_copied_as_they_are(
 def test_a_lost_session_is_read_from_its_private_copy(
     written: SessionWriter, tmp_path: Path
 ) -> None:
-    written.file(tmp_path).assume(written.history(5))
+    written.file(tmp_path).sync_session(written.history(5))
     written.path.unlink()
     new = ProgramSession("claude-code", "00000000-0000-4000-8000-000000000002", "")
     path = written.path.with_name(f"{new.id}.jsonl")
     file = session_file(ProgramSession("claude-code", new.id, str(path)), tmp_path)
-    assumed = file.write_new(written.history(2, 5, front=("A summary.",)))
+    synced = file.write_new(written.history(2, 5, front=("A summary.",)))
     rows = [json.loads(line) for line in path.read_bytes().splitlines()]
-    assert assumed.by == "new_session"
+    assert synced.by == "new_session"
     assert rows[0]["isCompactSummary"]
     assert [row["uuid"] for row in rows[1:]] == flat([written.groups[n] for n in (2, 5)])
     assert [row["parentUuid"] for row in rows] == [None, *[row["uuid"] for row in rows[:-1]]]
@@ -228,7 +228,7 @@ def test_a_lost_session_is_read_from_its_private_copy(
 def test_a_line_without_an_end_is_completed_first(written: SessionWriter, tmp_path: Path) -> None:
     written.raw(b'{"type":"user","uuid":"torn')
     before = written.path.read_bytes()
-    written.file(tmp_path).assume(written.history(5))
+    written.file(tmp_path).sync_session(written.history(5))
     after = written.path.read_bytes()
     assert after.startswith(before + b"\n")
     assert json.loads(after.splitlines()[-1])["subtype"] == "compact_boundary"
@@ -239,15 +239,15 @@ def test_the_copy_is_private_and_grows_with_the_transcript(
 ) -> None:
     file, copy = written.file(tmp_path), tmp_path / "copies" / f"{SESSION}.jsonl"
     first = written.path.read_bytes()
-    file.assume(written.history(5))
+    file.sync_session(written.history(5))
     assert copy.read_bytes() == first
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     second = written.path.read_bytes()
-    file.assume(written.history(0))
+    file.sync_session(written.history(0))
     assert copy.read_bytes() == second
     rewritten = b"\n".join(written.path.read_bytes().splitlines()[3:]) + b"\n"
     written.path.write_bytes(rewritten)
-    file.assume(written.history(4))
+    file.sync_session(written.history(4))
     assert copy.read_bytes() == second, "a copy is never changed"
     assert copy.with_name(f"{SESSION}.2.jsonl").read_bytes() == rewritten
 
@@ -262,7 +262,7 @@ def test_a_session_that_a_process_has_open_is_left_alone(
         listed.parent.mkdir(parents=True)
         listed.write_text(json.dumps({"pid": process.pid, "sessionId": SESSION, "status": "busy"}))
         with pytest.raises(SessionBusy, match=rf"process {process.pid}.*/exit"):
-            written.file(tmp_path).assume(written.history(5))
+            written.file(tmp_path).sync_session(written.history(5))
         listed.write_text(json.dumps({"pid": process.pid, "sessionId": "another"}))
         written.file(tmp_path).require_at_rest()
         listed.write_text(json.dumps({"pid": process.pid, "sessionId": SESSION, "procStart": "1"}))
@@ -303,7 +303,7 @@ def test_a_transcript_that_changed_meanwhile_is_left_alone(
 
     monkeypatch.setattr(session_file_module, "extend_copy", copy_while_the_program_writes)
     with pytest.raises(SessionBusy, match="has just changed"):
-        written.file(tmp_path).assume(written.history(5))
+        written.file(tmp_path).sync_session(written.history(5))
     assert b"compact_boundary" not in written.path.read_bytes()
 
 
@@ -318,22 +318,24 @@ def test_a_full_disk_leaves_the_transcript_as_it_was(
 
     monkeypatch.setattr(os, "write", write_a_part)
     with pytest.raises(OSError, match="full"):
-        written.file(tmp_path).assume(written.history(5))
+        written.file(tmp_path).sync_session(written.history(5))
     assert written.path.read_bytes() == before
 
 
 def test_an_unknown_id_is_never_listed(written: SessionWriter, tmp_path: Path) -> None:
     """One unknown id brings back the whole history, so such a turn takes its neutral form."""
-    missing = NativeRows(written.program_session, Passage("no-such-row", written.groups[5][-1]))
+    missing = NativeRows(
+        written.program_session, TranscriptRange("no-such-row", written.groups[5][-1])
+    )
     turn = HistoryTurn(neutral_turn("Lost?", "Lost."), missing)
-    written.file(tmp_path).assume(History((turn,)))
+    written.file(tmp_path).sync_session(History((turn,)))
     known = {row.get("uuid") for row in written.rows()}
     assert known.issuperset(kept_by(written))
     assert "no-such-row" not in kept_by(written)
 
 
 def test_a_turn_that_is_wanted_twice_is_listed_once(written: SessionWriter, tmp_path: Path) -> None:
-    written.file(tmp_path).assume(written.history(2, 2))
+    written.file(tmp_path).sync_session(written.history(2, 2))
     assert kept_by(written) == written.groups[2]
 
 
@@ -344,10 +346,10 @@ def test_a_prompt_can_be_cut_with_everything_after_it(
     assert file.cut_before("no-such-row") == ()
     file.cut_before(written.groups[4][0])
     assert loaded(written) == flat(written.groups[:4])
-    file.assume(written.history(1, 2, front=("A summary.",)))
+    file.sync_session(written.history(1, 2, front=("A summary.",)))
     file.cut_before(written.groups[2][0])
     assert loaded(written) == written.groups[1]
-    assert file.assume(written.history(1, front=("A summary.",))).by == "nothing"
+    assert file.sync_session(written.history(1, front=("A summary.",))).by == "nothing"
 
 
 @pytest.mark.parametrize("name", ["claude-manual-compact", "claude-auto-compact"])
@@ -359,14 +361,14 @@ def test_recorded_sessions_keep_any_turn(name: str, tmp_path: Path) -> None:
     before = path.read_bytes()
     file = session_file(session, tmp_path)
     for turn in history.turns:
-        assert file.assume(History((turn,))).by == "boundary"
-        assert file.assume(History((turn,))).by == "nothing"
+        assert file.sync_session(History((turn,))).by == "boundary"
+        assert file.sync_session(History((turn,))).by == "nothing"
     assert path.read_bytes().startswith(before)
 
 
 @settings(max_examples=40)
 @given(st.lists(st.lists(st.integers(0, 5), unique=True), min_size=1, max_size=4))
-def test_any_sequence_of_histories_can_be_assumed_and_undone(
+def test_any_sequence_of_histories_can_be_synced_and_undone(
     tmp_path_factory: pytest.TempPathFactory, wanted: list[list[int]]
 ) -> None:
     folder = tmp_path_factory.mktemp("sessions")
@@ -376,13 +378,13 @@ def test_any_sequence_of_histories_can_be_assumed_and_undone(
     file, whole = writer.file(folder), loaded(writer)
     for numbers in wanted:
         before = writer.path.read_bytes()
-        file.assume(writer.history(*numbers))
+        file.sync_session(writer.history(*numbers))
         assert writer.path.read_bytes().startswith(before)
         is_boundary = "compact_boundary"
         known = {row.get("uuid") for row in writer.rows() if row.get("subtype") != is_boundary}
         assert known.issuperset(loaded(writer))
         assert loaded(writer) == flat([writer.groups[n] for n in numbers])
-    file.assume(writer.history(*range(6)))
+    file.sync_session(writer.history(*range(6)))
     assert loaded(writer) == whole
 
 
@@ -393,7 +395,7 @@ def test_a_turn_without_an_answer_is_closed_once(written: SessionWriter, tmp_pat
     prompt = written.prompt("PROMPT 6")
     call = {"type": "tool_use", "id": "toolu_open", "name": "Bash", "input": {"command": "ls"}}
     (asked,) = written.reply("msg_6", call)
-    written.turns.append(NativeRows(written.program_session, Passage(prompt, asked)))
+    written.turns.append(NativeRows(written.program_session, TranscriptRange(prompt, asked)))
     before = written.path.read_bytes()
     rows = file.close_open_turn()
     result, said, date = written.rows()[-3:]
@@ -404,10 +406,12 @@ def test_a_turn_without_an_answer_is_closed_once(written: SessionWriter, tmp_pat
     assert date["attachment"]["type"] == "date"
     assert written.path.read_bytes().startswith(before)
     assert file.close_open_turn() == ()
-    assert file.assume(written.history(*range(7))).by == "nothing"
-    assert len(file.assume(written.history(0, 6)).rows) == 4, "the rows behind it are written anew"
+    assert file.sync_session(written.history(*range(7))).by == "nothing"
+    assert len(file.sync_session(written.history(0, 6)).rows) == 4, (
+        "the rows behind it are written anew"
+    )
     assert file.close_open_turn() == ()
-    assert len(file.assume(written.history(6, 0)).rows) == 1, "in the middle it needs none"
+    assert len(file.sync_session(written.history(6, 0)).rows) == 1, "in the middle it needs none"
 
 
 def test_rows_behind_a_prompt_say_that_it_was_interrupted(
@@ -435,11 +439,11 @@ def test_a_turn_typed_as_a_command_keeps_every_row(written: SessionWriter, tmp_p
     written.turn("7")
     history = imported_history(written.path, written.program_session)
     file = written.file(tmp_path)
-    file.assume(History(history.turns[6:7]))
+    file.sync_session(History(history.turns[6:7]))
     assert loaded(written) == rows
-    file.assume(History(history.turns[6:]))
+    file.sync_session(History(history.turns[6:]))
     assert loaded(written)[: len(rows)] == rows
-    file.assume(History(history.turns[:7]))
+    file.sync_session(History(history.turns[:7]))
     assert loaded(written) == whole
 
 
@@ -449,9 +453,9 @@ def test_the_output_of_a_local_command_stays_with_the_prompt_after_it(
     rows = [*local_command(written, "cost"), *local_command(written, "context")]
     written.turn("6")
     history = imported_history(written.path, written.program_session)
-    written.file(tmp_path).assume(History(history.turns[6:]))
+    written.file(tmp_path).sync_session(History(history.turns[6:]))
     assert loaded(written) == [*rows, *written.groups[6]]
-    written.file(tmp_path).assume(History(history.turns[5:6]))
+    written.file(tmp_path).sync_session(History(history.turns[5:6]))
     assert loaded(written) == written.groups[5]
 
 
@@ -461,12 +465,12 @@ def test_texts_that_wait_for_the_next_prompt_stay_behind_the_last_turn(
     rows = local_command(written, "context")
     whole = loaded(written)
     file = written.file(tmp_path)
-    assert file.assume(written.history(*range(6))).by == "nothing"
-    file.assume(written.history(5))
+    assert file.sync_session(written.history(*range(6))).by == "nothing"
+    file.sync_session(written.history(5))
     assert loaded(written) == [*written.groups[5], *rows]
-    file.assume(written.history(3))
+    file.sync_session(written.history(3))
     assert loaded(written) == written.groups[3]
-    file.assume(written.history(*range(6)))
+    file.sync_session(written.history(*range(6)))
     assert loaded(written) == whole
 
 
@@ -478,9 +482,9 @@ def test_a_queued_prompt_belongs_to_its_own_turn(written: SessionWriter, tmp_pat
     queued = written.add("attachment", attachment={"type": "queued_command", "prompt": "SECOND"})
     answer = written.reply("msg_r", {"type": "text", "text": "BOTH"})
     history = imported_history(written.path, written.program_session)
-    written.file(tmp_path).assume(History(history.turns[6:7]))
+    written.file(tmp_path).sync_session(History(history.turns[6:7]))
     assert loaded(written) == [asked, called, result]
-    written.file(tmp_path).assume(History(history.turns[7:]))
+    written.file(tmp_path).sync_session(History(history.turns[7:]))
     assert loaded(written) == [queued, *answer]
 
 
@@ -488,11 +492,11 @@ def test_a_local_command_at_the_end_needs_no_answer(written: SessionWriter, tmp_
     waiting = local_command(written, "context")
     file = written.file(tmp_path)
     assert file.close_open_turn() == ()
-    assert len(file.assume(written.history(4, 5)).rows) == 1, "the boundary alone"
+    assert len(file.sync_session(written.history(4, 5)).rows) == 1, "the boundary alone"
     written.last = waiting[-1]
     written.turn("6")
     history = imported_history(written.path, written.program_session)
-    file.assume(History(history.turns))
+    file.sync_session(History(history.turns))
     assert loaded(written)[-len(written.groups[6]) - 3 :] == [*waiting, *written.groups[6]]
 
 
@@ -524,13 +528,13 @@ def test_a_summary_of_the_program_stays_its_own_with_the_rows_it_kept(
     framed = f"[Summary of the conversation.]\n{text}\n\n[Messages]\nAssistant: ANSWER 5"
     request = "[The user's last request before this point, verbatim]\nPROMPT 5"
     file = written.file(tmp_path)
-    file.assume(written.history(6))
+    file.sync_session(written.history(6))
     assert loaded(written) == written.groups[6]
-    file.assume(written.history(6, front=(framed, request)))
+    file.sync_session(written.history(6, front=(framed, request)))
     transcript = read_transcript(written.path)
     rows = transcript.loaded() or []
     assert front_texts(transcript, rows) == (text,)
     assert loaded(written) == [kept, *written.groups[6]]
-    assert file.assume(written.history(6, front=(framed, request))).by == "nothing"
-    file.assume(written.history(6, front=("A pin.", framed)))
+    assert file.sync_session(written.history(6, front=(framed, request))).by == "nothing"
+    file.sync_session(written.history(6, front=("A pin.", framed)))
     assert kept not in loaded(written)

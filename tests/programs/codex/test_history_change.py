@@ -93,7 +93,7 @@ steps = st.lists(
 def test_any_sequence_of_histories_and_turns_is_held_exactly(
     steps: list[list[str] | tuple[str]],
 ) -> None:
-    """A list is a history that is assumed; a tuple is a turn that follows."""
+    """A list is a history to sync; a tuple is a turn that follows."""
     with tempfile.TemporaryDirectory() as folder:
         thread = ThreadFiles(Path(folder))
         live: list[str] = []

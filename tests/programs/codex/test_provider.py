@@ -171,7 +171,7 @@ async def test_a_change_is_refused_while_a_turn_runs(
             break
         size = len(content(session))
         with pytest.raises(SessionBusy, match="working on a turn"):
-            await codex.assume(session, history(rows[0]), options(tmp_path))
+            await codex.sync_session(session, history(rows[0]), options(tmp_path))
         while not turn.done():
             await codex.interrupt(session)
             await asyncio.wait({turn}, timeout=0.05)
@@ -204,11 +204,11 @@ async def test_a_running_thread_takes_a_history_over(
         session, rows = await four_turns(codex, tmp_path)
         wanted = history(*(rows[number] for number in kept))
         before = content(session)
-        assumed = await codex.assume(session, wanted, options(tmp_path))
-        assert (assumed.by, assumed.loss) == (by, "")
-        assert assumed.session.id == session.id
+        synced = await codex.sync_session(session, wanted, options(tmp_path))
+        assert (synced.by, synced.loss) == (by, "")
+        assert synced.session.id == session.id
         assert content(session) == before
-        again = await codex.assume(assumed.session, wanted, options(tmp_path))
+        again = await codex.sync_session(synced.session, wanted, options(tmp_path))
         assert again.by == "nothing"
         _, end = await run(codex, again.session, "next", "a:9")
         assert end.difference == ""
@@ -223,10 +223,10 @@ async def test_an_undo_of_a_trim_restarts_the_server(
 ) -> None:
     async with provider(tmp_path, environ) as codex:
         session, rows = await four_turns(codex, tmp_path)
-        trimmed = await codex.assume(session, history(*rows[2:]), options(tmp_path))
-        undone = await codex.assume(trimmed.session, history(*rows), options(tmp_path))
+        trimmed = await codex.sync_session(session, history(*rows[2:]), options(tmp_path))
+        undone = await codex.sync_session(trimmed.session, history(*rows), options(tmp_path))
         assert undone.by == "boundary"
-        same = await codex.assume(undone.session, history(*rows), options(tmp_path))
+        same = await codex.sync_session(undone.session, history(*rows), options(tmp_path))
         assert same.by == "nothing"
         _, end = await run(codex, same.session, "next", "a:9")
         assert (end.status, end.difference) == ("completed", "")
@@ -238,9 +238,9 @@ async def test_a_prompt_during_a_change_that_restarts_the_server_waits_for_it(
     """A server changes the session in the background, and the next prompt comes meanwhile."""
     async with provider(tmp_path, environ) as codex:
         session, rows = await four_turns(codex, tmp_path)
-        trimmed = await codex.assume(session, history(*rows[2:]), options(tmp_path))
-        change = codex.assume(trimmed.session, history(*rows), options(tmp_path))
-        same = codex.assume(trimmed.session, history(*rows), options(tmp_path))
+        trimmed = await codex.sync_session(session, history(*rows[2:]), options(tmp_path))
+        change = codex.sync_session(trimmed.session, history(*rows), options(tmp_path))
+        same = codex.sync_session(trimmed.session, history(*rows), options(tmp_path))
         start = codex.start(options(tmp_path), trimmed.session)
         undone, again, session = await asyncio.gather(change, same, start)
         assert {undone.by, again.by} == {"boundary", "nothing"}
@@ -256,15 +256,17 @@ async def test_a_thread_at_rest_gets_a_row_and_can_be_undone(
         await codex.close()
         await codex.require_at_rest(session)
         before = content(session)
-        assumed = await codex.assume(session, history(rows[1], front=("S",)), options(tmp_path))
-        assert assumed.by == "boundary"
-        assert assumed.rows[0] == f"@{len(before)}"
+        synced = await codex.sync_session(
+            session, history(rows[1], front=("S",)), options(tmp_path)
+        )
+        assert synced.by == "boundary"
+        assert synced.rows[0] == f"@{len(before)}"
         after = content(session)
         assert after.startswith(before)
-        undone = await codex.assume(session, history(*rows), options(tmp_path))
+        undone = await codex.sync_session(session, history(*rows), options(tmp_path))
         assert content(session).startswith(after)
         assert (undone.by, undone.session.id) == ("boundary", session.id)
-        again = await codex.assume(session, history(*rows), options(tmp_path))
+        again = await codex.sync_session(session, history(*rows), options(tmp_path))
         assert again.by == "nothing"
 
 
@@ -277,7 +279,7 @@ async def test_a_thread_that_another_codex_has_open_is_left_alone(
         with pytest.raises(SessionBusy):
             await other.require_at_rest(session)
         with pytest.raises(SessionBusy):
-            await other.assume(session, history(rows[0]), options(tmp_path))
+            await other.sync_session(session, history(rows[0]), options(tmp_path))
         assert content(session) == before
 
 
@@ -292,11 +294,11 @@ async def test_a_program_that_failed_the_probe_gets_a_new_thread(
         found = codex.find()
         assert found is not None
         assert found.in_place is False
-        assumed = await codex.assume(session, history(rows[3]), options(tmp_path))
-        assert assumed.by == "new_session"
-        assert assumed.session.id != session.id
-        assert "0.163.0 are not changed in place" in assumed.loss
-        assert "a turn was lost" in assumed.loss
+        synced = await codex.sync_session(session, history(rows[3]), options(tmp_path))
+        assert synced.by == "new_session"
+        assert synced.session.id != session.id
+        assert "0.163.0 are not changed in place" in synced.loss
+        assert "a turn was lost" in synced.loss
         assert content(session) == before
 
 
@@ -304,10 +306,10 @@ async def test_a_new_thread_begins_with_the_history_of_another_program(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:
     async with provider(tmp_path, environ) as codex:
-        assumed = await codex.assume(None, history(None, front=("S",)), options(tmp_path))
-        assert assumed.by == "new_session"
-        assert len(assumed.rows) == 3
-        _, end = await run(codex, assumed.session, "next", "a:1")
+        synced = await codex.sync_session(None, history(None, front=("S",)), options(tmp_path))
+        assert synced.by == "new_session"
+        assert len(synced.rows) == 3
+        _, end = await run(codex, synced.session, "next", "a:1")
         assert (end.status, end.difference) == ("completed", "")
 
 
@@ -316,9 +318,9 @@ async def test_a_thread_that_somebody_else_changed_is_told(
 ) -> None:
     async with provider(tmp_path, environ) as codex:
         session, rows = await four_turns(codex, tmp_path)
-        assumed = await codex.assume(session, history(*rows[:2]), options(tmp_path))
-        append(assumed.session, '{"type":"compacted","payload":{"replacement_history":[]}}\n')
-        _, end = await run(codex, assumed.session, "next", "a:9")
+        synced = await codex.sync_session(session, history(*rows[:2]), options(tmp_path))
+        append(synced.session, '{"type":"compacted","payload":{"replacement_history":[]}}\n')
+        _, end = await run(codex, synced.session, "next", "a:9")
         assert "had 0 items of history where 4 were expected" in end.difference
 
 
@@ -354,8 +356,8 @@ async def test_a_trimmed_thread_has_a_spare_server_until_it_is_closed(
 ) -> None:
     async with provider(tmp_path, environ) as codex:
         session, rows = await four_turns(codex, tmp_path)
-        trimmed = await codex.assume(session, history(*rows[2:]), options(tmp_path))
-        await codex.assume(trimmed.session, history(*rows), options(tmp_path))
+        trimmed = await codex.sync_session(session, history(*rows[2:]), options(tmp_path))
+        await codex.sync_session(trimmed.session, history(*rows), options(tmp_path))
         assert running(tmp_path)
         await codex.close()
     assert running(tmp_path) == []

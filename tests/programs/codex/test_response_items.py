@@ -7,7 +7,7 @@ import msgspec
 from msgspec import structs
 
 from sapwood.core.content import Text, Thinking, ToolCall
-from sapwood.core.ids import AgentId, Passage
+from sapwood.core.ids import AgentId, TranscriptRange
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.turn import Turn
 from sapwood.core.view.request import Message, ToolResult
@@ -100,7 +100,11 @@ def test_rows_with_odd_names_are_not_read(tmp_path: Path) -> None:
     thread = ThreadFiles(tmp_path)
     thread.turn("one")
     rows = native(thread, 0)
-    for passage in (Passage("x", "y"), Passage("@9", "@3"), Passage("@0", "@0")):
+    for passage in (
+        TranscriptRange("x", "y"),
+        TranscriptRange("@9", "@3"),
+        TranscriptRange("@0", "@0"),
+    ):
         odd = structs.replace(rows, passage=passage, hash="")
         assert items_of_rows(odd, tmp_path) is None
 
@@ -113,7 +117,7 @@ def test_texts_in_front_are_one_message_of_the_user(tmp_path: Path) -> None:
 
 
 def test_a_turn_of_another_program_is_written_from_the_log_without_a_word(tmp_path: Path) -> None:
-    rows = NativeRows(ProgramSession("claude-code", "s"), Passage("a", "b"))
+    rows = NativeRows(ProgramSession("claude-code", "s"), TranscriptRange("a", "b"))
     messages = (Message("user", (Text("Hi"),)), Message("assistant", (Text("Ho"),)))
     turn = structs.replace(history_turn(rows), messages=messages)
     wanted = wanted_history(History((turn,)), tmp_path)
@@ -182,7 +186,9 @@ def test_the_rest_of_a_turn_after_a_compaction_needs_no_prompt(tmp_path: Path) -
     turn = thread.start_turn("one")
     place = thread.item(message("assistant", "Done."), turn)
     key = f"@{place}"
-    rows = NativeRows(ProgramSession("codex", thread.id, str(thread.path)), Passage(key, key))
+    rows = NativeRows(
+        ProgramSession("codex", thread.id, str(thread.path)), TranscriptRange(key, key)
+    )
     rest = structs.replace(
         history_turn(rows), turn=Turn(AgentId("a"), 1, None, (GOES_ON,)), messages=()
     )

@@ -50,8 +50,8 @@ def test_a_reply_comes_when_the_model_has_answered_and_before_its_result(tmp_pat
 def test_a_reply_waits_for_its_deltas(tmp_path: Path) -> None:
     thread, turn, rows = begin(tmp_path)
     thread.reply(turn, "Done.")
-    assert events(rows, most=0) == []
-    assert len(events(rows, most=1)) == 1
+    assert events(rows, max_replies=0) == []
+    assert len(events(rows, max_replies=1)) == 1
 
 
 def test_a_question_does_not_wait_and_nothing_is_told_twice(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from sapwood.core.content import Text, ToolCall
-from sapwood.core.ids import AgentId, Passage
+from sapwood.core.ids import AgentId, TranscriptRange
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.turn import Turn
 from sapwood.core.view.request import Message, ToolResult
@@ -43,7 +43,7 @@ def turn_of(home: Path, prompt: str) -> HistoryTurn:
     session = ProgramSession("opencode", session_of(home))
     log = read_log(home, session.id)
     found = next(each.id for each in log.known.values() if each.text.startswith(prompt))
-    native = NativeRows(session, Passage(found, found))
+    native = NativeRows(session, TranscriptRange(found, found))
     return HistoryTurn(Turn(AgentId("a"), 1, None, (Text(prompt),)), native)
 
 

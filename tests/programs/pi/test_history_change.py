@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.core.content import Text, Thinking, ToolCall
-from sapwood.core.ids import AgentId, Passage
+from sapwood.core.ids import AgentId, TranscriptRange
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.turn import Turn
 from sapwood.core.view.request import Message, ToolResult
@@ -46,7 +46,7 @@ class World:
         file.result(f"c{number}", f"result-{number}")
         last = file.says(f"ANSWER{number}")
         session = ProgramSession("pi", SESSION, str(file.path))
-        return NativeRows(session, Passage(first, last))
+        return NativeRows(session, TranscriptRange(first, last))
 
     def change(self, *rows: NativeRows | None, front: tuple[str, ...] = ()) -> list[Fields]:
         """Appends what leads to this history, and checks that the view has exactly it."""
@@ -176,7 +176,7 @@ def test_the_recorded_session_can_be_brought_back_to_its_first_branch(tmp_path: 
     first = next(key for key, text in named.items() if "TURN1 " in text)
     last = next(key for key, text in named.items() if "ANSWER2" in text and '"stop"' in text)
     session = ProgramSession("pi", "recorded", str(path))
-    turn = foreign(0, NativeRows(session, Passage(first, last)))
+    turn = foreign(0, NativeRows(session, TranscriptRange(first, last)))
     wanted = wanted_history(History((turn,)), stored, "recorded", lambda _: None)
     (row,) = plan_rows(stored, wanted)
     assert (row["type"], row["parentId"]) == ("custom", last)

@@ -133,11 +133,13 @@ async def test_turns_run_and_name_their_rows(machine: Machine) -> None:
 async def test_a_running_session_is_trimmed_and_the_trim_undone(machine: Machine) -> None:
     session, rows = await machine.turns("one", "two", "three")
     before = content_of(session)
-    assumed = await machine.provider.assume(session, history(rows[0], rows[2]), machine.options)
-    assert (assumed.by, assumed.difference) == ("boundary", "")
-    assert await machine.says(assumed.session, "four") == "one three four"
-    assumed = await machine.provider.assume(session, history(*rows), machine.options)
-    assert await machine.says(assumed.session, "five") == "one two three five"
+    synced = await machine.provider.sync_session(
+        session, history(rows[0], rows[2]), machine.options
+    )
+    assert (synced.by, synced.difference) == ("boundary", "")
+    assert await machine.says(synced.session, "four") == "one three four"
+    synced = await machine.provider.sync_session(session, history(*rows), machine.options)
+    assert await machine.says(synced.session, "five") == "one two three five"
     assert content_of(session).startswith(before)
 
 
@@ -145,15 +147,15 @@ async def test_a_session_at_rest_is_rewound(machine: Machine) -> None:
     session, rows = await machine.turns("one", "two")
     await machine.provider.close()
     machine.restarted()
-    await machine.provider.assume(session, history(rows[0]), machine.options)
+    await machine.provider.sync_session(session, history(rows[0]), machine.options)
     assert await machine.says(session, "three") == "one three"
 
 
 async def test_a_fork_is_a_session_of_its_own(machine: Machine) -> None:
     session, rows = await machine.turns("one", "two")
-    assumed = await machine.provider.assume(None, history(rows[0], None), machine.options)
-    assert (assumed.by, assumed.session.id != session.id) == ("new_session", True)
-    assert await machine.says(assumed.session, "three") == "one neutral1 three"
+    synced = await machine.provider.sync_session(None, history(rows[0], None), machine.options)
+    assert (synced.by, synced.session.id != session.id) == ("new_session", True)
+    assert await machine.says(synced.session, "three") == "one neutral1 three"
     assert await machine.says(session, "four") == "one two four"
 
 
@@ -200,7 +202,7 @@ async def test_a_running_turn_is_interrupted_and_not_changed(machine: Machine) -
     running = asyncio.create_task(machine.ask(session, "WAIT"))
     await asyncio.to_thread(wait_for, lambda: b"WAIT" in content_of(session))
     with pytest.raises(SessionBusy, match="runs a turn"):
-        await machine.provider.assume(session, history(*rows), machine.options)
+        await machine.provider.sync_session(session, history(*rows), machine.options)
     await machine.provider.interrupt(session)
     assert ending(await running).status == "interrupted"
 
@@ -208,10 +210,10 @@ async def test_a_running_turn_is_interrupted_and_not_changed(machine: Machine) -
 async def test_an_unproved_version_gets_a_new_session(machine: Machine) -> None:
     session, rows = await machine.turns("one", "two")
     machine.prove(reason="a request differed")
-    assumed = await machine.provider.assume(session, history(rows[1]), machine.options)
-    assert assumed.by == "new_session"
-    assert "a request differed" in assumed.loss
-    assert await machine.says(assumed.session, "three") == "two three"
+    synced = await machine.provider.sync_session(session, history(rows[1]), machine.options)
+    assert synced.by == "new_session"
+    assert "a request differed" in synced.loss
+    assert await machine.says(synced.session, "three") == "two three"
 
 
 async def test_without_the_program_it_is_said_how_to_install_it(tmp_path: Path) -> None:

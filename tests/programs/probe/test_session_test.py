@@ -11,13 +11,13 @@ from typing import Any  # requests are JSON
 import pytest
 
 from sapwood.core.content import PromptPart
-from sapwood.core.ids import Passage
+from sapwood.core.ids import TranscriptRange
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.programs.agent_provider import (
-    Assumed,
     History,
     ProviderEvent,
     ProviderOptions,
+    SyncResult,
     TurnEnd,
 )
 from sapwood.programs.probe.model_server import ModelServer
@@ -49,18 +49,18 @@ class AskingProgram(FakeProgram):
         self.whole.append(self.model.answer)
         with self.file.open("a") as file:
             file.write(f"{turn}\n")
-        yield TurnEnd("completed", rows=NativeRows(session, Passage(turn, turn)))
+        yield TurnEnd("completed", rows=NativeRows(session, TranscriptRange(turn, turn)))
 
-    async def assume(
+    async def sync_session(
         self, session: ProgramSession | None, history: History, options: ProviderOptions
-    ) -> Assumed:
+    ) -> SyncResult:
         if self.wrong == "rewrites its file":
             self.file.write_text("")
         chosen = None if self.wrong == "makes a new session" else session
-        assumed = await super().assume(chosen, history, options)
+        synced = await super().sync_session(chosen, history, options)
         if self.wrong == "changes nothing":
-            return Assumed(assumed.session, "nothing")
-        return assumed
+            return SyncResult(synced.session, "nothing")
+        return synced
 
 
 def post(url: str, body: dict[str, Any]) -> str:

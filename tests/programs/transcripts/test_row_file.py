@@ -58,7 +58,7 @@ def test_another_file_under_the_same_name_is_read_anew(tmp_path: Path, how: str)
 def test_a_row_that_is_too_long_is_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following_module, "LONGEST_ROW", 8)
+    monkeypatch.setattr(following_module, "MAX_ROW", 8)
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"one\n" + b"x" * 50 + b"\ntwo\n")
     assert list(RowFile(path).read()) == [(b"one\n", 0), (b"two\n", 55)]

@@ -140,11 +140,11 @@ async def test_a_server_that_stays_away_is_an_error_in_time(
         proxy.cut()
         async with asyncio.timeout(60):
             with pytest.raises(LogError, match="Nothing was changed"):
-                await ours.facts(space, ADA)
+                await ours.summary(space, ADA)
             with pytest.raises(LogError, match=r"Nothing was stored|not known"):
                 await ours.commit(space, turn(ADA, 1))
             proxy.down = False
-            assert await ours.facts(space, ADA) == await log.facts(space, ADA)
+            assert await ours.summary(space, ADA) == await log.summary(space, ADA)
             await ours.commit(space, turn(ADA, len(await log.read(space, ADA))))
             await ours.close()
 

@@ -25,7 +25,7 @@ async def cross(log: Log, space: Space, name: str, backward: bool) -> None:
     order = CROWD[::-1] if backward else CROWD
     for n in range(ROUNDS):
         while True:
-            facts = await asyncio.gather(*(log.facts(space, agent) for agent in order))
+            summary = await asyncio.gather(*(log.summary(space, agent) for agent in order))
             appends = [
                 append(
                     agent,
@@ -33,7 +33,7 @@ async def cross(log: Log, space: Space, name: str, backward: bool) -> None:
                     prompt_event(f"{n} prompt_event by both, and long " * 100),
                     expected=known.version if known else 0,
                 )
-                for agent, known in zip(order, facts, strict=True)
+                for agent, known in zip(order, summary, strict=True)
             ]
             try:
                 await log.commit(space, commit_of(*appends, command=CommandId(f"{name} {n}")))
@@ -112,8 +112,8 @@ async def test_odd_names_go_through(log: Log, space: Space, together: bool) -> N
                 agent, expected + 2, prompt_event(text), 6, Actor("model", text), CommandId(text)
             ),
         )
-        facts = AgentSummary(agent, expected + 2, name=f"{text}\0!", parent=agent or None)
-        return Commit((Append(agent, expected, events, facts),), Receipt(command, text))
+        summary = AgentSummary(agent, expected + 2, name=f"{text}\0!", parent=agent or None)
+        return Commit((Append(agent, expected, events, summary),), Receipt(command, text))
 
     for expected in (0, 2):
         commits = [odd(text, expected) for text in ODD]
@@ -125,7 +125,7 @@ async def test_odd_names_go_through(log: Log, space: Space, together: bool) -> N
         for commit in commits:
             (append,) = commit.appends
             assert await log.read(space, append.agent, expected + 1) == list(append.events)
-            assert await log.facts(space, append.agent) == append.facts
+            assert await log.summary(space, append.agent) == append.summary
             assert await log.receipt(space, commit.receipt.command) == commit.receipt
     assert await log.find(space, "tab\t new\n\0!") == await log.find(space, "tab\t new\n")
 
@@ -155,7 +155,7 @@ async def test_a_closed_log_says_so(postgres_database: str, space: Space) -> Non
     with pytest.raises(LogError, match="closed"):
         await log.commit(space, commit_of(append(ADA, prompt_event("late"))))
     with pytest.raises(LogError, match="closed"):
-        await log.facts(space, ADA)
+        await log.summary(space, ADA)
 
 
 async def _main(address: str, space: str, name: str, backward: str) -> None:

@@ -43,7 +43,7 @@ async def spied(
         return await fetch(readers, query, *args)
 
     log = await PostgresLog.open(postgres_database)
-    if not await log.facts(SPACE, ADA):
+    if not await log.summary(SPACE, ADA):
         for row in await owner.fetch(_TABLES):
             await owner.execute(f"ALTER TABLE {row['name']} SET (autovacuum_enabled = false)")
         for n in range(300):
@@ -112,7 +112,7 @@ async def test_receipts_and_snapshots_are_read_from_one_partition(
 async def test_lists_of_agents_are_read_in_the_order_of_an_index(
     spied: PostgresLog, asked: list[tuple[str, tuple[object, ...]]]
 ) -> None:
-    await spied.facts(SPACE, ADA)
+    await spied.summary(SPACE, ADA)
     after = AgentSummary(ADA, 2, created=290)  # most agents are after it: an index pays
     for parent in (None, ROOT):
         for status in (None, "running"):

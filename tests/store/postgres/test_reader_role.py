@@ -31,7 +31,7 @@ async def reader(log: Log, postgres_dsn: str, postgres_database: str) -> AsyncGe
     name = "sapwood_test_reader"
     async with granted_roles(postgres_dsn, postgres_database, f"{name} IN ROLE sapwood_reader"):
         for space, agent in ((OURS, ADA), (THEIRS, BOB)):
-            if await log.facts(space, agent) is None:
+            if await log.summary(space, agent) is None:
                 await start(log, space, agent, "needle", "x" * 5000)
                 await log.save_snapshot(space, Snapshot(agent, 2, "1", b"data"))
         yield login(postgres_database, name)
@@ -94,7 +94,7 @@ async def test_a_log_with_a_reader_reads_what_another_does(
     for each in (log, walled):
         assert len(await each.read(space, ADA)) == 3
     assert await walled.read(space, ADA) == await log.read(space, ADA)
-    assert await walled.facts(space, ADA) == await log.facts(space, ADA)
+    assert await walled.summary(space, ADA) == await log.summary(space, ADA)
     for order in ("created", "updated"):
         assert await walled.agents(space, order=order) == await log.agents(space, order=order)
     assert await walled.find(space, "ada") == await log.find(space, "ada")

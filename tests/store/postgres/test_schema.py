@@ -67,7 +67,7 @@ async def test_a_log_of_every_released_schema_opens_and_goes_on(number: int, emp
     for agent in (ADA, BOB):
         appends = [each for commit in COMMITS for each in commit.appends if each.agent == agent]
         assert await log.read(SPACE, agent) == [event for each in appends for event in each.events]
-    assert await log.facts(SPACE, ADA) == AgentSummary(ADA, 4, name="ada!", created=3)
+    assert await log.summary(SPACE, ADA) == AgentSummary(ADA, 4, name="ada!", created=3)
     for commit in COMMITS:
         assert await log.receipt(SPACE, commit.receipt.command) == commit.receipt
     assert await log.snapshot(SPACE, ADA, "1") == SNAPSHOT

@@ -25,17 +25,17 @@ async def test_programs_of_the_schema_before_cannot_store_plain_words(
     """They know no keys: they would insert and update facts as they are."""
     keyed = await PostgresLog.open(postgres_database, masters=MASTERS)
     await start(keyed, space, ADA, "needle")
-    facts = '{"agent":"bob","version":1,"name":"needle"}'
+    summary = '{"agent":"bob","version":1,"name":"needle"}'
     with pytest.raises(asyncpg.PostgresError, match="encrypted"):
         await owner.execute(
             "INSERT INTO sapwood.agents (space, agent, version, facts, name, status, created)"
             " VALUES ($1, 'bob', 1, $2, 'needle', 'running', 1)",
-            *(space, facts),
+            *(space, summary),
         )
     with pytest.raises(asyncpg.PostgresError, match="encrypted"):
         await owner.execute(
             "UPDATE sapwood.agents SET facts = $2, version = version + 1 WHERE space = $1",
-            *(space, facts),
+            *(space, summary),
         )
     with pytest.raises(LogError, match="this program has no key"):
         await start(log, space, BOB, "needle")
@@ -77,6 +77,6 @@ async def test_a_worker_makes_keys_and_a_reader_needs_none_of_them(
 async def _stored(dsn: str, space: Space) -> AgentSummary | None:
     keyed = await PostgresLog.open(dsn, masters=MASTERS)
     try:
-        return await keyed.facts(space, ADA)
+        return await keyed.summary(space, ADA)
     finally:
         await keyed.close()

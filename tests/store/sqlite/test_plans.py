@@ -27,7 +27,7 @@ VERBS: dict[str, Callable[[sqlite3.Connection], object]] = {
     "tail of all": lambda on: event_table.read_all_after(on, 7, 10),
     "origins": lambda on: event_table.origins_after(on, 7),
     "end": event_table.last_position,
-    "facts": lambda on: agent_table.find_summary(on, SPACE, ADA),
+    "summary": lambda on: agent_table.find_summary(on, SPACE, ADA),
     "find": lambda on: agent_table.find_agents(on, SPACE, "a", 10),
     "list": lambda on: agent_table.list_agents(on, SPACE, after=AFTER),
     "list children": lambda on: agent_table.list_agents(on, SPACE, after=AFTER, parent=ADA),

@@ -34,10 +34,10 @@ async def _serve(invocation: Invocation, model: str) -> None:
     from acp import Agent, run_agent
 
     from sapwood.config.api_keys import load_keys
-    from sapwood_acp.editor_agent import EditorAgent
+    from sapwood_acp.acp_agent import AcpAgent
 
     async with invocation.connected(patience=IN_TURN) as connection:
-        agent = EditorAgent(connection, invocation.config, load_keys(), model)
+        agent = AcpAgent(connection, invocation.config, load_keys(), model)
         try:
             # What it lacks, such as logging in, is answered as an unknown method.
             await run_agent(cast("Agent", agent), use_unstable_protocol=True)

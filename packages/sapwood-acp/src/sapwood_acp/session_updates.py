@@ -28,7 +28,7 @@ from sapwood.core.content import ToolCall
 from sapwood.core.events import Event, ReplyAdded, ToolFinished
 from sapwood.core.model_calls import Delta
 from sapwood.core.timeline.row_content import (
-    LeftBehind,
+    HiddenMessages,
     NoteText,
     PromptText,
     ReplyText,
@@ -108,7 +108,7 @@ def _row_updates(content: RowContent) -> Iterator[SessionUpdate]:
             yield _call(call)
             if result is not None:
                 yield _result(call.id, result.content, result.error, result.diff)
-        case LeftBehind(row, summary):
+        case HiddenMessages(row, summary):
             words = summary.text if summary is not None else ""
             yield update_agent_thought_text(readable(f"{edge_label(row)}\n{words}".rstrip()))
         case _:  # marks, notices and ends of turns have no place in an editor's transcript

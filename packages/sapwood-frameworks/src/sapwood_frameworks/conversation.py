@@ -52,7 +52,7 @@ from sapwood.core.content import (
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.events import SYSTEM, Actor, TurnRecorded
 from sapwood.core.ids import AgentId
-from sapwood.core.lease import LONGEST_LEASE, Lease
+from sapwood.core.lease import MAX_LEASE, Lease
 from sapwood.core.turn import Reply, Result, Turn
 from sapwood.core.view import Request
 
@@ -229,7 +229,7 @@ async def _add_turn(agent: Agent, items: list[Item], *, completes: bool) -> list
 
 def _started(agent: Agent, prompt: tuple[PromptPart, ...]) -> StartTurn:
     """The start of a turn that the framework runs, and no worker of Sapwood."""
-    lease = Lease(_holder(agent), time.time_ns() // 1_000 + LONGEST_LEASE)
+    lease = Lease(_holder(agent), time.time_ns() // 1_000 + MAX_LEASE)
     return StartTurn(agent.id, prompt, lease=lease)
 
 

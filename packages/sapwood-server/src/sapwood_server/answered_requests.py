@@ -17,7 +17,7 @@ from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import CommandIdUsed
 
 _SECONDS = 600.0
-_MOST = 10_000
+_MAX_ANSWERS = 10_000
 _MAX_BYTES = 32_000_000
 _UNSETTLED = frozenset({401, 403, 408, 429})
 """Statuses that say nothing of the command itself."""
@@ -89,7 +89,7 @@ class AnsweredRequests:
 
     def _is_over(self, now: float) -> bool:
         oldest = next(iter(self._answers.values()))
-        too_many = len(self._answers) > _MOST or self._bytes > _MAX_BYTES
+        too_many = len(self._answers) > _MAX_ANSWERS or self._bytes > _MAX_BYTES
         return too_many or now - oldest.at > self._seconds
 
     def _keep(self, key: tuple[str, str], content: RequestContent, response: Response) -> None:

@@ -26,7 +26,6 @@ from sapwood_server.access.request_checks import (
     read_json,
 )
 from sapwood_server.access.stream_access import StreamAccess
-from sapwood_server.exchange import Endpoint, Exchange, json_response
 from sapwood_server.page.page_html import sign_in_page
 from sapwood_server.page.pages import page_endpoints
 from sapwood_server.problems import Problem, problem_of, with_openai_error
@@ -34,6 +33,7 @@ from sapwood_server.protocols.ag_ui_api import ag_ui_endpoints
 from sapwood_server.protocols.mcp_api import mcp_endpoints
 from sapwood_server.protocols.openai_conversations import conversation_endpoints
 from sapwood_server.protocols.openai_responses import response_endpoints
+from sapwood_server.request_context import Endpoint, RequestContext, json_response
 from sapwood_server.routes.command_api import changing_endpoints
 from sapwood_server.routes.conversation_api import reading_endpoints, session_endpoints
 from sapwood_server.routes.dispatch_api import dispatch_endpoints
@@ -77,7 +77,7 @@ class Guards:
         self.sign_ins = SignInLimits()
 
 
-class Guarded:
+class AuthenticatedEndpoint:
     """An endpoint of the table behind its guard, as an ASGI application."""
 
     def __init__(self, endpoint: Endpoint, guards: Guards) -> None:
@@ -126,7 +126,9 @@ class Guarded:
     async def _answer(self, request: Request, principal: Principal) -> Response:
         """The answer to a request; of one with an id, the first answer to that id."""
         endpoint, spaces = self.endpoint, self._guards.spaces
-        exchange = Exchange(request, principal, spaces.get(principal.space), endpoint.most)
+        exchange = RequestContext(
+            request, principal, spaces.get(principal.space), endpoint.max_bytes
+        )
         given = await exchange.command_id() if endpoint.is_once else None
         if given is None:
             return await endpoint.handler(exchange)
@@ -143,7 +145,7 @@ class Guarded:
         return await spaces.answered.once(principal.space, given, content, answer)
 
 
-class Public:
+class PublicEndpoint:
     """One of the few routes without a principal. Host and origin are checked all the same."""
 
     def __init__(self, handler: PublicHandler, guards: Guards) -> None:
@@ -180,7 +182,9 @@ def create_application(
     guards = Guards(spaces, identities, AllowedHosts(hosts), limits or RequestLimits())
     table = endpoints(OpenStreams(streams))
     routes = [
-        Route(each.path, Guarded(each, guards), methods=[each.method], name=each.summary)
+        Route(
+            each.path, AuthenticatedEndpoint(each, guards), methods=[each.method], name=each.summary
+        )
         for each in table
     ]
     routes += _public_routes(guards)
@@ -224,7 +228,7 @@ def endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
         *mcp_endpoints(),
     )
 
-    async def openapi(_: Exchange) -> Response:
+    async def openapi(_: RequestContext) -> Response:
         return json_response(openapi_document((*api, document, *described)))
 
     document = Endpoint("GET", "/v1/openapi.json", "read", openapi, "Describe this API")
@@ -250,7 +254,7 @@ def _public_routes(guards: Guards) -> list[Route]:
         if request.method == "GET":
             return HTMLResponse(sign_in_page())
         guards.sign_ins.check(request)
-        body = await read_json(request, most=10_000)
+        body = await read_json(request, max_bytes=10_000)
         given = body.get("token")
         token = given.strip() if isinstance(given, str) else ""
         cookie = await identities.exchange(token, by_link="link" in body)
@@ -276,7 +280,7 @@ def _public_routes(guards: Guards) -> list[Route]:
         "/static/{name}": (static, ["GET"]),
     }
     return [
-        Route(path, Public(handlers[path][0], guards), methods=handlers[path][1])
+        Route(path, PublicEndpoint(handlers[path][0], guards), methods=handlers[path][1])
         for path in PUBLIC_PATHS
     ]
 

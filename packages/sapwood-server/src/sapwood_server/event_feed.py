@@ -32,14 +32,14 @@ from sapwood.core.events import (
 )
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.live_words import LiveWords
-from sapwood.core.log_values import Cursor, LogAway, TailedEvent
-from sapwood.display.json_values import event_value, facts_value
+from sapwood.core.log_values import Cursor, LogUnavailable, TailedEvent
+from sapwood.display.json_values import event_value, listed_value
 from sapwood.turns.log import Log
 
 _KEPT = 512
 _PAGE = 200
 _TOGETHER = 0.02
-_LONGEST_TOGETHER = 0.2
+_MAX_DELAY = 0.2
 _FOLLOWERS = 16_000
 """Seconds for which events are collected before all followers are woken: more with more of them,
 because each message to each follower costs time of this process."""
@@ -67,7 +67,7 @@ class AgentFeeds:
     @property
     def together(self) -> float:
         """Seconds for which events are collected now."""
-        return min(_LONGEST_TOGETHER, _TOGETHER + self._followers / _FOLLOWERS)
+        return min(_MAX_DELAY, _TOGETHER + self._followers / _FOLLOWERS)
 
     async def follow(self, agent: AgentId, after: int, words: int = 0) -> AsyncGenerator[bytes]:
         """Yields the messages of all events after a version, and a comment in times of silence.
@@ -227,12 +227,14 @@ class _Feed:
         while True:
             try:
                 await self._follow()
-            except LogAway:
+            except LogUnavailable:
                 await asyncio.sleep(_AGAIN)
 
     async def _follow(self) -> None:
-        facts = await self._log.facts(self._space, self._agent)
-        after = self._newest[-1][0] if self._newest else max(0, (facts.version if facts else 0) - 1)
+        summary = await self._log.summary(self._space, self._agent)
+        after = (
+            self._newest[-1][0] if self._newest else max(0, (summary.version if summary else 0) - 1)
+        )
         loop = asyncio.get_running_loop()
         waking: asyncio.TimerHandle | None = None
         async for what in self._log.watch(self._space, self._agent, after):
@@ -350,9 +352,9 @@ class SpaceFeed:
         for agent, at in sorted(last.items(), key=lambda item: item[1]):
             known = self._shown.get(agent)
             if known is None or known[0] < at:
-                facts = await self._log.facts(self._space, agent)
+                summary = await self._log.summary(self._space, agent)
                 gone: dict[str, object] = {"agent": agent, "gone": True}
-                value = gone if facts is None else facts_value(facts)
+                value = gone if summary is None else listed_value(summary)
                 known = self._shown[agent] = (at, sse_message("agent", value))
             pieces.append(known[1])
         pieces[-1] = b"id: %d\n" % page[-1].after + pieces[-1]
@@ -379,7 +381,7 @@ class SpaceFeed:
                     self._start = (await self._log.end(self._space)).events
                     self._started.set()
                 await self._keep(Cursor(self._newest[-1].after if self._newest else self._start))
-            except LogAway:
+            except LogUnavailable:
                 await asyncio.sleep(_AGAIN)
 
     async def _keep(self, after: Cursor) -> None:

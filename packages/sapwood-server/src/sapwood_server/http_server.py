@@ -111,12 +111,12 @@ async def _issuer(config: Config) -> "IssuerTokens | None":
         return None
     if find_spec("jwt") is None:
         raise SapwoodError(_NO_OIDC)
-    from sapwood_server.access.oidc import IssuerAway, IssuerTokens
+    from sapwood_server.access.oidc import IssuerTokens, IssuerUnavailable
 
     issuer = IssuerTokens(config.serve, config.space)
     try:
         await issuer.keys.fetch()
-    except IssuerAway as error:
+    except IssuerUnavailable as error:
         _log.warning("%s Its tokens are rejected until it responds.", error)
     return issuer
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import msgspec
 from starlette.responses import Response
 
-from sapwood.core.errors import LogAway, LogError, RefusedError, SapwoodError
+from sapwood.core.errors import LogError, LogUnavailable, RefusedError, SapwoodError
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
 
@@ -106,7 +106,7 @@ def problem_of(error: Exception) -> Problem:
             return error
         case RefusedError(refusal=refusal):
             return refusal_problem(refusal)
-        case LogAway():
+        case LogUnavailable():
             return Problem(503, "Database unavailable", str(error), headers={"Retry-After": "2"})
         case LogError():
             return Problem(500, "Log error", str(error))

@@ -28,8 +28,8 @@ from sapwood_temporal.workflow_values import (
     Wake,
 )
 
-_LONGEST_DRIVE = timedelta(days=7)
-_LONGEST_QUERY = timedelta(seconds=10)
+_MAX_DRIVE = timedelta(days=7)
+_MAX_QUERY = timedelta(seconds=10)
 _MAX_DRIVES = 200
 """After so many drives a workflow continues as a new run, so that its history stays short."""
 
@@ -115,7 +115,7 @@ class AgentWorkflow:
             await workflow.execute_activity(
                 DRIVE,
                 DriveOrder(self._start.space, self._start.agent),
-                start_to_close_timeout=_LONGEST_DRIVE,
+                start_to_close_timeout=_MAX_DRIVE,
                 heartbeat_timeout=timedelta(seconds=self._start.dead_after),
                 retry_policy=_RETRIES,
             )
@@ -136,5 +136,5 @@ class AgentWorkflow:
             LIMITS,
             query,
             result_type=list[Limit],
-            start_to_close_timeout=_LONGEST_QUERY,
+            start_to_close_timeout=_MAX_QUERY,
         )

@@ -11,7 +11,7 @@ from temporalio.client import AsyncActivityCancelledError
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from temporalio.service import RPCError
 
-from sapwood.core.errors import LogAway
+from sapwood.core.errors import LogUnavailable
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import drives
 from sapwood.engine.drives import DriveFunction, NotServed
@@ -26,7 +26,7 @@ from sapwood_temporal.workflow_values import (
 
 _AT_ONCE = 0.001
 _FRESH_SECONDS = 1.0
-_SHORTEST, _LONGEST = 0.1, 3.0
+_MIN_SECONDS, _MAX_SECONDS = 0.1, 3.0
 _log = logging.getLogger("sapwood.engine")
 
 
@@ -61,7 +61,7 @@ class DriveActivity:
                 await self._drive(Space(order.space), AgentId(order.agent))
         except NotServed as problem:
             raise _retry(str(problem), _pause_elsewhere()) from None
-        except LogAway as problem:
+        except LogUnavailable as problem:
             _log.info("Agent '%s' is waiting for the log: %s", order.agent, problem)
             raise _retry(str(problem), drives.LOG_RETRY_SECONDS) from None
         except (Exception, asyncio.CancelledError) as problem:
@@ -159,7 +159,7 @@ async def _require_current(failures: int) -> None:
 
 def _pause_elsewhere() -> float:
     """Seconds until a drive that this worker does not run is offered to a worker again."""
-    return min(_SHORTEST * 1.3 ** min(activity.info().attempt, 20), _LONGEST)
+    return min(_MIN_SECONDS * 1.3 ** min(activity.info().attempt, 20), _MAX_SECONDS)
 
 
 def _retry(reason: str, pause: float) -> ApplicationError:

@@ -23,8 +23,8 @@ WAKE, GRANTED = "wake", "granted"
 REQUEST, RELEASE = "request", "release"
 """The signals to the workflow of a limit, from the workflow of an agent."""
 
-_LONGEST_PART = 200
-_LONGEST_FAIRNESS_KEY = 64
+_MAX_PART = 200
+_MAX_FAIRNESS_KEY = 64
 
 
 @dataclass(frozen=True)
@@ -116,16 +116,16 @@ def limit_workflow_id(queue: str, key: str) -> str:
 
 def fairness_key(name: str) -> str:
     """A name as Temporal's fairness takes it: at most 64 bytes."""
-    if len(name.encode()) <= _LONGEST_FAIRNESS_KEY:
+    if len(name.encode()) <= _MAX_FAIRNESS_KEY:
         return name
     return _digest(name)
 
 
 def _part(name: str) -> str:
     quoted = quote(name, safe=":@ ,")
-    if len(quoted) <= _LONGEST_PART:
+    if len(quoted) <= _MAX_PART:
         return quoted
-    return f"{quoted[: _LONGEST_PART // 2]}~{_digest(name)}"
+    return f"{quoted[: _MAX_PART // 2]}~{_digest(name)}"
 
 
 def _digest(name: str) -> str:

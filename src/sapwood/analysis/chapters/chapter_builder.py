@@ -14,7 +14,7 @@ from sapwood.analysis.chapter_report import (
     Chapter,
     ChapterReport,
     ChapterStatus,
-    Said,
+    DeclaredStatus,
     SaidBy,
     off_task,
     recommendation,
@@ -31,8 +31,8 @@ from sapwood.core.turn_numbers import turn_words
 _DECLARED_SHARE = 0.5
 """The share of a declared topic's words that its chapter must contain."""
 _MAX_FILES = 8
-_NOTHING = Said()
-_LONGEST_NAME = 48
+_NOTHING = DeclaredStatus()
+_MAX_NAME = 48
 """Characters; a longer declared goal is a sentence, and no name of a chapter."""
 
 
@@ -45,11 +45,14 @@ class FeatureCache(Protocol):
 
 
 def chapters_of(
-    session: Session, counter: Counter, said: Said = _NOTHING, cache: FeatureCache | None = None
+    session: Session,
+    counter: Counter,
+    declared: DeclaredStatus = _NOTHING,
+    cache: FeatureCache | None = None,
 ) -> ChapterReport:
     """Returns the chapters of a session, without the turns that a rewind left behind.
 
-    `said` is what somebody declared about its subjects.
+    `declared` is what somebody declared about its subjects.
     """
     builder = ChapterBuilder(counter, session.folder, cache)
     rewound, numbers = frozenset(session.abandoned), session.numbers
@@ -57,7 +60,7 @@ def chapters_of(
         if index not in rewound:
             at = session.times[index] if index < len(session.times) else 0
             builder.add(turn, at, numbers[index])
-    return builder.report(session.request, said)
+    return builder.report(session.request, declared)
 
 
 class ChapterBuilder:
@@ -97,20 +100,20 @@ class ChapterBuilder:
     def _features(self, turn: Turn) -> TurnFeatures:
         return features_of(turn, self._folder, size_of(turn, self._counter).tokens)
 
-    def report(self, task: str, said: Said = _NOTHING) -> ChapterReport:
+    def report(self, task: str, declared: DeclaredStatus = _NOTHING) -> ChapterReport:
         """Returns the chapters of the turns so far."""
         found = find_chapters(self._turns, self._times)
-        declared = _declared(said, [_word_counts(self._of(spans)) for spans in found])
+        topics = _topics(declared, [_word_counts(self._of(spans)) for spans in found])
         whole = sum(self._tokens) or 1
         chapters: list[Chapter] = []
         taken: set[str] = set()
         for place, spans in enumerate(found):
-            name = declared[place][0] if place in declared else ""
-            if not name or len(name) > _LONGEST_NAME or name.casefold() in taken:
+            name = topics[place][0] if place in topics else ""
+            if not name or len(name) > _MAX_NAME or name.casefold() in taken:
                 name = self._name(spans, taken)
             taken.add(name.casefold())
             chapter = self._chapter(name, spans, whole)
-            status, by = _status(chapter, place, declared, said)
+            status, by = _status(chapter, place, topics, declared)
             chapters.append(structs.replace(chapter, status=status, by=by))
         off = off_task(chapters)
         return ChapterReport(
@@ -155,19 +158,19 @@ class ChapterBuilder:
 def _status(
     chapter: Chapter,
     place: int,
-    declared: Mapping[int, tuple[str, ChapterStatus]],
-    said: Said,
+    topics: Mapping[int, tuple[str, ChapterStatus]],
+    declared: DeclaredStatus,
 ) -> tuple[ChapterStatus | None, SaidBy | None]:
     """What was said about a chapter; a declaration counts more than a judge."""
-    if place in declared:
-        return declared[place][1], "declared"
-    judged: list[ChapterStatus | None] = [_judged(span, said) for span in chapter.spans]
+    if place in topics:
+        return topics[place][1], "declared"
+    judged: list[ChapterStatus | None] = [_judged(span, declared) for span in chapter.spans]
     return (None, None) if None in judged else (judged[-1], "judged")
 
 
-def _judged(span: tuple[int, int], said: Said) -> ChapterStatus | None:
+def _judged(span: tuple[int, int], declared: DeclaredStatus) -> ChapterStatus | None:
     """What a judge said last of a stretch that contains the span."""
-    for judged in reversed(said.judged):
+    for judged in reversed(declared.judged):
         if judged.first <= span[0] and span[1] <= judged.last:
             return judged.status
     return None
@@ -181,8 +184,8 @@ def _word_counts(turns: Iterable[TurnFeatures]) -> dict[str, float]:
     return found
 
 
-def _declared(
-    said: Said, words: Sequence[Mapping[str, float]]
+def _topics(
+    declared: DeclaredStatus, words: Sequence[Mapping[str, float]]
 ) -> dict[int, tuple[str, ChapterStatus]]:
     """Returns the declared topic of each chapter that has one: the chapter with most of its words.
 
@@ -190,8 +193,8 @@ def _declared(
     """
     found: dict[int, tuple[str, ChapterStatus]] = {}
     topics: list[tuple[str, ChapterStatus]] = [
-        *((name, "goal") for name in said.goals),
-        *((name, "background") for name in said.background),
+        *((name, "goal") for name in declared.goals),
+        *((name, "background") for name in declared.background),
     ]
     for name, status in topics:
         stems = set(content_words(name))

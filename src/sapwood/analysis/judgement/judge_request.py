@@ -25,7 +25,7 @@ from sapwood.core.view.frames import escaped
 MAX_SENTENCES = 20
 """The most sentences that one answer may be about."""
 
-_LONGEST_ANSWER = 60_000
+_MAX_ANSWER = 60_000
 """Characters of an answer that are looked at, from its end."""
 _TEXT_LENGTH, _ABOUT_LENGTH = 280, 160
 _FENCED = re.compile(r"```[a-z]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
@@ -66,7 +66,7 @@ def read_answer(answer: str) -> JudgeAnswer | None:
     >>> read_answer('So:\\n```json\\n{"sentences": [{"n": 2, "kind": "neither"}]}\\n```').sentences
     (SentenceVerdict(number=2, kind='neither', text='', about=''),)
     """
-    head, text = answer[:-_LONGEST_ANSWER], answer[-_LONGEST_ANSWER:]
+    head, text = answer[:-_MAX_ANSWER], answer[-_MAX_ANSWER:]
     for start, end, json in _objects(text):
         found = _decoded(json)
         if found is None or not ("stretches" in found or "sentences" in found):

@@ -64,7 +64,7 @@ async def _list(invocation: Invocation, listed: _Listed, as_json: bool) -> None:
     from sapwood.app.conversation_service import offline_service
     from sapwood.cli.console import columns, print_lines
     from sapwood.cli.output.agent_table import agents_table
-    from sapwood.cli.output.event_text import facts_value, json_line
+    from sapwood.cli.output.event_text import json_line, listed_value
     from sapwood.display.quantities import now
 
     async with invocation.connected() as connection:
@@ -79,7 +79,7 @@ async def _list(invocation: Invocation, listed: _Listed, as_json: bool) -> None:
     agents, limit = found.agents, listed.limit
     shown = agents[:limit]
     if as_json:
-        print_lines(json_line(facts_value(facts)) for facts in shown)
+        print_lines(json_line(listed_value(summary)) for summary in shown)
         return
     if not agents and (listed.owner or listed.label):
         click.echo(
@@ -94,7 +94,7 @@ async def _list(invocation: Invocation, listed: _Listed, as_json: bool) -> None:
         click.echo('There are no agents yet. To start one, type: sapwood run -p "Hello!"', err=True)
         return
     print_lines(agents_table(shown, columns(), now()))
-    if any(facts.source for facts in shown):
+    if any(summary.source for summary in shown):
         click.echo(
             "To see how to resume an imported session in its program, type: sapwood show AGENT",
             err=True,

@@ -146,18 +146,18 @@ async def _erase_again(
             free = [each.agent for each in agents if not await eraser.holds_on([each.agent])]
             if free:
                 _print(await eraser.erase(free, by=str(Actor("human", by))), as_json)
-            for facts in agents:
-                if facts.agent not in free:
+            for summary in agents:
+                if summary.agent not in free:
                     refused = True
-                    click.echo(f"{space}: {facts.agent} is under a legal hold.", err=True)
+                    click.echo(f"{space}: {summary.agent} is under a legal hold.", err=True)
         if refused:
             raise click.ClickException("Conversations under a legal hold were not erased.")
 
 
 def _show(preview: "ErasurePreview") -> None:
-    for facts in preview.agents[:_SHOWN]:
-        name = f"  {facts.name}" if facts.name else ""
-        click.echo(f"{facts.agent}{name}  {counted(facts.version, 'event')}", err=True)
+    for summary in preview.agents[:_SHOWN]:
+        name = f"  {summary.name}" if summary.name else ""
+        click.echo(f"{summary.agent}{name}  {counted(summary.version, 'event')}", err=True)
     if len(preview.agents) > _SHOWN:
         click.echo(f"and {len(preview.agents) - _SHOWN} more", err=True)
     click.echo(
@@ -165,8 +165,8 @@ def _show(preview: "ErasurePreview") -> None:
         f"{counted(preview.events, 'event')}.",
         err=True,
     )
-    for facts in preview.receivers[:_SHOWN]:
-        click.echo(f"Mail that {facts.agent} received from them becomes [erased].", err=True)
+    for summary in preview.receivers[:_SHOWN]:
+        click.echo(f"Mail that {summary.agent} received from them becomes [erased].", err=True)
 
 
 def _require_confirmation(word: str) -> None:

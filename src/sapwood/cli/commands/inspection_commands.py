@@ -72,8 +72,8 @@ async def _event(connection: "Connection", typed: str, version: int, as_json: bo
     agent = await find(connection, typed)
     found = await connection.log.read(connection.space, agent, version, version)
     if not found:
-        facts = await connection.log.facts(connection.space, agent)
-        newest = facts.version if facts else 0
+        summary = await connection.log.summary(connection.space, agent)
+        newest = summary.version if summary else 0
         raise SapwoodError(
             f"There is no version {version}: {agent}'s log ends at version {newest}."
         )

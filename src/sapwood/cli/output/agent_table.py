@@ -59,17 +59,17 @@ _HEADS = ("AGENT", "NAME", "STATE", "TOKENS", "MAIL", "MODEL", "ACTIVE")
 
 def agents_table(agents: Iterable[AgentSummary], width: int, now: int) -> list[str]:
     """Returns the table of agents, children below their parents."""
-    rows = [_row(facts, depth, now) for facts, depth in tree(agents)]
+    rows = [_row(summary, depth, now) for summary, depth in tree(agents)]
     return table(_HEADS, rows, width)
 
 
-def _row(facts: AgentSummary, depth: int, now: int) -> tuple[str, ...]:
+def _row(summary: AgentSummary, depth: int, now: int) -> tuple[str, ...]:
     return (
-        "  " * depth + facts.agent,
-        one_line(facts.name),
-        state_of(facts),
-        show(Count(facts.tokens, facts.exact)),
-        f"{facts.unread} new" if facts.unread else "",
-        one_line(facts.model),
-        ago(facts.updated, now),
+        "  " * depth + summary.agent,
+        one_line(summary.name),
+        state_of(summary),
+        show(Count(summary.tokens, summary.exact)),
+        f"{summary.unread} new" if summary.unread else "",
+        one_line(summary.model),
+        ago(summary.updated, now),
     )

@@ -14,7 +14,7 @@ from sapwood.report.figures import CompactionFigures, NeededAgain, Report, Sessi
 from sapwood.report.figures import total_cost as cost_of
 from sapwood.report.page import size_text
 
-_MOST = 10
+_MAX_ROWS = 10
 _WIDEST = 100
 _NARROW = 70
 
@@ -81,7 +81,7 @@ def _summary(report: Report, width: int) -> Iterator[str]:
 
 def _dropped(report: Report, width: int) -> Iterator[str]:
     yield from _heading("What each compaction dropped, and what was read again")
-    for session, each in report.compactions[-_MOST:]:
+    for session, each in report.compactions[-_MAX_ROWS:]:
         again = _again(each)
         left = f"{counted(each.turns, 'turn')}, {_size(each)} tokens, {counted(each.files, 'file')}"
         yield from _entry(
@@ -99,7 +99,7 @@ def _again(each: CompactionFigures) -> str:
 
 def _needed(report: Report, width: int) -> Iterator[str]:
     yield from _heading("Read or run again: the turn where it left → the turn that needed it")
-    for session, need in report.needs[:_MOST]:
+    for session, need in report.needs[:_MAX_ROWS]:
         places = f"turn {need.left} → {need.needed}"
         spent = f"{_tokens(need.tokens)} tokens, {_cost(need.cost)}"
         yield from _entry(_subject(need), f"{places}, {spent}; {_title(session)}", width)
@@ -120,13 +120,13 @@ def _brought_back(report: Report, width: int) -> Iterator[str]:
         yield from _heading(
             "To bring turns back, close the session and type this; again for an earlier compaction"
         )
-        for each in report.compacted[:_MOST]:
+        for each in report.compacted[:_MAX_ROWS]:
             figures = f"{counted(each.turns_left, 'turn')}, {_tokens(each.tokens_left)} tokens"
             yield from _entry(each.restore, f"{figures}; {_title(each)}", width)
         yield from _rest(len(report.compacted), width, "session")
     if report.swept:
         yield from _heading("Deleted by their program, and kept by Sapwood")
-        for swept in report.swept[:_MOST]:
+        for swept in report.swept[:_MAX_ROWS]:
             yield from _entry(swept.restore, one_line(swept.title), width)
         yield from _rest(len(report.swept), width, "session")
 
@@ -151,8 +151,8 @@ def _entry(
 
 
 def _rest(count: int, width: int, noun: str) -> Iterator[str]:
-    if count > _MOST:
-        yield from wrapped(f"and {counted(count - _MOST, f'more {noun}')}: --json", width, "  ")
+    if count > _MAX_ROWS:
+        yield from wrapped(f"and {counted(count - _MAX_ROWS, f'more {noun}')}: --json", width, "  ")
 
 
 def _subject(need: NeededAgain) -> str:

@@ -72,7 +72,7 @@ async def run_conversation(
         keys,
         compact=runner.compact,
         allow=options.allow,
-        assume=runner.assume,
+        sync_session=runner.sync_session,
     )
     asked_here = questions.asked_here if questions else frozenset[str]()
     player = ModelScriptPlayer(runner, agent, service, output, stop, approval, asked_here)
@@ -141,7 +141,7 @@ async def _start(
 ) -> AgentId:
     name = options.agent or ""
     same_name = await connection.log.find(connection.space, name) if can_be_stored(name) else []
-    if any(facts.name == name and facts.status == "running" for facts in same_name):
+    if any(summary.name == name and summary.status == "running" for summary in same_name):
         raise SapwoodError(
             f"Agent '{name}' is already running. To continue it, drop --new; otherwise choose "
             "another name."

@@ -158,9 +158,9 @@ async def _unread(call: Call) -> MailShown:
     space, inbox = call.space, (await call.opened()).state.inbox
     senders: list[str] = []
     for letter in inbox:
-        facts = await space.log.facts(space.space, AgentId(letter.sender))
-        name = f"'{facts.name}'" if facts and facts.name else letter.sender
-        senders.append(f"{name} ({letter.sender})" if facts and facts.name else name)
+        summary = await space.log.summary(space.space, AgentId(letter.sender))
+        name = f"'{summary.name}'" if summary and summary.name else letter.sender
+        senders.append(f"{name} ({letter.sender})" if summary and summary.name else name)
     return MailShown(call.agent, inbox, tuple(senders))
 
 
@@ -258,7 +258,7 @@ async def _named(call: Call, typed: str) -> AgentId:
     space = call.space
     if isinstance(call.caller, ModelCall):
         return await find_for_model(space, call.caller.state, typed)
-    own = await space.log.facts(space.space, call.current) if call.current else None
+    own = await space.log.summary(space.space, call.current) if call.current else None
     return await find(space, typed, parent=own.parent if own else None)
 
 
@@ -299,9 +299,9 @@ async def _is_shared(call: Call, workspace: Workspace) -> bool:
     """Whether another running agent works in the same worktree."""
     space = call.space
     running = await space.log.agents(space.space, status="running", limit=_MAX_SHARING)
-    for facts in running:
-        if facts.folder == workspace.folder and facts.agent != call.agent:
-            other = (await space.dispatcher.open(facts.agent)).state.workspace
+    for summary in running:
+        if summary.folder == workspace.folder and summary.agent != call.agent:
+            other = (await space.dispatcher.open(summary.agent)).state.workspace
             if other.worktree == workspace.worktree:
                 return True
     return False
@@ -312,7 +312,7 @@ def _other(done: Done, agent: AgentId) -> AgentId:
     return next(ref.agent for ref in done.events if ref.agent != agent)
 
 
-LONGEST = 3600.0
+MAX_WAIT = 3600.0
 """Seconds that a wait lasts at most."""
 
 _USUAL = 60.0
@@ -332,7 +332,7 @@ async def wait(call: Call) -> Waited | StillWaiting:
     """Waits for mail, or for the named agents; a person waits for all descendants by default."""
     if isinstance(call.caller, ModelCall) and call.caller.parks:
         return await _look_for_model(call, call.caller)
-    names, seconds = _parsed(call.words, _USUAL if call.by_model else LONGEST)
+    names, seconds = _parsed(call.words, _USUAL if call.by_model else MAX_WAIT)
     space, agent = call.space, call.agent
     caller = call.caller
     if isinstance(caller, ModelCall):
@@ -365,12 +365,12 @@ async def _look_for_model(call: Call, caller: ModelCall) -> Waited | StillWaitin
 async def _look(space: OpenSpace, wanted: _Wait, left: float) -> Waited | StillWaiting:
     """Whether the wait is over with so many seconds left, and what ended it."""
     agent, agents = wanted.agent, wanted.agents
-    facts = [await space.log.facts(space.space, each) for each in agents]
-    own = await space.log.facts(space.space, agent)  # last: a child that has ended has sent mail
+    found = [await space.log.summary(space.space, each) for each in agents]
+    own = await space.log.summary(space.space, agent)  # last: a child that has ended has sent mail
     if own is not None and own.unread:
         count = own.unread
         return Waited(agent, "mail", f"Mail has arrived: {count} unread. check-mail reads it.")
-    busy = [each.agent for each in facts if each is not None and each.working]
+    busy = [each.agent for each in found if each is not None and each.working]
     if agents and not busy:
         return Waited(agent, "idle", f"Idle: {', '.join(agents)}.")
     if left <= 0:
@@ -381,7 +381,7 @@ async def _look(space: OpenSpace, wanted: _Wait, left: float) -> Waited | StillW
 
 def _parsed(words: list[str], usual: float) -> tuple[list[str], float]:
     if words and words[-1].replace(".", "", 1).isdecimal():
-        return words[:-1], min(float(words[-1]), LONGEST)
+        return words[:-1], min(float(words[-1]), MAX_WAIT)
     return words, usual
 
 

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 
 _NUMBER = re.compile(r"[0-9]+")
-_MOST = 10**9
+_MAX_NUMBER = 10**9
 _ANYWAY = "--anyway"
 _BY_RULES = (
     "The earlier turns were replaced with a summary that Sapwood built by rules. It is shown below."
@@ -407,4 +407,4 @@ def _compact_arguments(call: Call) -> tuple[int, bool, str]:
 
 def _counted(digits: str) -> int:
     """The number; one with more digits than any history has turns is the largest that counts."""
-    return int(digits) if len(digits) < 10 else _MOST
+    return int(digits) if len(digits) < 10 else _MAX_NUMBER

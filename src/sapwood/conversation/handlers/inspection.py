@@ -164,7 +164,9 @@ async def exit_(call: Call) -> Left:
 
 
 def _help_on(row: SlashCommand) -> CommandHelp:
-    return CommandHelp(row.name, row.line, row.help, row.aliases, row.who == "both", row.while_open)
+    return CommandHelp(
+        row.name, row.line, row.help, row.aliases, row.who == "both", row.during_turn
+    )
 
 
 async def _live_at(space: OpenSpace, opened: OpenAgent, place: str) -> LivePath:
@@ -188,7 +190,7 @@ async def _family(space: OpenSpace, agent: AgentId) -> list[AgentId]:
 async def _is_readable(space: OpenSpace, agent: AgentId, own: list[AgentId] | None) -> bool:
     if own is not None:
         return agent in own
-    return await space.log.facts(space.space, agent) is not None
+    return await space.log.summary(space.space, agent) is not None
 
 
 async def _passage(space: OpenSpace, at: EventRef, first: int) -> PassageShown:

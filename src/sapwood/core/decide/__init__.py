@@ -37,10 +37,10 @@ from sapwood.core.commands import (
     MissCheckpoint,
     QueuePrompt,
     ReadMail,
-    RecordAssumed,
     RecordDifference,
     RecordJudgement,
     RecordNative,
+    RecordSync,
     RecordTurn,
     Redo,
     RemovePin,
@@ -85,7 +85,7 @@ _FOR_MODELS: frozenset[type[Command]] = frozenset(
 # What Sapwood itself records: the sessions of agent programs, summaries in the background, and
 # what a judge said.
 _FOR_SYSTEM: frozenset[type[Command]] = frozenset(
-    {RecordAssumed, RecordNative, RecordDifference, RecordJudgement, ExtendSummary}
+    {RecordSync, RecordNative, RecordDifference, RecordJudgement, ExtendSummary}
 )
 
 
@@ -100,7 +100,7 @@ _ELSEWHERE: frozenset[type[Command]] = frozenset(
 
 
 # Of these, what a person may do if the program's session can be brought to another history.
-_ASSUMED: frozenset[type[Command]] = frozenset(
+_CHANGES_SESSION: frozenset[type[Command]] = frozenset(
     {Clear, KeepLast, Drop, Restore, Load, Rewind, Undo, Redo, Compact}
 )
 
@@ -140,8 +140,8 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
         raise Refused(SystemOnly(kind.__name__))
     origin = inputs.state.origin
     if origin and meta.actor.role != "system" and kind in _ELSEWHERE:
-        is_assumed = kind in _ASSUMED and inputs.can_assume and not is_model
-        if not is_assumed:
+        follows = kind in _CHANGES_SESSION and inputs.can_sync and not is_model
+        if not follows:
             raise Refused(Imported(inputs.state.agent, origin.source))
     _require_lease(inputs, command, meta)
     if not is_model:
@@ -251,8 +251,8 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return files.start_revert(inputs, command, meta)
         case FinishRevert():
             return files.finish_revert(inputs, command, meta)
-        case RecordAssumed():
-            return agents.record_assumed(inputs, command, meta)
+        case RecordSync():
+            return agents.record_sync(inputs, command, meta)
         case RecordNative():
             return agents.record_native(inputs, command, meta)
         case RecordDifference():

@@ -14,10 +14,10 @@ from sapwood.core.commands import (
     Kill,
     QueuePrompt,
     ReadMail,
-    RecordAssumed,
     RecordDifference,
     RecordJudgement,
     RecordNative,
+    RecordSync,
     RemovePin,
     Rename,
     Send,
@@ -62,9 +62,9 @@ from sapwood.core.events import (
     PinRemoved,
     PromptQueued,
     PromptUnqueued,
-    SessionAssumed,
     SessionDiffered,
     SessionJudged,
+    SessionSynced,
     SettingsChanged,
     Size,
     TurnInterrupted,
@@ -72,7 +72,7 @@ from sapwood.core.events import (
 )
 from sapwood.core.history_size import size_of
 from sapwood.core.ids import AgentId
-from sapwood.core.program_session import AssumedSession
+from sapwood.core.program_session import SyncedSession
 from sapwood.core.refusals import (
     AgentExists,
     BadSetting,
@@ -495,14 +495,14 @@ def _budget_rules(settings: Settings) -> list[tuple[str, bool, str]]:
     return [(typed_name(name), getattr(settings, name) >= 0, rule) for name in names]
 
 
-def record_assumed(inputs: DecisionInput, command: RecordAssumed, meta: CommandMeta) -> Accepted:
+def record_sync(inputs: DecisionInput, command: RecordSync, meta: CommandMeta) -> Accepted:
     require_exists(inputs.state)
     draft = Draft(inputs.state, inputs.live, meta)
-    held = AssumedSession(command.session, command.context, command.pins)
+    held = SyncedSession(command.session, command.context, command.pins)
     if held == inputs.state.session and not (command.rows or command.loss):
         return draft.accepted()
     draft.add(
-        SessionAssumed(
+        SessionSynced(
             command.session,
             command.by,
             command.context,

@@ -22,7 +22,7 @@ class DecisionInput(Struct, frozen=True):
     that the command changes. For a kill these are the descendants of the target, and `ancestors`
     are the target's ancestors. `account` is what the agents of one root have spent; None if the
     command spends and starts nothing. `since_mark` is for a fork from a mark that has left view:
-    the turns after the mark. `can_assume`: the agent was imported from a program whose session can
+    the turns after the mark. `can_sync`: the agent was imported from a program whose session can
     be brought to another history. `uncut` is for a command that restores what was dropped: the live
     path with the turns that are cut.
     """
@@ -34,7 +34,7 @@ class DecisionInput(Struct, frozen=True):
     ancestors: frozenset[AgentId] = frozenset()
     account: Account | None = None
     since_mark: LivePath | None = None
-    can_assume: bool = False
+    can_sync: bool = False
     uncut: LivePath | None = None
 
 

@@ -90,18 +90,18 @@ def drop_offer(state: State, live: LivePath | None) -> Note | None:
 
     The newest turn is not offered. A program that runs the turns has no command for it.
     """
-    most = state.settings.offer_drops
-    if not most or live is None or state.session is not None:
+    limit = state.settings.offer_drops
+    if not limit or live is None or state.session is not None:
         return None
     numbers: list[int] = []
     total = 0
     for turn, masked in zip(live.turns[:-1], live_stubs(live), strict=False):
         whole = [result for _, result in numbered_results(turn) if result.call not in masked]
         size = sum(len(turn.shown(result)) for result in whole) // _CHARACTERS
-        if turn.agent == state.agent and size >= most // _LARGE:
+        if turn.agent == state.agent and size >= limit // _LARGE:
             numbers.append(turn.number)
             total += size
-    if total <= most:
+    if total <= limit:
         return None
     return Note(
         "program",

@@ -82,7 +82,7 @@ def require_recordable(state: State, meta: CommandMeta, command: str) -> None:
 
 def require_may_run(state: State, row: SlashCommand | None) -> None:
     """No turn is open, if the command table says that the command cannot run while one is."""
-    if row is not None and not row.while_open:
+    if row is not None and not row.during_turn:
         require_no_turn(state, row.typed)
 
 
@@ -167,9 +167,9 @@ def _others(command: Command) -> tuple[str, ...]:
             return ()
 
 
-def require_word(text: str, most: int, what: str) -> None:
-    """A name that indexes can hold: printable, not blank, and no longer than `most` characters."""
+def require_word(text: str, max_length: int, what: str) -> None:
+    """A name that indexes can hold: printable, not blank, of at most `max_length` characters."""
     require_text(text, what)
-    require_length(text, most, what)
+    require_length(text, max_length, what)
     if not text.isprintable() or text != text.strip():
         raise Refused(BadSetting(what, "printable text without leading or trailing spaces"))

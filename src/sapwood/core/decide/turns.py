@@ -62,7 +62,7 @@ from sapwood.core.events import (
     TurnStarted,
 )
 from sapwood.core.history_size import size_of
-from sapwood.core.lease import LONGEST_LEASE, Lease
+from sapwood.core.lease import MAX_LEASE, Lease
 from sapwood.core.live_path import LivePath
 from sapwood.core.refusals import (
     BadSetting,
@@ -128,7 +128,7 @@ def lease_turn(inputs: DecisionInput, command: LeaseTurn, meta: CommandMeta) -> 
 
 def _require_bounded(lease: Lease, meta: CommandMeta) -> None:
     require_text(lease.holder, "holder")
-    if lease.until > meta.at + LONGEST_LEASE:
+    if lease.until > meta.at + MAX_LEASE:
         raise Refused(BadSetting("lease", "up to an hour"))
 
 

@@ -338,10 +338,10 @@ class WordsErased(Struct, frozen=True, gc=False):
 MailEvent = MailSent | MailReceived | MailRead | WordsErased
 
 
-class SessionAssumed(Struct, frozen=True, omit_defaults=True, gc=False):
+class SessionSynced(Struct, frozen=True, omit_defaults=True, gc=False):
     """The session of the program now has the history of `context`.
 
-    `by` is how: one of `sapwood.programs.agent_provider.AssumedBy`, as plain text, so that ways of
+    `by` is how: one of `sapwood.programs.agent_provider.SyncMethod`, as plain text, so that ways of
     later versions can be read. `rows` are the keys of the rows that Sapwood appended to the
     transcript, `loss` says what could not be carried, and `pins` is the digest of the pins that the
     history began with.
@@ -373,4 +373,4 @@ class SessionDiffered(Struct, frozen=True, gc=False):
     text: str
 
 
-SessionEvent = SessionAssumed | NativeRecorded | SessionDiffered
+SessionEvent = SessionSynced | NativeRecorded | SessionDiffered

@@ -14,7 +14,7 @@ from sapwood.core.content import (
     Usage,
 )
 from sapwood.core.context import Context
-from sapwood.core.ids import Passage, TurnRef
+from sapwood.core.ids import TranscriptRange, TurnRef
 from sapwood.core.lease import Lease
 from sapwood.core.turn_params import TurnParams
 
@@ -246,7 +246,7 @@ class TurnRecorded(Struct, frozen=True, omit_defaults=True, gc=False):
     size: Size
     status: Literal["completed", "interrupted", "failed"] = "completed"
     reason: str = ""
-    passage: Passage | None = None
+    passage: TranscriptRange | None = None
     aside: bool = False
     number: int = 0
 

@@ -70,7 +70,7 @@ def fold_for(
         len(turns),
         departure.summary,
         None if departure.summary else _carried(timeline, departure),
-        timeline.way_back(departure, turns),
+        timeline.undo_action(departure, turns),
         tokens=departure.tokens if len(turns) == departure.turns else 0,
         exact=departure.exact,
     )
@@ -85,7 +85,7 @@ def banner_for(timeline: Timeline, departure: Departure, turns: Collection[int])
         len(turns),
         departure.cause,
         _carried(timeline, departure),
-        timeline.way_back(departure),
+        timeline.undo_action(departure),
         in_view=departure.summary == timeline.context.summary,
     )
 
@@ -102,7 +102,7 @@ def divider_for(timeline: Timeline, turns: Collection[int]) -> Divider:
         newest.version,
         newest.at,
         _carried(timeline, newest),
-        back=timeline.way_back(newest),
+        back=timeline.undo_action(newest),
         exact=all(departure.exact for departure in departures),
     )
 

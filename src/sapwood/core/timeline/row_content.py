@@ -106,7 +106,7 @@ class Notice(Struct, frozen=True, gc=False, tag="notice"):
     words: str
 
 
-class LeftBehind(Struct, frozen=True, gc=False, tag="left-behind"):
+class HiddenMessages(Struct, frozen=True, gc=False, tag="left-behind"):
     """Messages are out of view here; the summary and the user's last request in their place."""
 
     row: Fold | Banner | Divider
@@ -123,7 +123,7 @@ RowContent = (
     | TurnEnd
     | MarkName
     | Notice
-    | LeftBehind
+    | HiddenMessages
 )
 
 
@@ -135,9 +135,9 @@ def content_of(row: TimelineRow, lookup: EventLookup) -> RowContent:
         case Banner():
             event = lookup(row.summary.agent, row.summary.version).event if row.summary else None
             summary = event if isinstance(event, ContextSummarized) else None
-            return LeftBehind(row, summary, _request(row.request, lookup))
+            return HiddenMessages(row, summary, _request(row.request, lookup))
         case Fold() | Divider():
-            return LeftBehind(row, request=_request(row.request, lookup))
+            return HiddenMessages(row, request=_request(row.request, lookup))
         case _:
             assert_never(row)
 

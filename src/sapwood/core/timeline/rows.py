@@ -26,7 +26,7 @@ RowKey = tuple[str, str, int, int]
 """Identifies a row: it stays the same when all rows are derived again."""
 
 
-class WayBack(Struct, frozen=True, gc=False):
+class UndoAction(Struct, frozen=True, gc=False):
     """The command that brings messages back into view, and how many times it must be given.
 
     `place` are the turns that `/load` is given.
@@ -85,7 +85,7 @@ class Fold(Struct, frozen=True, gc=False, tag="fold"):
     turns: int = 0
     summary: EventRef | None = None
     request: EventRef | None = None
-    back: WayBack | None = None
+    back: UndoAction | None = None
     open: bool = False
     tokens: int = 0
     exact: bool = False
@@ -113,7 +113,7 @@ class Banner(Struct, frozen=True, gc=False, tag="banner"):
     turns: int = 0
     cause: str = ""
     request: EventRef | None = None
-    back: WayBack | None = None
+    back: UndoAction | None = None
     in_view: bool = True
 
     @property
@@ -133,7 +133,7 @@ class Divider(Struct, frozen=True, gc=False, tag="divider"):
     at: int = 0
     request: EventRef | None = None
     cause: str = "window"
-    back: WayBack | None = None
+    back: UndoAction | None = None
     exact: bool = False
 
     @property
@@ -210,13 +210,13 @@ def edge_label(row: Fold | Banner | Divider) -> str:
 
     A summary that the model sees needs no such line.
 
-    >>> edge_label(Fold(9, 2, "/clear 2", 0, messages=6, back=WayBack("undo")))
+    >>> edge_label(Fold(9, 2, "/clear 2", 0, messages=6, back=UndoAction("undo")))
     '6 messages pruned · /clear 2 · out of view; /undo brings them back'
     """
     match row:
         case Fold(cause=cause, back=back):
             words = f"{fold_label(row)} · {cause} · out of view"
-            return f"{words}; {way_back_label(back)}" if back else words
+            return f"{words}; {undo_label(back)}" if back else words
         case Divider():
             return f"▲ {divider_label(row)}"
         case Banner(summary=summary, in_view=in_view):
@@ -234,12 +234,12 @@ def mark_label(name: str, before: str = "") -> str:
     return f"◆ {name or 'unnamed mark'}{f', before #{before}' if before else ''}"
 
 
-def way_back_label(back: WayBack | None) -> str:
+def undo_label(back: UndoAction | None) -> str:
     """How to bring messages back into view, as a clause; empty if no command does.
 
-    >>> way_back_label(WayBack("undo")), way_back_label(WayBack("redo", 2)), way_back_label(None)
+    >>> undo_label(UndoAction("undo")), undo_label(UndoAction("redo", 2)), undo_label(None)
     ('/undo brings them back', '/redo, 2 times, brings them back', '')
-    >>> way_back_label(WayBack("load", place="4-7"))
+    >>> undo_label(UndoAction("load", place="4-7"))
     '/load 4-7 brings them back'
     """
     if back is None:

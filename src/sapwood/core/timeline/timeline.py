@@ -35,7 +35,7 @@ from sapwood.core.events import Cause, ContextCut, ContextTrimmed, Recorded, Tur
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.state import UNDO_DEPTH, WINDOW_STEPS
 from sapwood.core.timeline.row_content import shown_parts
-from sapwood.core.timeline.rows import Row, RowKind, WayBack
+from sapwood.core.timeline.rows import Row, RowKind, UndoAction
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.turn_numbers import Names, joined_places, turn_place
 
@@ -136,14 +136,16 @@ class Timeline:
                 return row
         return None
 
-    def way_back(self, departure: Departure, turns: Collection[int] = ()) -> WayBack | None:
+    def undo_action(self, departure: Departure, turns: Collection[int] = ()) -> UndoAction | None:
         """The command that brings turns of a departure back, or None if there is none."""
         if turns and self._dropped.issuperset(turns):
-            return WayBack("load", place=joined_places([self.turns[turn].place for turn in turns]))
+            return UndoAction(
+                "load", place=joined_places([self.turns[turn].place for turn in turns])
+            )
         if departure.version in self._undo:
-            return WayBack("undo", len(self._undo) - self._undo.index(departure.version))
+            return UndoAction("undo", len(self._undo) - self._undo.index(departure.version))
         if departure.version in self._redo:
-            return WayBack("redo", len(self._redo) - self._redo.index(departure.version))
+            return UndoAction("redo", len(self._redo) - self._redo.index(departure.version))
         return None
 
     def inherit(self, turns: Sequence[Turn], names: Names, cuts: Cuts = NO_CUTS) -> None:

@@ -238,11 +238,11 @@ def _build(live: LivePath, version: int, known: _Built | None) -> _Built:
     return _Built(live, version, tuple(messages), note, ended, after)
 
 
-def _messages(live: LivePath, version: int, most: int) -> tuple[Message, ...]:
+def _messages(live: LivePath, version: int, max_turns: int) -> tuple[Message, ...]:
     """The messages of the oldest turns."""
     messages: list[Message] = []
     after = front_texts(live)
-    for turn, shown in islice(zip(live.all_turns, live_stubs(live), strict=True), most):
+    for turn, shown in islice(zip(live.all_turns, live_stubs(live), strict=True), max_turns):
         after = _add(messages, after, turn, shown, version)
     return tuple(messages)
 

@@ -28,7 +28,7 @@ from sapwood.models.wire.wire_call import WireCall, encode_body, encode_history,
 _VERSION = "2026-10-21"
 _BINDING_BETA = "thinking-binding-controls-2026-08-01"
 _COMPACTION_BETA = "compact-2026-09-04"
-_LONGEST_INSTRUCTIONS = 16_384
+_MAX_INSTRUCTIONS = 16_384
 _BUDGETS = {"minimal": 1_024, "low": 2_048, "medium": 10_000, "high": 16_384}
 _LARGEST_BUDGET = 32_768
 _ROOM = 4_096
@@ -108,7 +108,7 @@ def post_of(call: WireCall) -> HttpPost:
     fields = {"model": call.route.model, "stream": True, **_settings(call, _traits(call))}
     after: dict[str, Any] = {}
     if call.hints.summarise:
-        instructions = call.hints.summarise[:_LONGEST_INSTRUCTIONS]
+        instructions = call.hints.summarise[:_MAX_INSTRUCTIONS]
         fields["compaction"] = {"type": "summarize", "instructions": instructions}
     elif call.hints.cache_key:
         after["diagnostics"] = {"previous_message_id": _previous(call)}

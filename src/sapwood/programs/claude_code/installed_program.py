@@ -10,7 +10,7 @@ from sapwood.core.model_calls import Failure
 from sapwood.programs.claude_code.program import PROGRAM
 from sapwood.programs.program import user_home
 
-_LONGEST_NAME = 200
+_MAX_NAME = 200
 _NOT_PLAIN = re.compile(r"[^a-zA-Z0-9]")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -32,9 +32,9 @@ def project_folder(folder: str) -> str:
     """
     whole = unicodedata.normalize("NFC", os.path.realpath(folder))
     plain = _NOT_PLAIN.sub("-", whole)
-    if len(plain) <= _LONGEST_NAME:
+    if len(plain) <= _MAX_NAME:
         return plain
-    return f"{plain[:_LONGEST_NAME]}-{_short_hash(whole)}"
+    return f"{plain[:_MAX_NAME]}-{_short_hash(whole)}"
 
 
 def session_path(session: str, folder: str, environ: Mapping[str, str]) -> Path:

@@ -14,13 +14,13 @@ from sapwood.core.content import PromptPart, Usage
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
 from sapwood.programs.agent_provider import (
-    Assumed,
     History,
     ProgramInfo,
     ProviderAnswer,
     ProviderEvent,
     ProviderOptions,
     SessionBusy,
+    SyncResult,
 )
 from sapwood.programs.claude_code.history_rows import HistoryRows, rows_for_history
 from sapwood.programs.claude_code.installed_program import (
@@ -151,22 +151,22 @@ class ClaudeCodeProvider:
         file = self._file(self._placed(session, options), options)
         await asyncio.to_thread(file.require_at_rest)
 
-    async def assume(
+    async def sync_session(
         self, session: ProgramSession | None, history: History, options: ProviderOptions
-    ) -> Assumed:
+    ) -> SyncResult:
         """Brings the session to exactly this history, whether it is running here or at rest.
 
         Raises `SessionBusy` if another process has the session open, and `Failure`.
         """
         info = require_found(PROGRAM, await asyncio.to_thread(self._installed.prove))
         if session is not None and not info.in_place:
-            return await self._assume_elsewhere(session, history, options, info)
+            return await self._sync_elsewhere(session, history, options, info)
         session = session or ProgramSession(PROGRAM.name, str(uuid.uuid4()))
         session = self._placed(session, options)
         async with self._lock(session):
             self._require_idle(session)
             try:
-                return await self._assume(session, history, options, info)
+                return await self._sync_session(session, history, options, info)
             except OSError as error:
                 reason = error.strerror or str(error)
                 raise Failure(
@@ -263,48 +263,48 @@ class ClaudeCodeProvider:
                 raise Failure("other", str(error), again=True) from error
         return attempt.next, []
 
-    async def _assume(
+    async def _sync_session(
         self, session: ProgramSession, history: History, options: ProviderOptions, info: ProgramInfo
-    ) -> Assumed:
+    ) -> SyncResult:
         running = self._running.get(session.id)
         file = self._file(session, options, info.version)
         if file_size(file.path) is None:
             if running is not None and not history.turns and not history.front:
-                return Assumed(session, "nothing")
+                return SyncResult(session, "nothing")
             await self.close(session)
-            assumed = await asyncio.to_thread(file.write_new, history)
-            return await self._restarted(assumed, options, running)
+            synced = await asyncio.to_thread(file.write_new, history)
+            return await self._restarted(synced, options, running)
         before = await asyncio.to_thread(read_transcript, file.path)
         wanted = await asyncio.to_thread(
             rows_for_history, history, before, file.context, file.open_other
         )
         self._expected[session.id] = partial(expected_request, before, wanted, history)
         if gives(before, wanted) and not wanted.new:
-            return Assumed(session, "nothing", loss=wanted.loss)
+            return SyncResult(session, "nothing", loss=wanted.loss)
         if running is not None and await self._cut(running, before, wanted):
-            return Assumed(session, "cut", loss=wanted.loss)
+            return SyncResult(session, "cut", loss=wanted.loss)
         kept = set(wanted.uuids)
         left = [row for row in before.loaded() or () if row.uuid not in kept]
         self._left[session.id] = before, left
         await self.close(session)
-        assumed = await asyncio.to_thread(file.assume, history, before)
-        return await self._restarted(assumed, options, running)
+        synced = await asyncio.to_thread(file.sync_session, history, before)
+        return await self._restarted(synced, options, running)
 
-    async def _assume_elsewhere(
+    async def _sync_elsewhere(
         self, session: ProgramSession, history: History, options: ProviderOptions, info: ProgramInfo
-    ) -> Assumed:
+    ) -> SyncResult:
         """Writes a new session, because the probe of the program failed."""
         await self.close(session)
-        assumed = await self.assume(None, history, options)
-        return structs.replace(assumed, loss=f"{info.reason} {assumed.loss}".strip())
+        synced = await self.sync_session(None, history, options)
+        return structs.replace(synced, loss=f"{info.reason} {synced.loss}".strip())
 
     async def _restarted(
-        self, assumed: Assumed, options: ProviderOptions, running: RunningSession | None
-    ) -> Assumed:
+        self, synced: SyncResult, options: ProviderOptions, running: RunningSession | None
+    ) -> SyncResult:
         """Starts the program again if it ran before."""
         if running is not None:
-            await self._start(assumed.session, options)
-        return assumed
+            await self._start(synced.session, options)
+        return synced
 
     async def _cut(self, running: RunningSession, before: Transcript, wanted: HistoryRows) -> bool:
         """Has the running program remove the last turns itself. Returns whether it did."""

@@ -104,7 +104,7 @@ _BOUNDARY = b'"compact_boundary"'
 _SHOWN_FILE = b'"attachment":{"type":"file"'
 """A file that the program shows to the model by itself, for example after a compaction."""
 _FILE_NAME = re.compile(rb'"filename":\s?("(?:[^"\\]|\\.)*")')
-_LONGEST_REASON = 500
+_MAX_REASON = 500
 _MAX_LINES = 20_000
 
 
@@ -258,7 +258,7 @@ class ClaudeReader(TranscriptReader):
         turn.add_reply(message.id or "", parts, model or "", usage)
         turn.extend_to(ref)
         turn.failed = bool(row.is_api_error_message)
-        turn.reason = text_of(message.content)[:_LONGEST_REASON] if turn.failed else ""
+        turn.reason = text_of(message.content)[:_MAX_REASON] if turn.failed else ""
         self._builder.done = turn.failed or (message.stop_reason in _ENDS and turn.answered)
         self._remember(ref, "Assistant", parts)
         self.details.model = model or self.details.model

@@ -23,7 +23,7 @@ from sapwood.programs.claude_code.transcript import Transcript
 from sapwood.programs.claude_code.user_text import classify_user_text
 
 _MAX_REQUESTS = 4
-_LONGEST = 60
+_MAX_LENGTH = 60
 _OF_THE_PROGRAM = ("<", "[system] ", "[Request interrupted by user", "[Image: source: ")
 _TYPED = frozenset({"prompt", "command"})
 """The texts that the user typed: a request must have each of them."""
@@ -147,4 +147,4 @@ def _texts_of(fields: dict[str, Any]) -> list[str]:
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    return line if len(line) <= _MAX_LENGTH else f"{line[: _MAX_LENGTH - 1]}…"

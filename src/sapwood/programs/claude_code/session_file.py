@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from sapwood.core.program_session import ProgramSession
 from sapwood.private_files import create_file, locked
-from sapwood.programs.agent_provider import Assumed, History, SessionBusy
+from sapwood.programs.agent_provider import History, SessionBusy, SyncResult
 from sapwood.programs.claude_code.history_rows import (
     HistoryRows,
     require_known,
@@ -181,7 +181,7 @@ class SessionFile:
                 "try again."
             )
 
-    def assume(self, history: History, read: Transcript | None = None) -> Assumed:
+    def sync_session(self, history: History, read: Transcript | None = None) -> SyncResult:
         """Appends what makes the session contain exactly this history.
 
         `read` is the transcript, if it was read already. It is read again if it has changed.
@@ -193,16 +193,16 @@ class SessionFile:
             transcript = read if read and is_current else read_transcript(self.path)
             wanted = rows_for_history(history, transcript, self.context, self.open_other)
             if not wanted.new and gives(transcript, wanted):
-                return Assumed(self.session, "nothing", loss=wanted.loss)
+                return SyncResult(self.session, "nothing", loss=wanted.loss)
             plan = self._plan(transcript, wanted)
             self._append(transcript, plan.lines)
             difference = session_difference(_read_again(transcript), wanted, history)
-        return Assumed(self.session, "boundary", plan.rows, plan.loss, difference)
+        return SyncResult(self.session, "boundary", plan.rows, plan.loss, difference)
 
     def cut_before(self, uuid: str) -> tuple[str, ...]:
         """Takes a prompt and everything after it out of the history. Returns the new rows.
 
-        Returns nothing if the prompt is not in the history. Raises as `assume` does.
+        Returns nothing if the prompt is not in the history. Raises as `sync_session` does.
         """
         with locked(self._copy):
             self.require_at_rest()
@@ -221,7 +221,7 @@ class SessionFile:
     def close_open_turn(self) -> tuple[str, ...]:
         """Closes a last turn without an answer, before the program opens the session again.
 
-        Returns the new rows. Raises as `assume` does.
+        Returns the new rows. Raises as `sync_session` does.
         """
         with locked(self._copy):
             self.require_at_rest()
@@ -235,7 +235,7 @@ class SessionFile:
                 self._append(transcript, _chained(rows, loaded[-1].uuid))
         return tuple(row.uuid for row in rows)
 
-    def write_new(self, history: History) -> Assumed:
+    def write_new(self, history: History) -> SyncResult:
         """Writes a new session with this history; a session without any turn has no file yet.
 
         Raises `OSError`.
@@ -248,7 +248,7 @@ class SessionFile:
         if rows:
             rows += self._closing(empty, rows, wanted.uuids)
             create_file(self.path, _chained(rows))
-        return Assumed(
+        return SyncResult(
             self.session, "new_session", tuple(row.uuid for row in rows), loss=wanted.loss
         )
 

@@ -12,7 +12,7 @@ from sapwood.programs.transcripts.transcript_events import Mask
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{17}")
 _ROW = re.compile(rb'"(?:parentUuid|sessionId|leafUuid|isSidechain)":')
 _SLUG = re.compile(r"[^A-Za-z0-9]")
-_LONGEST_SLUG = 200
+_MAX_SLUG = 200
 _SUBAGENT = "agent-"
 
 
@@ -26,8 +26,8 @@ class _Sessions(SessionFiles):
         return ClaudeReader(subagent=path.name.startswith(_SUBAGENT), mask=mask)
 
     def files(self, home: Path, folder: Path | None) -> Iterable[Path]:
-        slug = "*" if folder is None else _SLUG.sub("-", str(folder))[:_LONGEST_SLUG]
-        more = "*" if len(slug) == _LONGEST_SLUG else ""
+        slug = "*" if folder is None else _SLUG.sub("-", str(folder))[:_MAX_SLUG]
+        more = "*" if len(slug) == _MAX_SLUG else ""
         found = home.glob(f"projects/{slug}{more}/*.jsonl")
         return (path for path in found if not path.name.startswith(_SUBAGENT))
 

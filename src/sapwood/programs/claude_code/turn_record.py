@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from sapwood.core.content import RecordedReply, Usage
-from sapwood.core.ids import Passage
+from sapwood.core.ids import TranscriptRange
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.programs.agent_provider import ProviderReply, ProviderResult, TurnEnd
 from sapwood.programs.claude_code.reader import ClaudeReader
@@ -86,7 +86,7 @@ def native_rows(
     known = [place for place, row in enumerate(rows) if row.uuid == last]
     rows = rows[: known[-1] + 1] if known else rows
     digest = hashlib.sha256(b"\n".join(map(transcript.bytes_of, rows))).hexdigest()
-    passage = Passage(first, rows[-1].uuid or "", rows[-1].start)
+    passage = TranscriptRange(first, rows[-1].uuid or "", rows[-1].start)
     return NativeRows(session, passage, digest)
 
 

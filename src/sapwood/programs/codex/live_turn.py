@@ -175,8 +175,8 @@ class LiveTurn:
     def _new_events(self) -> list[ProviderEvent]:
         """Replies that the server has told of, so that none comes before its deltas."""
         self.rows.read()
-        most = self._answered + self._tool_started
-        return list(self.rows.new_events(self._diffs, most=most))
+        max_replies = self._answered + self._tool_started
+        return list(self.rows.new_events(self._diffs, max_replies=max_replies))
 
     async def _question(self, request: ServerRequest) -> AsyncIterator[ProviderEvent]:
         """Asks the user. The reply with the call comes first."""

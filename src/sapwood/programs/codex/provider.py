@@ -14,13 +14,13 @@ from sapwood.core.content import PromptPart, Usage
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
 from sapwood.programs.agent_provider import (
-    Assumed,
     History,
     ProgramInfo,
     ProviderAnswer,
     ProviderEvent,
     ProviderOptions,
     SessionBusy,
+    SyncResult,
 )
 from sapwood.programs.codex.app_server import AppServer, RequestRefused, ServerEnded
 from sapwood.programs.codex.contents import is_waiting
@@ -185,28 +185,28 @@ class CodexProvider:
         elif await asyncio.to_thread(is_open, self._home, session.id):
             raise SessionBusy(open_elsewhere(session.id))
 
-    async def assume(
+    async def sync_session(
         self, session: ProgramSession | None, history: History, options: ProviderOptions
-    ) -> Assumed:
+    ) -> SyncResult:
         """Brings the thread to exactly this history."""
         thread = session.id if session else ""
         wanted = await asyncio.to_thread(wanted_history, history, self._home, self._copies, thread)
         if session is None:
             return await self._new_thread(history, wanted, options)
         async with self._lock(session):
-            return await self._assume(session, history, wanted, options)
+            return await self._sync_session(session, history, wanted, options)
 
     def _lock(self, session: ProgramSession) -> asyncio.Lock:
         """A change of a thread may end its server: nobody else starts one meanwhile."""
         return self._locks.setdefault(session.id, asyncio.Lock())
 
-    async def _assume(
+    async def _sync_session(
         self,
         session: ProgramSession,
         history: History,
         wanted: WantedHistory,
         options: ProviderOptions,
-    ) -> Assumed:
+    ) -> SyncResult:
         live = self._running(session)
         if live is not None:
             live.require_idle()
@@ -217,7 +217,7 @@ class CodexProvider:
             now = await asyncio.to_thread(lambda: reader.read(self._file(session)))
         wanted.items += _waiting(now.items, wanted.items)
         if has_same(now.items, wanted.items):
-            return Assumed(session if live is None else live.session, "nothing", (), wanted.loss)
+            return SyncResult(session if live is None else live.session, "nothing", (), wanted.loss)
         info = await asyncio.to_thread(self._installed.prove)
         if info is not None and not info.in_place:
             wanted.losses.insert(0, info.reason)
@@ -253,17 +253,17 @@ class CodexProvider:
 
     # Changes of a history
 
-    async def _change_live(self, live: LiveThread, wanted: WantedHistory) -> Assumed:
+    async def _change_live(self, live: LiveThread, wanted: WantedHistory) -> SyncResult:
         change = plan_change(await live.history(), wanted.items)
         await asyncio.to_thread(self._copy, live.path)
         if change.by != "replace":
             rows = await self._try_change(live, change, wanted.items)
             if rows is not None:
                 by = "cut" if change.by == "cut" else "inject"
-                return Assumed(live.session, by, rows, wanted.loss)
+                return SyncResult(live.session, by, rows, wanted.loss)
         return await self._change_by_restart(live, wanted)
 
-    async def _change_by_restart(self, live: LiveThread, wanted: WantedHistory) -> Assumed:
+    async def _change_by_restart(self, live: LiveThread, wanted: WantedHistory) -> SyncResult:
         """Ends the server, changes the thread at rest, and goes on in another server.
 
         The other server was started before, so that most of the time is saved.
@@ -271,14 +271,14 @@ class CodexProvider:
         server = await self._servers.take(live.id, live.options)
         try:
             await live.server.kill()
-            assumed = await self._change_at_rest(live.session, wanted, live.reader)
+            synced = await self._change_at_rest(live.session, wanted, live.reader)
         except BaseException:
             await server.kill()
             raise
-        again = await self._open(server, live.options, assumed.session)
+        again = await self._open(server, live.options, synced.session)
         again.wanted = wanted.items
         self._servers.prepare(live.id, live.options)
-        return Assumed(again.session, assumed.by, assumed.rows, assumed.loss)
+        return SyncResult(again.session, synced.by, synced.rows, synced.loss)
 
     async def _try_change(
         self, live: LiveThread, change: HistoryChange, wanted: Sequence[HistoryItem]
@@ -300,10 +300,10 @@ class CodexProvider:
 
     async def _change_at_rest(
         self, session: ProgramSession, wanted: WantedHistory, reader: RolloutReader
-    ) -> Assumed:
+    ) -> SyncResult:
         path, rows = await asyncio.to_thread(self._append, session, wanted.items, reader)
         session = ProgramSession(PROGRAM.name, session.id, str(path))
-        return Assumed(session, "boundary" if rows else "nothing", rows, wanted.loss)
+        return SyncResult(session, "boundary" if rows else "nothing", rows, wanted.loss)
 
     def _append(
         self, session: ProgramSession, wanted: Sequence[HistoryItem], reader: RolloutReader
@@ -331,7 +331,7 @@ class CodexProvider:
 
     async def _new_thread(
         self, history: History, wanted: WantedHistory, options: ProviderOptions
-    ) -> Assumed:
+    ) -> SyncResult:
         """A fork of the thread that has this history, else a new thread that is given it."""
         source = await asyncio.to_thread(fork_source, history, wanted.items, self._home)
         if source is not None:
@@ -339,7 +339,7 @@ class CodexProvider:
             live = await self._open(server, options, None, source)
             if has_same((await live.history()).items, wanted.items):
                 live.wanted = wanted.items
-                return Assumed(live.session, "new_session", (), wanted.loss)
+                return SyncResult(live.session, "new_session", (), wanted.loss)
             await self.close(live.session)
         live = await self._open(await self._servers.start(options), options)
         rows: tuple[str, ...] = ()
@@ -351,7 +351,7 @@ class CodexProvider:
                 raise Failure("other", "Codex did not copy the history to a new session.")
             rows = found
         live.wanted = wanted.items
-        return Assumed(live.session, "new_session", rows, wanted.loss)
+        return SyncResult(live.session, "new_session", rows, wanted.loss)
 
 
 def _waiting(now: Sequence[HistoryItem], wanted: Sequence[HistoryItem]) -> list[HistoryItem]:

@@ -117,7 +117,7 @@ def own_items(line: bytes) -> tuple[bytes, ...]:
     return tuple(item for item, read in found if read and not is_announcement(read, asked=False))
 
 
-_LONGEST_ID = 64
+_MAX_ID = 64
 _MAX_BYTES_BEFORE = 4 * 1024 * 1024
 """How far before a prompt its waiting items are searched."""
 _FIRST_BYTES_BEFORE = 16 * 1024
@@ -230,7 +230,7 @@ def _items(message: Message) -> Iterator[dict[str, object]]:
         if isinstance(part, ToolCall):
             yield {
                 "type": "function_call",
-                "name": _NOT_IN_NAMES.sub("_", part.name)[:_LONGEST_ID] or "unknown",
+                "name": _NOT_IN_NAMES.sub("_", part.name)[:_MAX_ID] or "unknown",
                 "arguments": part.args,
                 "call_id": _call_id(part.id),
             }
@@ -251,7 +251,7 @@ def picture_url(part: PromptPart) -> str:
 
 def _call_id(call: str) -> str:
     """The API takes ids of at most 64 characters."""
-    return call if len(call) <= _LONGEST_ID else hashlib.sha256(call.encode()).hexdigest()
+    return call if len(call) <= _MAX_ID else hashlib.sha256(call.encode()).hexdigest()
 
 
 def items_of_rows(

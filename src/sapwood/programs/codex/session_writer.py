@@ -18,7 +18,7 @@ from sapwood.core.content import Note, Text
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
 from sapwood.private_files import create_file
-from sapwood.programs.agent_provider import Assumed, History, HistoryTurn, ProviderOptions
+from sapwood.programs.agent_provider import History, HistoryTurn, ProviderOptions, SyncResult
 from sapwood.programs.codex.contents import is_scaffolding, is_told_once, text_of
 from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.codex.response_items import wanted_history
@@ -32,7 +32,7 @@ _VERSION = "0.0.0"
 
 def write_session(
     session: ProgramSession, history: History, options: ProviderOptions, data: Path
-) -> Assumed:
+) -> SyncResult:
     """Writes the thread with this history. `data` is the folder of Sapwood's data.
 
     Raises `Failure` if it cannot be written, for example because it is there already.
@@ -67,7 +67,7 @@ def write_session(
         reason = error.strerror or str(error)
         raise Failure("other", f"The Codex session could not be written: {reason}.") from error
     there = ProgramSession(PROGRAM.name, session.id, str(path))
-    return Assumed(there, "new_session", tuple(keys), wanted.loss)
+    return SyncResult(there, "new_session", tuple(keys), wanted.loss)
 
 
 def _without_frame(history: History) -> History:

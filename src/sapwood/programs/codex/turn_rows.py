@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import structs
 
 from sapwood.core.content import RecordedReply, RecordedResult, ToolCall, Usage
-from sapwood.core.ids import Passage
+from sapwood.core.ids import TranscriptRange
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.programs.agent_provider import ProviderReply, ProviderResult
 from sapwood.programs.codex.contents import usage_of
@@ -105,9 +105,9 @@ class TurnRows:
         return len(self._usages)
 
     def new_events(
-        self, diffs: Mapping[str, str], *, most: int | None = None, at_once: bool = False
+        self, diffs: Mapping[str, str], *, max_replies: int | None = None, at_once: bool = False
     ) -> Iterator[ProviderReply | ProviderResult]:
-        """The replies and results that came since the last time, up to `most` replies of the turn.
+        """The replies and results since the last call, up to `max_replies` replies of the turn.
 
         A reply that may still grow is held back, unless `at_once`: then its further parts come in
         a reply of their own.
@@ -123,7 +123,7 @@ class TurnRows:
                 yield ProviderResult(item.call, item.content, item.error, diffs.get(item.call, ""))
                 self._emitted, self._parts = number + 1, 0
                 continue
-            if most is not None and replies >= most:
+            if max_replies is not None and replies >= max_replies:
                 return
             last = number == len(turn.items) - 1
             complete = not last or replies < self.replies or bool(self.ending)
@@ -162,4 +162,4 @@ class TurnRows:
             return None
         keys = row_key(self._path, first), row_key(self._path, last)
         digest = hashlib.sha256(data).hexdigest()
-        return NativeRows(session, Passage(*keys, last), digest, self._turn)
+        return NativeRows(session, TranscriptRange(*keys, last), digest, self._turn)

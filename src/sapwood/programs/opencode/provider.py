@@ -10,12 +10,10 @@ from msgspec import structs
 
 from sapwood.config.folders import data_folder
 from sapwood.core.content import File, PromptPart, RecordedReply, Usage
-from sapwood.core.ids import Passage
+from sapwood.core.ids import TranscriptRange
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.programs.agent_provider import (
-    Assumed,
-    AssumedBy,
     History,
     ProgramInfo,
     ProviderAnswer,
@@ -24,6 +22,8 @@ from sapwood.programs.agent_provider import (
     ProviderReply,
     ProviderResult,
     SessionBusy,
+    SyncMethod,
+    SyncResult,
     TurnEnd,
 )
 from sapwood.programs.opencode.database import NAME, processes_with
@@ -210,9 +210,9 @@ class OpencodeProvider:
             live.require_idle()
         await self._require_no_open_turn(await self._log(session.id))
 
-    async def assume(
+    async def sync_session(
         self, session: ProgramSession | None, history: History, options: ProviderOptions
-    ) -> Assumed:
+    ) -> SyncResult:
         """Brings the session to exactly this history."""
         if session is None:
             return await self._new_session(history, options)
@@ -223,12 +223,12 @@ class OpencodeProvider:
             await self._require_no_open_turn(log)
             wanted = await self._wanted(history, log, session.id)
             if shown_content(log) == wanted.content:
-                return Assumed(self._session(session.id), "nothing", (), wanted.loss)
+                return SyncResult(self._session(session.id), "nothing", (), wanted.loss)
             info = await asyncio.to_thread(self._installed.prove)
             if info is not None and info.in_place is False:
                 made = await self._new_session(history, options)
                 reasons = " ".join(filter(None, (info.reason, made.loss)))
-                return Assumed(made.session, made.by, made.rows, reasons, made.difference)
+                return SyncResult(made.session, made.by, made.rows, reasons, made.difference)
         live = await self._open(options, session)
         async with self._lock(session):
             return await self._change(live, wanted)
@@ -332,7 +332,7 @@ class OpencodeProvider:
         new = [each for each in log.present if each.id not in before]
         rows = None
         if new:
-            passage = Passage(new[0].id, new[-1].id, max(each.last for each in new))
+            passage = TranscriptRange(new[0].id, new[-1].id, max(each.last for each in new))
             rows = NativeRows(self._session(live.id), passage, turn=new[0].id)
         difference = "opencode compacted its session in this turn." if running.was_compacted else ""
         if running.aborted:
@@ -355,7 +355,7 @@ class OpencodeProvider:
             else ProviderResult(item.call, item.content, item.error)
             for item in turn.items
         ]
-        passage = Passage(turn.first.key, turn.last.key, turn.last.offset)
+        passage = TranscriptRange(turn.first.key, turn.last.key, turn.last.offset)
         rows = NativeRows(self._session(live.id), passage, turn=prompt)
         if turn.status == "completed":
             return [*events, TurnEnd("completed", rows=rows)]
@@ -369,7 +369,7 @@ class OpencodeProvider:
             wanted_history, history, log, session, self._home, self._copies
         )
 
-    async def _change(self, live: _Live, wanted: WantedHistory) -> Assumed:
+    async def _change(self, live: _Live, wanted: WantedHistory) -> SyncResult:
         live.require_idle()
         live.busy = True
         try:
@@ -388,13 +388,13 @@ class OpencodeProvider:
         finally:
             live.busy = False
 
-    async def _replay(self, live: _Live, wanted: WantedHistory) -> Assumed:
+    async def _replay(self, live: _Live, wanted: WantedHistory) -> SyncResult:
         log = await self._log(live.id)
         await self._require_no_open_turn(log)
         form = await self._form(live, log)
         events = plan_events(log, wanted, form)
         if not events:
-            return Assumed(self._session(live.id), "nothing", (), wanted.loss)
+            return SyncResult(self._session(live.id), "nothing", (), wanted.loss)
         ids = Ids()
         rows = [
             {"id": ids.make("evt"), "aggregateID": live.id, "seq": log.seq + place}
@@ -416,7 +416,7 @@ class OpencodeProvider:
         difference = ""
         if shown_content(after) != wanted.content:
             difference = "opencode's session differs from the history that it was given."
-        return Assumed(self._session(live.id), _by(events), keys, wanted.loss, difference)
+        return SyncResult(self._session(live.id), _by(events), keys, wanted.loss, difference)
 
     async def _form(self, live: _Live, log: SessionLog) -> MessageForm:
         """The model of new messages: that of the options, of the session, else the default."""
@@ -434,18 +434,18 @@ class OpencodeProvider:
             chosen = {"providerID": provider, "modelID": model}
         return MessageForm(live.id, live.options.folder, chosen["providerID"], chosen["modelID"])
 
-    async def _new_session(self, history: History, options: ProviderOptions) -> Assumed:
+    async def _new_session(self, history: History, options: ProviderOptions) -> SyncResult:
         """A new session that is given the history."""
         live = await self._open(options, None)
         log = await self._log(live.id)
         wanted = await self._wanted(history, log, live.id)
         if not wanted.content:
-            return Assumed(self._session(live.id), "new_session", (), wanted.loss)
+            return SyncResult(self._session(live.id), "new_session", (), wanted.loss)
         made = await self._change(live, wanted)
-        return Assumed(made.session, "new_session", made.rows, made.loss, made.difference)
+        return SyncResult(made.session, "new_session", made.rows, made.loss, made.difference)
 
 
-def _by(events: list[Event]) -> AssumedBy:
+def _by(events: list[Event]) -> SyncMethod:
     kinds = {kind for kind, _ in events}
     return "cut" if kinds <= {"message.removed.1", "session.updated.1"} else "inject"
 

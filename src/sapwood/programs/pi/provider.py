@@ -16,12 +16,11 @@ from msgspec import Struct, structs
 
 from sapwood.config.folders import data_folder
 from sapwood.core.content import PromptPart, RecordedReply, Usage
-from sapwood.core.ids import Passage
+from sapwood.core.ids import TranscriptRange
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import PermissionMode
 from sapwood.programs.agent_provider import (
-    Assumed,
     History,
     ProgramInfo,
     ProviderAnswer,
@@ -31,6 +30,7 @@ from sapwood.programs.agent_provider import (
     ProviderReply,
     ProviderResult,
     SessionBusy,
+    SyncResult,
     TurnEnd,
 )
 from sapwood.programs.installed_programs import require_found
@@ -170,22 +170,22 @@ class PiProvider:
         stored = await asyncio.to_thread(StoredSession, Path(session.path))
         await asyncio.to_thread(require_at_rest, stored, self._own)
 
-    async def assume(
+    async def sync_session(
         self, session: ProgramSession | None, history: History, options: ProviderOptions
-    ) -> Assumed:
+    ) -> SyncResult:
         """Brings the session to exactly this history, whether it is running here or at rest."""
         info = require_found(PROGRAM, await asyncio.to_thread(self._installed.prove))
         if session is not None and not info.in_place:
             await self.close(session)
-            assumed = await self.assume(None, history, options)
-            return structs.replace(assumed, loss=f"{info.reason} {assumed.loss}".strip())
+            synced = await self.sync_session(None, history, options)
+            return structs.replace(synced, loss=f"{info.reason} {synced.loss}".strip())
         session = self._placed(session, options)
         async with self._lock(session):
             running = self._running.get(session.id)
             if running is not None:
                 _require_idle(running, session)
             try:
-                return await self._assume(session, history, options)
+                return await self._sync_session(session, history, options)
             except (OSError, ValueError) as error:
                 raise Failure("other", f"The pi session could not be changed: {error}.") from error
 
@@ -324,9 +324,9 @@ class PiProvider:
 
     # Changes
 
-    async def _assume(
+    async def _sync_session(
         self, session: ProgramSession, history: History, options: ProviderOptions
-    ) -> Assumed:
+    ) -> SyncResult:
         stored = await asyncio.to_thread(StoredSession, Path(session.path))
         wanted = await asyncio.to_thread(
             wanted_history, history, stored, session.id, self._open_other
@@ -336,15 +336,15 @@ class PiProvider:
         running = self._running.get(session.id)
         if not stored.size:
             if not rows:
-                return Assumed(session, "nothing")
+                return SyncResult(session, "nothing")
             await self.close(session)
             path = Path(session.path)
             ids = await asyncio.to_thread(create_session, path, session.id, options.folder, rows)
             if running is not None:
                 await self._start(session, running.options)
-            return Assumed(session, "new_session", ids, wanted.loss)
+            return SyncResult(session, "new_session", ids, wanted.loss)
         if not rows:
-            return Assumed(session, "nothing", loss=wanted.loss)
+            return SyncResult(session, "nothing", loss=wanted.loss)
         await asyncio.to_thread(require_at_rest, stored, self._own)
         ids = await asyncio.to_thread(append_rows, stored, rows, self._copy(session), self._own)
         if running is not None and running.process.is_running:
@@ -353,7 +353,7 @@ class PiProvider:
         front, sources = shown_sources(found, found.leaf)
         differs = (front, sources[: len(wanted.sources)]) != (wanted.front, wanted.sources)
         told = "The session has another history than it was given." if differs else ""
-        return Assumed(session, "boundary", ids, wanted.loss, told)
+        return SyncResult(session, "boundary", ids, wanted.loss, told)
 
     def _open_other(self, session: ProgramSession) -> StoredSession | None:
         """Another session, or its private copy."""
@@ -416,7 +416,7 @@ def _turn_rows(stored: StoredSession, session: ProgramSession, turn: str) -> Nat
     if not entries:
         return None
     digest = hashlib.sha256(b"".join(map(stored.line, entries))).hexdigest()
-    passage = Passage(entries[0].id, entries[-1].id, entries[-1].start)
+    passage = TranscriptRange(entries[0].id, entries[-1].id, entries[-1].start)
     return NativeRows(session, passage, digest)
 
 

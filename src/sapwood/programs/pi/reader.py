@@ -18,7 +18,7 @@ from sapwood.redaction import mask_secrets
 
 _ENDS = frozenset({"stop", "length"})
 _ABORTED = "The turn was interrupted."
-_LONGEST_REASON = 500
+_MAX_REASON = 500
 
 
 class PiReader(TranscriptReader):
@@ -149,7 +149,7 @@ class PiReader(TranscriptReader):
         turn.extend_to(ref)
         turn.failed = message.stop_reason == "error"
         stopped = turn.failed or message.stop_reason == "aborted"
-        turn.reason = (message.error_message or _ABORTED)[:_LONGEST_REASON] if stopped else ""
+        turn.reason = (message.error_message or _ABORTED)[:_MAX_REASON] if stopped else ""
         self._builder.done = turn.failed or (message.stop_reason in _ENDS and turn.answered)
         self._remember(ref, f"Assistant: {' '.join(filter(None, map(_shown, parts)))}")
         self.details.model = message.model or self.details.model

@@ -106,15 +106,15 @@ class SessionTest:
         if at_rest:
             await self._provider.close(session)
         before = self._transcripts()
-        assumed = await self._provider.assume(session, self._history(turns), self._options)
-        if assumed.session.id != session.id or assumed.by == "new_session":
+        synced = await self._provider.sync_session(session, self._history(turns), self._options)
+        if synced.session.id != session.id or synced.by == "new_session":
             raise NotProved(f"{what} led to a new session")
-        if assumed.by == "nothing" or assumed.difference:
-            raise NotProved(f"{what} had no effect ({assumed.difference or 'nothing changed'})")
+        if synced.by == "nothing" or synced.difference:
+            raise NotProved(f"{what} had no effect ({synced.difference or 'nothing changed'})")
         after = self._transcripts()
         if any(not after.get(path, b"").startswith(content) for path, content in before.items()):
             raise NotProved(f"{what} rewrote a file instead of appending to it")
-        self._session = assumed.session
+        self._session = synced.session
 
     def _history(self, turns: Sequence[int]) -> History:
         found: list[HistoryTurn] = []

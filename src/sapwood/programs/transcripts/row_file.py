@@ -19,7 +19,7 @@ from typing import Annotated, Any, BinaryIO, TypeVar, get_args, get_origin
 import msgspec
 from msgspec import Meta, Raw, Struct, structs
 
-LONGEST_ROW = 256 * 1024 * 1024
+MAX_ROW = 256 * 1024 * 1024
 """A longer row is skipped: no program writes one, and it would have to fit into memory."""
 
 _BUFFER = 1024 * 1024
@@ -65,9 +65,9 @@ class RowFile:
         with self._path.open("rb", buffering=_BUFFER) as file:
             self._check_replaced(os.fstat(file.fileno()))
             file.seek(self._offset)
-            while row := file.readline(LONGEST_ROW):
+            while row := file.readline(MAX_ROW):
                 offset = self._offset
-                is_long = len(row) == LONGEST_ROW
+                is_long = len(row) == MAX_ROW
                 if is_long:
                     row = _last_of(file, row)
                 if not row.endswith(b"\n") and not rest:
@@ -87,7 +87,7 @@ class RowFile:
 
 def _last_of(file: BinaryIO, row: bytes) -> bytes:
     """Skips a line that is too long for memory, and returns its last piece."""
-    while not row.endswith(b"\n") and (more := file.readline(LONGEST_ROW)):
+    while not row.endswith(b"\n") and (more := file.readline(MAX_ROW)):
         row = more
     return row
 

@@ -10,8 +10,8 @@ from sapwood.core.tags import key_of
 from sapwood.store.postgres.connections import Reader
 from sapwood.store.postgres.event_table import MAX_BIGINT
 
-_FACTS = "SELECT facts FROM sapwood.agents WHERE space = $1 AND agent = $2"
-_FACTS_OF = "SELECT facts FROM sapwood.agents WHERE space = $1 AND agent = ANY($2)"
+_SUMMARY = "SELECT facts FROM sapwood.agents WHERE space = $1 AND agent = $2"
+_SUMMARIES = "SELECT facts FROM sapwood.agents WHERE space = $1 AND agent = ANY($2)"
 _PAGE = """
     SELECT facts FROM sapwood.agents
     WHERE space = $1 AND (created, agent) < ($2, $3)
@@ -137,14 +137,14 @@ _LAST_CHARACTER = "\U0010ffff"
 
 _HOUR_MICROSECONDS = 3_600_000_000
 
-_facts = msgspec.json.Decoder(AgentSummary)
+_summary = msgspec.json.Decoder(AgentSummary)
 _json = msgspec.json.Encoder()
 
 
 async def find_summary(readers: Reader, space: Space, agent: AgentId) -> AgentSummary | None:
     """The summary of one agent."""
-    row = await readers.fetchrow(_FACTS, space, agent)
-    return _facts.decode(row["facts"]) if row else None
+    row = await readers.fetchrow(_SUMMARY, space, agent)
+    return _summary.decode(row["facts"]) if row else None
 
 
 async def list_agents(
@@ -180,15 +180,15 @@ async def list_agents(
             query = _CHILDREN_BY_UPDATE
             arguments = (space, parent, updated, agent, status, key, limit)
     rows = await readers.fetch(query, *arguments)
-    return [_facts.decode(row["facts"]) for row in rows]
+    return [_summary.decode(row["facts"]) for row in rows]
 
 
 async def visible(
     readers: Reader, space: Space, found: Sequence[AgentSummary]
 ) -> list[AgentSummary]:
     """Those of the agents that these readers see, read again."""
-    rows = await readers.fetch(_FACTS_OF, space, [each.agent for each in found])
-    seen = {each.agent: each for each in (_facts.decode(row["facts"]) for row in rows)}
+    rows = await readers.fetch(_SUMMARIES, space, [each.agent for each in found])
+    seen = {each.agent: each for each in (_summary.decode(row["facts"]) for row in rows)}
     return [seen[each.agent] for each in found if each.agent in seen]
 
 
@@ -208,7 +208,7 @@ async def list_folder(
     rows = await readers.fetch(
         _IN_FOLDER, space, wanted, updated // _HOUR_MICROSECONDS, updated, agent, status, limit
     )
-    return [_facts.decode(row["facts"]) for row in rows]
+    return [_summary.decode(row["facts"]) for row in rows]
 
 
 async def list_working(
@@ -216,7 +216,7 @@ async def list_working(
 ) -> list[AgentSummary]:
     """A page of the running agents that have work to do, ordered by id."""
     rows = await readers.fetch(_WORKING, space, after or "", limit)
-    return [_facts.decode(row["facts"]) for row in rows]
+    return [_summary.decode(row["facts"]) for row in rows]
 
 
 async def working_spaces(readers: Reader, after: Space | None, limit: int) -> list[Space]:
@@ -246,7 +246,7 @@ async def find_agents(
     rows = await readers.fetch(_NAMED, space, storable_name(stored), limit)
     if not rows:
         rows = await readers.fetch(_WITH_PREFIX, space, wanted, wanted + _LAST_CHARACTER, limit)
-    return [_facts.decode(row["facts"]) for row in rows]
+    return [_summary.decode(row["facts"]) for row in rows]
 
 
 async def ancestors(readers: Reader, space: Space, agent: AgentId) -> list[AgentId]:
@@ -262,7 +262,7 @@ async def descendants(readers: Reader, space: Space, agent: AgentId) -> list[Age
 async def family(readers: Reader, space: Space, agent: AgentId) -> list[AgentSummary]:
     """The root and all its descendants; parents before their children."""
     rows = await readers.fetch(_FAMILY, space, agent)
-    return [_facts.decode(row["facts"]) for row in rows]
+    return [_summary.decode(row["facts"]) for row in rows]
 
 
 def storable_name(name: str) -> str:

@@ -185,10 +185,10 @@ def _turn_statement(events: int, ends_words: bool) -> str:
 
 def _turn_arguments(job: CommitJob) -> list[object]:
     (encoded,) = job.appends
-    append, facts = encoded.append, encoded.summary
+    append, summary = encoded.append, encoded.summary
     values: list[object] = [
-        *(job.space, append.agent, append.expected, facts.version, encoded.facts),
-        *(storable_name(facts.name), facts.parent, facts.status, facts.created),
+        *(job.space, append.agent, append.expected, summary.version, encoded.summary_json),
+        *(storable_name(summary.name), summary.parent, summary.status, summary.created),
         *(*job.receipts[0], str(append.events[0].actor)),
     ]
     for recorded, event in zip(append.events, encoded.events, strict=True):
@@ -223,10 +223,16 @@ def _append_arguments(jobs: Sequence[CommitJob]) -> list[object]:
 
 
 def _agent_row(job: CommitJob, encoded: EncodedAppend) -> tuple[str, ...]:
-    append, facts = encoded.append, encoded.summary
+    append, summary = encoded.append, encoded.summary
     return (
-        *(job.space, append.agent, str(append.expected), str(facts.version), encoded.facts),
-        *(storable_name(facts.name), facts.parent or "", facts.status, str(facts.created)),
+        *(
+            job.space,
+            append.agent,
+            str(append.expected),
+            str(summary.version),
+            encoded.summary_json,
+        ),
+        *(storable_name(summary.name), summary.parent or "", summary.status, str(summary.created)),
     )
 
 

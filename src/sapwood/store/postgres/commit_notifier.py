@@ -29,7 +29,7 @@ _KEYS_PER_PAYLOAD = 400  # a payload may have 8,000 bytes
 # Many commits share a NOTIFY. The pause after it grows with the time it took, so that NOTIFY takes
 # a tenth of the time. It is bounded, because each second of it is a second that followers wait.
 _MIN_PAUSE, _MAX_PAUSE, _BUSY_SHARE = 0.002, 0.1, 0.1
-_LONGEST_PAUSE = 1.0
+_MAX_RETRY_PAUSE = 1.0
 _CLOSE_SECONDS = 2.0
 
 
@@ -129,7 +129,7 @@ class CommitNotifier:
             except DRIVER_ERRORS as error:
                 self._server.availability.lost(error)
                 await asyncio.sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
+                pause = min(2 * pause, _MAX_RETRY_PAUSE)
                 continue
             pause = _MIN_PAUSE
             lost: Exception = ConnectionError("the connection was closed")

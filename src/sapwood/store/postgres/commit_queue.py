@@ -36,7 +36,7 @@ class EncodedAppend:
 
     append: Append
     summary: AgentSummary
-    facts: str
+    summary_json: str
     events: list[Encoded]
 
 
@@ -77,7 +77,7 @@ def job_of(
     space: Space, commit: Commit, deadline: float, cipher: SpaceCipher | None = None
 ) -> CommitJob:
     """Encodes a commit."""
-    summaries = [seal_summary(cipher, append.facts) for append in commit.appends]
+    summaries = [seal_summary(cipher, append.summary) for append in commit.appends]
     appends = [
         EncodedAppend(
             append,

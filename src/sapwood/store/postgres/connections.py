@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import asyncpg
 
 from sapwood.core.ids import Space
-from sapwood.core.log_values import AvailabilityListener, LogAway, LogError
+from sapwood.core.log_values import AvailabilityListener, LogError, LogUnavailable
 from sapwood.store.master_keys import KeyChanged
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ _RETRYABLE = (
     asyncpg.QueryCanceledError,
     asyncpg.InvalidCachedStatementError,
 )
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 1.0
+_FIRST_PAUSE, _MAX_PAUSE = 0.02, 1.0
 
 
 class ServerAvailability:
@@ -283,7 +283,7 @@ def is_temporary(error: BaseException) -> bool:
 
 
 def log_error(error: BaseException | str, kept: str) -> LogError:
-    """A `LogError` about a driver error, or `LogAway` if the connection is lost.
+    """A `LogError` about a driver error, or `LogUnavailable` if the connection is lost.
 
     `KeyChanged` if a commit was not sealed with the key of its space. `kept` is the sentence about
     what was stored.
@@ -292,7 +292,7 @@ def log_error(error: BaseException | str, kept: str) -> LogError:
     sentence = f"PostgreSQL reported an error: {reason}. {kept}"
     if isinstance(error, str):
         return LogError(sentence)
-    raised = LogAway(sentence) if is_connection_loss(error) else LogError(sentence)
+    raised = LogUnavailable(sentence) if is_connection_loss(error) else LogError(sentence)
     if isinstance(error, asyncpg.PostgresError) and error.sqlstate == _OTHER_KEY:
         raised = KeyChanged(sentence)
     raised.__cause__ = error
@@ -320,7 +320,7 @@ async def with_retries(
             availability.answered()
             return result
         await asyncio.sleep(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE)
+        pause = min(2 * pause, _MAX_PAUSE)
 
 
 def _reason(error: BaseException) -> str:

@@ -14,7 +14,7 @@ import asyncpg
 import msgspec
 
 from sapwood.core.erasure import (
-    LONGEST_TURN,
+    MAX_TURN,
     OUTSIDE_KINDS,
     Erasure,
     ErasureItem,
@@ -105,7 +105,7 @@ _RECEIPTS = """
     UNION SELECT data FROM sapwood.receipts WHERE space = $1 AND command = ANY($4)
 """
 _receipt = msgspec.json.Decoder(Receipt)
-_facts = msgspec.json.Decoder(AgentSummary)
+_summary = msgspec.json.Decoder(AgentSummary)
 _TRIES = 50
 _NO_RIGHT = (
     "This database login is not allowed to erase. Nothing was erased. The owner of the tables can "
@@ -223,7 +223,7 @@ class _ErasedWords:
         wanted = sorted({self._agent, *self._others})
         before = await self._connection.fetch(_VERSIONS, self._space, wanted)
         rows = await self._connection.fetch(_LOCK, self._space, wanted)
-        self._locked = {AgentId(row["agent"]): _facts.decode(row["facts"]) for row in rows}
+        self._locked = {AgentId(row["agent"]): _summary.decode(row["facts"]) for row in rows}
         if alone:
             return True
         found = self._others
@@ -309,7 +309,7 @@ class _ErasedWords:
             return False
         events = await read_part(
             *(self._connection.fetch, self._space, turn.agent, turn.version),
-            *(None, LONGEST_TURN, False, self._keys),
+            *(None, MAX_TURN, False, self._keys),
         )
         return turn_has_mail(events, source)
 
@@ -318,15 +318,15 @@ class _ErasedWords:
         before = self._locked.get(other)
         if before is None:
             return
-        facts = msgspec.structs.replace(before, version=before.version + 1)
-        self._locked[other] = facts
+        summary = msgspec.structs.replace(before, version=before.version + 1)
+        self._locked[other] = summary
         at = await self._connection.fetchval(_AT, self._erasure)
         command = CommandId(f"erasure-{self._erasure}")
-        recorded = Recorded(other, facts.version, WordsErased(source), at, SYSTEM, command)
+        recorded = Recorded(other, summary.version, WordsErased(source), at, SYSTEM, command)
         event = encode_event(self._cipher, recorded)
         await self._connection.execute(
             _TELL,
-            *(self._space, other, facts.version, msgspec.json.encode(facts).decode()),
+            *(self._space, other, summary.version, msgspec.json.encode(summary).decode()),
             *(event.kind, event.data, str(SYSTEM), command, at),
         )
 

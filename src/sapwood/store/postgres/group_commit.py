@@ -27,7 +27,7 @@ _UNCERTAIN = (
     "back; it takes effect only once."
 )
 _NOTHING_STORED = "Nothing was stored."
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 1.0
+_FIRST_PAUSE, _MAX_PAUSE = 0.01, 1.0
 
 
 class WriterPool:
@@ -186,7 +186,7 @@ class _Writer:
             if asyncio.get_running_loop().time() + pause > job.deadline:
                 return log_error(problem, _UNCERTAIN if uncertain else _NOTHING_STORED)
             await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            pause = min(2 * pause, _MAX_PAUSE)
 
     async def close(self) -> None:
         """Closes the connection."""

@@ -222,7 +222,7 @@ class PostgresLog:
         cipher = await self._cipher(space)
         await event_table.insert_snapshot(self._readers, space, snapshot, cipher)
 
-    async def facts(self, space: Space, agent: AgentId) -> AgentSummary | None:
+    async def summary(self, space: Space, agent: AgentId) -> AgentSummary | None:
         """The summary of one agent, or None if there is no such agent."""
         found = await agent_table.find_summary(self._of(space), space, agent)
         return None if found is None else (await self._opened(space, [found]))[0]

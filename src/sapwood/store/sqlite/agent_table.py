@@ -34,7 +34,7 @@ _SPACES = """
 
 
 def insert_agent(
-    connection: sqlite3.Connection, space: Space, expected: int, facts: AgentSummary
+    connection: sqlite3.Connection, space: Space, expected: int, summary: AgentSummary
 ) -> bool:
     """Inserts a new agent; returns false if it exists. `expected` is always 0."""
     inserted = connection.execute(
@@ -43,34 +43,34 @@ def insert_agent(
         " ON CONFLICT DO NOTHING",
         (
             space,
-            facts.agent,
-            facts.version,
-            facts.status,
-            facts.name,
-            facts.parent,
-            facts.model,
-            facts.folder,
-            facts.created,
-            facts.updated,
-            facts.tokens,
-            facts.exact,
-            facts.unread,
-            _working(facts),
-            facts.source,
-            facts.session,
-            facts.worktree,
-            facts.branch,
-            _encoded(facts.tags),
-            _hour(facts),
+            summary.agent,
+            summary.version,
+            summary.status,
+            summary.name,
+            summary.parent,
+            summary.model,
+            summary.folder,
+            summary.created,
+            summary.updated,
+            summary.tokens,
+            summary.exact,
+            summary.unread,
+            _working(summary),
+            summary.source,
+            summary.session,
+            summary.worktree,
+            summary.branch,
+            _encoded(summary.tags),
+            _hour(summary),
         ),
     )
-    if inserted.rowcount == 1 and facts.tags is not None:
-        _insert_keys(connection, space, facts)
+    if inserted.rowcount == 1 and summary.tags is not None:
+        _insert_keys(connection, space, summary)
     return inserted.rowcount == 1
 
 
 def advance_agent(
-    connection: sqlite3.Connection, space: Space, expected: int, facts: AgentSummary
+    connection: sqlite3.Connection, space: Space, expected: int, summary: AgentSummary
 ) -> bool:
     """Updates an agent; returns false if it is not at version `expected`."""
     listed = connection.execute(
@@ -79,43 +79,45 @@ def advance_agent(
         " RETURNING status, name, parent, created, working, folder, hour,"
         " worktree, branch, tags",
         (
-            facts.version,
-            facts.model,
-            facts.updated,
-            facts.tokens,
-            facts.exact,
-            facts.unread,
+            summary.version,
+            summary.model,
+            summary.updated,
+            summary.tokens,
+            summary.exact,
+            summary.unread,
             space,
-            facts.agent,
+            summary.agent,
             expected,
         ),
     ).fetchone()
     # These columns are indexed and seldom change; setting them always would rewrite the indexes.
     wanted = (
-        *(facts.status, facts.name, facts.parent, facts.created, _working(facts)),
-        *(facts.folder, _hour(facts), facts.worktree, facts.branch, _encoded(facts.tags)),
+        *(summary.status, summary.name, summary.parent, summary.created, _working(summary)),
+        *(summary.folder, _hour(summary), summary.worktree, summary.branch, _encoded(summary.tags)),
     )
     if listed and listed != wanted:
         connection.execute(
             "UPDATE agents SET status = ?, name = ?, parent = ?, created = ?, working = ?,"
             " folder = ?, hour = ?, worktree = ?, branch = ?, tags = ?"
             " WHERE space = ? AND agent = ?",
-            (*wanted, space, facts.agent),
+            (*wanted, space, summary.agent),
         )
-        if facts.tags is not None:
-            _insert_keys(connection, space, facts)
+        if summary.tags is not None:
+            _insert_keys(connection, space, summary)
     return listed is not None
 
 
-def _insert_keys(connection: sqlite3.Connection, space: Space, facts: AgentSummary) -> None:
+def _insert_keys(connection: sqlite3.Connection, space: Space, summary: AgentSummary) -> None:
     """Stores the keys by which lists find the agent, in place of those that it had."""
-    connection.execute("DELETE FROM agent_keys WHERE space = ? AND agent = ?", (space, facts.agent))
+    connection.execute(
+        "DELETE FROM agent_keys WHERE space = ? AND agent = ?", (space, summary.agent)
+    )
     connection.executemany(
         "INSERT INTO agent_keys (space, key, agent, status, created, hour)"
         " VALUES (?, ?, ?, ?, ?, ?)",
         [
-            (space, key, facts.agent, facts.status, facts.created, _hour(facts))
-            for key in keys_of(facts.tags or Tags())
+            (space, key, summary.agent, summary.status, summary.created, _hour(summary))
+            for key in keys_of(summary.tags or Tags())
         ],
     )
 
@@ -124,14 +126,14 @@ def _encoded(tags: Tags | None) -> str:
     return msgspec.json.encode(tags).decode() if tags is not None else ""
 
 
-def _working(facts: AgentSummary) -> int:
+def _working(summary: AgentSummary) -> int:
     """The column `working`: 0 without work, 1 with work, 2 if the work waits for approval."""
-    return int(facts.working) + int(facts.working and facts.asking)
+    return int(summary.working) + int(summary.working and summary.asking)
 
 
-def _hour(facts: AgentSummary) -> int:
+def _hour(summary: AgentSummary) -> int:
     """The hour of the last event, in hours since 1970."""
-    return facts.updated // _HOUR_MICROSECONDS
+    return summary.updated // _HOUR_MICROSECONDS
 
 
 def find_summary(
@@ -170,7 +172,7 @@ def list_agents(
     for each in (status,) if status else _STATUSES:  # an index delivers one status in order
         found += _list_one_status(connection, space, after, limit, each, key, is_by_update)
     found.sort(
-        key=lambda facts: (facts.updated if is_by_update else facts.created, facts.agent),
+        key=lambda summary: (summary.updated if is_by_update else summary.created, summary.agent),
         reverse=True,
     )
     return found[:limit]

@@ -51,7 +51,7 @@ def rows_of(space: Space, commit: Commit, cipher: SpaceCipher | None = None) -> 
         )
         for receipt in (seal_receipt(cipher, each) for each in commit.receipts)
     ]
-    summaries = [seal_summary(cipher, append.facts) for append in commit.appends]
+    summaries = [seal_summary(cipher, append.summary) for append in commit.appends]
     return CommitRows(space, cipher, commit, summaries, events, contents, receipts)
 
 
@@ -66,9 +66,9 @@ def store(connection: sqlite3.Connection, rows: CommitRows) -> Receipt | None:
     require_cipher(connection, rows.space, rows.cipher, rows.commit.appends)
     if earlier := _insert_receipts(connection, rows):
         return earlier
-    for append, facts in zip(rows.commit.appends, rows.summaries, strict=True):
+    for append, summary in zip(rows.commit.appends, rows.summaries, strict=True):
         change = advance_agent if append.expected else insert_agent
-        if not change(connection, rows.space, append.expected, facts):
+        if not change(connection, rows.space, append.expected, summary):
             raise VersionConflict(append.agent, append.expected)
         if append.ends_words and not delete_words(
             connection, rows.space, append.agent, append.words

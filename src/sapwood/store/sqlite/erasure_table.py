@@ -17,7 +17,7 @@ import msgspec
 
 from sapwood.core.erasure import (
     ERASED,
-    LONGEST_TURN,
+    MAX_TURN,
     OUTSIDE_KINDS,
     Erasure,
     ErasureItem,
@@ -391,7 +391,7 @@ def _rewrite(
 def _events_from(
     connection: sqlite3.Connection, space: Space, place: EventRef
 ) -> Iterable[Recorded]:
-    return read_part(connection, space, place.agent, place.version, limit=LONGEST_TURN)
+    return read_part(connection, space, place.agent, place.version, limit=MAX_TURN)
 
 
 def _rewrite_receipts(

@@ -136,7 +136,7 @@ class SqliteLog:
     receipt = _read(find_receipt)
     words = _read(find_words)
     snapshot = _read(find_snapshot)
-    facts = _read(agent_table.find_summary)
+    summary = _read(agent_table.find_summary)
     agents = _read(agent_table.list_agents)
     conversations = _read(agent_table.list_folder)
     working = _read(agent_table.list_working)

@@ -138,10 +138,10 @@ class InlineApp(SapwoodApp):
         screen = self.screen
         if isinstance(screen, InlineScreen):
             return super()._get_inline_height()
-        most = self.page_rows
+        height = self.page_rows
         if any(frame.styles.is_auto_height for frame in screen.query("#frame")):
-            return min(most, screen._get_inline_height(self.size))
-        return most
+            return min(height, screen._get_inline_height(self.size))
+        return height
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         if not isinstance(renderable, InlineUpdate):

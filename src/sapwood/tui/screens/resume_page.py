@@ -26,7 +26,7 @@ from sapwood.programs.transcripts.session_files import FoundSession
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage, prompt_line
 from sapwood.tui.sidebar import agent_lines
 
-_MOST = 500
+_MAX_LISTED = 500
 _TURNS = 6
 
 
@@ -46,8 +46,8 @@ class ResumePage(PickerPage):
     async def items(self, typed: str) -> Sequence[PickerItem]:
         """The conversations that match; those of this folder first, then the newest first."""
         connection = self._connection
-        here = await connection.log.conversations(connection.space, self._folder, limit=_MOST)
-        newest = await connection.log.agents(connection.space, limit=_MOST)
+        here = await connection.log.conversations(connection.space, self._folder, limit=_MAX_LISTED)
+        newest = await connection.log.agents(connection.space, limit=_MAX_LISTED)
         agents = list({each.agent: each for each in (*here, *newest)}.values())
         words = typed.casefold()
         fitting = [each for each in agents if words in _searched(each)]
@@ -86,13 +86,13 @@ class ResumePage(PickerPage):
         ]
         return Content("\n").join([*lines, *_last_prompts(opened.live.all_turns)])
 
-    def _item(self, facts: AgentSummary, at: int) -> PickerItem:
-        here = "$foreground" if facts.folder == self._folder else "$faint"
-        name = one_line(facts.name) or facts.agent
-        tokens = show(Count(facts.tokens, facts.exact))
-        about = f"{facts.source or state_of(facts)} · {tokens} · {ago(facts.updated, at)}"
+    def _item(self, summary: AgentSummary, at: int) -> PickerItem:
+        here = "$foreground" if summary.folder == self._folder else "$faint"
+        name = one_line(summary.name) or summary.agent
+        tokens = show(Count(summary.tokens, summary.exact))
+        about = f"{summary.source or state_of(summary)} · {tokens} · {ago(summary.updated, at)}"
         return PickerItem(
-            facts.agent, Content.assemble((name, f"bold {here}"), (f"\n  {about}", "$faint"))
+            summary.agent, Content.assemble((name, f"bold {here}"), (f"\n  {about}", "$faint"))
         )
 
 
@@ -124,11 +124,12 @@ def _last_prompts(turns: Sequence[Turn]) -> list[Content]:
     ]
 
 
-def _searched(facts: AgentSummary) -> str:
-    return f"{facts.name} {facts.agent} {facts.folder} {facts.model} {facts.source}".casefold()
+def _searched(summary: AgentSummary) -> str:
+    words = (summary.name, summary.agent, summary.folder, summary.model, summary.source)
+    return " ".join(words).casefold()
 
 
-_MOST_AGENTS = 200
+_MAX_AGENTS = 200
 _ROOM = 44
 
 
@@ -150,7 +151,7 @@ class AgentsPage(PickerPage):
     async def items(self, typed: str) -> Sequence[PickerItem]:
         """The agents that match, parents before their children."""
         connection = self._connection
-        agents = await connection.log.agents(connection.space, limit=_MOST_AGENTS)
+        agents = await connection.log.agents(connection.space, limit=_MAX_AGENTS)
         words = typed.casefold()
         fitting = [each for each in agents if words in f"{each.name} {each.agent}".casefold()]
         return [PickerItem(agent, line) for agent, line in agent_lines(fitting, self._here, _ROOM)]
@@ -159,8 +160,8 @@ class AgentsPage(PickerPage):
         """The state of an agent and its unread mail."""
         connection = self._connection
         state = (await connection.dispatcher.open(AgentId(id))).state
-        facts = await connection.log.facts(connection.space, AgentId(id))
-        lines = [Content.styled(state.name or state.agent, "bold"), _about(facts)]
+        summary = await connection.log.summary(connection.space, AgentId(id))
+        lines = [Content.styled(state.name or state.agent, "bold"), _about(summary)]
         if state.workspace.worktree:
             place = f"branch {state.workspace.branch} in {state.workspace.worktree}"
             lines.append(Content.styled(plain(place), "$faint"))
@@ -183,8 +184,8 @@ class AgentsPage(PickerPage):
             self.dismiss(f"{command} {self.highlighted} ")
 
 
-def _about(facts: AgentSummary | None) -> Content:
-    if facts is None:
+def _about(summary: AgentSummary | None) -> Content:
+    if summary is None:
         return Content("")
-    model, when = facts.model or "no model", ago(facts.updated, now())
-    return Content.styled(f"{facts.agent} · {state_of(facts)} · {model} · {when}", "$faint")
+    model, when = summary.model or "no model", ago(summary.updated, now())
+    return Content.styled(f"{summary.agent} · {state_of(summary)} · {model} · {when}", "$faint")

@@ -109,7 +109,7 @@ def _line(place: RewindPlace) -> Content:
 
 
 _CALLS = 100
-_LONGEST = 40_000
+_MAX_LENGTH = 40_000
 
 
 class ReplayPage(PickerPage):
@@ -182,12 +182,12 @@ def _request(request: Request) -> list[Content]:
 def _call_part(part: MessagePart) -> Content:
     match part:
         case Text() | File():
-            return Content(plain(part.text)[:_LONGEST])
+            return Content(plain(part.text)[:_MAX_LENGTH])
         case Thinking(text):
-            return Content.styled(plain(text)[:_LONGEST], "italic $faint")
+            return Content.styled(plain(text)[:_MAX_LENGTH], "italic $faint")
         case ToolCall(_, name, args):
-            return Content.assemble(("→ ", "$accent"), f"{name} {plain(args)[:_LONGEST]}")
+            return Content.assemble(("→ ", "$accent"), f"{name} {plain(args)[:_MAX_LENGTH]}")
         case ToolResult(_, name, content):
             return Content.assemble(
-                ("← ", "$accent"), (f"{name}\n{plain(content)[:_LONGEST]}", "$faint")
+                ("← ", "$accent"), (f"{name}\n{plain(content)[:_MAX_LENGTH]}", "$faint")
             )

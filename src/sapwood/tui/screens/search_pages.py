@@ -16,7 +16,7 @@ from sapwood.display.text import cut, one_line, pieces, plain
 from sapwood.tui.composer import SentHistory
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage
 
-_MOST = 50
+_MAX_HITS = 50
 _PREVIEW = 4_000
 
 
@@ -45,7 +45,7 @@ class SearchPage(PickerPage):
             return []
         connection = self._connection
         try:
-            hits = await search_turns(connection, typed, limit=_MOST)
+            hits = await search_turns(connection, typed, limit=_MAX_HITS)
         except RefusedError:
             return []  # the name of an agent that is still being typed
         at = now()
@@ -71,8 +71,8 @@ class SearchPage(PickerPage):
         )
         if not found:
             return Content("")
-        facts = await connection.log.facts(connection.space, AgentId(agent))
-        name = one_line(facts.name) if facts and facts.name else agent
+        summary = await connection.log.summary(connection.space, AgentId(agent))
+        name = one_line(summary.name) if summary and summary.name else agent
         place = self._places.get(id, "")
         head = Content.assemble((name, "bold $accent"), (f"\n{place} · {found[0].kind}", "$faint"))
         return Content.assemble(head, "\n\n", plain(event_texts(found[0].event).search)[:_PREVIEW])

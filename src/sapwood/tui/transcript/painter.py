@@ -16,7 +16,7 @@ from sapwood.conversation.timeline_reader import EventCache
 from sapwood.core.content import ToolCall
 from sapwood.core.plural import counted
 from sapwood.core.timeline.row_content import (
-    LeftBehind,
+    HiddenMessages,
     MarkName,
     NoteText,
     Notice,
@@ -52,7 +52,7 @@ from sapwood.tui.transcript.row_renderer import (
 from sapwood.tui.transcript.sink import PartialReply
 
 _RESULT_LINES = 3
-_LONGEST = 20_000
+_MAX_LENGTH = 20_000
 """The most characters of one tool result that are drawn."""
 _DIFF_LINES = 12
 """Lines of a change that are drawn before the row is opened."""
@@ -123,15 +123,15 @@ class Painter(RowRenderer):
                 lines = self._mark(name, before)
             case Notice(sign, words):
                 lines = self.plain(f"{sign} {one_line(words)}", self.colours.faint)
-            case LeftBehind():
+            case HiddenMessages():
                 lines = []  # folds, banners and dividers are rows of other classes
             case _:
                 assert_never(content)
         return self.finished(lines)
 
-    def _banner_content(self, row: Banner) -> LeftBehind:
+    def _banner_content(self, row: Banner) -> HiddenMessages:
         content = content_of(row, self._events.event)
-        assert isinstance(content, LeftBehind)
+        assert isinstance(content, HiddenMessages)
         return content
 
     def _message(self, who: str, place: str, text: str, colour: str, heads: bool) -> Lines:
@@ -205,14 +205,16 @@ class Painter(RowRenderer):
     def _output(self, call: ToolCall, result: Result, opened: bool) -> Iterable[RenderableType]:
         colours = self.colours
         style = colours.error if result.error else colours.faint
-        lines = _clean(without_colours(result.content[:_LONGEST])).rstrip("\n").split("\n")
+        lines = _clean(without_colours(result.content[:_MAX_LENGTH])).rstrip("\n").split("\n")
         if opened:
             if len(call.args) > 2:
-                yield Words(visible(call.args[:_LONGEST]).expandtabs(4), style=colours.tool)
+                yield Words(visible(call.args[:_MAX_LENGTH]).expandtabs(4), style=colours.tool)
             yield Words("\n".join(lines), style=style)
             yield from self._diff(result.diff, len(result.diff))
-            if len(result.content) > _LONGEST:
-                yield Words(f"… {len(result.content) - _LONGEST:,} more characters", colours.faint)
+            if len(result.content) > _MAX_LENGTH:
+                yield Words(
+                    f"… {len(result.content) - _MAX_LENGTH:,} more characters", colours.faint
+                )
             return
         for line in lines[:_RESULT_LINES]:
             yield Words(f"  {line}", style=style, no_wrap=True, overflow="ellipsis")
@@ -221,17 +223,19 @@ class Painter(RowRenderer):
             yield Words(f"  ▸ {counted(more, 'more line')}", style=colours.faint)
         yield from self._diff(result.diff, _DIFF_LINES)
 
-    def _diff(self, diff: str, most: int) -> Iterable[RenderableType]:
+    def _diff(self, diff: str, max_lines: int) -> Iterable[RenderableType]:
         """The change that a call made to a file, at most so many lines of it."""
         colours = self.colours
         styles = {"+": colours.model, "-": colours.error}
         lines = diff.split("\n")[2:] if diff else []  # without the two lines that name the file
-        for line in lines[:most]:
+        for line in lines[:max_lines]:
             text = visible(line).expandtabs(4)
             style = styles.get(line[:1], colours.faint)
             yield Words(f"  {text}", style=style, no_wrap=True, overflow="ellipsis")
-        if len(lines) > most:
-            yield Words(f"  ▸ {len(lines) - most:,} more lines of the change", style=colours.faint)
+        if len(lines) > max_lines:
+            yield Words(
+                f"  ▸ {len(lines) - max_lines:,} more lines of the change", style=colours.faint
+            )
 
     def _ending(self, end: TurnEnd) -> Lines:
         colour = self.colours.error if end.how == "failed" else self.colours.warning
@@ -270,7 +274,7 @@ class Painter(RowRenderer):
         text.append("━" * max(0, self.width - 3 - text.cell_len), colours.warning)
         return self.across(text)
 
-    def _banner(self, row: Banner, content: LeftBehind, opened: bool) -> Lines:
+    def _banner(self, row: Banner, content: HiddenMessages, opened: bool) -> Lines:
         colours, summary = self.colours, content.summary
         title = Words.assemble(
             (" Summary" if summary else " Last request", f"bold {colours.model}")
@@ -323,7 +327,7 @@ def _copy_text(content: RowContent) -> str:
             return name
         case Notice(words=words):
             return words
-        case LeftBehind(summary=summary, request=request):
+        case HiddenMessages(summary=summary, request=request):
             return summary.text if summary else request
         case _:
             assert_never(content)

@@ -30,7 +30,7 @@ from sapwood.workspace.checkpoints.file_replacement import (
     state_in,
 )
 from sapwood.workspace.checkpoints.git_command import Git, GitError, ObjectReader, object_reader
-from sapwood.workspace.places import Place, open_parent
+from sapwood.workspace.safe_paths import ResolvedPath, open_parent
 from sapwood.workspace.tool_output import ToolError
 
 _PROGRAM = 0o100755
@@ -274,8 +274,8 @@ class _Restoration:
     def _whole(self, path: bytes) -> str:
         return os.path.join(self._store.root, os.fsdecode(path))
 
-    def _place(self, path: bytes) -> Place:
-        return Place(self._store.root, self._whole(path), os.fsdecode(path))
+    def _place(self, path: bytes) -> ResolvedPath:
+        return ResolvedPath(self._store.root, self._whole(path), os.fsdecode(path))
 
 
 def _git_with(store: CheckpointStore, commit: str) -> Git:

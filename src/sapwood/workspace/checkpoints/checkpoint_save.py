@@ -88,10 +88,10 @@ def save(store: CheckpointStore, agent: AgentId, limits: CheckpointLimits) -> Sa
 def _save(store: CheckpointStore, agent: AgentId, limits: CheckpointLimits) -> Saved | Unsaved:
     git, folders = store.files(), Folders(os.fsencode(store.root))
     found = _sorted(store, git, folders, limits)
-    most = limits.max_untracked
-    if sum(found.added.values()) > most and (new := _untracked(store, found)) > most:
+    limit = limits.max_untracked
+    if sum(found.added.values()) > limit and (new := _untracked(store, found)) > limit:
         return Unsaved(
-            f"There are {byte_size(new)} of new files, which is more than {byte_size(most)}. Add "
+            f"There are {byte_size(new)} of new files, which is more than {byte_size(limit)}. Add "
             "files that do not need checkpoints to .gitignore."
         )
     update_index(git, found.added, found.removed)

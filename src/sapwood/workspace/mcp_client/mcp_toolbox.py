@@ -67,8 +67,8 @@ def tool_names(server: str, tools: Iterable[str]) -> dict[str, str]:
 _log = logging.getLogger(__name__)
 
 
-_LONGEST_DESCRIPTION = 8_000
-_LONGEST_SCHEMA = 100_000
+_MAX_DESCRIPTION = 8_000
+_MAX_SCHEMA = 100_000
 """Characters. Descriptions and schemas are a part of every request."""
 
 
@@ -199,10 +199,10 @@ def _mcp_tools(server: str, tools: "Sequence[Tool]") -> dict[str, _McpTool]:
 def _spec(name: str, tool: "Tool") -> ToolSpec:
     schema = msgspec.json.encode(tool.input_schema, order="sorted").decode()
     description = tool.description or tool.title or ""
-    if len(description) > _LONGEST_DESCRIPTION:
-        size, limit = len(description), _LONGEST_DESCRIPTION
+    if len(description) > _MAX_DESCRIPTION:
+        size, limit = len(description), _MAX_DESCRIPTION
         description = f"{description[:limit]}… [cut from {size:,} to {limit:,} characters]"
-    if len(schema) > _LONGEST_SCHEMA:
+    if len(schema) > _MAX_SCHEMA:
         description += f" [its schema of {len(schema):,} characters was left out]"
         schema = '{"type":"object"}'
     return ToolSpec(name, description, schema)

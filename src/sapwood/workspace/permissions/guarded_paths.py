@@ -22,7 +22,7 @@ from sapwood.workspace.permissions.guarded_files import (
 from sapwood.workspace.permissions.printed_values import SOME_FILE
 from sapwood.workspace.permissions.printing_scripts import files_of_script
 from sapwood.workspace.permissions.shell_commands import simple_commands
-from sapwood.workspace.places import Place
+from sapwood.workspace.safe_paths import ResolvedPath
 
 _ALWAYS = frozenset((".git", ".ssh", ".gnupg"))
 """Folders that stay guarded when the workspace is in one of them."""
@@ -60,17 +60,17 @@ class PathGuards:
         self._home = os.path.realpath(home or os.path.expanduser("~"))
         self._inodes: tuple[float, frozenset[tuple[int, int]] | None] = (float("-inf"), None)
 
-    def against_writing(self, place: Place) -> str:
+    def against_writing(self, place: ResolvedPath) -> str:
         """Why writing here needs a rule for exactly this path; '' if it does not."""
         return self.against_writing_name(place) or _by_repository(place) or _by_hooks_path(place)
 
-    def against_writing_name(self, place: Place) -> str:
+    def against_writing_name(self, place: ResolvedPath) -> str:
         """The same by the path alone, for a file that is one of many."""
         if any(_is_in(place.real, own) for own in self._own):
             return _sentence(place, "it belongs to Sapwood: its settings, rules, keys or database")
         return _by_name(place) or self._by_home(place)
 
-    def against_reading(self, place: Place) -> str:
+    def against_reading(self, place: ResolvedPath) -> str:
         """Why reading this file needs a rule for exactly this path; '' if it does not."""
         return self.against_reading_name(place.real, place.shown) or _by_content(place)
 
@@ -84,7 +84,7 @@ class PathGuards:
             return f"{shown} is protected: it is another name for a private file."
         return ""
 
-    def words_astray(self, folder: Place, line: str) -> tuple[str, ...]:
+    def words_astray(self, folder: ResolvedPath, line: str) -> tuple[str, ...]:
         """The words of a command line that are files outside the workspace or private files.
 
         They can look like files of the workspace: a symlink, a hard link, a pattern that matches
@@ -108,14 +108,14 @@ class PathGuards:
             *(word for word, top in written.items() if self._is_written_astray(folder, top, word)),
         )
 
-    def _is_written_astray(self, folder: Place, top: str, word: str) -> bool:
+    def _is_written_astray(self, folder: ResolvedPath, top: str, word: str) -> bool:
         """Whether `> word` writes outside the workspace or a protected file; it may not exist."""
         if not word.isprintable() or len(word) > 4_096:
             return True
-        place = Place(folder.root, os.path.realpath(os.path.join(top, word)), word)
+        place = ResolvedPath(folder.root, os.path.realpath(os.path.join(top, word)), word)
         return not place.is_inside or bool(self.against_writing(place))
 
-    def _is_listing_astray(self, folder: Place, top: str, start: str) -> bool:
+    def _is_listing_astray(self, folder: ResolvedPath, top: str, start: str) -> bool:
         """Whether a file below a folder is private, or has a name that is more than a name.
 
         A line that lists files and reads them follows links, and a name with a space can become
@@ -141,7 +141,7 @@ class PathGuards:
                     return True
         return False
 
-    def _leads_astray(self, folder: Place, top: str, word: str) -> bool:
+    def _leads_astray(self, folder: ResolvedPath, top: str, word: str) -> bool:
         if SOME_FILE in word:
             return self._is_listing_astray(folder, top, word.partition(SOME_FILE)[0])
         path = os.path.join(top, word.rpartition("=")[2])
@@ -149,7 +149,7 @@ class PathGuards:
         for each in islice(found, _MAX_WORDS):
             if len(each) > 4_096 or "\0" in each or not os.path.lexists(each):
                 continue
-            place = Place(folder.root, os.path.realpath(each), word)
+            place = ResolvedPath(folder.root, os.path.realpath(each), word)
             pieces = os.path.relpath(each, top).split()
             if len(pieces) > 1 and each != path and any(map(_is_risky, pieces)):
                 return True
@@ -161,7 +161,7 @@ class PathGuards:
         """Whether it is a file of Sapwood's own. Folders in them can be workspaces."""
         return path == self._keys or path in self._own or os.path.dirname(path) in self._own
 
-    def _by_home(self, place: Place) -> str:
+    def _by_home(self, place: ResolvedPath) -> str:
         """Whether it is in a hidden folder at the top of the home folder, or is such a file."""
         if not _is_in(place.real, self._home):
             return ""
@@ -226,7 +226,7 @@ def _files_in(place: str, depth: int) -> Iterator[os.stat_result]:
         yield from _files_in(path, depth - 1)
 
 
-def _by_name(place: Place) -> str:
+def _by_name(place: ResolvedPath) -> str:
     why = why_runs_programs(place.shown)
     if not why and place.is_inside:
         # The workspace itself may be in such a folder: a worktree in .claude is an ordinary one.
@@ -235,7 +235,7 @@ def _by_name(place: Place) -> str:
     return _sentence(place, why) if why else ""
 
 
-def _by_content(place: Place) -> str:
+def _by_content(place: ResolvedPath) -> str:
     if not place.real.casefold().endswith(_PEM_SUFFIXES):
         return ""
     try:
@@ -248,7 +248,7 @@ def _by_content(place: Place) -> str:
     return _sentence(place, "it holds a private key") if _PRIVATE_KEY.search(head) else ""
 
 
-def _by_repository(place: Place) -> str:
+def _by_repository(place: ResolvedPath) -> str:
     """Whether the file is, or would become, part of a folder that git takes for a repository."""
     steps = place.steps
     if steps and steps[-1].casefold() == "head":
@@ -265,7 +265,7 @@ def _has_head(folder: str) -> bool:
     return any(os.path.lexists(os.path.join(folder, name)) for name in ("HEAD", "head"))
 
 
-def _by_hooks_path(place: Place) -> str:
+def _by_hooks_path(place: ResolvedPath) -> str:
     """Whether git runs the file as a hook, because the repository's settings name its folder."""
     if not place.is_inside:
         return ""
@@ -284,5 +284,5 @@ def _is_in(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def _sentence(place: Place, why: str) -> str:
+def _sentence(place: ResolvedPath, why: str) -> str:
     return f"{place.shown} is protected: {why}."

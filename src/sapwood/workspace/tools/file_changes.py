@@ -12,7 +12,7 @@ from difflib import SequenceMatcher, unified_diff
 
 from sapwood.core.plural import counted
 from sapwood.redaction import find_masks, mask_secrets
-from sapwood.workspace.places import Place, open_file, open_parent
+from sapwood.workspace.safe_paths import ResolvedPath, open_file, open_parent
 from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError, byte_size
 from sapwood.workspace.tools.file_reader import is_binary
 
@@ -25,7 +25,7 @@ def file_state(descriptor: int) -> FileState:
     return _state(os.fstat(descriptor))
 
 
-def replace_file(place: Place, data: bytes, expected: FileState | None = None) -> bool:
+def replace_file(place: ResolvedPath, data: bytes, expected: FileState | None = None) -> bool:
     """Writes the file and creates its folders; returns whether the file existed before.
 
     Raises `ToolError` if the file is not in the `expected` state any more, or cannot be written.
@@ -45,7 +45,7 @@ def replace_file(place: Place, data: bytes, expected: FileState | None = None) -
     return before is not None
 
 
-def _existing(place: Place, folder: int, name: str) -> os.stat_result | None:
+def _existing(place: ResolvedPath, folder: int, name: str) -> os.stat_result | None:
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -93,7 +93,7 @@ _MIN_SIMILARITY = 0.6
 _CONTEXT_LINES = 2
 
 
-def write_file(place: Place, content: str, secrets: Sequence[str]) -> str:
+def write_file(place: ResolvedPath, content: str, secrets: Sequence[str]) -> str:
     """Writes exactly this content, replacing the file. Returns what was done.
 
     Raises `ToolError` if the content contains a mask of one of the `secrets` in the file.
@@ -109,7 +109,7 @@ def write_file(place: Place, content: str, secrets: Sequence[str]) -> str:
     return f"{done} {place.shown}: {counted(lines, 'line')}, {byte_size(len(data))}."
 
 
-def preview_write(place: Place, content: str) -> str:
+def preview_write(place: ResolvedPath, content: str) -> str:
     """The change that writing would make, as a diff."""
     try:
         present, note = _read_text(place)[0], ""
@@ -118,7 +118,9 @@ def preview_write(place: Place, content: str) -> str:
     return note + _diff(place, present, content)
 
 
-def edit_file(place: Place, old: str, new: str, everywhere: bool, secrets: Sequence[str]) -> str:
+def edit_file(
+    place: ResolvedPath, old: str, new: str, everywhere: bool, secrets: Sequence[str]
+) -> str:
     """Replaces the one occurrence of `old`, or all of them. Returns what was done.
 
     Raises `ToolError` if `old` does not occur, occurs more than once, or if the edit would replace
@@ -132,7 +134,9 @@ def edit_file(place: Place, old: str, new: str, everywhere: bool, secrets: Seque
     return f"Edited {place.shown} at line{'s' if len(lines) > 1 else ''} {where}."
 
 
-def preview_edit(place: Place, old: str, new: str, everywhere: bool, secrets: Sequence[str]) -> str:
+def preview_edit(
+    place: ResolvedPath, old: str, new: str, everywhere: bool, secrets: Sequence[str]
+) -> str:
     """The change that an edit would make, as a diff. Raises `ToolError` if it is impossible."""
     text, _ = _read_text(place)
     _require_no_mask(place, old + new, text, secrets)
@@ -148,7 +152,9 @@ def shown_diff(diff: str) -> str:
     return f"{kept}\n[{diff.count(chr(10)) - kept.count(chr(10)):,} more lines of the change]"
 
 
-def _edited(place: Place, text: str, old: str, new: str, everywhere: bool) -> tuple[str, list[int]]:
+def _edited(
+    place: ResolvedPath, text: str, old: str, new: str, everywhere: bool
+) -> tuple[str, list[int]]:
     if old not in text and "\r\n" in text and "\r" not in old:
         old, new = old.replace("\n", "\r\n"), new.replace("\r\n", "\n").replace("\n", "\r\n")
     if old == new:
@@ -219,7 +225,7 @@ def _numbered(lines: list[str], first: int, count: int, around: int) -> str:
     return "\n".join(f"{n + 1:6}\t{lines[n].removesuffix(chr(13))}" for n in range(start, end))
 
 
-def _present(place: Place) -> str:
+def _present(place: ResolvedPath) -> str:
     """The text of the file, '' if there is none or it cannot be compared."""
     try:
         return _read_text(place)[0]
@@ -227,7 +233,7 @@ def _present(place: Place) -> str:
         return ""
 
 
-def _read_text(place: Place) -> tuple[str, FileState]:
+def _read_text(place: ResolvedPath) -> tuple[str, FileState]:
     """The text of a file and its state. Raises `ToolError` if it is not text or too large."""
     with open_file(place) as file:
         data = file.read(MAX_RESULT_BYTES + 1)
@@ -242,7 +248,7 @@ def _read_text(place: Place) -> tuple[str, FileState]:
             raise ToolError(f"{place.shown} is not UTF-8. Edit it with the shell.") from error
 
 
-def _diff(place: Place, before: str, after: str) -> str:
+def _diff(place: ResolvedPath, before: str, after: str) -> str:
     """The whole change, for the person who is asked for permission."""
     path, old, new = place.shown, _exact_lines(before), _exact_lines(after)
     if len(before) + len(after) <= _MAX_COMPARED:
@@ -257,7 +263,7 @@ def _exact_lines(text: str) -> list[str]:
     return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines
 
 
-def _require_no_mask(place: Place, written: str, text: str, secrets: Sequence[str]) -> None:
+def _require_no_mask(place: ResolvedPath, written: str, text: str, secrets: Sequence[str]) -> None:
     """Raises `ToolError` for the mask of a secret in the file, which would replace the secret."""
     masks = [mask for mask in find_masks(written) if mask not in text]
     if masks and any(mask in mask_secrets(text, secrets) for mask in masks):

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import IO
 
 from sapwood.core.turn import MAX_SHOWN
-from sapwood.workspace.places import Place, open_file
+from sapwood.workspace.safe_paths import ResolvedPath, open_file
 from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError, byte_size
 
 _PEEK = 8_192
-_MOST = MAX_SHOWN - 500
+_MAX_BYTES = MAX_SHOWN - 500
 """Characters of one result: more would be cut in the middle before a model sees it."""
 _NUMBER = 8
 """Characters that a line's number takes."""
@@ -28,7 +28,7 @@ _KINDS = (
 _UTF16_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
-def read_file(place: Place, offset: int = 1, limit: int = 0) -> str:
+def read_file(place: ResolvedPath, offset: int = 1, limit: int = 0) -> str:
     """The lines from `offset` on, at most `limit` if that is not 0.
 
     Raises `ToolError` if the file is not text or has fewer lines.
@@ -60,7 +60,7 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
         yield line
 
 
-def _utf16_lines(place: Place, head: bytes, file: IO[bytes]) -> Iterator[bytes]:
+def _utf16_lines(place: ResolvedPath, head: bytes, file: IO[bytes]) -> Iterator[bytes]:
     data = head + file.read(2 * MAX_RESULT_BYTES)
     if file.read(1):
         raise ToolError(f"{place.shown} is UTF-16 and too large to convert.")
@@ -69,7 +69,11 @@ def _utf16_lines(place: Place, head: bytes, file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _numbered(
-    lines: Iterator[bytes], place: Place, offset: int, limit: int, file: IO[bytes] | None = None
+    lines: Iterator[bytes],
+    place: ResolvedPath,
+    offset: int,
+    limit: int,
+    file: IO[bytes] | None = None,
 ) -> str:
     shown: list[str] = []
     notes: list[str] = []
@@ -79,11 +83,11 @@ def _numbered(
         if number < offset:
             continue
         used += len(raw) + _NUMBER
-        if used > _MOST or (limit and len(shown) == limit):
+        if used > _MAX_BYTES or (limit and len(shown) == limit):
             if not shown:
-                shown.append(_shown(number, raw[:_MOST]))
+                shown.append(_shown(number, raw[:_MAX_BYTES]))
                 notes.append(
-                    f"line {number} goes on: it is longer than {byte_size(_MOST)}; "
+                    f"line {number} goes on: it is longer than {byte_size(_MAX_BYTES)}; "
                     f"offset={number + 1} shows what follows it"
                 )
             else:

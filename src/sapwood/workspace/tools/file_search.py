@@ -16,8 +16,8 @@ from msgspec import Struct
 from sapwood.core.plural import counted
 from sapwood.workspace.file_walk import Entry, ShouldStop, walk
 from sapwood.workspace.globs import glob_regex
-from sapwood.workspace.places import Place, is_folder, open_file
 from sapwood.workspace.programs import ProgramResult, run_program
+from sapwood.workspace.safe_paths import ResolvedPath, is_folder, open_file
 from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError, truncate
 from sapwood.workspace.tools.python_search import SearchTask
 from sapwood.workspace.tools.tool_arguments import SearchFiles
@@ -34,7 +34,7 @@ _BINARY = re.compile(r"^.*: binary file matches \(found .*\)\n?", re.MULTILINE)
 """What ripgrep prints for a file that is not text; `read_file` could not show it either."""
 
 
-def list_files(place: Place, glob: str, depth: int, ignored: bool, stop: ShouldStop) -> str:
+def list_files(place: ResolvedPath, glob: str, depth: int, ignored: bool, stop: ShouldStop) -> str:
     """The paths of a folder, one per line: files, and folders at the last level of `depth`."""
     if not is_folder(place):
         return place.shown
@@ -74,7 +74,7 @@ class SelectedFiles(Struct, frozen=True):
 
 
 def select_files(
-    place: Place, wanted: SearchFiles, may_read: Callable[[str], bool], stop: ShouldStop
+    place: ResolvedPath, wanted: SearchFiles, may_read: Callable[[str], bool], stop: ShouldStop
 ) -> SelectedFiles:
     """The files that match the arguments and that permission rules allow to read."""
     if not is_folder(place):
@@ -93,7 +93,10 @@ def select_files(
 
 
 async def search_files(
-    place: Place, wanted: SearchFiles, selected: SelectedFiles, environment: Mapping[str, str]
+    place: ResolvedPath,
+    wanted: SearchFiles,
+    selected: SelectedFiles,
+    environment: Mapping[str, str],
 ) -> str:
     """Every matching line, with its file and number, and the lines around it.
 
@@ -143,7 +146,7 @@ def _batches(files: Sequence[str]) -> Iterator[Sequence[str]]:
 
 async def _ripgrep(
     program: str,
-    place: Place,
+    place: ResolvedPath,
     wanted: SearchFiles,
     files: Sequence[str],
     environment: Mapping[str, str],
@@ -157,7 +160,7 @@ async def _ripgrep(
         folder=place.root,
         environment=environment,
         seconds=_TIMEOUT,
-        most=space_left,
+        max_bytes=space_left,
     )
     if result.status == 2 and result.errors:
         raise ToolError(f"The search failed: {result.errors.strip()[:1_000]}")
@@ -165,7 +168,7 @@ async def _ripgrep(
 
 
 async def _python(
-    place: Place,
+    place: ResolvedPath,
     wanted: SearchFiles,
     files: Sequence[str],
     environment: Mapping[str, str],
@@ -179,7 +182,7 @@ async def _python(
         environment=environment,
         seconds=_TIMEOUT,
         stdin=msgspec.json.encode(task),
-        most=space_left,
+        max_bytes=space_left,
     )
     if result.status == 2:
         raise ToolError(f"pattern is not a regular expression: {result.errors.strip()[:1_000]}.")

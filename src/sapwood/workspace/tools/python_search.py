@@ -12,7 +12,7 @@ from typing import TextIO
 import msgspec
 from msgspec import Struct
 
-from sapwood.workspace.places import Place, open_file
+from sapwood.workspace.safe_paths import ResolvedPath, open_file
 from sapwood.workspace.tool_output import ToolError
 from sapwood.workspace.tools.file_reader import is_binary
 
@@ -37,7 +37,7 @@ def search(wanted: SearchTask, out: TextIO) -> None:
     pattern = re.compile(wanted.pattern, re.IGNORECASE if wanted.ignore_case else 0)
     written = False
     for shown, real in wanted.files:
-        lines = _lines(Place(wanted.root, real, shown))
+        lines = _lines(ResolvedPath(wanted.root, real, shown))
         if lines is None:
             out.write(f"{shown}: not searched, it is larger than {_MAX_FILE:,} bytes\n")
             continue
@@ -47,7 +47,7 @@ def search(wanted: SearchTask, out: TextIO) -> None:
             written = True
 
 
-def _lines(place: Place) -> list[str] | None:
+def _lines(place: ResolvedPath) -> list[str] | None:
     """The lines of a file; none if it is not readable text, None if it is too large."""
     try:
         with open_file(place) as file:

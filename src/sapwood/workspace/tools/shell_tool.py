@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from sapwood.workspace import process_reaper
 from sapwood.workspace.confinement import Confined, Confinement, Need
-from sapwood.workspace.places import Place, is_folder
 from sapwood.workspace.programs import ProgramResult, run_program
+from sapwood.workspace.safe_paths import ResolvedPath, is_folder
 from sapwood.workspace.sandbox import TenantSandbox
 from sapwood.workspace.tool_output import ToolError
 
@@ -47,7 +47,7 @@ class ShellResult(Struct, frozen=True):
 
 async def run_shell(
     command: str,
-    place: Place,
+    place: ResolvedPath,
     seconds: float,
     environment: Mapping[str, str],
     sandbox: Confinement | TenantSandbox | None = None,
@@ -76,7 +76,7 @@ async def run_shell(
 async def _run_confined(
     sandbox: Confinement,
     arguments: Sequence[str],
-    place: Place,
+    place: ResolvedPath,
     seconds: float,
     environment: Mapping[str, str],
     needs: Collection[Need],
@@ -114,7 +114,7 @@ def _leave(
 
 async def _run(
     arguments: Sequence[str],
-    place: Place,
+    place: ResolvedPath,
     seconds: float,
     environment: Mapping[str, str],
     handles: Collection[int] = (),

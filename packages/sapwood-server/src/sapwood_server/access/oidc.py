@@ -32,7 +32,7 @@ _SECONDS = 5.0
 _MAX_BYTES = 1_000_000
 
 
-class IssuerAway(SapwoodError):
+class IssuerUnavailable(SapwoodError):
     """The issuer does not answer, or not with what it must."""
 
 
@@ -60,16 +60,16 @@ class IssuerKeys:
     async def find(self, key_id: str | None) -> jwt.PyJWK | None:
         """The key with this id, or the only key if a token names none; None if it is unknown.
 
-        Raises `IssuerAway` if no keys are known.
+        Raises `IssuerUnavailable` if no keys are known.
         """
         if self.clock() - self._fetched > self._fresh or not self._known(key_id):
             await self._refresh(key_id)
         if self.clock() - self._fetched > self._oldest:
-            raise IssuerAway(f"The issuer {self.issuer} is not responding. Try again later.")
+            raise IssuerUnavailable(f"The issuer {self.issuer} is not responding. Try again later.")
         return self._known(key_id)
 
     async def fetch(self) -> None:
-        """Fetches the keys now. Raises `IssuerAway`."""
+        """Fetches the keys now. Raises `IssuerUnavailable`."""
         self._tried = self.clock()
         self._keys = await asyncio.to_thread(self._read_keys)
         self._fetched = self.clock()
@@ -84,19 +84,21 @@ class IssuerKeys:
             now = self.clock()
             stale = now - self._fetched > self._fresh or not self._known(key_id)
             if stale and now - self._tried > self._pause:
-                with suppress(IssuerAway):  # then the last known keys are used, while they may be
+                with suppress(
+                    IssuerUnavailable
+                ):  # then the last known keys are used, while they may be
                     await self.fetch()
 
     def _read_keys(self) -> dict[str, jwt.PyJWK]:
         found = _read(self.issuer.rstrip("/") + _DISCOVERY)
         if found.get("issuer") != self.issuer:
-            raise IssuerAway(
+            raise IssuerUnavailable(
                 f"{self.issuer} identifies itself as the issuer {found.get('issuer')!r}. Use "
                 "exactly that address: --oidc-issuer URL"
             )
         address = found.get("jwks_uri")
         if not isinstance(address, str):
-            raise IssuerAway(f"The issuer {self.issuer} does not say where its keys are.")
+            raise IssuerUnavailable(f"The issuer {self.issuer} does not say where its keys are.")
         _require_safe(address)
         keys: dict[str, jwt.PyJWK] = {}
         listed = _read(address).get("keys")
@@ -113,17 +115,17 @@ class IssuerKeys:
 
 
 def _read(address: str) -> dict[str, object]:
-    """An object in JSON at an address, without following redirections. Raises `IssuerAway`."""
+    """A JSON object at an address, without following redirections. Raises `IssuerUnavailable`."""
     opener = urllib.request.build_opener(_NoRedirection())
     try:
         with opener.open(address, timeout=_SECONDS) as answer:
             value = json.loads(answer.read(_MAX_BYTES))
     except (OSError, HTTPException, ValueError, RecursionError) as error:
-        raise IssuerAway(
+        raise IssuerUnavailable(
             f"The issuer's response at {address} could not be read: {error}."
         ) from error
     if not isinstance(value, dict):
-        raise IssuerAway(f"The issuer's response at {address} is not a JSON object.")
+        raise IssuerUnavailable(f"The issuer's response at {address} is not a JSON object.")
     return cast("dict[str, object]", value)
 
 
@@ -155,10 +157,10 @@ _TYPES = ("jwt", "at+jwt", "application/at+jwt", "")
 _WORDS = ("scope", "scp")
 """The claims whose text is a list of words. Every other claim is compared whole."""
 _LEEWAY = 30.0
-_LONGEST = 16_384
+_MAX_LENGTH = 16_384
 _CHECKED = 5_000
 _CHECKED_SECONDS = 60.0
-_LONGEST_NAME = 200
+_MAX_NAME = 200
 
 
 class IssuerTokens:
@@ -230,7 +232,7 @@ class IssuerTokens:
         return claims
 
     async def _check(self, token: str) -> dict[str, Any]:
-        if len(token) > _LONGEST:
+        if len(token) > _MAX_LENGTH:
             raise _refused("it is too long")
         try:
             header = jwt.get_unverified_header(token)
@@ -250,7 +252,7 @@ class IssuerTokens:
                 leeway=self._leeway,
                 options={"require": ["exp", "iss", "aud", "sub"]},
             )
-        except IssuerAway as error:
+        except IssuerUnavailable as error:
             raise Problem(
                 503, "Issuer unavailable", str(error), headers={"Retry-After": "10"}
             ) from error
@@ -264,7 +266,7 @@ class IssuerTokens:
         else:
             named = claims.get("email") if claims.get("email_verified") is True else None
         text = named if isinstance(named, str) and named else str(claims["sub"])
-        return text.replace("\0", "\ufffd")[:_LONGEST_NAME]
+        return text.replace("\0", "\ufffd")[:_MAX_NAME]
 
 
 def spaces_of(
@@ -285,7 +287,7 @@ def spaces_of(
 
 
 def _can_be_space(name: object) -> bool:
-    return isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME and can_be_stored(name)
+    return isinstance(name, str) and 0 < len(name) <= _MAX_NAME and can_be_stored(name)
 
 
 def _claim(claims: Mapping[str, Any], name: str) -> Any:  # a claim may be anything

@@ -76,18 +76,18 @@ class RateLimit:
 class OpenStreams:
     """Counts what each principal has open at once: event streams, or uploads."""
 
-    def __init__(self, most: int, what: str = "event streams are open") -> None:
-        self._most = most
+    def __init__(self, max_open: int, what: str = "event streams are open") -> None:
+        self._max_open = max_open
         self._what = what
         self._open: dict[str, int] = {}
 
     def enter(self, principal: str) -> None:
         """Counts one more. Raises `Problem` if there are too many."""
-        if self._open.get(principal, 0) >= self._most:
+        if self._open.get(principal, 0) >= self._max_open:
             raise Problem(
                 429,
                 "Too many concurrent requests",
-                f"{self._most} {self._what}. Close one, then try again.",
+                f"{self._max_open} {self._what}. Close one, then try again.",
                 headers={"Retry-After": "5"},
             )
         self._open[principal] = self._open.get(principal, 0) + 1

@@ -81,7 +81,7 @@ def _plain(origin: str) -> str:
     return origin.lower().partition("://")[2] or origin.lower()
 
 
-async def read_json(request: Request, *, most: int = MAX_BYTES) -> dict[str, object]:
+async def read_json(request: Request, *, max_bytes: int = MAX_BYTES) -> dict[str, object]:
     """The body of a request, an object in JSON; an empty body is an empty object.
 
     Raises `Problem` for another content type, a body that is too large or too slow, and what is
@@ -99,9 +99,9 @@ async def read_json(request: Request, *, most: int = MAX_BYTES) -> dict[str, obj
         async with asyncio.timeout(_BODY_SECONDS):
             async for piece in request.stream():
                 body += piece
-                if len(body) > most:
+                if len(body) > max_bytes:
                     raise Problem(
-                        413, "Body too large", f"A body can be up to {most:,} bytes long."
+                        413, "Body too large", f"A body can be up to {max_bytes:,} bytes long."
                     )
     except TimeoutError:
         raise Problem(

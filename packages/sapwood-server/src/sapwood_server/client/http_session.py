@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from sapwood.config.folders import config_folder
-from sapwood.core.errors import LogAway, LogError, RefusedError, SapwoodError
+from sapwood.core.errors import LogError, LogUnavailable, RefusedError, SapwoodError
 from sapwood.core.log_values import AvailabilityListener
 from sapwood.core.model_calls import Failure, FailureKind
 from sapwood.core.refusals import Refusal
@@ -33,7 +33,7 @@ T = TypeVar("T")
 _REQUEST = 60.0
 _SILENCE = 45.0
 """Seconds. The server sends a comment every 15, so a longer silence is a lost connection."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
+_FIRST_PAUSE, _MAX_PAUSE = 0.2, 5.0
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 _log = logging.getLogger("sapwood.client")
@@ -92,7 +92,7 @@ class HttpSession:
         """Yields the messages of an event stream after the one with the id `last`.
 
         A lost connection is opened again after the last message that was received: none is missed
-        and none is repeated. Never ends by itself. Raises `LogAway` if the server stays away.
+        and none is repeated. Never ends by itself. Raises `LogUnavailable` if no server answers.
         """
         pause = _FIRST_PAUSE
         deadline = self._deadline()
@@ -103,11 +103,11 @@ class HttpSession:
                         pause, deadline = _FIRST_PAUSE, self._deadline()
                         last = message.id or last
                         yield message
-            except LogAway:
+            except LogUnavailable:
                 if asyncio.get_running_loop().time() > deadline:
                     raise
             await asyncio.sleep(pause)
-            pause = min(_LONGEST_PAUSE, pause * 2)
+            pause = min(_MAX_PAUSE, pause * 2)
 
     async def _messages(self, path: str, last: str) -> AsyncGenerator[httpx2.ServerSentEvent]:
         headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last} if last else {})}
@@ -158,11 +158,13 @@ class HttpSession:
             if asyncio.get_running_loop().time() + wait > deadline:
                 raise problem
             await asyncio.sleep(wait)
-            pause = min(_LONGEST_PAUSE, pause * 2)
+            pause = min(_MAX_PAUSE, pause * 2)
 
-    def _away(self, error: Exception) -> LogAway:
+    def _away(self, error: Exception) -> LogUnavailable:
         why = _reason(error)
-        return LogAway(f"The server at {self.address} is not responding: {why}. Try again later.")
+        return LogUnavailable(
+            f"The server at {self.address} is not responding: {why}. Try again later."
+        )
 
     def _deadline(self) -> float:
         return asyncio.get_running_loop().time() + self.patience
@@ -236,7 +238,7 @@ def error_of(status: int, body: bytes, address: str) -> Exception:
                 "SAPWOOD_TOKEN, or type: sapwood login"
             )
         case 502 | 503 | 504:
-            return LogAway(problem.detail)
+            return LogUnavailable(problem.detail)
         case 403 | 421 | 429:
             return LogError(problem.detail)
         case _ if status >= 500:

@@ -118,7 +118,7 @@ CALLS: dict[str, LogCall] = {
     method.__name__: _log_call(method, about)
     for method, about in (
         (Log.read, "Reads events of one agent. The answer may be shorter than what was asked for"),
-        (Log.facts, "Reads what lists show of one agent"),
+        (Log.summary, "Reads what lists show of one agent"),
         (Log.agents, "Reads a page of agents"),
         (Log.conversations, "Reads a page of the root agents of a folder"),
         (Log.working, "Reads a page of the agents that have work to do"),

@@ -126,7 +126,7 @@ class RemoteLog:
 
     receipt = _asked(Log.receipt)
     snapshot = _asked(Log.snapshot)
-    facts = _asked(Log.facts)
+    summary = _asked(Log.summary)
     agents = _asked(Log.agents)
     conversations = _asked(Log.conversations)
     working = _asked(Log.working)
@@ -276,7 +276,7 @@ class RemoteRunner(AgentRunner):
     async def wake(self, agent: AgentId) -> None:
         """Does nothing: the server or its workers wake agents."""
 
-    async def assume(self, agent: AgentId) -> None:
+    async def sync_session(self, agent: AgentId) -> None:
         """Does nothing: sessions of programs are on the machine of the server."""
 
     async def interrupt(self, agent: AgentId, reason: str = "") -> Done | Refusal:

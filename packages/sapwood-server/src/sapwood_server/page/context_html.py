@@ -44,10 +44,10 @@ def context_html(found: ContextBreakdown, plan: CutPlan, *, is_open: bool) -> st
 
 
 def _chart(plan: CutPlan) -> str:
-    most = max((cut.size.tokens for cut in plan.cuts), default=1) or 1
+    tallest = max((cut.size.tokens for cut in plan.cuts), default=1) or 1
     bars = "".join(
         f'<li data-turn="{attribute(cut.turn)}"><b>{size(cut.size)}</b>'
-        f'<i class="tall{max(2, round(100 * cut.size.tokens / most))}"></i>'
+        f'<i class="tall{max(2, round(100 * cut.size.tokens / tallest))}"></i>'
         f"<span>#{line(cut.turn)}</span></li>"
         for cut in plan.cuts
     )
@@ -127,7 +127,7 @@ def _largest(found: ContextBreakdown) -> str:
     )
 
 
-_MOST = 4_000
+_MAX_TEXT = 4_000
 
 
 def calls_html(
@@ -173,7 +173,7 @@ def _call_request(shown: RequestReplayed) -> str:
     else:
         hashed = '<b class="bad">✗ The hash does not match</b>'
     blocks = "".join(
-        _block(block.kind, f"{block.kind} {block.name}".strip(), text(block.text[:_MOST]))
+        _block(block.kind, f"{block.kind} {block.name}".strip(), text(block.text[:_MAX_TEXT]))
         for block in found.request.system
     )
     blocks += "".join(
@@ -196,13 +196,13 @@ def _block(kind: str, name: str, inside: str) -> str:
 def _part(part: MessagePart) -> str:
     match part:
         case Text() | File():
-            return text(part.text[:_MOST])
+            return text(part.text[:_MAX_TEXT])
         case Thinking(words):
-            return f'<span class="faint">{text(words[:_MOST])}</span>'
+            return f'<span class="faint">{text(words[:_MAX_TEXT])}</span>'
         case ToolCall(_, name, args):
             return f"→ <b>{line(name)}</b> {line(call_arguments(args))}\n"
         case ToolResult(_, name, content):
-            return f"← <b>{line(name)}</b> {text(content[:_MOST])}\n"
+            return f"← <b>{line(name)}</b> {text(content[:_MAX_TEXT])}\n"
 
 
 def _compare_form(marks: Sequence[str]) -> str:
@@ -316,15 +316,15 @@ def _left(each: LeftTurns, *, aside: bool) -> Iterator[str]:
         yield _node("", "none", f'<span class="faint">… {more} more</span>', row=f"{row} past")
 
 
-def _child(facts: AgentSummary, agent: AgentId) -> str:
-    relation = "child" if facts.parent == agent else "family"
-    name = line(facts.name) or line(facts.agent)
+def _child(summary: AgentSummary, agent: AgentId) -> str:
+    relation = "child" if summary.parent == agent else "family"
+    name = line(summary.name) or line(summary.agent)
     return _node(
         "",
         "kid",
         f'<span class="vh">{relation}: </span>'
-        f'<a class="ell" href="/c/{attribute(facts.agent)}">{name} '
-        f'<span class="faint">{line(state_of(facts))}</span></a>'
-        f'<span class="num">{size(Count(facts.tokens, facts.exact))}</span>',
+        f'<a class="ell" href="/c/{attribute(summary.agent)}">{name} '
+        f'<span class="faint">{line(state_of(summary))}</span></a>'
+        f'<span class="num">{size(Count(summary.tokens, summary.exact))}</span>',
         row="l2",
     )

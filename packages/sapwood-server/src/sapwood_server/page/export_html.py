@@ -14,7 +14,12 @@ from sapwood.core.content import File
 from sapwood.core.ids import AgentId
 from sapwood.core.plural import counted
 from sapwood.core.state import State
-from sapwood.core.timeline.row_content import LeftBehind, MessageEvent, PromptText, message_parts
+from sapwood.core.timeline.row_content import (
+    HiddenMessages,
+    MessageEvent,
+    PromptText,
+    message_parts,
+)
 from sapwood.core.timeline.rows import Fold, Row, fold_label
 from sapwood.display.quantities import clock, now
 from sapwood_server.page.html_text import line, text, time_ago
@@ -64,7 +69,7 @@ def _rows(page: RowsPage, inside: dict[str, RowsPage], pictures: Pictures, at: i
     parts: list[str] = []
     for number, each in enumerate(page.rows):
         html = row_html(each, page.first + number, page.total, at, picture).html
-        if isinstance(each.row, Fold) and isinstance(each.content, LeftBehind):
+        if isinstance(each.row, Fold) and isinstance(each.content, HiddenMessages):
             found = inside.get(key_text(each.row.key))
             rows = _rows(found, {}, pictures, at) if found else ""
             parts.append(_fold(each.row, each.content.request, rows, at))

@@ -33,11 +33,11 @@ class Listed(Struct, frozen=True):
     current: AgentId | None = None
 
 
-def program_of(facts: AgentSummary) -> str:
+def program_of(summary: AgentSummary) -> str:
     """The program in which the conversation lives."""
-    if facts.source:
-        return program_title(facts.source)
-    executor = program_executor(facts.model)
+    if summary.source:
+        return program_title(summary.source)
+    executor = program_executor(summary.model)
     return executor.title if executor else "Sapwood"
 
 
@@ -48,9 +48,9 @@ def list_html(listed: Listed) -> str:
     projects: dict[str, list[AgentSummary]] = {}
     sessions: dict[str, list[MachineSession]] = {}
     newest: dict[str, int] = {}
-    for facts in sorted(running, key=lambda each: -each.updated):
-        projects.setdefault(facts.folder, []).append(facts)
-        newest[facts.folder] = max(newest.get(facts.folder, 0), facts.updated)
+    for summary in sorted(running, key=lambda each: -each.updated):
+        projects.setdefault(summary.folder, []).append(summary)
+        newest[summary.folder] = max(newest.get(summary.folder, 0), summary.updated)
     for each in listed.sessions:
         folder = each.found.folder
         sessions.setdefault(folder, []).append(each)
@@ -82,7 +82,7 @@ def _project(
     working = sum(each.working for each in found)
     state = f"{working} working" if working else "idle"
     name = line(folder.rstrip("/").rpartition("/")[2]) or "no folder"
-    rows = "".join(_entry(facts, depth, listed) for facts, depth in tree(found))
+    rows = "".join(_entry(summary, depth, listed) for summary, depth in tree(found))
     rows += "".join(_session(each, listed.now) for each in sessions[:_NEWEST])
     if more := sessions[_NEWEST:]:
         inside = "".join(_session(each, listed.now) for each in more)
@@ -114,15 +114,15 @@ def _bytes(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{max(1, size // 1000)} kB"
 
 
-def _entry(facts: AgentSummary, depth: int, listed: Listed) -> str:
-    colour, sign, words = _state(facts)
-    here = ' aria-current="page"' if facts.agent == listed.current else ""
-    name = line(facts.name) or f"<i>{line(facts.agent)}</i>"
-    tokens = size(Count(facts.tokens, facts.exact))
-    mail = f'<span class="chip mk">✉ {facts.unread}</span>' if facts.unread else ""
-    program = program_of(facts)
-    data = f'data-program="{attribute(program)}" data-key="{attribute(facts.agent)}"'
-    address = f"/c/{attribute(facts.agent)}"
+def _entry(summary: AgentSummary, depth: int, listed: Listed) -> str:
+    colour, sign, words = _state(summary)
+    here = ' aria-current="page"' if summary.agent == listed.current else ""
+    name = line(summary.name) or f"<i>{line(summary.agent)}</i>"
+    tokens = size(Count(summary.tokens, summary.exact))
+    mail = f'<span class="chip mk">✉ {summary.unread}</span>' if summary.unread else ""
+    program = program_of(summary)
+    data = f'data-program="{attribute(program)}" data-key="{attribute(summary.agent)}"'
+    address = f"/c/{attribute(summary.agent)}"
     head = f'<span class="st {colour}" aria-hidden="true">{sign}</span>'
     said = f'<span class="vh">{words}: </span>'
     if depth:
@@ -132,27 +132,27 @@ def _entry(facts: AgentSummary, depth: int, listed: Listed) -> str:
             f'<span class="nm ell">{said}{name}</span>'
             f'<span class="num faint">{mail}{tokens}</span></a>'
         )
-    trimmed = listed.states.get(facts.agent, ConversationState()).trim
+    trimmed = listed.states.get(summary.agent, ConversationState()).trim
     trim = f'<span class="chip cutchip">{trimmed}</span>' if trimmed else ""
-    asks = '<span class="chip warn">needs you</span>' if facts.asking else ""
-    percent = min(100, round(100 * facts.tokens / _FULL))
+    asks = '<span class="chip warn">needs you</span>' if summary.asking else ""
+    percent = min(100, round(100 * summary.tokens / _FULL))
     high = " hi" if percent >= 65 else ""
     return (
         f'<a class="conv" href="{address}" {data}{here}>{head}<span class="nm ell">{said}{name}'
-        f'</span><span class="num faint">{time_ago(facts.updated, listed.now)}</span>'
+        f'</span><span class="num faint">{time_ago(summary.updated, listed.now)}</span>'
         f'<span class="meta">{program}{asks}{mail}{trim}<span class="num">{tokens}</span>'
         f'<span class="meter{high}" aria-hidden="true"><i class="w{percent}"></i></span></span></a>'
     )
 
 
-def _state(facts: AgentSummary) -> tuple[str, str, str]:
+def _state(summary: AgentSummary) -> tuple[str, str, str]:
     """The colour, the sign and the words of an agent's state."""
-    words = state_of(facts)
-    if facts.status != "running":
+    words = state_of(summary)
+    if summary.status != "running":
         return "faint", "▪", words
-    if facts.asking:
+    if summary.asking:
         return "warn", "▲", words
-    if facts.working:
+    if summary.working:
         return "warn", "◐", words
     return "faint", "○", words
 
@@ -187,8 +187,8 @@ def costs_html(
     )
 
 
-def _spent(states: Mapping[AgentId, ConversationState], facts: AgentSummary) -> Usage:
-    return states.get(facts.agent, ConversationState()).spent
+def _spent(states: Mapping[AgentId, ConversationState], summary: AgentSummary) -> Usage:
+    return states.get(summary.agent, ConversationState()).spent
 
 
 def _cost_project(
@@ -213,13 +213,13 @@ def _cost_project(
     )
 
 
-def _row(facts: AgentSummary, used: Usage, total: Usage, now: int) -> str:
-    name = line(facts.name) or f"<i>{line(facts.agent)}</i>"
+def _row(summary: AgentSummary, used: Usage, total: Usage, now: int) -> str:
+    name = line(summary.name) or f"<i>{line(summary.agent)}</i>"
     share = min(100, round(100 * used.cost / total.cost)) if total.cost else 0
     return (
-        f'<tr><td class="ell"><a href="/c/{attribute(facts.agent)}"><b>{name}</b></a> '
-        f'<span class="faint">{time_ago(facts.updated, now)}</span></td>'
-        f'<td class="faint">{line(program_of(facts))}</td>'
+        f'<tr><td class="ell"><a href="/c/{attribute(summary.agent)}"><b>{name}</b></a> '
+        f'<span class="faint">{time_ago(summary.updated, now)}</span></td>'
+        f'<td class="faint">{line(program_of(summary))}</td>'
         f'<td class="num">{_tokens(used.input)}</td><td class="num">{_cached(used)}</td>'
         f'<td class="num">{_tokens(used.output)}</td><td class="num"><b>{money(used.cost)}</b></td>'
         f'<td><span class="meter" aria-hidden="true"><i class="w{share}"></i></span></td></tr>'

@@ -16,7 +16,6 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
 from sapwood.display.quantities import clock, now
 from sapwood.display.text import pieces
-from sapwood_server.exchange import Endpoint, Exchange, json_response
 from sapwood_server.page.context_html import calls_html, context_html, tree_html
 from sapwood_server.page.export_html import export_html
 from sapwood_server.page.html_text import attribute, line
@@ -32,6 +31,7 @@ from sapwood_server.page.page_html import (
 )
 from sapwood_server.page.row_html import RenderedRow, row_html
 from sapwood_server.problems import refusal_problem
+from sapwood_server.request_context import Endpoint, RequestContext, json_response
 
 _LISTED = 400
 _ROWS = 80
@@ -41,7 +41,7 @@ _TREE_FOLD = 8
 """Turns of each fold that the tree at the side shows."""
 
 
-async def start_page(call: Exchange) -> Response:
+async def start_page(call: RequestContext) -> Response:
     """The conversation that changed last, or the welcome page."""
     agents = await _agents(call)
     running = [each for each in agents if each.status == "running" and each.parent is None]
@@ -52,12 +52,14 @@ async def start_page(call: Exchange) -> Response:
     return await _conversation(call, newest.agent, agents)
 
 
-async def conversation_page(call: Exchange) -> Response:
+async def conversation_page(call: RequestContext) -> Response:
     """A conversation: its timeline, what fills its window, or its calls."""
     return await _conversation(call, await call.agent(), await _agents(call))
 
 
-async def _conversation(call: Exchange, agent: AgentId, agents: list[AgentSummary]) -> Response:
+async def _conversation(
+    call: RequestContext, agent: AgentId, agents: list[AgentSummary]
+) -> Response:
     state = await _state(call, agent)
     parts = PageParts(list_html(await _listed(call, agents, agent)))
     view = call.query("view")
@@ -92,17 +94,17 @@ async def _conversation(call: Exchange, agent: AgentId, agents: list[AgentSummar
     )
 
 
-async def list_piece(call: Exchange) -> Response:
+async def list_piece(call: RequestContext) -> Response:
     """The list of conversations."""
     current = call.query("agent")
     agents = await _agents(call)
     return _piece(list_html(await _listed(call, agents, AgentId(current) if current else None)))
 
 
-async def rows_piece(call: Exchange) -> Response:
+async def rows_piece(call: RequestContext) -> Response:
     """Rows as HTML. Rows that the page has already come without their HTML."""
     timeline = call.space.timeline(await call.agent())
-    limit = call.number("limit", _ROWS, least=1, most=400)
+    limit = call.number("limit", _ROWS, minimum=1, maximum=400)
     if fold := call.query("fold"):
         page = await timeline.fold(fold, call.number("first", 0), limit)
     else:
@@ -130,22 +132,22 @@ async def rows_piece(call: Exchange) -> Response:
     )
 
 
-async def side_piece(call: Exchange) -> Response:
+async def side_piece(call: RequestContext) -> Response:
     """Budget, warnings and the tree of turns."""
     return _piece(await _side(call, await _state(call, await call.agent())))
 
 
-async def context_piece(call: Exchange) -> Response:
+async def context_piece(call: RequestContext) -> Response:
     """The context page."""
     return _piece(await _context(call, await _state(call, await call.agent())))
 
 
-async def calls_piece(call: Exchange) -> Response:
+async def calls_piece(call: RequestContext) -> Response:
     """The calls page."""
     return _piece(await _calls(call, await _state(call, await call.agent())))
 
 
-async def question_piece(call: Exchange) -> Response:
+async def question_piece(call: RequestContext) -> Response:
     """The oldest tool call that waits for approval; nothing if there is none."""
     agent = await call.agent()
     waiting = await waiting_questions(call.space.connection, agent)
@@ -161,7 +163,7 @@ def _sentence(hit: SearchHit) -> str:
     )
 
 
-async def search_piece(call: Exchange) -> Response:
+async def search_piece(call: RequestContext) -> Response:
     """What a search found, with links to the places."""
     query = call.query("q").strip()[:1000]
     if not query:
@@ -179,7 +181,7 @@ async def search_piece(call: Exchange) -> Response:
     return _piece(f'<ul class="hits">{rows}</ul>' if rows else "<p>Nothing was found.</p>")
 
 
-async def export_file(call: Exchange) -> Response:
+async def export_file(call: RequestContext) -> Response:
     """The conversation as one HTML file, which needs no script and no network."""
     agent = await call.agent()
     html = await export_html(
@@ -215,13 +217,13 @@ def page_endpoints() -> tuple[Endpoint, ...]:
     )
 
 
-async def _agents(call: Exchange) -> list[AgentSummary]:
+async def _agents(call: RequestContext) -> list[AgentSummary]:
     connection = call.space.connection
     return await connection.log.agents(connection.space, limit=_LISTED)
 
 
 async def _listed(
-    call: Exchange, agents: list[AgentSummary], current: AgentId | None = None
+    call: RequestContext, agents: list[AgentSummary], current: AgentId | None = None
 ) -> Listed:
     """The list. List sessions of other programs are shown to who administers this machine."""
     states = await call.space.states.of(agents)
@@ -231,11 +233,11 @@ async def _listed(
     return Listed(agents, states, sessions, now(), current)
 
 
-async def _state(call: Exchange, agent: AgentId) -> State:
+async def _state(call: RequestContext, agent: AgentId) -> State:
     return await call.space.connection.dispatcher.state(agent)
 
 
-async def _breakdown(call: Exchange, agent: AgentId) -> ContextBreakdown:
+async def _breakdown(call: RequestContext, agent: AgentId) -> ContextBreakdown:
     [outcome] = await call.service.submit(agent, "/context")
     if isinstance(outcome.answer, Refusal):
         raise refusal_problem(outcome.answer)
@@ -243,7 +245,7 @@ async def _breakdown(call: Exchange, agent: AgentId) -> ContextBreakdown:
     return outcome.answer.breakdown
 
 
-async def _side(call: Exchange, state: State) -> str:
+async def _side(call: RequestContext, state: State) -> str:
     connection = call.space.connection
     found = await window_use(connection, state.agent)
     plan = await cut_plan(connection, state.agent, _TREE, priced=False)
@@ -259,13 +261,13 @@ async def _side(call: Exchange, state: State) -> str:
     )
 
 
-async def _context(call: Exchange, state: State) -> str:
+async def _context(call: RequestContext, state: State) -> str:
     plan = await cut_plan(call.space.connection, state.agent)
     found = await _breakdown(call, state.agent)
     return context_html(found, plan, is_open=state.open is not None)
 
 
-async def _calls(call: Exchange, state: State) -> str:
+async def _calls(call: RequestContext, state: State) -> str:
     calls = await call.service.model_calls(state.agent)
     version = call.number("call", 0) or None
     shown = await call.service.replay(state.agent, version)
@@ -276,7 +278,7 @@ async def _calls(call: Exchange, state: State) -> str:
     return calls_html(calls, shown, compared, [mark.name for mark in state.marks], now())
 
 
-async def _costs(call: Exchange, agents: list[AgentSummary]) -> str:
+async def _costs(call: RequestContext, agents: list[AgentSummary]) -> str:
     return costs_html(agents, await call.space.states.of(agents, _LISTED), now())
 
 
@@ -287,7 +289,7 @@ def _rendered(page: RowsPage) -> list[RenderedRow]:
     ]
 
 
-def _may_write(call: Exchange) -> bool:
+def _may_write(call: RequestContext) -> bool:
     return "write" in call.principal.scopes
 
 

@@ -16,7 +16,7 @@ from sapwood.conversation.timeline_reader import ConversationRow
 from sapwood.core.content import ToolCall
 from sapwood.core.plural import counted
 from sapwood.core.timeline.row_content import (
-    LeftBehind,
+    HiddenMessages,
     MarkName,
     NoteText,
     Notice,
@@ -32,10 +32,10 @@ from sapwood.core.timeline.rows import (
     Fold,
     Row,
     TimelineRow,
-    WayBack,
+    UndoAction,
     call_arguments,
     fold_label,
-    way_back_label,
+    undo_label,
 )
 from sapwood.core.token_count import Count, show
 from sapwood.core.turn import Result
@@ -150,7 +150,7 @@ def _parts(each: ConversationRow, now: int, picture: Picture) -> tuple[str, str]
                 f'<span class="faint">{line(sign)}</span>',
                 f'<span class="faint event">{line(words)}</span>',
             )
-        case LeftBehind():
+        case HiddenMessages():
             return _left_behind(content, now)
         case _:
             assert_never(content)
@@ -244,7 +244,7 @@ def _output(content: str) -> str:
     return text("\n".join(lines[:_MAX_LINES])) + more
 
 
-def _left_behind(content: LeftBehind, now: int) -> tuple[str, str]:
+def _left_behind(content: HiddenMessages, now: int) -> tuple[str, str]:
     row = content.row
     match row:
         case Fold(cause=cause, at=at):
@@ -276,7 +276,7 @@ def _divider(inside: str, kind: str) -> str:
     return f'<div class="{kind}">{inside}</div>'
 
 
-def _back(back: WayBack | None) -> str:
+def _back(back: UndoAction | None) -> str:
     """The button that brings messages back; several undos are given one after the other."""
     if back is None:
         return ""
@@ -284,7 +284,7 @@ def _back(back: WayBack | None) -> str:
     word = back.command if back.times == 1 else f"{back.command} × {back.times}"
     return (
         f'<span class="acts"><button class="btn bare sm" data-run="{lines}" '
-        f'title="{attribute(way_back_label(back))}">{word}</button></span>'
+        f'title="{attribute(undo_label(back))}">{word}</button></span>'
     )
 
 
@@ -298,7 +298,7 @@ def _request(request: str) -> str:
     )
 
 
-def _banner(content: LeftBehind, row: Banner, now: int) -> tuple[str, str]:
+def _banner(content: HiddenMessages, row: Banner, now: int) -> tuple[str, str]:
     summary = content.summary
     out = "" if row.in_view else " out"
     if summary is None:
@@ -337,7 +337,7 @@ def _banner(content: LeftBehind, row: Banner, now: int) -> tuple[str, str]:
 
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
-_MOST = 600
+_MAX_DIFF_LINES = 600
 
 
 def diff_html(diff: str) -> tuple[int, int, str]:
@@ -364,9 +364,9 @@ def diff_html(diff: str) -> tuple[int, int, str]:
         else:
             rows.append(_line("", str(old or ""), str(new or ""), "", each[1:]))
             old, new = old + bool(old), new + bool(new)
-    more = len(rows) - _MOST
+    more = len(rows) - _MAX_DIFF_LINES
     if more > 0:
-        rows = [*rows[:_MOST], f'<div class="hunk">… {more:,} more lines</div>']
+        rows = [*rows[:_MAX_DIFF_LINES], f'<div class="hunk">… {more:,} more lines</div>']
     return added, removed, f'<div class="code">{"".join(rows)}</div>'
 
 

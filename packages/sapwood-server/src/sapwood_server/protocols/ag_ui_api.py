@@ -42,7 +42,6 @@ from sapwood.display.permission_text import answer_choices, request_sentence
 from sapwood.turns.command_batch import request_text
 from sapwood.turns.open_agent import OpenAgent
 from sapwood_server.access.rate_limit import OpenStreams
-from sapwood_server.exchange import Endpoint, Exchange, Handler
 from sapwood_server.problems import Problem, refusal_problem
 from sapwood_server.protocols.caller_calls import (
     CallerCalls,
@@ -52,6 +51,7 @@ from sapwood_server.protocols.caller_calls import (
     waiting_calls,
 )
 from sapwood_server.protocols.openai_prompt import start_conversation
+from sapwood_server.request_context import Endpoint, Handler, RequestContext
 from sapwood_server.routes.command_api import answer_question
 
 Fields = dict[str, object]
@@ -259,7 +259,7 @@ def _bad(detail: str) -> Problem:
 
 
 def _runs(streams: OpenStreams) -> Handler:
-    async def run(call: Exchange) -> Response:
+    async def run(call: RequestContext) -> Response:
         """Runs the conversation with what is new, and streams what comes of it."""
         body = await call.body()
         try:
@@ -278,7 +278,7 @@ def _runs(streams: OpenStreams) -> Handler:
     return run
 
 
-def _command_id(call: Exchange, *names: str) -> str:
+def _command_id(call: RequestContext, *names: str) -> str:
     whose = "\n".join((call.principal.name, *names))
     return "ag-ui-" + hashlib.sha256(whose.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
@@ -289,7 +289,7 @@ def _request(agent: AgentId, asked: _Run) -> str:
     return request_text("run", agent, sent[-1:])
 
 
-async def _agent_of_thread(call: Exchange, asked: _Run) -> AgentId:
+async def _agent_of_thread(call: RequestContext, asked: _Run) -> AgentId:
     """The conversation of a thread; it is started at the first run."""
     system = [_words(each) for each in asked.messages if each.role in ("system", "developer")]
     return await start_conversation(
@@ -302,7 +302,7 @@ async def _agent_of_thread(call: Exchange, asked: _Run) -> AgentId:
     )
 
 
-async def _begin(call: Exchange, agent: AgentId, asked: _Run, given: RequestId) -> int:
+async def _begin(call: RequestContext, agent: AgentId, asked: _Run, given: RequestId) -> int:
     """Stores what is new. Returns the version after which the events of the run begin."""
     dispatcher = call.space.connection.dispatcher
     opened = await dispatcher.open(agent)
@@ -388,7 +388,7 @@ def _caller_tool(tool: _Tool) -> CallerTool:
 
 
 async def _pin(
-    call: Exchange, opened: OpenAgent, context: Sequence[_Context], given: RequestId
+    call: RequestContext, opened: OpenAgent, context: Sequence[_Context], given: RequestId
 ) -> None:
     """Pins what the client says of its surroundings, where it has changed."""
     known = {pin.name: pin.text for pin in opened.state.pins}
@@ -401,7 +401,7 @@ async def _pin(
             )
 
 
-async def _answer(call: Exchange, agent: AgentId, entry: _Resume) -> None:
+async def _answer(call: RequestContext, agent: AgentId, entry: _Resume) -> None:
     """Answers a tool call that waits for approval; one that was answered elsewhere is left."""
     call.principal.require("approve")
     asked = {each.id: each for each in await waiting_questions(call.space.connection, agent)}
@@ -418,7 +418,7 @@ async def _answer(call: Exchange, agent: AgentId, entry: _Resume) -> None:
 
 
 def _streamed(
-    call: Exchange, agent: AgentId, asked: _Run, after: int, streams: OpenStreams
+    call: RequestContext, agent: AgentId, asked: _Run, after: int, streams: OpenStreams
 ) -> StreamingResponse:
     principal = call.principal.id
     streams.enter(principal)
@@ -436,7 +436,7 @@ def _streamed(
 
 
 async def _events(
-    call: Exchange, agent: AgentId, asked: _Run, after: int
+    call: RequestContext, agent: AgentId, asked: _Run, after: int
 ) -> AsyncGenerator[list[Fields]]:
     connection = call.space.connection
     opened = await agent_at(connection, agent, after)
@@ -497,7 +497,7 @@ def _interrupt(posted: PostedQuestion) -> Fields:
     }
 
 
-async def _state(call: Exchange, agent: AgentId, asked: _Run) -> list[Fields]:
+async def _state(call: RequestContext, agent: AgentId, asked: _Run) -> list[Fields]:
     """The state of the client with what is known of the context, under the name `sapwood`."""
     try:
         base = msgspec.convert(asked.state or {}, Fields)
@@ -505,13 +505,13 @@ async def _state(call: Exchange, agent: AgentId, asked: _Run) -> list[Fields]:
         return []
     connection = call.space.connection
     opened = await connection.dispatcher.open(agent)
-    facts = await connection.log.facts(connection.space, agent)
+    summary = await connection.log.summary(connection.space, agent)
     state = opened.state
     own: Fields = {
         "agent": agent,
         "version": state.version,
         "model": state.settings.model,
-        "tokens": facts.tokens if facts else 0,
+        "tokens": summary.tokens if summary else 0,
         "cap": state.settings.cap,
         "window": state.settings.window,
         "turns": len(opened.live.turns),
@@ -539,7 +539,7 @@ def ag_ui_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             handler,
             "Run a thread's conversation (AG-UI)",
             body=body,
-            most=_MAX_BYTES,
+            max_bytes=_MAX_BYTES,
             answers="text/event-stream",
         ),
         Endpoint(
@@ -549,7 +549,7 @@ def ag_ui_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             handler,
             "Run a conversation (AG-UI)",
             body=body,
-            most=_MAX_BYTES,
+            max_bytes=_MAX_BYTES,
             answers="text/event-stream",
         ),
     )

@@ -16,7 +16,7 @@ from sapwood.core.ids import CommandId, EventRef
 from sapwood.core.refusals import Refusal
 from sapwood.core.turn import Turn
 from sapwood.turns.open_agent import OpenAgent
-from sapwood_server.exchange import Exchange
+from sapwood_server.request_context import RequestContext
 
 
 class CallerCalls:
@@ -89,7 +89,7 @@ NO_ID = RequestId(None)
 
 
 async def send_results(
-    call: Exchange, turn: Turn, results: Sequence[RecordedResult], given: RequestId
+    call: RequestContext, turn: Turn, results: Sequence[RecordedResult], given: RequestId
 ) -> int:
     """Stores the results of calls, so that the turn goes on. Returns the version of the last.
 
@@ -110,7 +110,7 @@ async def send_results(
     return version
 
 
-async def known_event(call: Exchange, given: RequestId) -> EventRef | None:
+async def known_event(call: RequestContext, given: RequestId) -> EventRef | None:
     """The last event of the same request with this id, if it was sent before.
 
     Raises `RefusedError` if another request had this id.

@@ -21,14 +21,14 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.turn import Turn
 from sapwood.mcp_server.catalog import PromptEntry, ToolEntry, slash_description
 from sapwood.mcp_server.mcp_messages import McpResponder, ProtocolError, parse_message
-from sapwood_server.exchange import Endpoint, Exchange
 from sapwood_server.problems import Problem
+from sapwood_server.request_context import Endpoint, RequestContext
 
 _INSTRUCTIONS = (
     "Sapwood keeps the conversations of agents. Use `conversations` and `search` to find one, "
     "`read` to see what its model sees, and `slash` to change what it sees."
 )
-_LONGEST = 20_000
+_MAX_LENGTH = 20_000
 
 _Agent = Annotated[str, Meta(description="The id of a conversation")]
 _Some = Annotated[int, Meta(ge=1, le=100, description="How many at most")]
@@ -59,7 +59,7 @@ class ConversationCatalog:
 
     instructions = _INSTRUCTIONS
 
-    def __init__(self, call: Exchange, only: AgentId | None) -> None:
+    def __init__(self, call: RequestContext, only: AgentId | None) -> None:
         self._call = call
         self._only = only
 
@@ -142,7 +142,7 @@ class ConversationCatalog:
         live = (await self._call.space.connection.dispatcher.open(agent)).live
         texts = [_turn_text(turn) for turn in list(live.all_turns)[-asked.turns :]]
         shown = "\n\n".join(texts) or "There are no messages yet."
-        return shown if len(shown) <= _LONGEST else f"[…]\n{shown[-_LONGEST:]}"
+        return shown if len(shown) <= _MAX_LENGTH else f"[…]\n{shown[-_MAX_LENGTH:]}"
 
     async def _run(self, asked: _Slash) -> ToolOutcome:
         """Runs a command that models may use, as the principal of the request."""
@@ -163,7 +163,7 @@ class ConversationCatalog:
 
     async def _known(self, agent: str) -> AgentId:
         connection = self._call.space.connection
-        if await connection.log.facts(connection.space, AgentId(agent)) is None:
+        if await connection.log.summary(connection.space, AgentId(agent)) is None:
             raise SapwoodError(f"There is no conversation '{agent[:60]}'. Call `conversations`.")
         return AgentId(agent)
 
@@ -177,7 +177,7 @@ def _turn_text(turn: Turn) -> str:
     return "\n".join((f"[{turn.agent}:{turn.first}] {asked}", *turn.texts()[len(turn.prompt) :]))
 
 
-async def answer_message(call: Exchange) -> Response:
+async def answer_message(call: RequestContext) -> Response:
     """Answers one message of an MCP client."""
     body = await call.body()
     only = await call.agent() if "agent" in call.request.path_params else None

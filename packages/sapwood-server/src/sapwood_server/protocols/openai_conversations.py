@@ -10,14 +10,14 @@ from sapwood.core.content import File, Note, PromptPart, Text, Thinking, ToolCal
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.tags import Entry
 from sapwood.core.turn import Reply, Turn
-from sapwood_server.exchange import Endpoint, Exchange, json_response
 from sapwood_server.protocols.openai_input import as_type, bad_request, read_input
 from sapwood_server.protocols.openai_prompt import record_turns, start_conversation
 from sapwood_server.protocols.openai_stream import Fields
+from sapwood_server.request_context import Endpoint, RequestContext, json_response
 
 _MAX_BYTES = 25_000_000
 _PAGE = 20
-_MOST = 100
+_MAX_PAGE = 100
 
 
 class _NewConversation(Struct, frozen=True):
@@ -33,7 +33,7 @@ class _NewMetadata(Struct, frozen=True):
     metadata: dict[str, str] | None = None
 
 
-async def create_conversation(call: Exchange) -> Response:
+async def create_conversation(call: RequestContext) -> Response:
     """Starts a conversation, with turns that were before if there are any."""
     body = await call.body()
     asked = as_type(body, _NewConversation, "body")
@@ -44,38 +44,38 @@ async def create_conversation(call: Exchange) -> Response:
         raise bad_request("items", "Function results must follow their calls.")
     await record_turns(call, agent, given.turns)
     connection = call.space.connection
-    facts = await connection.log.facts(connection.space, agent)
-    assert facts is not None
-    return json_response(_conversation(facts))
+    summary = await connection.log.summary(connection.space, agent)
+    assert summary is not None
+    return json_response(_conversation(summary))
 
 
-async def show_conversation(call: Exchange) -> Response:
+async def show_conversation(call: RequestContext) -> Response:
     """One conversation."""
-    return json_response(_conversation(await call.facts()))
+    return json_response(_conversation(await call.summary()))
 
 
-async def update_conversation(call: Exchange) -> Response:
+async def update_conversation(call: RequestContext) -> Response:
     """Changes the metadata: what is not named is removed."""
-    facts = await call.facts()
+    summary = await call.summary()
     asked = as_type(await call.body(), _NewMetadata, "body")
-    wanted, now = asked.metadata or {}, _metadata(facts)
+    wanted, now = asked.metadata or {}, _metadata(summary)
     entries = [Entry(name, value) for name, value in sorted(wanted.items())]
     entries += [Entry(name, "") for name in sorted(now) if name not in wanted]
     if entries:
-        tag = TagAgent(facts.agent, metadata=tuple(entries))
+        tag = TagAgent(summary.agent, metadata=tuple(entries))
         await call.service.dispatch(tag, call.principal.actor)
-    return json_response(_conversation(await call.facts()))
+    return json_response(_conversation(await call.summary()))
 
 
-async def delete_conversation(call: Exchange) -> Response:
+async def delete_conversation(call: RequestContext) -> Response:
     """Archives the conversation: lists show it no more, and it can be brought back."""
-    facts = await call.facts()
-    if facts.status == "running":
-        await call.service.dispatch(Archive(facts.agent), call.principal.actor)
-    return json_response({"id": facts.agent, "object": "conversation.deleted", "deleted": True})
+    summary = await call.summary()
+    if summary.status == "running":
+        await call.service.dispatch(Archive(summary.agent), call.principal.actor)
+    return json_response({"id": summary.agent, "object": "conversation.deleted", "deleted": True})
 
 
-async def list_items(call: Exchange) -> Response:
+async def list_items(call: RequestContext) -> Response:
     """What the model sees of the conversation now, newest first unless the order is `asc`."""
     agent = await call.agent()
     live = (await call.space.connection.dispatcher.open(agent)).live
@@ -87,11 +87,11 @@ async def list_items(call: Exchange) -> Response:
         if after not in ids:
             raise bad_request("after", f"There is no item '{after[:80]}'.")
         items = items[ids.index(after) + 1 :]
-    limit = call.number("limit", _PAGE, least=1, most=_MOST)
+    limit = call.number("limit", _PAGE, minimum=1, maximum=_MAX_PAGE)
     return json_response(_listed(items[:limit], has_more=len(items) > limit))
 
 
-async def create_items(call: Exchange) -> Response:
+async def create_items(call: RequestContext) -> Response:
     """Records turns that were before."""
     agent = await call.agent()
     body = await call.body()
@@ -105,17 +105,17 @@ async def create_items(call: Exchange) -> Response:
     return json_response(_listed(added, has_more=False))
 
 
-def _conversation(facts: AgentSummary) -> Fields:
+def _conversation(summary: AgentSummary) -> Fields:
     return {
-        "id": facts.agent,
+        "id": summary.agent,
         "object": "conversation",
-        "created_at": facts.created // 1_000_000,
-        "metadata": _metadata(facts),
+        "created_at": summary.created // 1_000_000,
+        "metadata": _metadata(summary),
     }
 
 
-def _metadata(facts: AgentSummary) -> dict[str, str]:
-    return {each.name: each.value for each in facts.tags.metadata} if facts.tags else {}
+def _metadata(summary: AgentSummary) -> dict[str, str]:
+    return {each.name: each.value for each in summary.tags.metadata} if summary.tags else {}
 
 
 def _listed(items: list[Fields], *, has_more: bool) -> Fields:
@@ -208,7 +208,7 @@ def conversation_endpoints() -> tuple[Endpoint, ...]:
             create_conversation,
             "Start a conversation (OpenAI API)",
             body={"items": "earlier messages", "metadata": "names and string values"},
-            most=_MAX_BYTES,
+            max_bytes=_MAX_BYTES,
             errors="openai",
         ),
         Endpoint("GET", one, "read", show_conversation, "Show a conversation", errors="openai"),
@@ -240,7 +240,7 @@ def conversation_endpoints() -> tuple[Endpoint, ...]:
             create_items,
             "Add earlier turns",
             body={"items": "messages"},
-            most=_MAX_BYTES,
+            max_bytes=_MAX_BYTES,
             errors="openai",
         ),
     )

@@ -22,7 +22,6 @@ from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.tags import Entry, Tags
 from sapwood.core.turn import Turn
 from sapwood.core.turn_params import TurnParams
-from sapwood_server.exchange import Exchange
 from sapwood_server.problems import Problem, refusal_problem
 from sapwood_server.protocols.caller_calls import NO_ID, RequestId, send_results, waiting_calls
 from sapwood_server.protocols.openai_input import (
@@ -33,12 +32,13 @@ from sapwood_server.protocols.openai_input import (
     read_input,
 )
 from sapwood_server.protocols.openai_stream import ResponsePlace
+from sapwood_server.request_context import RequestContext
 
 _LEASE = 30.0
 
 
 async def begin_response(
-    call: Exchange, request: ResponseRequest, given: RequestId
+    call: RequestContext, request: ResponseRequest, given: RequestId
 ) -> ResponsePlace:
     """Stores what the client sent and returns where its response begins. Raises `Problem`.
 
@@ -69,7 +69,7 @@ async def begin_response(
 
 
 async def start_conversation(
-    call: Exchange,
+    call: RequestContext,
     metadata: dict[str, str],
     model: str = "",
     system: str | None = None,
@@ -91,7 +91,7 @@ async def start_conversation(
 
 
 async def record_turns(
-    call: Exchange, agent: AgentId, turns: Iterable[InputTurn], given: RequestId = NO_ID
+    call: RequestContext, agent: AgentId, turns: Iterable[InputTurn], given: RequestId = NO_ID
 ) -> None:
     """Records turns that the client had before. Raises `RefusedError`."""
     for number, turn in enumerate(turns):
@@ -108,7 +108,7 @@ async def record_turns(
 
 
 async def _conversation(
-    call: Exchange, request: ResponseRequest, given: RequestId
+    call: RequestContext, request: ResponseRequest, given: RequestId
 ) -> AgentId | None:
     """The conversation that the request goes on with; None for a new one. Raises `Problem`."""
     named, previous = request.conversation_id, request.previous_response_id
@@ -120,20 +120,20 @@ async def _conversation(
     if previous and place is None:
         raise _unknown("response", previous, "previous_response_id")
     if place is None:
-        if named and await _facts_missing(call, AgentId(named)):
+        if named and await _is_missing(call, AgentId(named)):
             raise _unknown("conversation", named, "conversation")
         return AgentId(named) if named else None
-    if await _facts_missing(call, place.agent):
+    if await _is_missing(call, place.agent):
         raise _unknown("response", place.id, "previous_response_id")
     return await _branch(call, place, given)
 
 
-async def _facts_missing(call: Exchange, agent: AgentId) -> bool:
+async def _is_missing(call: RequestContext, agent: AgentId) -> bool:
     connection = call.space.connection
-    return await connection.log.facts(connection.space, agent) is None
+    return await connection.log.summary(connection.space, agent) is None
 
 
-async def _branch(call: Exchange, place: ResponsePlace, given: RequestId) -> AgentId:
+async def _branch(call: RequestContext, place: ResponsePlace, given: RequestId) -> AgentId:
     """The conversation after a response: its own, or a fork if more was said there since."""
     live = (await call.space.connection.dispatcher.open(place.agent)).live
     turns = live.all_turns
@@ -160,7 +160,7 @@ def _holds(turn: Turn, place: ResponsePlace) -> bool:
 
 
 async def _configure(
-    call: Exchange,
+    call: RequestContext,
     agent: AgentId,
     settings: Settings,
     request: ResponseRequest,
@@ -199,7 +199,7 @@ def _system(request: ResponseRequest, given_input: ResponseInput) -> str | None:
 
 
 async def _send_results(
-    call: Exchange,
+    call: RequestContext,
     turn: Turn,
     waiting: Sequence[ToolCall],
     given_input: ResponseInput,
@@ -225,7 +225,7 @@ async def _send_results(
 
 
 async def _prompt(
-    call: Exchange,
+    call: RequestContext,
     agent: AgentId,
     turns: Sequence[InputTurn],
     params: TurnParams,
@@ -257,7 +257,7 @@ async def _prompt(
 
 
 async def _go_on(
-    call: Exchange, agent: AgentId, turn: InputTurn, params: TurnParams, given: RequestId
+    call: RequestContext, agent: AgentId, turn: InputTurn, params: TurnParams, given: RequestId
 ) -> ResponsePlace:
     """Opens a turn that the client began elsewhere: with its replies and their results.
 
@@ -292,7 +292,11 @@ async def _go_on(
 
 
 async def _store(
-    call: Exchange, agent: AgentId, first: int, item: RecordedReply | RecordedResult, holder: str
+    call: RequestContext,
+    agent: AgentId,
+    first: int,
+    item: RecordedReply | RecordedResult,
+    holder: str,
 ) -> None:
     command = (
         AddReply(agent, item.parts, item.model, item.usage, turn=first)

@@ -19,7 +19,6 @@ from sapwood.core.refusals import Refusal
 from sapwood.turns.command_batch import request_text
 from sapwood_server.access.rate_limit import OpenStreams
 from sapwood_server.event_feed import sse_message
-from sapwood_server.exchange import Endpoint, Exchange, Handler, json_response
 from sapwood_server.problems import Problem, refusal_problem
 from sapwood_server.protocols.caller_calls import NO_ID, RequestId, known_event
 from sapwood_server.protocols.openai_input import ResponseRequest, as_type
@@ -30,6 +29,7 @@ from sapwood_server.protocols.openai_stream import (
     ResponsePlace,
     ResponseStream,
 )
+from sapwood_server.request_context import Endpoint, Handler, RequestContext, json_response
 
 _MAX_BYTES = 25_000_000
 _PAGE = 200
@@ -42,7 +42,7 @@ _FAILURE_CODE = {"too_long": "context_length_exceeded", "budget": "insufficient_
 
 
 def _create(streams: OpenStreams) -> Handler:
-    async def create(call: Exchange) -> Response:
+    async def create(call: RequestContext) -> Response:
         """Sends a prompt or results of functions, and answers with what comes of them."""
         body = await call.body()
         request = as_type(body, ResponseRequest, "body")
@@ -65,14 +65,14 @@ def _asked(body: dict[str, object]) -> str:
     return request_text("response", kept)
 
 
-async def _known_place(call: Exchange, given: RequestId) -> ResponsePlace | None:
+async def _known_place(call: RequestContext, given: RequestId) -> ResponsePlace | None:
     """The place of the response to a request that was sent before."""
     last = await known_event(call, given)
     return ResponsePlace(last.agent, last.version) if last else None
 
 
 def _show(streams: OpenStreams) -> Handler:
-    async def show(call: Exchange) -> Response:
+    async def show(call: RequestContext) -> Response:
         """The response as it is now, or its stream from any event on."""
         head = await _head(call, _named_place(call))
         if call.query("stream") == "true":
@@ -83,7 +83,7 @@ def _show(streams: OpenStreams) -> Handler:
     return show
 
 
-async def cancel_response(call: Exchange) -> Response:
+async def cancel_response(call: RequestContext) -> Response:
     """Interrupts the open turn of the response. What had arrived is kept."""
     head = await _head(call, _named_place(call))
     state = (await call.space.connection.dispatcher.open(head.place.agent)).state
@@ -94,7 +94,7 @@ async def cancel_response(call: Exchange) -> Response:
     return json_response(await _so_far(call, head))
 
 
-def _named_place(call: Exchange) -> ResponsePlace:
+def _named_place(call: RequestContext) -> ResponsePlace:
     typed = call.request.path_params["response"]
     place = ResponsePlace.parse(typed)
     if place is None:
@@ -107,11 +107,11 @@ def _unknown(typed: str) -> Problem:
     return Problem(404, "Unknown response", detail, fields={"code": "not_found"})
 
 
-async def _head(call: Exchange, place: ResponsePlace) -> ResponseHead:
+async def _head(call: RequestContext, place: ResponsePlace) -> ResponseHead:
     """What the log says of the response before its first word. Raises `Problem`."""
     log, space = call.space.connection.log, call.space.connection.space
-    facts = await log.facts(space, place.agent)
-    if facts is None or not 0 < place.version <= facts.version:
+    summary = await log.summary(space, place.agent)
+    if summary is None or not 0 < place.version <= summary.version:
         raise _unknown(place.id)
     opened = await agent_at(call.space.connection, place.agent, place.version)
     turn, state = opened.live.open, opened.state
@@ -134,7 +134,7 @@ async def _head(call: Exchange, place: ResponsePlace) -> ResponseHead:
 
 
 async def _events(
-    call: Exchange, head: ResponseHead, stream: ResponseStream, ends: list[PromptEnd]
+    call: RequestContext, head: ResponseHead, stream: ResponseStream, ends: list[PromptEnd]
 ) -> AsyncGenerator[list[Fields]]:
     """The events of the response, until it or the server ends. An end is put into `ends`."""
     yield stream.begin()
@@ -154,7 +154,7 @@ async def _events(
 
 
 def _streamed(
-    call: Exchange, head: ResponseHead, streams: OpenStreams, *, after: int
+    call: RequestContext, head: ResponseHead, streams: OpenStreams, *, after: int
 ) -> StreamingResponse:
     principal = call.principal.id
     streams.enter(principal)
@@ -189,7 +189,7 @@ def _rest_of(event: Fields, after: int) -> Fields:
     return {**event, "delta": words[seen:]} if seen > 0 else event
 
 
-async def _whole(call: Exchange, head: ResponseHead, streams: OpenStreams) -> Response:
+async def _whole(call: RequestContext, head: ResponseHead, streams: OpenStreams) -> Response:
     """The whole response, when it has ended. Raises `Problem` if it failed."""
     principal = call.principal.id
     streams.enter(principal)
@@ -217,7 +217,7 @@ async def _whole(call: Exchange, head: ResponseHead, streams: OpenStreams) -> Re
     return json_response(final)
 
 
-async def _made(call: Exchange, head: ResponseHead) -> tuple[Fields, PromptEnd | None]:
+async def _made(call: RequestContext, head: ResponseHead) -> tuple[Fields, PromptEnd | None]:
     stream, ends = ResponseStream(head), list[PromptEnd]()
     async with aclosing(_events(call, head, stream, ends)) as events:
         async for _ in events:
@@ -231,7 +231,7 @@ async def _left(request: Request) -> None:
         pass
 
 
-async def _so_far(call: Exchange, head: ResponseHead) -> Fields:
+async def _so_far(call: RequestContext, head: ResponseHead) -> Fields:
     """The response as the log has it now."""
     log, space = call.space.connection.log, call.space.connection.space
     stream = ResponseStream(head)
@@ -262,7 +262,7 @@ def _failed(place: ResponsePlace, end: PromptEnd) -> Problem:
     )
 
 
-async def list_models(call: Exchange) -> Response:
+async def list_models(call: RequestContext) -> Response:
     """The models that can be called: the configured one, and those that are often wanted."""
     models = call.service.services.models
     found: list[Fields] = []
@@ -274,7 +274,7 @@ async def list_models(call: Exchange) -> Response:
     return json_response({"object": "list", "data": found})
 
 
-async def show_model(call: Exchange) -> Response:
+async def show_model(call: RequestContext) -> Response:
     """One model, if it can be called."""
     name, models = call.request.path_params["model"], call.service.services.models
     try:
@@ -313,7 +313,7 @@ def response_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             _create(streams),
             "Create a response in a conversation (OpenAI API)",
             body=body,
-            most=_MAX_BYTES,
+            max_bytes=_MAX_BYTES,
             errors="openai",
         ),
         Endpoint(

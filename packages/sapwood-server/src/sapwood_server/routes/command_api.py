@@ -29,14 +29,14 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.turn_params import TurnParams
 from sapwood.display.permission_text import answer_choices
 from sapwood.workspace.permissions.permission_gate import Deny
-from sapwood_server.exchange import Endpoint, Exchange, Handler, json_response
 from sapwood_server.problems import Problem, refusal_problem
+from sapwood_server.request_context import Endpoint, Handler, RequestContext, json_response
 from sapwood_server.routes.file_api import named_files, prompt_parts
 
 _FILES = "list of ids of uploaded files"
 
 
-async def start_agent(call: Exchange) -> Response:
+async def start_agent(call: RequestContext) -> Response:
     """Starts a conversation, by default in the folder of the server, with its model.
 
     `text` is carried out in it as a submission is; `prompt` is a prompt whatever it looks like.
@@ -66,7 +66,7 @@ async def start_agent(call: Exchange) -> Response:
     return json_response({**done, "answer": answer}, 201)
 
 
-async def send_prompt(call: Exchange) -> Response:
+async def send_prompt(call: RequestContext) -> Response:
     """Opens a turn with a prompt. The answer arrives as events."""
     agent = await call.agent()
     body = await call.body()
@@ -90,7 +90,7 @@ async def send_prompt(call: Exchange) -> Response:
     return json_response({"answer": answer, "message": answer.message}, 202)
 
 
-async def submit(call: Exchange) -> Response:
+async def submit(call: RequestContext) -> Response:
     """Carries out what a person typed: a prompt, a command, or a script of both.
 
     The answer says what came of the prompt: `sent`, `queued`, or `none` if there are commands only.
@@ -122,12 +122,12 @@ def _script(text: str) -> Script:
     return script
 
 
-def _require_scopes(call: Exchange, script: Script) -> None:
+def _require_scopes(call: RequestContext, script: Script) -> None:
     for step in script:
         call.principal.require(step.scope if isinstance(step, CommandStep) else "write")
 
 
-async def _carry_out(call: Exchange, agent: AgentId, script: Script) -> dict[str, object]:
+async def _carry_out(call: RequestContext, agent: AgentId, script: Script) -> dict[str, object]:
     given = await call.command_id()
     outcomes: list[dict[str, object]] = []
     current: AgentId | None = agent
@@ -144,20 +144,20 @@ async def _carry_out(call: Exchange, agent: AgentId, script: Script) -> dict[str
     return {"outcomes": outcomes, "agent": current, "prompt": prompt}
 
 
-async def list_queue(call: Exchange) -> Response:
+async def list_queue(call: RequestContext) -> Response:
     """The texts that wait for the end of the open turn, in the order in which they are sent."""
     session = await _session(call)
     return json_response({"queue": await session.queue()})
 
 
-async def queue_prompt(call: Exchange) -> Response:
+async def queue_prompt(call: RequestContext) -> Response:
     """Keeps a text until the open turn has ended; any screen sends it then."""
     agent = await call.agent()
     entry = await _queue(call, agent, _text(await call.body(), "text"))
     return json_response({"entry": entry}, 202)
 
 
-async def _queue(call: Exchange, agent: AgentId, text: str) -> str:
+async def _queue(call: RequestContext, agent: AgentId, text: str) -> str:
     """Queues a text. The id of the entry stays free for the command that sends it."""
     entry = await call.command_id() or secrets.token_hex(6)
     command = QueuePrompt(agent, entry, text)
@@ -165,7 +165,7 @@ async def _queue(call: Exchange, agent: AgentId, text: str) -> str:
     return entry
 
 
-async def unqueue_prompt(call: Exchange) -> Response:
+async def unqueue_prompt(call: RequestContext) -> Response:
     """Takes a text out of the queue, to change it or to leave it out."""
     agent = await call.agent()
     await call.body()
@@ -175,7 +175,7 @@ async def unqueue_prompt(call: Exchange) -> Response:
     return json_response({"message": "Removed from the queue."})
 
 
-async def send_queued(call: Exchange) -> Response:
+async def send_queued(call: RequestContext) -> Response:
     """Sends the first text of the queue if no turn is open.
 
     With `ended`, because a turn ended: then nothing is sent after an interrupted one. A script is
@@ -199,7 +199,7 @@ async def send_queued(call: Exchange) -> Response:
     return json_response({"outcomes": outcomes, "agent": session.agent})
 
 
-async def _session(call: Exchange) -> ConversationSession:
+async def _session(call: RequestContext) -> ConversationSession:
     return ConversationSession(call.service, "", await call.agent())
 
 
@@ -211,7 +211,7 @@ def _params(body: dict[str, object]) -> TurnParams | None:
 
 
 def _command(row: SlashCommand, *, alone: bool = False) -> Handler:
-    async def run(call: Exchange) -> Response:
+    async def run(call: RequestContext) -> Response:
         agent = None if alone else await call.agent()
         body = await call.body()
         step, goal = CommandStep(row, _text(body, "args").strip()), _text(body, "goal")
@@ -230,7 +230,7 @@ def _command(row: SlashCommand, *, alone: bool = False) -> Handler:
 
 
 async def _known(
-    call: Exchange, agent: AgentId | None, given: str, request: str
+    call: RequestContext, agent: AgentId | None, given: str, request: str
 ) -> Response | None:
     """The first answer to a command that was carried out before. Raises `Problem`."""
     first = await call.space.connection.dispatcher.first_answer(CommandId(given), request)
@@ -244,7 +244,7 @@ async def _known(
     )
 
 
-async def interrupt(call: Exchange) -> Response:
+async def interrupt(call: RequestContext) -> Response:
     """Stops the open turn and keeps every word that was shown."""
     agent = await call.agent()
     await call.body()
@@ -256,13 +256,13 @@ async def interrupt(call: Exchange) -> Response:
     return json_response({"message": done.message, "events": done.events})
 
 
-async def list_permissions(call: Exchange) -> Response:
+async def list_permissions(call: RequestContext) -> Response:
     """The tool calls that wait for approval, with the exact text and its hash."""
     found = await waiting_questions(call.space.connection, await call.agent())
     return json_response({"questions": found})
 
 
-async def answer_permission(call: Exchange) -> Response:
+async def answer_permission(call: RequestContext) -> Response:
     """Answers a question. The answer counts only for what was shown: `hash` must be its hash."""
     agent = await call.agent()
     body = await call.body()
@@ -280,7 +280,7 @@ async def answer_permission(call: Exchange) -> Response:
 
 
 async def answer_question(
-    call: Exchange, posted: PostedQuestion, key: object, shown: object, reason: str
+    call: RequestContext, posted: PostedQuestion, key: object, shown: object, reason: str
 ) -> bool:
     """Answers a question by the key of a choice. Returns whether it allows the call.
 

@@ -18,39 +18,41 @@ from sapwood.conversation.open_timeline import key_text
 from sapwood.conversation.surroundings import family_of
 from sapwood.core.events import ModelCalled
 from sapwood.core.log_values import Cursor
-from sapwood.display.json_values import event_value, facts_value
+from sapwood.display.json_values import event_value, listed_value
 from sapwood.display.quantities import iso
 from sapwood.imports.importer import Importer
 from sapwood_server.access.rate_limit import OpenStreams
-from sapwood_server.exchange import Endpoint, Exchange, Handler, json_response
 from sapwood_server.problems import Problem
+from sapwood_server.request_context import Endpoint, Handler, RequestContext, json_response
 
 _PAGE = 100
-_MOST = 500
+_MAX_PAGE = 500
 
 
-async def list_agents(call: Exchange) -> Response:
+async def list_agents(call: RequestContext) -> Response:
     """Newest first; `after` is the id of the last agent of the previous page."""
     connection = call.space.connection
     after = None
     if typed := call.query("after"):
         after = (await connection.log.find(connection.space, typed, 1) or [None])[0]
-    limit = call.number("limit", _PAGE, least=1, most=_MOST)
+    limit = call.number("limit", _PAGE, minimum=1, maximum=_MAX_PAGE)
     status = call.query("status") or None
     if status not in (None, "running", "archived", "killed"):
         raise Problem(400, "Unknown status", "'status' must be running, archived or killed.")
     found = await connection.log.agents(connection.space, after=after, limit=limit, status=status)
-    return json_response({"agents": [facts_value(each) for each in found]})
+    return json_response({"agents": [listed_value(each) for each in found]})
 
 
-async def show_agent(call: Exchange) -> Response:
+async def show_agent(call: RequestContext) -> Response:
     """What lists show of one agent, and its family."""
-    facts = await call.facts()
-    family = await family_of(call.space.connection, facts.agent)
-    return json_response({**facts_value(facts), "family": [facts_value(each) for each in family]})
+    summary = await call.summary()
+    family = await family_of(call.space.connection, summary.agent)
+    return json_response(
+        {**listed_value(summary), "family": [listed_value(each) for each in family]}
+    )
 
 
-async def show_context(call: Exchange) -> Response:
+async def show_context(call: RequestContext) -> Response:
     """What fills the window, and where the context begins and ends."""
     agent = await call.agent()
     [outcome] = await call.service.submit(agent, "/context")
@@ -65,15 +67,15 @@ async def show_context(call: Exchange) -> Response:
     )
 
 
-async def show_cuts(call: Exchange) -> Response:
+async def show_cuts(call: RequestContext) -> Response:
     """Every place at which the history can be cut, with what each leaves and costs."""
     return json_response(await cut_plan(call.space.connection, await call.agent()))
 
 
-async def show_rows(call: Exchange) -> Response:
+async def show_rows(call: RequestContext) -> Response:
     """Rows of the timeline: the last ones, from `first` on, or around a key; or of a fold."""
     timeline = call.space.timeline(await call.agent())
-    limit = call.number("limit", _PAGE, least=1, most=_MOST)
+    limit = call.number("limit", _PAGE, minimum=1, maximum=_MAX_PAGE)
     if key := call.query("fold"):
         page = await timeline.fold(key, call.number("first", 0), limit)
     else:
@@ -91,7 +93,7 @@ async def show_rows(call: Exchange) -> Response:
     return json_response({**msgspec.structs.asdict(page), "rows": rows})
 
 
-async def list_events(call: Exchange) -> Response:
+async def list_events(call: RequestContext) -> Response:
     """Events after a version, oldest first."""
     agent = await call.agent()
     connection = call.space.connection
@@ -99,15 +101,15 @@ async def list_events(call: Exchange) -> Response:
         connection.space,
         agent,
         call.number("after", 0) + 1,
-        limit=call.number("limit", _PAGE, least=1, most=_MOST),
+        limit=call.number("limit", _PAGE, minimum=1, maximum=_MAX_PAGE),
     )
     return json_response({"events": [event_value(each) for each in found]})
 
 
-async def list_calls(call: Exchange) -> Response:
+async def list_calls(call: RequestContext) -> Response:
     """The model calls, newest first."""
     found = await call.service.model_calls(
-        await call.agent(), call.number("limit", _PAGE, most=_MOST)
+        await call.agent(), call.number("limit", _PAGE, maximum=_MAX_PAGE)
     )
     return json_response(
         {
@@ -120,7 +122,7 @@ async def list_calls(call: Exchange) -> Response:
     )
 
 
-async def show_call(call: Exchange) -> Response:
+async def show_call(call: RequestContext) -> Response:
     """What the model saw at a call, rebuilt from the log and compared with the stored hash."""
     typed = call.request.path_params["version"]
     if not typed.isdigit() or len(typed) > 15:
@@ -128,7 +130,7 @@ async def show_call(call: Exchange) -> Response:
     return json_response(await call.service.replay(await call.agent(), int(typed)))
 
 
-async def show_difference(call: Exchange) -> Response:
+async def show_difference(call: RequestContext) -> Response:
     """What differs between two contexts, each a mark or a turn; or between one and now."""
     agent = await call.agent()
     left, right = call.query("a"), call.query("b") or None
@@ -137,16 +139,16 @@ async def show_difference(call: Exchange) -> Response:
     return json_response(await call.service.compare(agent, left, right))
 
 
-async def search(call: Exchange) -> Response:
+async def search(call: RequestContext) -> Response:
     """Searches everything ever said in the space."""
     query = call.query("q").strip()
     if not query:
         raise Problem(400, "Search words missing", "Give search words: ?q=WORDS.")
-    limit = call.number("limit", 20, least=1, most=200)
+    limit = call.number("limit", 20, minimum=1, maximum=200)
     return json_response(await call.service.search(query[:1000], limit=limit))
 
 
-async def complete(call: Exchange) -> Response:
+async def complete(call: RequestContext) -> Response:
     """What can follow in the composer, from the table of commands and the names that exist."""
     agent = await call.agent()
     connection = call.space.connection
@@ -155,13 +157,13 @@ async def complete(call: Exchange) -> Response:
     return json_response({"choices": found[:12], "open": state.open is not None})
 
 
-async def show_numbers(call: Exchange) -> Response:
+async def show_numbers(call: RequestContext) -> Response:
     """Counts and durations of this process, for Prometheus."""
     return Response(await call.space.health.numbers(), media_type=PROMETHEUS)
 
 
 def _event_stream(streams: OpenStreams) -> Handler:
-    async def follow(call: Exchange) -> Response:
+    async def follow(call: RequestContext) -> Response:
         """Every event after `Last-Event-ID`, then each new one. Words come as `delta` before."""
         agent = await call.agent()
         typed = call.request.headers.get("last-event-id") or call.query("after") or "0"
@@ -174,7 +176,7 @@ def _event_stream(streams: OpenStreams) -> Handler:
 
 
 def _space_stream(streams: OpenStreams) -> Handler:
-    async def follow(call: Exchange) -> Response:
+    async def follow(call: RequestContext) -> Response:
         """Every event of the space after `Last-Event-ID`, by default after now."""
         typed = call.request.headers.get("last-event-id") or call.query("after")
         short = call.query("form") == "agents"
@@ -201,7 +203,7 @@ def _cursor(typed: str) -> Cursor | None:
     return Cursor(*numbers)
 
 
-def _stream(call: Exchange, streams: OpenStreams, pieces: AsyncGenerator[bytes]) -> Response:
+def _stream(call: RequestContext, streams: OpenStreams, pieces: AsyncGenerator[bytes]) -> Response:
     """A stream of events, counted among those of its principal while it is open."""
     principal = call.principal.id
     streams.enter(principal)
@@ -319,7 +321,7 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
     )
 
 
-async def list_sessions(call: Exchange) -> Response:
+async def list_sessions(call: RequestContext) -> Response:
     """The sessions that are not imported."""
     call.require_own_machine()
     sessions = [
@@ -336,7 +338,7 @@ async def list_sessions(call: Exchange) -> Response:
     return json_response({"sessions": sessions})
 
 
-async def import_session(call: Exchange) -> Response:
+async def import_session(call: RequestContext) -> Response:
     """Imports a session, or what is new in it. The answer names its agent."""
     call.require_own_machine()
     key = (await call.body()).get("session")

@@ -25,8 +25,8 @@ from sapwood.core.events import Actor
 from sapwood.core.lease import Lease
 from sapwood.core.refusals import TurnHeld
 from sapwood.core.settings import BUDGET, Settings, SettingsChange, is_guarded
-from sapwood_server.exchange import Endpoint, Exchange, json_response
 from sapwood_server.problems import Problem, refusal_problem
+from sapwood_server.request_context import Endpoint, RequestContext, json_response
 
 _MAX_BYTES = 8_000_000
 _DEFAULTS = Settings()
@@ -55,7 +55,7 @@ _COMMANDS: dict[str, type[Command]] = {
 }
 
 
-async def dispatch(call: Exchange) -> Response:
+async def dispatch(call: RequestContext) -> Response:
     """Carries out one command of the core. The same id acts once and returns the first answer."""
     body = await call.body()
     command = _command(body)
@@ -90,7 +90,7 @@ def _command(body: dict[str, object]) -> Command:
         raise Problem(422, "Invalid command", f"The command cannot be read: {error}.") from None
 
 
-def _require_scope(call: Exchange, command: Command) -> None:
+def _require_scope(call: RequestContext, command: Command) -> None:
     """Answers to questions, changes of permissions and other folders need the scope for them."""
     call.require_paths(command)
     match command:
@@ -110,7 +110,7 @@ def _require_scope(call: Exchange, command: Command) -> None:
             pass
 
 
-def _require_scope_of_change(call: Exchange, change: SettingsChange) -> None:
+def _require_scope_of_change(call: RequestContext, change: SettingsChange) -> None:
     if any(map(is_guarded, change.changed_fields())):
         call.principal.require("approve")
 
@@ -122,7 +122,7 @@ def _raises_budget(settings: Settings) -> bool:
     return any(limit <= 0 or limit > default for limit, default in limits)
 
 
-def _holder(call: Exchange, given: object) -> str:
+def _holder(call: RequestContext, given: object) -> str:
     """The name of a lease, made the principal's own: nobody can use that of another one."""
     text = _optional_text(given)
     if not text:
@@ -131,7 +131,7 @@ def _holder(call: Exchange, given: object) -> str:
     return "http-" + hashlib.sha256(whose.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
-def _with_own_lease(call: Exchange, command: Command) -> Command:
+def _with_own_lease(call: RequestContext, command: Command) -> Command:
     match command:
         case StartTurn(lease=Lease(given, until)) | LeaseTurn(lease=Lease(given, until)):
             return structs.replace(command, lease=Lease(_holder(call, given), until))
@@ -139,14 +139,14 @@ def _with_own_lease(call: Exchange, command: Command) -> Command:
             return command
 
 
-async def _require_lease(call: Exchange, command: Command, holder: str) -> None:
+async def _require_lease(call: RequestContext, command: Command, holder: str) -> None:
     state = (await call.space.connection.dispatcher.last_seen(command.agent)).state
     lease = state.open.lease if state.open else None
     if state.open is not None and (lease is None or lease.holder != holder):
         raise refusal_problem(TurnHeld(lease.until if lease else 0))
 
 
-def _actor(call: Exchange, command: Command, role: object) -> Actor:
+def _actor(call: RequestContext, command: Command, role: object) -> Actor:
     """The principal; or, for what it records of its own turn, Sapwood or a model."""
     if type(command) in _OF_HOLDER | {LeaseTurn} and role == "system":
         return Actor("system")
@@ -177,6 +177,6 @@ def dispatch_endpoints() -> tuple[Endpoint, ...]:
                 "role": "system, for what the sender records about its own turn",
                 "request": "the original request, if the command was derived from more than that",
             },
-            most=_MAX_BYTES,
+            max_bytes=_MAX_BYTES,
         ),
     )

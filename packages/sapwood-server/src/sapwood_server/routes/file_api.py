@@ -20,13 +20,13 @@ from sapwood.core.file_part import LARGEST_FILE
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.timeline.row_content import MessageEvent, message_parts
 from sapwood_server.access.rate_limit import OpenStreams
-from sapwood_server.exchange import Endpoint, Exchange, json_response
 from sapwood_server.problems import Problem
+from sapwood_server.request_context import Endpoint, RequestContext, json_response
 
 _SECONDS = 120.0
 _AT_ONCE = 4
 _MAX_IN_PROMPT = 20
-_LONGEST_NAME = 200
+_MAX_NAME = 200
 _OF_FORMS = ("", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
 """Content types that a page of another origin may send without asking the server first."""
 _SHOWN = ("image/gif", "image/jpeg", "image/png", "image/webp")
@@ -38,10 +38,10 @@ def file_endpoints() -> tuple[Endpoint, ...]:
     """The routes of files."""
     uploads = OpenStreams(_AT_ONCE, "uploads are in progress")
 
-    async def upload(call: Exchange) -> Response:
+    async def upload(call: RequestContext) -> Response:
         """Stores the body as a file. The same content again gives the first answer."""
         agent = await call.agent()
-        name = call.query("name").replace("\\", "/").rpartition("/")[2][:_LONGEST_NAME]
+        name = call.query("name").replace("\\", "/").rpartition("/")[2][:_MAX_NAME]
         uploads.enter(call.principal.id)
         try:
             content = await _content(call.request)
@@ -85,13 +85,13 @@ def file_endpoints() -> tuple[Endpoint, ...]:
     )
 
 
-async def show_upload(call: Exchange) -> Response:
+async def show_upload(call: RequestContext) -> Response:
     """A file that was uploaded to this agent, by its id."""
     [file] = await named_files(call, await call.agent(), [call.request.path_params["sha256"]])
     return _file_response(file)
 
 
-async def show_file(call: Exchange) -> Response:
+async def show_file(call: RequestContext) -> Response:
     """A file of a prompt, a reply or a tool result."""
     agent = await call.agent()
     version, number = (call.request.path_params[name] for name in ("version", "number"))
@@ -104,7 +104,7 @@ async def show_file(call: Exchange) -> Response:
     raise Problem(404, "Unknown file", "This event has no such file.")
 
 
-async def named_files(call: Exchange, agent: AgentId, ids: object) -> tuple[File, ...]:
+async def named_files(call: RequestContext, agent: AgentId, ids: object) -> tuple[File, ...]:
     """The uploaded files with these ids. Raises `Problem` if one is not there."""
     try:
         wanted = msgspec.convert(ids, list[str])
@@ -124,7 +124,9 @@ class _Upload(Struct, frozen=True, tag="upload"):
     name: str = ""
 
 
-async def prompt_parts(call: Exchange, agent: AgentId, parts: object) -> tuple[PromptPart, ...]:
+async def prompt_parts(
+    call: RequestContext, agent: AgentId, parts: object
+) -> tuple[PromptPart, ...]:
     """The parts of a prompt, with the content of each file. Raises `Problem`."""
     try:
         given = msgspec.convert(parts, list[Text | Note | File | _Upload])
@@ -142,7 +144,7 @@ async def prompt_parts(call: Exchange, agent: AgentId, parts: object) -> tuple[P
     return tuple(found)
 
 
-async def _uploaded(call: Exchange, agent: AgentId, digest: str) -> File:
+async def _uploaded(call: RequestContext, agent: AgentId, digest: str) -> File:
     connection = call.space.connection
     command = CommandId(_command_id(agent, digest))
     receipt = await connection.log.receipt(connection.space, command)

@@ -13,8 +13,8 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.display.json_values import event_value
 from sapwood.turns.log import Log
 from sapwood_server.client.log_calls import CALLS, ServerSession
-from sapwood_server.exchange import Endpoint, Exchange, Handler, json_response
 from sapwood_server.problems import Problem
+from sapwood_server.request_context import Endpoint, Handler, RequestContext, json_response
 
 _MAX_EVENTS = 500
 _MAX_LIMITS = {"search": 200}
@@ -25,7 +25,7 @@ _MAX_BYTES = 4_000_000
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
-async def show_session(call: Exchange) -> Response:
+async def show_session(call: RequestContext) -> Response:
     """Whom the server takes the client for."""
     who = call.principal
     scopes = tuple(sorted(who.scopes))
@@ -33,7 +33,7 @@ async def show_session(call: Exchange) -> Response:
 
 
 def _handler(name: str, arguments: type[Struct]) -> Handler:
-    async def run(call: Exchange) -> Response:
+    async def run(call: RequestContext) -> Response:
         body = await call.body()
         try:
             asked = structs.asdict(msgspec.convert(body, arguments))

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from importlib.metadata import version
 
-from sapwood_server.exchange import Endpoint
 from sapwood_server.problems import PROBLEM_TYPE
+from sapwood_server.request_context import Endpoint
 
 _PROBLEM = {
     "type": "object",

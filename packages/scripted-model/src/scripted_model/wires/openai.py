@@ -12,7 +12,7 @@ from scripted_model.wires.wire import ErrorResponse, Shape, Violation, retry_hea
 _NAME = re.compile(r"[a-zA-Z0-9_-]+")
 # Models whose cache has breakpoints, options and a price of what is written to it.
 _BREAKPOINTS = re.compile(r"gpt-(?:5\.[6-9]|[6-9])")
-_LONGEST_KEY = 64
+_MAX_KEY = 64
 _MESSAGES = {
     429: "Rate limit reached for requests. Please try again later.",
     500: "The server had an error while processing your request. Sorry about that!",
@@ -85,14 +85,14 @@ def shape_violations(tree: JsonObject, form: Shape, path: str) -> Iterator[Viola
         yield Violation(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
 
 
-def length_violations(value: Json, most: int, path: str) -> Iterator[Violation]:
+def length_violations(value: Json, max_length: int, path: str) -> Iterator[Violation]:
     """Yields a violation if the value is not a string, or is too long."""
     if not isinstance(value, str):
         yield Violation(f"Invalid type for '{path}': expected a string.", path, "invalid_type")
-    elif len(value) > most:
+    elif len(value) > max_length:
         yield Violation(
-            f"Invalid '{path}': string too long. Expected a string with maximum length {most}, but "
-            f"got a string with length {len(value)} instead.",
+            f"Invalid '{path}': string too long. Expected a string with maximum length "
+            f"{max_length}, but got a string with length {len(value)} instead.",
             path,
             "string_above_max_length",
         )
@@ -103,7 +103,7 @@ def cache_violations(
 ) -> Iterator[Violation]:
     """Yields the broken rules for the settings of the prompt cache."""
     if body.get("prompt_cache_key") is not None:
-        yield from length_violations(body["prompt_cache_key"], _LONGEST_KEY, "prompt_cache_key")
+        yield from length_violations(body["prompt_cache_key"], _MAX_KEY, "prompt_cache_key")
     if body.get("prompt_cache_options") is None:
         return
     name = "prompt_cache_options"

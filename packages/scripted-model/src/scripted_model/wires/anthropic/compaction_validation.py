@@ -17,7 +17,7 @@ from scripted_model.wires.wire import Post, Violation
 _COMPACTS = re.compile(
     r"claude-(?:(?:fable|mythos)-|opus-(?:4-[6-9]|[5-9])|sonnet-(?:4-[6-9]|5(?!-5)|[6-9]))"
 )
-_LONGEST_INSTRUCTIONS = 16_384
+_MAX_INSTRUCTIONS = 16_384
 
 
 def wants_compaction(post: Post) -> bool:
@@ -42,10 +42,9 @@ def _request_violations(body: JsonObject) -> Iterator[Violation]:
     for name in wanted:
         if name not in ("type", "instructions"):
             yield Violation(f"compaction.{name}: Extra inputs are not permitted")
-    if len(text_at(wanted, "instructions")) > _LONGEST_INSTRUCTIONS:
+    if len(text_at(wanted, "instructions")) > _MAX_INSTRUCTIONS:
         yield Violation(
-            "compaction.instructions: String should have at most "
-            f"{_LONGEST_INSTRUCTIONS} characters"
+            f"compaction.instructions: String should have at most {_MAX_INSTRUCTIONS} characters"
         )
     if not _COMPACTS.match(text_at(body, "model")):
         yield Violation("compaction: this model does not support compaction")

@@ -31,7 +31,7 @@ from scripted_model.wires.responses.fields import (
 from scripted_model.wires.wire import Post, Shape, Violation
 
 _FORMS = {"reply": TOP, "compact": TOP_COMPACT, "count": TOP_COUNT}
-_LONGEST_ID = 64
+_MAX_ID = 64
 _CALL_OF = {output: (call, words) for call, (output, words) in RESULTS.items()}
 
 
@@ -151,7 +151,7 @@ def _item_violations(item: JsonObject, path: str) -> Iterator[Violation]:
 def _id_violations(item: JsonObject, kind: str, path: str) -> Iterator[Violation]:
     name = item.get("id")
     if name is not None:
-        yield from length_violations(name, _LONGEST_ID, f"{path}.id")
+        yield from length_violations(name, _MAX_ID, f"{path}.id")
         prefix = ID_PREFIXES.get(kind, "")
         if not str(name).startswith(prefix):
             yield Violation(
@@ -160,7 +160,7 @@ def _id_violations(item: JsonObject, kind: str, path: str) -> Iterator[Violation
                 "invalid_value",
             )
     if kind in RESULTS:
-        yield from length_violations(item.get("call_id"), _LONGEST_ID, f"{path}.call_id")
+        yield from length_violations(item.get("call_id"), _MAX_ID, f"{path}.call_id")
 
 
 def _message_violations(item: JsonObject, path: str) -> Iterator[Violation]:

@@ -3,7 +3,7 @@
 A test gives commands and compares logs and requests.
 
 >>> from sapwood.core.commands import Rewind, SetMark
->>> world = World()
+>>> world = CoreHarness()
 >>> agent = world.start()
 >>> world.turn(agent, "What is 6 x 7?", "42")
 >>> world.do(SetMark(agent, "EASY")).message
@@ -55,7 +55,7 @@ class CharacterCounter:
         return Count(len(text), exact=True)
 
 
-class World:
+class CoreHarness:
     """Agents with their logs, states and live paths, in memory."""
 
     def __init__(self, counter: Counter | None = None) -> None:
@@ -65,9 +65,9 @@ class World:
         self.lives: dict[AgentId, LivePath] = {}
         self.commands = 0
 
-    def copy(self) -> "World":
+    def copy(self) -> "CoreHarness":
         """Returns an independent copy."""
-        other = World(self.counter)
+        other = CoreHarness(self.counter)
         other.logs = {agent: list(log) for agent, log in self.logs.items()}
         other.states = dict(self.states)
         other.lives = dict(self.lives)
@@ -90,7 +90,7 @@ class World:
         """Decides a command, applies its events and returns the decision."""
         self.commands += 1
         given = CommandMeta(CommandId(f"c{self.commands}"), self.commands * 1000, actor, call)
-        decision = decide(self.scene(command), command, given)
+        decision = decide(self.decision_input(command), command, given)
         if isinstance(decision, Accepted):
             for change in decision.changes:
                 self._apply(change, given)
@@ -107,7 +107,7 @@ class World:
             state = evolve(state, recorded)
         return view(state, self._walked(state))
 
-    def scene(self, command: Command) -> DecisionInput:
+    def decision_input(self, command: Command) -> DecisionInput:
         """Returns the input of the decision on this command."""
         agent = command.agent
         others = {a: s for a, s in self.states.items() if a != agent}

@@ -23,21 +23,21 @@ from sapwood_server.answered_requests import RequestContent
 from sapwood_server.problems import Problem, refusal_problem
 from sapwood_server.served_space import ServedSpace
 
-_LONGEST_ID = 200
+_MAX_ID = 200
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
-class Exchange:
+class RequestContext:
     """A request that has passed all checks."""
 
     def __init__(
-        self, request: Request, principal: Principal, space: ServedSpace, most: int = MAX_BYTES
+        self, request: Request, principal: Principal, space: ServedSpace, max_bytes: int = MAX_BYTES
     ) -> None:
         self.request = request
         self.principal = principal
         self.space = space
-        self._most = most
+        self._max_bytes = max_bytes
         self._body: dict[str, object] | None = None
         self._command_id: str | None = None
 
@@ -49,7 +49,7 @@ class Exchange:
     async def body(self) -> dict[str, object]:
         """The body, an object in JSON. Raises `Problem`."""
         if self._body is None:
-            self._body = await read_json(self.request, most=self._most)
+            self._body = await read_json(self.request, max_bytes=self._max_bytes)
         return self._body
 
     async def command_id(self) -> str | None:
@@ -60,8 +60,8 @@ class Exchange:
             raise Problem(422, "Invalid type", "'id' must be a string.")
         if not given:
             return None
-        if len(given) > _LONGEST_ID:
-            raise Problem(422, "Id too long", f"An id can be up to {_LONGEST_ID} characters long.")
+        if len(given) > _MAX_ID:
+            raise Problem(422, "Id too long", f"An id can be up to {_MAX_ID} characters long.")
         if self._command_id is None:
             self._command_id = await self._own_id(given)
         return self._command_id
@@ -90,18 +90,18 @@ class Exchange:
         route = f"{self.request.method} {self.request.url.path}"
         return RequestContent(route, hashlib.sha256(encoded).hexdigest())
 
-    async def facts(self) -> AgentSummary:
+    async def summary(self) -> AgentSummary:
         """The agent that the path names, by its exact id. Raises `Problem` if there is none."""
         agent = self.request.path_params["agent"]
         connection = self.space.connection
-        found = await connection.log.facts(connection.space, AgentId(agent))
+        found = await connection.log.summary(connection.space, AgentId(agent))
         if found is None:
             raise refusal_problem(UnknownAgent(agent))
         return found
 
     async def agent(self) -> AgentId:
         """The id of the agent that the path names. Raises `Problem` if there is none."""
-        return (await self.facts()).agent
+        return (await self.summary()).agent
 
     def own_folder(self, given: str) -> str:
         """The folder of a new conversation: the given one, which begins at that of the space.
@@ -143,17 +143,17 @@ class Exchange:
         """A parameter of the query."""
         return self.request.query_params.get(name, default)
 
-    def number(self, name: str, default: int, *, least: int = 0, most: int = 10**12) -> int:
+    def number(self, name: str, default: int, *, minimum: int = 0, maximum: int = 10**12) -> int:
         """A whole number of the query, brought into its bounds. Raises `Problem`."""
         typed = self.query(name)
         if not typed:
             return default
         if not typed.isascii() or not typed.isdigit() or len(typed) > 15:
             raise Problem(400, "Not a number", f"'{name}' must be a whole number.")
-        return max(least, min(int(typed), most))
+        return max(minimum, min(int(typed), maximum))
 
 
-Handler = Callable[[Exchange], Awaitable[Response]]
+Handler = Callable[[RequestContext], Awaitable[Response]]
 
 
 class Endpoint(Struct, frozen=True):
@@ -174,7 +174,7 @@ class Endpoint(Struct, frozen=True):
     answers: str = "application/json"
     takes: str = "application/json"
     errors: Literal["problem", "openai"] = "problem"
-    most: int = MAX_BYTES
+    max_bytes: int = MAX_BYTES
     """Bytes that the body may have at most."""
 
     @property

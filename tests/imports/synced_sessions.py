@@ -27,7 +27,7 @@ class ProgramFile:
         """The program itself removes its last turns; a turn follows."""
         raise NotImplementedError
 
-    def assume(self, names: list[str], front: str) -> tuple[str, ...]:
+    def sync_session(self, names: list[str], front: str) -> tuple[str, ...]:
         """Sapwood appends rows that make this the history. Returns their keys."""
         raise NotImplementedError
 
@@ -52,7 +52,7 @@ class ClaudeSession(ProgramFile):
     def rewind(self, count: int) -> None:
         del self.view[len(self.view) - count :]
 
-    def assume(self, names: list[str], front: str) -> tuple[str, ...]:
+    def sync_session(self, names: list[str], front: str) -> tuple[str, ...]:
         file = self.file
         boundary = f"boundary-{file.rows}"
         summary = f"summary-{file.rows}"
@@ -144,7 +144,7 @@ class CodexSession(ProgramFile):
             history_base={"thread_id": base, "end_byte_offset": offset},
         )
 
-    def assume(self, names: list[str], front: str) -> tuple[str, ...]:
+    def sync_session(self, names: list[str], front: str) -> tuple[str, ...]:
         items = [_message("user", "<environment_context>db</environment_context>")]
         items += [_message("user", front)] if front else []
         items += [item for name in names for item in self._items[name]]

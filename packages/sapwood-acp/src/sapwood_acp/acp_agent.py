@@ -212,7 +212,7 @@ _MODES: dict[PermissionMode, str] = {
 }
 
 
-class EditorAgent:
+class AcpAgent:
     """Answers an editor. One process serves all sessions that the editor opens.
 
     A session id is the id of an agent, so the same conversation can be open on a screen too.
@@ -289,20 +289,20 @@ class EditorAgent:
     ) -> ListSessionsResponse:
         """A page of the conversations of a folder, or of all, newest first."""
         log, space = self._connection.log, self._connection.space
-        after = await log.facts(space, AgentId(cursor)) if cursor else None
+        after = await log.summary(space, AgentId(cursor)) if cursor else None
         if cwd:
             page = await log.conversations(space, cwd, after=after, limit=_PAGE, status="running")
         else:
             page = await log.agents(space, after=after, limit=_PAGE, status="running")
         sessions = [
             SessionInfo(
-                session_id=facts.agent,
-                cwd=facts.folder or "/",
-                title=facts.name or None,
-                updated_at=_time(facts.updated),
+                session_id=summary.agent,
+                cwd=summary.folder or "/",
+                title=summary.name or None,
+                updated_at=_time(summary.updated),
             )
-            for facts in page
-            if not facts.source
+            for summary in page
+            if not summary.source
         ]
         return ListSessionsResponse(
             sessions=sessions, next_cursor=page[-1].agent if len(page) == _PAGE else None
@@ -417,8 +417,8 @@ class EditorAgent:
     async def _known(self, session: str) -> tuple[AgentId, PermissionMode]:
         """The agent with exactly this id, and its permission mode."""
         agent = AgentId(session)
-        facts = await self._connection.log.facts(self._connection.space, agent)
-        if facts is None:
+        summary = await self._connection.log.summary(self._connection.space, agent)
+        if summary is None:
             raise RequestError.resource_not_found(session)
         state = (await self._connection.dispatcher.open(agent)).state
         return agent, state.settings.permission_mode

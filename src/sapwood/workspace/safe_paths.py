@@ -34,7 +34,7 @@ _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | 
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-class Place(Struct, frozen=True):
+class ResolvedPath(Struct, frozen=True):
     """Where a path leads: `real` has no symlink in it. `shown` is how rules and people see it."""
 
     root: str
@@ -77,18 +77,20 @@ def root_of(workspace: Workspace) -> str:
     return root
 
 
-def locate(root: str, given: str) -> Place:
+def locate(root: str, given: str) -> ResolvedPath:
     """Where a path of a model's leads."""
     if not given:
         raise ToolError("The path is empty. Give a path.")
     require_visible(given, "path")
     if ".." in given.split("/"):
         raise ToolError(f"'{given}' contains '..'. Give the path from the workspace's folder down.")
-    return Place(root, os.path.realpath(os.path.join(root, os.path.expanduser(given))), given)
+    return ResolvedPath(
+        root, os.path.realpath(os.path.join(root, os.path.expanduser(given))), given
+    )
 
 
 @contextmanager
-def open_folder(place: Place) -> Generator[int]:
+def open_folder(place: ResolvedPath) -> Generator[int]:
     """A descriptor of the folder, readable."""
     with _descend(place, place.steps) as folder:
         descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
@@ -99,7 +101,7 @@ def open_folder(place: Place) -> Generator[int]:
 
 
 @contextmanager
-def open_parent(place: Place, make: bool = False) -> Generator[tuple[int, str]]:
+def open_parent(place: ResolvedPath, make: bool = False) -> Generator[tuple[int, str]]:
     """A descriptor of the folder that holds the place, and the name in it."""
     if not place.steps:
         raise ToolError(f"'{place.given}' is a folder. Give the path of a file.")
@@ -108,7 +110,7 @@ def open_parent(place: Place, make: bool = False) -> Generator[tuple[int, str]]:
 
 
 @contextmanager
-def open_file(place: Place) -> Generator[IO[bytes]]:
+def open_file(place: ResolvedPath) -> Generator[IO[bytes]]:
     """The file, for reading. Only a regular one: others may wait for ever, or do things."""
     with open_parent(place) as (folder, name):
         try:
@@ -125,7 +127,7 @@ def open_file(place: Place) -> Generator[IO[bytes]]:
             yield file
 
 
-def is_folder(place: Place) -> bool:
+def is_folder(place: ResolvedPath) -> bool:
     """Whether a folder is there. Raises `ToolError` if nothing is."""
     if not place.steps:
         return True
@@ -138,7 +140,7 @@ def is_folder(place: Place) -> bool:
 
 
 @contextmanager
-def _descend(place: Place, steps: list[str], make: bool = False) -> Generator[int]:
+def _descend(place: ResolvedPath, steps: list[str], make: bool = False) -> Generator[int]:
     current = _open_top(place.top)
     try:
         for step in steps:
@@ -178,7 +180,7 @@ def _enter(folder: int, name: str, make: bool) -> int:
     return os.open(name, _FOLDER, dir_fd=folder)
 
 
-def _tool_error(place: Place, error: OSError, folder: int | None) -> ToolError:
+def _tool_error(place: ResolvedPath, error: OSError, folder: int | None) -> ToolError:
     match error.errno:
         case errno.ENOENT:
             return ToolError(f"There is no {place.shown}.{_did_you_mean(place, folder)}")
@@ -192,7 +194,7 @@ def _tool_error(place: Place, error: OSError, folder: int | None) -> ToolError:
             return ToolError(f"{place.shown} cannot be opened: {error.strerror}.")
 
 
-def _did_you_mean(place: Place, folder: int | None) -> str:
+def _did_you_mean(place: ResolvedPath, folder: int | None) -> str:
     if folder is None:
         return " Its folder is not there; list_files shows what is."
     try:

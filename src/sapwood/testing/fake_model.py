@@ -2,7 +2,7 @@
 
 >>> import asyncio
 >>> from sapwood.core.content import Text
->>> model = PlannedModel(lambda request, heard: f"You said: {heard}")
+>>> model = FakeModel(lambda request, heard: f"You said: {heard}")
 >>> model.requests
 []
 """
@@ -31,7 +31,7 @@ def slash(command: str, args: str = "") -> ToolCall:
     )
 
 
-class PlannedModel:
+class FakeModel:
     """A model that replies what a function returns, and records the requests.
 
     `window` is the context window of every model in tokens. `thinks_for` is the time before each

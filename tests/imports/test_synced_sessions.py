@@ -14,7 +14,7 @@ from sapwood.core.commands import (
     Command,
     Compact,
     KeepLast,
-    RecordAssumed,
+    RecordSync,
     Redo,
     Rewind,
     Undo,
@@ -28,8 +28,8 @@ from sapwood.imports.importer import Importer
 from sapwood.programs.transcripts.transcript_events import imported_agent_id, microseconds
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.open_agent import OpenAgent
-from sapwood.turns.program_sessions import history_of, needs_assume
-from tests.imports.assumed_sessions import ClaudeSession, CodexSession, ProgramFile
+from sapwood.turns.program_sessions import history_of, needs_sync
+from tests.imports.synced_sessions import ClaudeSession, CodexSession, ProgramFile
 
 NEVER = float("inf")
 EARLIER = microseconds("2026-11-14T11:00:00Z")
@@ -69,25 +69,25 @@ class Contact:
         done = await self.held.dispatcher.dispatch(command, meta)
         return not isinstance(done, Refusal)
 
-    async def assume(self, *, recorded: bool = True) -> None:
+    async def sync_session(self, *, recorded: bool = True) -> None:
         """Changes the session; not `recorded` if the process is killed right after that."""
         opened = await self.opened()
-        if not needs_assume(opened.state):
+        if not needs_sync(opened.state):
             return
         history = history_of(opened.state, opened.live)
         names = [each.turn.prompt[-1].text for each in history.turns]
-        rows = self.file.assume(names, "\n\n".join(history.front))
+        rows = self.file.sync_session(names, "\n\n".join(history.front))
         if recorded:
             assert opened.state.session is not None
             session: ProgramSession = opened.state.session.session
-            command = RecordAssumed(self.agent, session, "boundary", opened.state.context, rows)
+            command = RecordSync(self.agent, session, "boundary", opened.state.context, rows)
             await self.held.dispatcher.dispatch(command, command_meta(SYSTEM))
 
     async def does(self, command: Command) -> None:
         """A whole contact: imports, gives a command, changes the session."""
         await self.bring()
         await self.give(command)
-        await self.assume()
+        await self.sync_session()
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ async def test_a_rewind_and_its_undo_are_followed(contact: Contact) -> None:
         contact.file.turn(name)
     await contact.bring()
     await contact.give(await before(contact, "three"))
-    await contact.assume()
+    await contact.sync_session()
     assert contact.file.view == ["one", "two"]
     contact.file.turn("five")
     await contact.bring()
@@ -176,7 +176,7 @@ async def test_a_row_that_was_not_recorded_is_recognized(contact: Contact) -> No
         contact.file.turn(name)
     await contact.bring()
     await contact.give(KeepLast(contact.agent, 2))
-    await contact.assume(recorded=False)
+    await contact.sync_session(recorded=False)
     await contact.does(Undo(contact.agent))
     contact.file.turn("four")
     await contact.bring()
@@ -187,7 +187,7 @@ async def test_a_cleared_history_that_was_not_recorded_is_recognized(contact: Co
     contact.file.turn("one")
     await contact.bring()
     await contact.give(await before(contact, "one"))
-    await contact.assume(recorded=False)
+    await contact.sync_session(recorded=False)
     await contact.does(Undo(contact.agent))
     assert await contact.view() == contact.file.view == ["one"]
 
@@ -238,7 +238,7 @@ async def test_random_histories_give_the_view_of_the_program(contact: Contact, s
                 if command is not None:
                     await contact.give(command)
                 crashed = chance.random() < 0.2
-                await contact.assume(recorded=not crashed)
+                await contact.sync_session(recorded=not crashed)
             case _:
                 await contact.bring()
                 assert await contact.view() == file.view, act
@@ -288,12 +288,12 @@ async def test_the_turn_of_a_rewind_does_not_keep_it_from_applying(contact: Cont
     contact.file.turn("/sapwood:rewind ONE")
     await contact.bring()
     assert await contact.view() == ["one"]
-    assert needs_assume((await contact.opened()).state)
-    await contact.assume()
+    assert needs_sync((await contact.opened()).state)
+    await contact.sync_session()
     assert contact.file.view == ["one"]
     await contact.bring()
     await contact.give(Undo(contact.agent))
-    await contact.assume()
+    await contact.sync_session()
     assert await contact.view() == contact.file.view == ["one", "two", "three"]
     contact.file.turn("four")
     await contact.bring()

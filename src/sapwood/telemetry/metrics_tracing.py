@@ -1,4 +1,4 @@
-"""The class `Measured`: counts and times what the runtime does, and passes it on to spans."""
+"""The class `MetricsTracing`: counts and times what the runtime does, and passes it on to spans."""
 
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
@@ -33,7 +33,7 @@ class _Inner(Protocol):
     def close(self) -> None: ...
 
 
-class Measured:
+class MetricsTracing:
     """Measures turns, model calls, tools and compactions."""
 
     def __init__(self, metrics: Metrics, inner: _Inner) -> None:

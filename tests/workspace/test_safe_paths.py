@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.core.settings import Workspace
-from sapwood.workspace.places import Place, locate, open_file, root_of
+from sapwood.workspace.safe_paths import ResolvedPath, locate, open_file, root_of
 from sapwood.workspace.tool_output import ToolError
 from sapwood.workspace.tools.file_changes import replace_file
 from tests.workspace.tool_calls import ToolWorkspace
@@ -181,4 +181,4 @@ def test_whatever_a_path_says_it_is_inside_or_seen_to_be_outside(path: str) -> N
 
 
 def test_a_neighbour_whose_name_begins_alike_is_outside() -> None:
-    assert not Place("/nowhere/wood", "/nowhere/woods/a", "a").is_inside
+    assert not ResolvedPath("/nowhere/wood", "/nowhere/woods/a", "a").is_inside

@@ -6,19 +6,19 @@ from sapwood.config.database_address import is_of_plugin
 from sapwood.core.erasure import ErasureItem, Senders
 from sapwood.core.ids import AgentId, Space
 from sapwood.lifecycle.erasable_log import ErasableLog
-from sapwood.lifecycle.erasure import OutsideEraser, OutsidePlaces
+from sapwood.lifecycle.erasure import ExternalEraser, ExternalStores
 
 
-def outside_places(log: ErasableLog, address: str) -> OutsidePlaces:
+def external_stores(log: ErasableLog, address: str) -> ExternalStores:
     """The places outside of the log; of a log that has no address, only archives."""
     archived = _Archives(log).senders
     if not address or address == ":memory:" or is_of_plugin(address):
-        return OutsidePlaces(archived=archived)
+        return ExternalStores(archived=archived)
     from sapwood.lifecycle.local_files import erase_local_files
 
     engine = _EngineEraser(address)
-    found: list[OutsideEraser] = [_erase_archives, _erase_checkpoints, erase_local_files, engine]
-    return OutsidePlaces(tuple(found), archived, _remember)
+    found: list[ExternalEraser] = [_erase_archives, _erase_checkpoints, erase_local_files, engine]
+    return ExternalStores(tuple(found), archived, _remember)
 
 
 async def _remember(space: Space, agent: AgentId, at: int) -> None:
@@ -41,8 +41,8 @@ class _Archives:
         """The agents of the conversation of which this one is the stub. Raises `LogError`."""
         from sapwood.lifecycle.archive import archive_address, read_senders
 
-        facts = await self._log.facts(space, agent)
-        address = archive_address(facts) if facts is not None else ""
+        summary = await self._log.summary(space, agent)
+        address = archive_address(summary) if summary is not None else ""
         return await read_senders(self._log, space, address) if address else {}
 
 
