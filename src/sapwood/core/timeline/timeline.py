@@ -105,6 +105,7 @@ class Timeline:
         self._by_window: dict[int, TurnRef | None] = {}
         self._layers: dict[EventRef, CutLayer] = {}
         self._dropped: set[int] = set()
+        self._drops: dict[int, Departure] = {}  # by the version of the drop, its undo or its redo
         self.dead_marks: frozenset[int] = frozenset()
 
     def know_marks(self, live: Iterable[int]) -> None:
@@ -230,7 +231,7 @@ class Timeline:
                 self._jumped(recorded, event.context, "/undo")
             case events.ContextRedone():
                 self._take_step(self._redo, self._undo, version)
-                self._jumped(recorded, event.context, "/redo")
+                self._jumped(recorded, event.context, "/redo", self._drops.get(version))
             case events.WordsErased():
                 self.changed += 1  # rows that were drawn may have the words
                 self._append("event", agent, version, turn=-1)
@@ -364,6 +365,7 @@ class Timeline:
         departure = Departure(
             recorded.version, cause, recorded.at, tokens=event.tokens, exact=event.exact
         )
+        self._drops[recorded.version] = departure
         self._leave(gone, departure)
         if event_texts(event).notice:
             self._append("event", recorded.agent, recorded.version, turn=-1)
@@ -401,14 +403,18 @@ class Timeline:
         self._summary = None
         self.changed += 1
 
-    def _jumped(self, recorded: Recorded, context: Context, cause: str) -> None:
+    def _jumped(
+        self, recorded: Recorded, context: Context, cause: str, drop: Departure | None = None
+    ) -> None:
+        """The context became another one. A `drop` that was made again keeps its own words."""
         before = self._path
         self._move_to(context)
         stay = set(self._path)
         for turn in self._path:
             self.turns[turn].left = IN_VIEW
         gone = [turn for turn in before if turn not in stay]
-        self._leave(gone, Departure(recorded.version, cause, recorded.at))
+        departure = drop or Departure(recorded.version, cause, recorded.at)
+        self._leave(gone, structs.replace(departure, version=recorded.version, at=recorded.at))
         self._append("event", recorded.agent, recorded.version, turn=-1)
 
     def _move_to(self, context: Context) -> None:
@@ -456,6 +462,8 @@ class Timeline:
             step = taken.pop()
             if step in self._by_window:
                 self._by_window[version] = self.context.tip
+            if step in self._drops:
+                self._drops[version] = self._drops[step]
         given.append(version)
 
     # Rows
