@@ -1,22 +1,29 @@
 """Checks the laws of the design after every command of generated histories.
 
 `python -m proofs.laws [--histories N]` runs many histories and prints their number; the tests run
-fewer of the same. Laws 8 and 9 are about databases: `proofs.crash` and the contract suite of the
+fewer of the same. One in 100 more runs on SQLite or PostgreSQL too, every other one of these after
+an imported session. Laws 8 and 9 are about databases: `proofs.crash` and the contract suite of the
 stores check them.
 """
 
 import argparse
+import asyncio
+import itertools
 import multiprocessing
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import msgspec
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
 from msgspec import structs
 
 from proofs.histories import MODEL, Operation, Step, histories, next_steps
+from proofs.stored_histories import IMPORTED, SentCommand, check_stored, import_into, wire_faults
 from sapwood.core.commands import (
     AddReply,
     CallModel,
@@ -43,13 +50,14 @@ from sapwood.core.commands import (
     Rewind,
     Send,
     SetMark,
+    StartAgent,
     StartTool,
     StartTurn,
     Undo,
 )
 from sapwood.core.content import PromptPart, Text
 from sapwood.core.context import Context, as_of_turn, find_mark
-from sapwood.core.decide import Accepted
+from sapwood.core.decide import Accepted, Decision
 from sapwood.core.events import (
     ContextEvent,
     ContextSummarized,
@@ -67,7 +75,7 @@ from sapwood.core.events import (
 )
 from sapwood.core.evolve import evolve
 from sapwood.core.history_size import settled
-from sapwood.core.ids import AgentId
+from sapwood.core.ids import AgentId, Space
 from sapwood.core.live_path import LivePath
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
@@ -75,7 +83,11 @@ from sapwood.core.token_count import Count, Counter
 from sapwood.core.turn import Turn
 from sapwood.core.view import Message, check, view
 from sapwood.core.view.request import digest
+from sapwood.store.postgres import PostgresLog
+from sapwood.store.sqlite import SqliteLog
 from sapwood.testing.core_harness import CharacterCounter, CoreHarness
+from sapwood.turns.log import Log
+from tools.postgres import dsn_or_throwaway
 
 Messages = tuple[Message, ...]
 CONTEXT_COMMANDS = (Clear, KeepLast, Drop, Restore, Rewind, Compact, FinishRevert)
@@ -115,18 +127,32 @@ def require(law: int, holds: bool, what: str) -> None:
 class Run:
     """One history, and what the checks must remember of it."""
 
-    def __init__(self, cap: int, counter: Counter) -> None:
+    def __init__(self, cap: int, counter: Counter, *, check_wires: bool = False) -> None:
         self.world = CoreHarness(counter)
-        self.world.start(settings=Settings(model="scripted", cap=cap))
+        self.cap = cap
+        self.sent: list[SentCommand] = []
+        self._check_wires = check_wires
         self.at_mark: dict[tuple[AgentId, int], Messages] = {}
         self.born: dict[AgentId, tuple[State, Messages]] = {}
         self.last_sent: dict[AgentId, list[object]] = {}
+
+    def start(self) -> None:
+        """Starts the first agent, unless the world begins with a log."""
+        if not self.world.logs:
+            settings = Settings(model="scripted", cap=self.cap)
+            self._send(Step(StartAgent(AgentId("agent1"), settings=settings)))
+
+    def _send(self, step: Step) -> Decision:
+        meta = self.world.next_meta(step.actor, step.call)
+        decision = self.world.do(step.command, step.actor, step.call)
+        self.sent.append(SentCommand(step.command, meta, decision))
+        return decision
 
     def step(self, step: Step) -> None:
         """Dispatches one command and checks everything that it could have broken."""
         world, command, agent = self.world, step.command, step.command.agent
         before = world.copy()
-        decision = world.do(step.command, step.actor, step.call)
+        decision = self._send(step)
         if not isinstance(decision, Accepted):
             sentence = decision.sentence
             require(2, sentence.endswith("."), f"a refusal that is no sentence: {sentence}")
@@ -320,7 +346,11 @@ class Run:
             turn = self.world.states[agent].open
             if turn is None or turn.calls:
                 continue
-            sent = list[object](self.world.request(agent).flat())
+            request = self.world.request(agent)
+            if self._check_wires:
+                faults = wire_faults(request)
+                require(2, not faults, "; ".join(faults))
+            sent = list[object](request.flat())
             earlier = self.last_sent.get(agent, [])
             require(7, sent[: len(earlier)] == earlier, "a request is no prefix of the next")
             self.last_sent[agent] = sent
@@ -420,26 +450,43 @@ def _moves_context(event: Event) -> bool:
 
 def run_history(operations: list[Operation]) -> int:
     """Runs one history; raises `Violation` at the first broken law. Returns the command count."""
+    run = _new_run(operations)
+    _play(run, operations)
+    return run.world.commands
+
+
+async def run_stored(log: Log, space: Space, operations: list[Operation], session: str = "") -> int:
+    """Runs one history in memory and in an empty space, after an imported session if one is named.
+
+    Raises `Violation` or `Difference`. Returns the command count.
+    """
+    run = _new_run(operations, check_wires=True)
+    if session:
+        await import_into(log, space, session, run.world)
+    _play(run, operations)
+    await check_stored(log, space, run.world, run.sent, run.world.counter)
+    return run.world.commands
+
+
+def _new_run(operations: list[Operation], *, check_wires: bool = False) -> Run:
     cap = (0, 150, 400, 1500)[operations[0][1] % 4]
-    run = Run(cap, HalfCounter() if operations[0][2] % 3 == 0 else CharacterCounter())
+    counter = HalfCounter() if operations[0][2] % 3 == 0 else CharacterCounter()
+    return Run(cap, counter, check_wires=check_wires)
+
+
+def _play(run: Run, operations: list[Operation]) -> None:
+    run.start()
     for operation in operations:
         for step in next_steps(run.world, operation):
             run.step(step)
     run.finish()
-    return run.world.commands
 
 
 def prove(count: int, first_seed: int, report: Callable[[int, int], None]) -> None:
     """Runs this many generated histories."""
 
     @seed(first_seed)
-    @settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-        phases=(Phase.generate, Phase.shrink),
-    )
+    @_many(count)
     @given(histories())
     def all_laws_hold(operations: list[Operation]) -> None:
         report(1, run_history(operations))
@@ -447,8 +494,46 @@ def prove(count: int, first_seed: int, report: Callable[[int, int], None]) -> No
     all_laws_hold()
 
 
+def prove_stored(count: int, first_seed: int, dsn: str, report: Callable[[int, int], None]) -> None:
+    """Runs this many generated histories on databases too, each in a space of its own."""
+    session = st.sampled_from(("",) * len(IMPORTED) + IMPORTED)
+    spaces = itertools.count()
+    with tempfile.TemporaryDirectory(prefix="sapwood-") as folder, asyncio.Runner() as runner:
+        logs: list[Log] = [
+            runner.run(SqliteLog.open(Path(folder) / "laws.db")),
+            runner.run(PostgresLog.open(dsn)),
+        ]
+
+        @seed(first_seed)
+        @_many(count)
+        @given(histories(), st.integers(0, len(logs) - 1), session)
+        def databases_agree(operations: list[Operation], which: int, session: str) -> None:
+            space = Space(f"laws-{os.getpid()}-{next(spaces)}")
+            report(1, runner.run(run_stored(logs[which], space, operations, session)))
+
+        try:
+            databases_agree()
+        finally:
+            for log in logs:
+                runner.run(log.close())
+
+
+def _many(count: int) -> settings:
+    return settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        phases=(Phase.generate, Phase.shrink),
+    )
+
+
 def _work(
-    count: int, first_seed: int, results: "multiprocessing.Queue[tuple[int, int, str]]"
+    count: int,
+    stored: int,
+    dsn: str,
+    first_seed: int,
+    results: "multiprocessing.Queue[tuple[int, int, str]]",
 ) -> None:
     done = [0, 0]
 
@@ -460,6 +545,7 @@ def _work(
             done[1] = 0
 
     try:
+        prove_stored(stored, first_seed, dsn, report)
         prove(count, first_seed, report)
         results.put((done[0] % 500, done[1], ""))
         results.put((-1, 0, ""))
@@ -473,16 +559,27 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m proofs.laws", description=__doc__)
     parser.add_argument("--histories", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
+    parser.add_argument("--stored", type=int, help="histories on databases; one in 100 by default")
     options = parser.parse_args(argv)
+    stored = options.histories // 100 if options.stored is None else options.stored
+    with dsn_or_throwaway(volatile=True) as dsn:
+        return _run_workers(options.histories, stored, options.seed, dsn)
+
+
+def _run_workers(wanted: int, stored: int, first_seed: int, dsn: str) -> int:
     workers = os.cpu_count() or 1
     results: multiprocessing.Queue[tuple[int, int, str]] = multiprocessing.Queue()
-    share = -(-options.histories // workers)
+    shares = -(-wanted // workers), -(-stored // workers)
     processes = [
-        multiprocessing.Process(target=_work, args=(share, options.seed + i, results), daemon=True)
+        multiprocessing.Process(
+            target=_work, args=(*shares, dsn, first_seed + i, results), daemon=True
+        )
         for i in range(workers)
     ]
     print(
-        f"{options.histories:,} histories on {workers} processes, seed {options.seed}", flush=True
+        f"{wanted:,} histories and {stored:,} on databases too, {workers} processes, "
+        f"seed {first_seed}",
+        flush=True,
     )
     for process in processes:
         process.start()
@@ -498,8 +595,11 @@ def main(argv: list[str]) -> int:
             print(f"  {total:,} histories, {commands:,} commands", flush=True)
     for fault in faults:
         print(fault, file=sys.stderr)
-    enough = total >= options.histories
-    print(f"laws: {total:,} histories, {commands:,} commands, {len(faults)} violations")
+    enough = total >= wanted + stored
+    print(
+        f"laws: {total:,} histories, {stored:,} of them on databases too, {commands:,} commands, "
+        f"{len(faults)} violations"
+    )
     return 0 if enough and not faults else 1
 
 

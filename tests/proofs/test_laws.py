@@ -1,6 +1,7 @@
 """The laws hold on generated histories, and the proof notices a broken law."""
 
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -9,13 +10,17 @@ from hypothesis import given
 from msgspec import structs
 
 from proofs.histories import OPERATIONS, Operation, histories
-from proofs.laws import Violation, run_history
+from proofs.laws import Violation, run_history, run_stored
+from proofs.stored_histories import IMPORTED, Difference
 from sapwood.core import context, decide, evolve, history_size
 from sapwood.core import live_path as live
 from sapwood.core.context import Context, Mark, Step
 from sapwood.core.decide import contexts, forks, turns
 from sapwood.core.decide import trims as trimming
+from sapwood.core.ids import Space
 from sapwood.core.view import build as view_turns
+from sapwood.store.sqlite import SqliteLog
+from sapwood.turns.dispatch import Dispatcher
 
 
 @given(histories())
@@ -27,6 +32,38 @@ def test_a_window_that_moves_again_after_its_undo_leaves_nothing_to_redo() -> No
     """The shortest history of a violation of law 4 that was found in 8,000 histories."""
     small = [(0, 0, 0)] * 14
     run_history([(0, 5, 0), *small, (0, 5, 11), (71, 0, 0), (0, 0, 0), (73, 0, 0), (94, 0, 0)])
+
+
+_DETOUR: list[Operation] = [(0, 4, 1)] * 3 + [(0, 5, 1)] * 3
+"""Six turns, half of them with a tool result."""
+
+
+def _operation(name: str) -> int:
+    return next(place for place, each in enumerate(OPERATIONS) if each.__name__ == name)
+
+
+def _drop_and_restore() -> list[Operation]:
+    return [*_DETOUR, (_operation("_dropped"), 1, 2), (_operation("_restored"), 0, 1)]
+
+
+@pytest.mark.parametrize("session", ["", *IMPORTED])
+async def test_a_database_agrees_with_a_history_in_memory(session: str, tmp_path: Path) -> None:
+    log = await SqliteLog.open(tmp_path / "laws.db")
+    assert await run_stored(log, Space("laws"), _drop_and_restore(), session)
+    await log.close()
+
+
+async def test_a_database_that_differs_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing_is_cut(*_: object) -> None:
+        return None
+
+    monkeypatch.setattr(Dispatcher, "_uncut", nothing_is_cut)
+    log = await SqliteLog.open(tmp_path / "laws.db")
+    with pytest.raises(Difference, match="Restore"):
+        await run_stored(log, Space("laws"), _drop_and_restore())
+    await log.close()
 
 
 def forget_the_summary(step: Step, now: Context, marks: tuple[Mark, ...]) -> Any:

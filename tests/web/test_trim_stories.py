@@ -30,24 +30,83 @@ def test_only_the_last_turns_are_sent_after_a_trim(stage: Stage) -> None:
     assert all(words in sent for words in ("Second answer.", "Third answer.", "Four?"))
 
 
-def test_a_detour_is_picked_and_dropped_from_the_middle(stage: Stage) -> None:
-    stage.begin(*TURNS, ("Four?", "Fourth answer."))
-    before = ("First answer.", "Second answer.", "Third answer.", "Fourth answer.")
-    for turn in ("2", "3"):
-        stage.page.locator(f'[data-pick="{turn}"]').click(force=True)
-    stage.page.click("#drop")
-    expect(stage.page.locator(FOLD)).to_contain_text("2 turns dropped")
-    expect(stage.page.locator("#picked")).to_be_hidden()
+def test_a_detour_of_four_turns_is_dragged_priced_dropped_and_undone(stage: Stage) -> None:
+    detour = [(f"Detour {number}?", f"Aside {number}.") for number in range(1, 5)]
+    last = ("Back? [[think: Where were we?]]", "On the road again.")
+    stage.begin(TURNS[0], *detour, last, ("And then?", "Home."))
+    page, saves = stage.page, stage.page.locator("#saves")
+    grip = page.locator('[data-turn="2"] [data-pick]')
+    grip.hover(force=True)
+    page.mouse.down()
+    page.locator('[data-turn="4"]').hover()
+    expect(page.locator("#drop")).to_have_text("Drop 3 turns")
+    page.locator('[data-turn="5"]').hover()
+    page.mouse.up()
+    expect(saves).to_contain_text("4 turns leave")
+    expect(saves).to_contain_text(re.compile(r"next call \$[\d.]+ once, then \$[\d.]+"))
+    expect(saves).to_contain_text("1 signed thought after it may be dropped")
+    page.keyboard.press("Escape")
+    expect(page.locator("#picked")).to_be_hidden()
+    page.locator('[data-pick="2"]').click(force=True)
+    page.locator('[data-pick="5"]').click(force=True, modifiers=["Shift"])
+    expect(saves).to_contain_text("4 turns leave")
+    page.click("#drop")
+    fold = page.locator(FOLD)
+    expect(fold).to_contain_text("4 turns dropped")
+    expect(page.locator("#picked")).to_be_hidden()
     stage.prompt("Five? [[say: Fifth answer.]]")
     stage.see("Fifth answer.")
     stage.idle()
     sent = last_request(stage)
-    assert [words in sent for words in before] == [True, False, False, True]
-    stage.page.locator('[data-run="/load 2-3"]').first.click(force=True)
-    expect(stage.page.locator(FOLD)).to_have_count(0)
+    assert ["First answer." in sent, "Aside" in sent, "On the road" in sent] == [True, False, True]
+    stage.command("/undo")
+    expect(fold).to_have_count(0)
     stage.prompt("Six? [[say: Sixth answer.]]")
     stage.see("Sixth answer.")
-    assert all(words in last_request(stage) for words in before)
+    assert all(words in last_request(stage) for _, words in detour)
+
+
+def test_a_dropped_tool_result_says_so_at_its_row_and_comes_back(stage: Stage) -> None:
+    stage.begin(("One?", "First answer."))
+    (stage.server.home / "project" / "notes.txt").write_text("heron " * 200)
+    read = json.dumps({"path": "notes.txt"})
+    stage.prompt(f"Read it. [[tool: read_file {read}]] [[say: Many herons.]]")
+    stage.see("Many herons.")
+    stage.idle()
+    stage.prompt("Two? [[say: Second answer.]]")
+    stage.see("Second answer.")
+    stage.idle()
+    assert "heron heron" in last_request(stage)
+    tool = stage.page.locator("#rows .tool", has_text="read_file")
+    stage.command("/drop 2.1")
+    expect(tool).to_contain_text("result dropped")
+    stage.prompt("Three? [[say: Third answer.]]")
+    stage.see("Third answer.")
+    stage.idle()
+    assert "heron heron" not in last_request(stage)
+    tool.locator('[data-run="/load 2.1"]').click()
+    expect(tool).not_to_contain_text("result dropped")
+
+
+def test_a_decision_is_found_by_a_question_and_brought_back(stage: Stage) -> None:
+    decision = ("Which rings do we take?", "You chose orange rings for the young herons.")
+    stage.begin(TURNS[0], decision, *TURNS[1:])
+    page = stage.page
+    stage.command("/clear 1")
+    page.wait_for_selector(FOLD)
+    page.click("#find")
+    page.fill("#words", "which colour did we choose for the rings of young birds?")
+    hit = page.locator("#hits a").first
+    expect(hit).to_contain_text("orange rings")
+    hit.click()
+    found = page.locator(".inside .found")
+    expect(found).to_contain_text("orange rings")
+    page.locator('.inside [data-run="/bring 2"]').first.click(force=True)
+    expect(page.locator("#rows")).to_contain_text("turn 2")
+    stage.prompt("Five? [[say: Fifth answer.]]")
+    stage.see("Fifth answer.")
+    sent = last_request(stage)
+    assert ["orange rings" in sent, "First answer." in sent] == [True, False]
 
 
 def test_clear_without_a_number_starts_afresh_in_the_same_conversation(stage: Stage) -> None:

@@ -24,7 +24,7 @@ from sapwood.core.timeline.row_content import (
     ToolUse,
     TurnEnd,
 )
-from sapwood.core.timeline.rows import Row, TimelineRow, edge_label, mark_label
+from sapwood.core.timeline.rows import Row, TimelineRow, dropped_label, edge_label, mark_label
 from sapwood.core.turn import Result, Turn
 from sapwood.core.turn_numbers import Names, turn_place
 from sapwood.core.view.frames import framed_request, framed_summary
@@ -96,6 +96,8 @@ class _TimelineText:
                 lines = [*head, *wrapped(text, self._width)]
             case ToolUse(call, result):
                 lines = self._tool(call, result)
+                if dropped := dropped_label(row):
+                    lines.append(self._paint(f"  {dropped}", "warning"))
             case TurnEnd(how, why):
                 words = f"({how}: {plain(why)})" if why else f"({how})"
                 lines = [self._paint(line, "warning") for line in wrapped(words, self._width)]

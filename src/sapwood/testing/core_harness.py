@@ -15,6 +15,8 @@ A test gives commands and compares logs and requests.
 ['What is 6 x 7?', '42']
 """
 
+from collections.abc import Sequence
+
 from msgspec import structs
 
 from sapwood.core.account import account_of
@@ -86,10 +88,25 @@ class CoreHarness:
         self.do(AddReply(agent, (Text(reply),)))
         self.do(CompleteTurn(agent))
 
+    def take_log(self, events: Sequence[Recorded]) -> None:
+        """Adds an agent that has this log, which was written elsewhere."""
+        agent = events[0].agent
+        self.logs[agent] = list(events)
+        state = State(agent)
+        for recorded in events:
+            state = evolve(state, recorded)
+        self.states[agent] = state
+        self.lives[agent] = self.read_live(agent)
+
+    def next_meta(self, actor: Actor = HUMAN, call: str | None = None) -> CommandMeta:
+        """Returns the sender, time and id of the next command."""
+        number = self.commands + 1
+        return CommandMeta(CommandId(f"c{number}"), number * 1000, actor, call)
+
     def do(self, command: Command, actor: Actor = HUMAN, call: str | None = None) -> Decision:
         """Decides a command, applies its events and returns the decision."""
+        given = self.next_meta(actor, call)
         self.commands += 1
-        given = CommandMeta(CommandId(f"c{self.commands}"), self.commands * 1000, actor, call)
         decision = decide(self.decision_input(command), command, given)
         if isinstance(decision, Accepted):
             for change in decision.changes:

@@ -67,6 +67,20 @@ async def test_the_way_back_of_every_fold_brings_its_turns_back(undone: int) -> 
                 await (agent.redo() if fold.back.command == "undo" else agent.undo())
 
 
+async def test_a_drop_that_is_redone_folds_as_it_did() -> None:
+    async with open(":memory:") as db:
+        agent = await talk(db, 6)
+        await agent.run_command("/drop 2-4")
+        (first,) = await folds_of(agent, db)
+        for _ in range(2):
+            await agent.undo()
+            assert await folds_of(agent, db) == []
+            await agent.redo()
+        (again,) = await folds_of(agent, db)
+        assert (again.cause, again.tokens) == ("/drop 2-4", first.tokens) != ("", 0)
+        assert (again.turns, again.back) == (first.turns, first.back)
+
+
 async def test_an_undo_moves_the_window_back() -> None:
     async with open(":memory:") as db:
         agent = await talk(db, 40, cap=100)

@@ -1,10 +1,20 @@
 """Rows are derived from events alone, and tell what the model can see."""
 
 from sapwood.api import Agent, Sapwood, open
-from sapwood.core.commands import AddReply
-from sapwood.core.content import Text
+from sapwood.core.commands import (
+    AddReply,
+    Clear,
+    CompleteTurn,
+    Drop,
+    FinishTool,
+    Redo,
+    Restore,
+    StartTurn,
+    Undo,
+)
+from sapwood.core.content import Text, ToolCall
 from sapwood.core.events import SYSTEM, Recorded, ReplyLost, TurnStarted
-from sapwood.core.ids import AgentId, CommandId
+from sapwood.core.ids import AgentId, CommandId, TurnPlace
 from sapwood.core.live_path import LivePath
 from sapwood.core.timeline.layout import Page, is_dim, lay_out
 from sapwood.core.timeline.row_content import (
@@ -16,6 +26,7 @@ from sapwood.core.timeline.row_content import (
 )
 from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, TimelineRow
 from sapwood.core.timeline.timeline import Timeline
+from sapwood.testing.core_harness import CoreHarness
 
 
 async def told(agent: Agent) -> Timeline:
@@ -179,3 +190,33 @@ async def test_a_child_shows_what_it_inherited() -> None:
         assert [row.place for row in timeline.rows] == ["lead/1"] * 2 + ["lead/2"] * 2
         assert not any(is_dim(timeline, row) for row in page)
         assert isinstance(opened.live.turns[0].prompt[0], Text)
+
+
+def test_a_dropped_result_marks_its_row_until_it_is_back() -> None:
+    world = CoreHarness()
+    agent = world.start()
+    world.do(StartTurn(agent, (Text("Look."),)))
+    for call in ("a", "b"):
+        world.do(AddReply(agent, (ToolCall(call, "read", "{}"),)))
+        world.do(FinishTool(agent, call, f"{call} " * 200))
+    world.do(AddReply(agent, (Text("Done."),)))
+    world.do(CompleteTurn(agent))
+    world.turn(agent, "And?", "Nothing.")
+
+    def dropped() -> list[str]:
+        timeline = Timeline()
+        for recorded in world.logs[agent]:
+            timeline.add(recorded)
+        return [row.dropped for row in timeline.rows if row.kind == "tool"]
+
+    for command, places in (
+        (Drop(agent, (TurnPlace(1, 1, 2),)), ["", "1.2"]),
+        (Drop(agent, (TurnPlace(1, 1),), only_results=True), ["1.1", "1.2"]),
+        (Undo(agent), ["", "1.2"]),
+        (Redo(agent), ["1.1", "1.2"]),
+        (Restore(agent, (TurnPlace(1, 1, 2),)), ["1.1", ""]),
+        (Clear(agent), ["", ""]),
+        (Undo(agent), ["1.1", ""]),
+    ):
+        world.do(command)
+        assert dropped() == places, command

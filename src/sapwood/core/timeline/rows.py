@@ -48,7 +48,8 @@ class Row(Struct, frozen=True, gc=False, tag="row"):
     `turn` is the number of its turn in the timeline, -1 outside of turns. `result` and
     `result_part` are the place of the result of a tool call; `result` is 0 while there is none.
     `heads`: the first row of another speaker. `place` is the turn as people name it, such as `3` or
-    `NAME/3`; for a mark that was set during a turn, that turn.
+    `NAME/3`; for a mark that was set during a turn, that turn. `dropped` is the place of a result
+    that was dropped from view, such as `3.2`.
     """
 
     kind: RowKind
@@ -60,6 +61,7 @@ class Row(Struct, frozen=True, gc=False, tag="row"):
     result_part: int = 0
     heads: bool = False
     place: str = ""
+    dropped: str = ""
 
     @property
     def key(self) -> RowKey:
@@ -176,6 +178,16 @@ def note_label(note: Note) -> str:
             return f"added by {note.source or 'the program'}"
         case _:
             assert_never(note.origin)
+
+
+def dropped_label(row: TimelineRow) -> str:
+    """What a row says whose tool result was dropped from view; '' if it is in view.
+
+    >>> dropped_label(Row("tool", AgentId("a"), 3, dropped="2.1"))
+    'result dropped · /load 2.1'
+    """
+    dropped = row.dropped if isinstance(row, Row) else ""
+    return f"result dropped · /load {dropped}" if dropped else ""
 
 
 def fold_label(fold: Fold) -> str:

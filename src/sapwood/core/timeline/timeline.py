@@ -105,6 +105,9 @@ class Timeline:
         self._by_window: dict[int, TurnRef | None] = {}
         self._layers: dict[EventRef, CutLayer] = {}
         self._dropped: set[int] = set()
+        self._results: dict[int, list[int | None]] = {}  # the rows of the results of each turn
+        self._dropped_results: dict[int, tuple[int, ...]] = {}
+        self._drops: dict[int, Departure] = {}  # by the version of the drop, its undo or its redo
         self.dead_marks: frozenset[int] = frozenset()
 
     def know_marks(self, live: Iterable[int]) -> None:
@@ -232,7 +235,7 @@ class Timeline:
                 self._jumped(recorded, event.context, "/undo")
             case events.ContextRedone():
                 self._take_step(self._redo, self._undo, version)
-                self._jumped(recorded, event.context, "/redo")
+                self._jumped(recorded, event.context, "/redo", self._drops.get(version))
             case events.WordsErased():
                 self.changed += 1  # rows that were drawn may have the words
                 self._append("event", agent, version, turn=-1)
@@ -286,6 +289,8 @@ class Timeline:
     def _result(self, call: str, version: int, part: int) -> None:
         self._count_message()
         place = self._calls.pop(call, None)
+        if self._open is not None:
+            self._results.setdefault(self._open, []).append(place)
         if place is not None:
             self._updated.append(place)
             row = self.rows[place]
@@ -329,6 +334,8 @@ class Timeline:
         tip, loaded = self.context.tip, loaded_after_trim(self.context, event.cause)
         cuts = cuts_after_trim(self.context, event.cause)
         self.context = Context(tip, event.head, event.summary, event.request, None, loaded, cuts)
+        if self._dropped_results:
+            self._show_results()
         edge = self._place.get(event.head) if event.head else None
         leaving = self._path.index(edge) + 1 if edge in self._path else 0
         if event.head == tip:
@@ -366,7 +373,10 @@ class Timeline:
         departure = Departure(
             recorded.version, cause, recorded.at, tokens=event.tokens, exact=event.exact
         )
+        self._drops[recorded.version] = departure
         self._leave(gone, departure)
+        if event.layer.results or self._dropped_results:
+            self._show_results()
         if event_texts(event).notice:
             self._append("event", recorded.agent, recorded.version, turn=-1)
 
@@ -403,14 +413,18 @@ class Timeline:
         self._summary = None
         self.changed += 1
 
-    def _jumped(self, recorded: Recorded, context: Context, cause: str) -> None:
+    def _jumped(
+        self, recorded: Recorded, context: Context, cause: str, drop: Departure | None = None
+    ) -> None:
+        """The context became another one. A `drop` that was made again keeps its own words."""
         before = self._path
         self._move_to(context)
         stay = set(self._path)
         for turn in self._path:
             self.turns[turn].left = IN_VIEW
         gone = [turn for turn in before if turn not in stay]
-        self._leave(gone, Departure(recorded.version, cause, recorded.at))
+        departure = drop or Departure(recorded.version, cause, recorded.at)
+        self._leave(gone, structs.replace(departure, version=recorded.version, at=recorded.at))
         self._append("event", recorded.agent, recorded.version, turn=-1)
 
     def _move_to(self, context: Context) -> None:
@@ -428,6 +442,22 @@ class Timeline:
                 path.append(turn)
             ref = self.turns[turn].parent
         self._path = path[::-1]
+        self._show_results()
+
+    def _show_results(self) -> None:
+        """Marks the rows whose results are dropped in this context, and no others."""
+        found = self._cuts(self.context).results
+        dropped = {self._place[ref]: found[ref] for ref in found if ref in self._place}
+        before, self._dropped_results = self._dropped_results, dropped
+        for turn in before.keys() | dropped.keys():
+            if before.get(turn) == dropped.get(turn):
+                continue
+            for number, place in enumerate(self._results.get(turn, ()), 1):
+                if place is not None:
+                    is_dropped = number in dropped.get(turn, ())
+                    name = f"{self.turns[turn].place}.{number}" if is_dropped else ""
+                    self.rows[place] = structs.replace(self.rows[place], dropped=name)
+                    self._updated.append(place)
 
     def _leave(self, turns: Sequence[int], departure: Departure) -> None:
         for turn in turns:
@@ -458,6 +488,8 @@ class Timeline:
             step = taken.pop()
             if step in self._by_window:
                 self._by_window[version] = self.context.tip
+            if step in self._drops:
+                self._drops[version] = self._drops[step]
         given.append(version)
 
     # Rows

@@ -36,6 +36,7 @@ from sapwood.core.timeline.rows import (
     TimelineRow,
     call_arguments,
     divider_label,
+    dropped_label,
     fold_label,
 )
 from sapwood.core.token_count import show_tokens
@@ -116,7 +117,7 @@ class Painter(RowRenderer):
             case ThinkingText(text):
                 lines = self._thinking(text, opened)
             case ToolUse(call, result):
-                lines = self._tool(call, result, opened, working)
+                lines = self._tool(call, result, opened, working, dropped_label(row))
             case TurnEnd():
                 lines = self._ending(content)
             case MarkName(name, before):
@@ -185,7 +186,9 @@ class Painter(RowRenderer):
             body = Words(f"▸ thinking: {words}", style=style, no_wrap=True, overflow="ellipsis")
         return self.barred(self.render(body), self.colours.faint, "│")
 
-    def _tool(self, call: ToolCall, result: Result | None, opened: bool, working: bool) -> Lines:
+    def _tool(
+        self, call: ToolCall, result: Result | None, opened: bool, working: bool, dropped: str = ""
+    ) -> Lines:
         colours = self.colours
         failed = result is not None and result.error
         colour = colours.error if failed else colours.model if result else colours.warning
@@ -198,9 +201,10 @@ class Painter(RowRenderer):
             return self.barred(
                 self.render(Group(head, Words(state, colours.faint))), colours.faint, " "
             )
-        return self.barred(
-            self.render(Group(head, *self._output(call, result, opened))), colours.faint, " "
-        )
+        shown = [*self._output(call, result, opened)] if opened or not dropped else []
+        if dropped:
+            shown.append(Words(f"  {dropped}", style=colours.warning))
+        return self.barred(self.render(Group(head, *shown)), colours.faint, " ")
 
     def _output(self, call: ToolCall, result: Result, opened: bool) -> Iterable[RenderableType]:
         colours = self.colours

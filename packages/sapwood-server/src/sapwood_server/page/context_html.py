@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 
 from sapwood.conversation.answers import ContextsCompared, RequestReplayed
 from sapwood.conversation.context_breakdown import ContextBreakdown
-from sapwood.conversation.cut_preview import Cut, CutPlan
+from sapwood.conversation.cut_preview import Cut, CutPlan, DropPreview
 from sapwood.conversation.open_timeline import LeftTurns, key_text
 from sapwood.conversation.surroundings import WindowUse
+from sapwood.core.command_table import TABLE
 from sapwood.core.content import File, Text, Thinking, ToolCall
 from sapwood.core.events import ModelCalled, Recorded
 from sapwood.core.ids import AgentId
@@ -20,7 +21,7 @@ from sapwood.core.plural import counted
 from sapwood.core.timeline.rows import call_arguments
 from sapwood.core.token_count import Count
 from sapwood.core.turn import Turn
-from sapwood.core.turn_numbers import Names, turn_place
+from sapwood.core.turn_numbers import Names, joined_places, turn_place
 from sapwood.core.view.request import MessagePart, ToolResult
 from sapwood.display.agent_tree import state_of
 from sapwood.display.quantities import money
@@ -41,6 +42,41 @@ def context_html(found: ContextBreakdown, plan: CutPlan, *, is_open: bool) -> st
         f'<div class="ctx">{_chart(plan)}{_prices(plan, is_open=is_open)}{_request(found, plan)}'
         f"{_largest(found)}</div></div>"
     )
+
+
+def drop_html(found: DropPreview, turns: Sequence[str]) -> str:
+    """What a drop saves and costs, the thinking that it would invalidate, and what costs less."""
+    command = attribute(f"{TABLE['drop'].typed} {joined_places(turns)}")
+    total = Count(found.total.tokens + found.size.tokens, found.total.exact)
+    verb = "leaves" if found.turns == 1 else "leave"
+    said = [
+        f'<b class="warn">{counted(found.turns, "turn")} {verb}</b>',
+        f'<span class="num">{size(total)} → <b>{size(found.total)}</b></span>',
+    ]
+    if found.once is not None and found.later is not None:
+        said.append(
+            f"<span>next call <b>{money(found.once)}</b> once, then "
+            f"<b>{money(found.later)}</b></span>"
+        )
+    if found.pays_after is not None and found.pays_after > 1:
+        said.append(
+            f'<span class="faint">pays for itself after {counted(found.pays_after, "call")}</span>'
+        )
+    lost: list[str] = []
+    if found.thoughts:
+        lost.append(
+            '<span class="warn"><span aria-hidden="true">⚠</span> '
+            f"{counted(found.thoughts, 'signed thought')} after it may be dropped</span>"
+        )
+    if found.cheaper:
+        places = attribute(" ".join(found.cheaper))
+        lost.append(
+            f"<span>costs less: <b>{line(joined_places(found.cheaper))}</b></span>"
+            f'<button class="btn sm" data-picks="{places}">Take '
+            f"{line(joined_places(found.cheaper))}</button>"
+        )
+    lines = "".join(f'<p class="line">{"".join(each)}</p>' for each in (said, lost) if each)
+    return f'<div data-line="{command}">{lines}</div>'
 
 
 def _chart(plan: CutPlan) -> str:

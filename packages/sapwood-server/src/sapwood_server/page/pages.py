@@ -6,7 +6,7 @@ from starlette.responses import HTMLResponse, Response
 from sapwood.app.permission_questions import waiting_questions
 from sapwood.conversation.answers import ContextShown
 from sapwood.conversation.context_breakdown import ContextBreakdown
-from sapwood.conversation.cut_preview import cut_plan
+from sapwood.conversation.cut_preview import cut_plan, preview_drop
 from sapwood.conversation.open_timeline import RowsPage
 from sapwood.conversation.surroundings import family_of, window_use
 from sapwood.core.errors import RefusedError
@@ -16,9 +16,9 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
 from sapwood.display.quantities import clock, now
 from sapwood.display.text import pieces
-from sapwood_server.page.context_html import calls_html, context_html, tree_html
+from sapwood_server.page.context_html import calls_html, context_html, drop_html, tree_html
 from sapwood_server.page.export_html import export_html
-from sapwood_server.page.html_text import attribute, line
+from sapwood_server.page.html_text import attribute, line, text
 from sapwood_server.page.list_html import Listed, costs_html, list_html
 from sapwood_server.page.page_html import (
     PageParts,
@@ -147,6 +147,13 @@ async def calls_piece(call: RequestContext) -> Response:
     return _piece(await _calls(call, await _state(call, await call.agent())))
 
 
+async def drop_piece(call: RequestContext) -> Response:
+    """What dropping the picked turns would save and cost."""
+    turns = call.query("turns").split()
+    found = await preview_drop(call.space.connection, await call.agent(), turns)
+    return _piece(drop_html(found, turns))
+
+
 async def question_piece(call: RequestContext) -> Response:
     """The oldest tool call that waits for approval; nothing if there is none."""
     agent = await call.agent()
@@ -159,7 +166,7 @@ async def question_piece(call: RequestContext) -> Response:
 
 def _sentence(hit: SearchHit) -> str:
     return "".join(
-        f"<mark>{line(piece)}</mark>" if found else line(piece) for piece, found in pieces(hit)
+        f"<mark>{text(piece)}</mark>" if found else text(piece) for piece, found in pieces(hit)
     )
 
 
@@ -213,6 +220,7 @@ def page_endpoints() -> tuple[Endpoint, ...]:
         Endpoint("GET", f"{piece}/side", "read", side_piece, "The side", answers=html),
         Endpoint("GET", f"{piece}/context", "read", context_piece, "The context", answers=html),
         Endpoint("GET", f"{piece}/calls", "read", calls_piece, "The calls", answers=html),
+        Endpoint("GET", f"{piece}/drop", "read", drop_piece, "A drop", answers=html),
         Endpoint("GET", f"{piece}/question", "read", question_piece, "A question", answers=html),
     )
 

@@ -138,7 +138,8 @@ def _parts(each: ConversationRow, now: int, picture: Picture) -> tuple[str, str]
                 f'<div class="md">{markdown(words)}</div>{unseen}',
             )
         case ToolUse(call, result):
-            return "row slim", _grid("", _tool(call, result, dim=each.dim))
+            dropped = row.dropped if isinstance(row, Row) else ""
+            return "row slim", _grid("", _tool(call, result, dropped, dim=each.dim))
         case TurnEnd(how, why):
             words = f"{how}: {why}" if why else how
             colour = "bad" if how == "failed" else "warn"
@@ -197,7 +198,7 @@ def _mark(name: str, before: str) -> tuple[str, str]:
     )
 
 
-def _tool(call: ToolCall, result: Result | None, *, dim: bool) -> str:
+def _tool(call: ToolCall, result: Result | None, dropped: str, *, dim: bool) -> str:
     if result is None:
         dot, state = '<span class="dot warn" aria-hidden="true">◌</span>', "running"
     elif result.error:
@@ -214,7 +215,14 @@ def _tool(call: ToolCall, result: Result | None, *, dim: bool) -> str:
         facts.append(counted(len(result.content.splitlines()), "line"))
     else:
         facts.append(state)
-    is_open = " open" if not dim and (lines or (result and result.error)) else ""
+    back = ""
+    if dropped:
+        facts.append('<span class="warn">result dropped</span>')
+        back = (
+            f'<span class="acts"><button class="btn bare sm" data-run="/load {attribute(dropped)}"'
+            f' title="Bring the result back into view">load {line(dropped)}</button></span>'
+        )
+    is_open = " open" if not dim and not dropped and (lines or (result and result.error)) else ""
     body = lines
     if result and (not lines or result.error):
         calm = "" if result.error else " calm"
@@ -222,7 +230,7 @@ def _tool(call: ToolCall, result: Result | None, *, dim: bool) -> str:
     return (
         f'<details class="tool"{is_open}><summary>{dot}<span class="vh">{state}: </span>'
         f'<b>{line(call.name)}</b><span class="grow ell">{line(call_arguments(call.args))[:400]}'
-        f'</span><span class="num">{" · ".join(facts)}</span></summary>'
+        f'</span><span class="num">{" · ".join(facts)}</span>{back}</summary>'
         f"{_arguments(call, bool(lines))}{body}</details>"
     )
 

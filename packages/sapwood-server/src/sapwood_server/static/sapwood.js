@@ -7,6 +7,7 @@ import { refreshQuestion } from './approval.js';
 import { refreshContext, startContext } from './context.js';
 import { follow } from './events.js';
 import { closeHead, openHead } from './head.js';
+import { pickRow, unpick } from './drops.js';
 
 const view = body.dataset.view || 'timeline';
 const page = (/** @type {string} */ rest) => `/page/${encodeURIComponent(agent)}/${rest}`;
@@ -63,21 +64,6 @@ function filter() {
   }
 }
 
-// Turns that are picked to be dropped.
-/** @type {Set<string>} */
-const picked = new Set();
-function showPicked() {
-  for (const each of document.querySelectorAll('[data-pick]')) each.setAttribute('aria-pressed', String(picked.has(/** @type {any} */ (each).dataset.pick)));
-  $('picked').hidden = !picked.size;
-  $('drop').textContent = picked.size === 1 ? 'Drop 1 turn' : `Drop ${picked.size} turns`;
-}
-async function dropPicked() {
-  const line = `/drop ${[...picked].join(' ')}`;
-  picked.clear();
-  showPicked();
-  await submit(line);
-}
-
 // Clicks.
 document.addEventListener('click', async (/** @type {any} */ event) => {
   const target = event.target;
@@ -89,14 +75,6 @@ document.addEventListener('click', async (/** @type {any} */ event) => {
     if (view === 'context') refreshContextSoon();
     return;
   }
-  const picks = target.closest('[data-pick]');
-  if (picks) {
-    if (!picked.delete(picks.dataset.pick)) picked.add(picks.dataset.pick);
-    showPicked();
-    return;
-  }
-  if (target.closest('#drop')) { await dropPicked(); return; }
-  if (target.closest('#unpick')) { picked.clear(); showPicked(); return; }
   const cuts = target.closest('[data-cut]');
   if (cuts) { openHead(cuts.dataset.cut); return; }
   const fills = target.closest('[data-fill]');
@@ -147,7 +125,7 @@ finder.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
 for (const each of [finder, $('map')]) each.addEventListener('click', (/** @type {any} */ event) => { if (event.target === each) each.close(); });
 
 // Keys.
-const MAP = [['1 2 3 4', 'timeline, context, calls, costs'], ['/', 'search'], ['j k', 'next, previous row'], ['o', 'open or close a row'], ['g G', 'top, end'], ['[ ]', 'list, side'], ['h', 'move the head by hand: tokens and price first'], ['m', 'mark'], ['f', 'fork'], ['r', 'rewind to before the row’s turn'], ['u U', 'undo, redo'], ['c', 'to the composer'], ['esc', 'interrupt, or leave the composer'], ['?', 'this map']];
+const MAP = [['1 2 3 4', 'timeline, context, calls, costs'], ['/', 'search'], ['j k', 'next, previous row'], ['o', 'open or close a row'], ['g G', 'top, end'], ['[ ]', 'list, side'], ['h', 'move the head by hand: tokens and price first'], ['x', 'pick a turn to drop'], ['m', 'mark'], ['f', 'fork'], ['r', 'rewind to before the row’s turn'], ['u U', 'undo, redo'], ['c', 'to the composer'], ['esc', 'interrupt, or leave the composer'], ['?', 'this map']];
 function openMap() {
   const list = document.createElement('dl');
   list.className = 'facts keys';
@@ -183,7 +161,8 @@ const keys = {
     if (row) submit(`/rewind ${row.dataset.turn}`);
   },
   u: () => submit('/undo'), U: () => submit('/redo'),
-  Escape: () => { if (!$('interrupt')?.hidden) interrupt(); },
+  x: () => pickRow(focused()),
+  Escape: () => { if (!unpick() && !$('interrupt')?.hidden) interrupt(); },
 };
 document.addEventListener('keydown', (event) => {
   const target = /** @type {HTMLElement} */ (event.target), dialog = target.closest('dialog');
