@@ -20,13 +20,13 @@ _OWN_ROWS = (
 """What Claude Code writes when its user types /compact, which stays in front of the next prompt;
 and how opencode continues a turn in which it compacted.
 """
-_QUESTION = "What did we do so far?"
+QUESTION = "What did we do so far?"
 """opencode asks it in front of its summary, which is the answer."""
 _SUMMARY = (
     "This session is being continued",
     "Another language model started",
     "The conversation history before this point was compacted",
-    _QUESTION,
+    QUESTION,
 )
 _LEVELS = {
     "claude-code": (4, 2, 0),
@@ -77,7 +77,7 @@ def _expect_undone(talk: Conversation, act: str, *, whole: bool) -> None:
         f"{act}: the summary is {'gone' if whole else 'in front'}", whole != bool(front)
     )
     if front:
-        kept = kept[front[-1] + 1 + (kept[front[-1]] == _QUESTION) :]
+        kept = kept[front[-1] + 1 + (kept[front[-1]] == QUESTION) :]
     pieces = [word for word in kept if word not in _ANSWERS]
     wanted = [word for word in turns_of(*talk.path[:-1]) if word != "ANSWER75"] + talk.path[-1:]
     talk.checks.expect(f"{act}: the request has exactly what came after it", pieces == wanted, kept)

@@ -133,6 +133,8 @@ _CELL = LazyPattern(r"[^|]*")
 _SECRET_COLUMNS = frozenset(
     ("password", "passwort", "passphrase", "secret", "token", "api key", "key", "credential")
 )
+_PARTS_OF_COLUMNS = ("pass", "secret", "token", "key", "cred")
+"""Each of these columns has one of them."""
 PLACE_ANCHORS = (*_LINES.anchors, *_PHRASES.anchors, "://", "cookie", "curl", "-u")
 
 
@@ -141,9 +143,10 @@ def find_placed_secrets(searched: Searched) -> Iterator[Span]:
     text, lower = searched.text, searched.lower
     if "@" in searched.parts and "://" in searched.parts:
         yield from _url_logins(text)
-    yield from _cookies(text, lower)
+    yield from _cookies(searched)
     yield from _user_options(text)
-    if "|" in text and any(f"| {column} |" in lower for column in _SECRET_COLUMNS):
+    has_column = "|" in text and not searched.parts.isdisjoint(_PARTS_OF_COLUMNS)
+    if has_column and any(f"| {column} |" in lower for column in _SECRET_COLUMNS):
         yield from _table_cells(text)
     for kind, line in _LINES.present(searched.parts, text):
         yield from (Span(*m.span(1), kind) for m in line.finditer(text) if _is_real(m[1]))
@@ -170,11 +173,12 @@ def _url_logins(text: str) -> Iterator[Span]:
                 yield Span(*match.span("user"), URL_PASSWORD)
 
 
-def _cookies(text: str, lower: str) -> Iterator[Span]:
+def _cookies(searched: Searched) -> Iterator[Span]:
     """Yields the values of the cookies of a header or an option."""
-    if "cookie" in lower:
-        yield from _cookie_values(text, _COOKIES.finditer(lower))
-    if "curl" in text:
+    text = searched.text
+    if "cookie" in searched.parts:
+        yield from _cookie_values(text, _COOKIES.finditer(searched.lower))
+    if "curl" in searched.parts and "curl" in text:
         options = (m for m in _COOKIE_OPTION.finditer(text) if _is_web(text, m.start()))
         yield from _cookie_values(text, options)
 

@@ -273,7 +273,7 @@ def _search_once(searched: Searched, known: Sequence[str]) -> list[Span]:
         return found
     return [
         *found,
-        *find_private_keys(text),
+        *find_private_keys(searched),
         *find_placed_secrets(searched),
         *find_command_secrets(searched),
         *find_stated_secrets(searched),

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from sapwood.redaction.byte_text import LazyPattern, Span
+from sapwood.redaction.byte_text import LazyPattern, Searched, Span
 
 PRIVATE_KEY = "private-key"
 
@@ -38,17 +38,19 @@ _XML_KEY = LazyPattern(r"<D>([A-Za-z0-9+/=\s]{40,2000})</D>")
 KEY_ANCHORS = ("PRIVATE KEY", "Private-Lines", '"kty"', "<RSAKeyValue>")
 
 
-def find_private_keys(text: str) -> Iterator[Span]:
+def find_private_keys(searched: Searched) -> Iterator[Span]:
     """Yields every private key, also one without header or footer."""
-    if "PRIVATE KEY" in text:
-        yield from _armoured(text)
-    for match in _PUTTY.finditer(text):
-        end = _after(_LINES, text, match.end())
-        if end > match.end():
-            yield Span(match.end(), _after(_PUTTY_SIGNATURE, text, end), PRIVATE_KEY)
+    text = searched.text
+    if "private" in searched.parts:
+        if "PRIVATE KEY" in text:
+            yield from _armoured(text)
+        for match in _PUTTY.finditer(text):
+            end = _after(_LINES, text, match.end())
+            if end > match.end():
+                yield Span(match.end(), _after(_PUTTY_SIGNATURE, text, end), PRIVATE_KEY)
     if '"kty"' in text:
         yield from (Span(*match.span(1), PRIVATE_KEY) for match in _JSON_KEY.finditer(text))
-    if "<RSAKeyValue>" in text:
+    if "rsakeyvalue" in searched.parts and "<RSAKeyValue>" in text:
         yield from (Span(*match.span(1), PRIVATE_KEY) for match in _XML_KEY.finditer(text))
 
 

@@ -78,7 +78,7 @@ class _CostCache(dict[bytes, int]):
     """Costs of shapes that occur often."""
 
     # Longer keys are hashes and encoded data: they rarely repeat and need much memory. Paths do.
-    MAX_KEY, MAX_ENTRIES = 64, 16_384
+    MAX_KEY, MAX_ENTRIES = 64, 32_768
 
     def __missing__(self, key: bytes) -> int:
         cost = self.cost(key)

@@ -4,6 +4,7 @@ session of another program.
 The same commands stand below `sapwood context`. `compact` and `fork` have options of their own.
 """
 
+import gc
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -170,7 +171,12 @@ def run_session_command(
     if session and os.path.isfile(os.path.expanduser(session)):
         session, transcript = "", os.path.expanduser(session)
     as_json = as_json or bool(above.get("as_json"))
-    done = invocation.run(lambda: _run(invocation, name, words, session, transcript, later))
+    gc.disable()  # a session has no cycles, and the process ends soon
+    try:
+        done = invocation.run(lambda: _run(invocation, name, words, session, transcript, later))
+    finally:
+        gc.freeze()  # otherwise it would look for them now
+        gc.enable()
     _print(done, as_json)
     return Exit.OK
 
