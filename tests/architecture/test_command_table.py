@@ -55,7 +55,7 @@ def with_row(monkeypatch: pytest.MonkeyPatch, name: str, /, **changes: object) -
 def test_each_row_has_one_handler_and_each_handler_a_row() -> None:
     require_bound(TABLE, HANDLERS)
     with pytest.raises(AssertionError, match="graft"):
-        require_bound(CommandTable((*TABLE.rows, FAKE)), HANDLERS)
+        require_bound(CommandTable((*TABLE.rows, FAKE), TABLE.untyped), HANDLERS)
     with pytest.raises(AssertionError, match="graft"):
         require_bound(TABLE, {**HANDLERS, "graft": graft})
 

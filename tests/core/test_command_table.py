@@ -1,8 +1,11 @@
 """The table: the one place where commands are described."""
 
+from typing import get_args
+
 import pytest
 
-from sapwood.core.command_table import TABLE, SlashCommand
+from sapwood.core.command_table import TABLE, UNTYPED, SlashCommand
+from sapwood.core.commands import Command
 
 # What the design gives to whom, and what may not run under an open turn.
 FOR_MODELS = "mark clear drop fork send check-mail wait kill compact recall bring"
@@ -20,6 +23,12 @@ def test_models_have_exactly_the_commands_of_the_design() -> None:
 
 def test_people_have_all_commands() -> None:
     assert sorted(TABLE.names) == sorted([*FOR_MODELS.split(), *HUMAN_ONLY.split(), "load", "quit"])
+
+
+def test_who_gives_a_command_of_the_core_stands_in_one_place() -> None:
+    typed = {each for row in TABLE.rows for each in row.decides}
+    assert typed | UNTYPED.keys() == set(get_args(Command))
+    assert not typed & UNTYPED.keys()
 
 
 def test_quit_is_another_word_for_exit() -> None:

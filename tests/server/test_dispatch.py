@@ -1,6 +1,7 @@
 """Commands of the core over HTTP: a principal gives what a person may give, and no more."""
 
 from pathlib import Path
+from typing import get_args
 
 import httpx2
 import pytest
@@ -8,6 +9,7 @@ from msgspec import structs, to_builtins
 
 from sapwood.api import open
 from sapwood.core import commands as core
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import Command
 from sapwood.core.content import Text
 from sapwood.core.ids import AgentId
@@ -39,7 +41,9 @@ async def test_the_principal_is_the_actor_whatever_the_request_says(
 
 async def test_commands_of_sapwood_itself_are_not_taken(served: Served, agent: AgentId) -> None:
     async with served.client() as client:
-        for kind in ("RecordSync", "RecordNative", "RecordJudgement", "MakeCheckpoint"):
+        own = [kind.__name__ for kind in get_args(Command) if not TABLE.is_remote(kind)]
+        assert {"RecordSync", "MakeCheckpoint", "StartRevert", "AskQuestion"} <= set(own)
+        for kind in own:
             answer = await client.post(
                 "/v1/dispatch", json={"kind": kind, "command": {"agent": agent}}
             )

@@ -4,7 +4,7 @@ import pytest
 
 from sapwood import testing
 
-PUBLIC = ["NoTools", "FakeModel", "CoreHarness", "slash"]
+PUBLIC = ["CoreHarness", "FakeModel", "NoTools", "slash"]
 
 
 def test_the_list_of_public_names_changes_on_purpose() -> None:

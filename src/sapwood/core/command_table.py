@@ -1,41 +1,74 @@
 """The table of slash commands: the only place where a command is described.
 
 Help, completion, the model's `slash` tool, prompts for other programs, the guard for open turns,
-the permissions of models and the reference page read these rows. `sapwood.conversation` binds one
-handler to each row. This module describes and does nothing.
+the permissions of models and of remote clients, and the reference page read these rows.
+`sapwood.conversation` binds one handler to each row. `UNTYPED` says who gives the commands of the
+core that no slash command leads to. This module describes and does nothing.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
 
 from sapwood.core.commands import (
+    AddFile,
     AddPin,
+    AddReply,
     AnswerQuestion,
     Archive,
+    AskQuestion,
+    CallModel,
     Clear,
     Command,
+    Compact,
+    CompleteTurn,
     Configure,
+    DeclareNote,
     DeferCompact,
     Drop,
+    DropSummary,
+    ExtendSummary,
+    FailTurn,
     FinishRevert,
+    FinishTool,
+    Focus,
     Fork,
+    InterruptTurn,
     KeepLast,
     Kill,
+    LeaseTurn,
     Load,
+    MakeCheckpoint,
+    MaskResults,
+    MissCheckpoint,
+    QueuePrompt,
     ReadMail,
+    RecordDifference,
+    RecordJudgement,
+    RecordNative,
+    RecordSync,
+    RecordTurn,
     Redo,
     RemovePin,
     Rename,
     Restore,
+    ReturnTo,
     Rewind,
     Send,
     SetMark,
+    StartAgent,
     StartRevert,
     StartSuccessor,
+    StartTool,
+    StartTurn,
+    StreamReply,
+    TagAgent,
     Unarchive,
     Undo,
+    Unfocus,
+    UnqueuePrompt,
 )
 
 SLASH = "slash"
@@ -61,6 +94,13 @@ ArgumentKind = Literal[
 Who = Literal["both", "human"]
 Scope = Literal["read", "write", "approve"]
 """What a token for the server must allow: looking, changing, or deciding what tools may do."""
+Giver = Literal["both", "person", "holder", "process", "system"]
+"""Who gives a command of the core.
+
+`both`: people and models. `person`: people. `holder`: the sender that has the lease of the open
+turn. `process`: a process of Sapwood that has the database, for a person. `system`: Sapwood itself.
+The first three are also accepted over the network.
+"""
 WithoutAgent = Literal["answers", "answers bare", "starts", "refused"]
 OnSession = Literal["", "reads", "changes"]
 
@@ -103,6 +143,7 @@ class SlashCommand(Struct, frozen=True):
     `scope` is what a token for the server must allow.
     `confirm` is what a screen says before it runs the command; the person presses enter again.
     `prompts`: it opens a turn, so a model must be there to answer.
+    `remote`: clients of the server may send its commands of the core themselves.
     """
 
     name: str
@@ -121,6 +162,7 @@ class SlashCommand(Struct, frozen=True):
     scope: Scope = "write"
     confirm: str = ""
     prompts: bool = False
+    remote: bool = True
 
     @property
     def typed(self) -> str:
@@ -175,8 +217,11 @@ def _usage(arguments: tuple[Argument, ...]) -> str:
 class CommandTable:
     """Rows in the order in which help lists them."""
 
-    def __init__(self, rows: tuple[SlashCommand, ...]) -> None:
+    def __init__(
+        self, rows: tuple[SlashCommand, ...], untyped: Mapping[type[Command], Giver]
+    ) -> None:
         self.rows = rows
+        self.untyped = untyped
         self._indexed: tuple[SlashCommand, ...] | None = None
         self._names: dict[str, SlashCommand] = {}
         self._deciding: dict[type[Command], SlashCommand] = {}
@@ -208,10 +253,23 @@ class CommandTable:
         self._index()
         return self._deciding.get(command)
 
+    def giver_of(self, command: type[Command]) -> Giver | None:
+        """Who gives this command of the core; None if neither a row nor `untyped` has it."""
+        row = self.row_of(command)
+        if row is None:
+            return self.untyped.get(command)
+        if not row.remote:
+            return "process"
+        return "both" if command in row.for_models else "person"
+
     def lets_models(self, command: type[Command]) -> bool:
-        """Whether some row lets a model give this command of the core."""
+        """Whether a model may give this command of the core."""
         self._index()
-        return command in self._models
+        return command in self._models or self.giver_of(command) in ("both", "holder")
+
+    def is_remote(self, command: type[Command]) -> bool:
+        """Whether a client of the server may send this command of the core."""
+        return self.giver_of(command) in ("both", "person", "holder")
 
     def label_of(self, command: type[Command]) -> str:
         """What a refusal calls a command of the core: as it is typed, or by its name in words."""
@@ -229,6 +287,45 @@ class CommandTable:
 _MARK = Argument("MARK", ("mark",))
 _AGENT = Argument("ID", ("agent",), required=True)
 _WORKTREE = Argument("[BRANCH]", ("name",), flag="--worktree", by_people=True)
+
+UNTYPED: dict[type[Command], Giver] = {
+    StartAgent: "person",
+    TagAgent: "person",
+    AddFile: "person",
+    QueuePrompt: "person",
+    UnqueuePrompt: "person",
+    StartTurn: "person",
+    RecordTurn: "person",
+    LeaseTurn: "person",
+    InterruptTurn: "both",
+    Compact: "person",
+    MaskResults: "person",
+    # the `context` tool
+    Focus: "both",
+    Unfocus: "both",
+    DeclareNote: "both",
+    # what records a turn
+    CallModel: "holder",
+    StreamReply: "holder",
+    AddReply: "holder",
+    StartTool: "holder",
+    FinishTool: "holder",
+    CompleteTurn: "holder",
+    FailTurn: "holder",
+    AskQuestion: "process",
+    MakeCheckpoint: "process",
+    MissCheckpoint: "process",
+    DeferCompact: "process",
+    DropSummary: "process",
+    ReturnTo: "process",
+    # sessions of agent programs, summaries in the background, and what a judge said
+    RecordSync: "system",
+    RecordNative: "system",
+    RecordDifference: "system",
+    RecordJudgement: "system",
+    ExtendSummary: "system",
+}
+"""Who gives the commands of the core that no slash command leads to."""
 
 TABLE = CommandTable(
     (
@@ -449,6 +546,7 @@ TABLE = CommandTable(
             during_turn=False,
             uninterruptible=True,
             decides=(StartRevert, FinishRevert),
+            remote=False,
             confirm="/revert replaces files. The current ones are saved first.",
         ),
         SlashCommand(
@@ -488,6 +586,7 @@ TABLE = CommandTable(
             scope="read",
         ),
         SlashCommand("exit", "Quit", aliases=("quit",), without_agent="answers", scope="read"),
-    )
+    ),
+    UNTYPED,
 )
 """The commands of Sapwood."""

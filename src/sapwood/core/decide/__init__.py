@@ -70,25 +70,6 @@ from sapwood.core.refusals import HumanOnly, Imported, SystemOnly, TurnHeld
 
 __all__ = ["Accepted", "Change", "Decision", "DecisionInput", "bad_id", "decide", "path_after_mark"]
 
-# What models may do in addition to the rows of the command table.
-_FOR_MODELS: frozenset[type[Command]] = frozenset(
-    {
-        # their focus and notes, as the `context` tool has it
-        *(Focus, Unfocus, DeclareNote),
-        # their own turn
-        *(CallModel, StreamReply, AddReply, StartTool, FinishTool),
-        *(CompleteTurn, InterruptTurn, FailTurn),
-    }
-)
-
-
-# What Sapwood itself records: the sessions of agent programs, summaries in the background, and
-# what a judge said.
-_FOR_SYSTEM: frozenset[type[Command]] = frozenset(
-    {RecordSync, RecordNative, RecordDifference, RecordJudgement, ExtendSummary}
-)
-
-
 # Not allowed on an imported conversation: they happen in its own program and are imported.
 _ELSEWHERE: frozenset[type[Command]] = frozenset(
     {
@@ -115,28 +96,24 @@ def decide(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Decisi
         return refused.refusal
 
 
-# What only the process that has the lease of the open turn may do.
-_OF_HOLDER: frozenset[type[Command]] = frozenset(
-    {CallModel, StreamReply, AddReply, StartTool, FinishTool, CompleteTurn, FailTurn}
-)
-
-
 def _require_lease(inputs: DecisionInput, command: Command, meta: CommandMeta) -> None:
     """No other process has the lease of the open turn. Everybody may interrupt a turn."""
     lease = inputs.state.open.lease if inputs.state.open else None
     if lease is None or (isinstance(command, CallModel) and command.instruction):
         return
     is_late = isinstance(command, InterruptTurn) and bool(meta.holder)
-    if (type(command) in _OF_HOLDER or is_late) and lease.refuses(meta.holder, meta.at):
+    if (TABLE.giver_of(type(command)) == "holder" or is_late) and lease.refuses(
+        meta.holder, meta.at
+    ):
         raise Refused(TurnHeld(lease.until))
 
 
 def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Accepted:
     kind = type(command)
     is_model = meta.actor.role == "model"
-    if is_model and kind not in _FOR_MODELS and not TABLE.lets_models(kind):
+    if is_model and not TABLE.lets_models(kind):
         raise Refused(HumanOnly(TABLE.label_of(kind)))
-    if kind in _FOR_SYSTEM and meta.actor.role != "system":
+    if TABLE.giver_of(kind) == "system" and meta.actor.role != "system":
         raise Refused(SystemOnly(kind.__name__))
     origin = inputs.state.origin
     if origin and meta.actor.role != "system" and kind in _ELSEWHERE:

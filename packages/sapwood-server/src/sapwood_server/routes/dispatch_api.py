@@ -11,7 +11,7 @@ import msgspec
 from msgspec import structs
 from starlette.responses import Response
 
-from sapwood.core import commands as core
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import (
     AnswerQuestion,
     Command,
@@ -31,27 +31,8 @@ from sapwood_server.request_context import Endpoint, RequestContext, json_respon
 _MAX_BYTES = 8_000_000
 _DEFAULTS = Settings()
 
-_BY_PEOPLE: frozenset[type[Command]] = frozenset(
-    {
-        *(core.StartAgent, core.Configure, core.AddPin, core.RemovePin, core.Load),
-        *(core.Focus, core.Unfocus, core.DeclareNote, core.Fork, core.Archive, core.Unarchive),
-        *(core.Rename, core.TagAgent, core.AddFile, core.StartSuccessor, core.Kill, core.Send),
-        *(core.ReadMail, core.SetMark, core.Clear, core.KeepLast, core.Rewind, core.Undo),
-        *(core.Drop, core.Restore, core.Redo, core.Compact, core.MaskResults, core.RecordTurn),
-        *(core.StartTurn, core.LeaseTurn, core.InterruptTurn, core.AnswerQuestion),
-        *(core.QueuePrompt, core.UnqueuePrompt),
-    }
-)
-_OF_HOLDER: frozenset[type[Command]] = frozenset(
-    {
-        *(core.CallModel, core.AddReply, core.StreamReply, core.StartTool, core.FinishTool),
-        *(core.CompleteTurn, core.FailTurn),
-    }
-)
-"""What records a turn. The sender must have its lease."""
-
 _COMMANDS: dict[str, type[Command]] = {
-    each.__name__: each for each in get_args(Command) if each in _BY_PEOPLE | _OF_HOLDER
+    each.__name__: each for each in get_args(Command) if TABLE.is_remote(each)
 }
 
 
@@ -62,7 +43,7 @@ async def dispatch(call: RequestContext) -> Response:
     _require_scope(call, command)
     holder = _holder(call, body.get("holder"))
     command = _with_own_lease(call, command)
-    if type(command) in _OF_HOLDER:
+    if _records_turn(command):
         await _require_lease(call, command, holder)
     done = await call.service.dispatch(
         command,
@@ -139,6 +120,11 @@ def _with_own_lease(call: RequestContext, command: Command) -> Command:
             return command
 
 
+def _records_turn(command: Command) -> bool:
+    """Whether the sender must have the lease of the open turn."""
+    return TABLE.giver_of(type(command)) == "holder"
+
+
 async def _require_lease(call: RequestContext, command: Command, holder: str) -> None:
     state = (await call.space.connection.dispatcher.last_seen(command.agent)).state
     lease = state.open.lease if state.open else None
@@ -148,7 +134,7 @@ async def _require_lease(call: RequestContext, command: Command, holder: str) ->
 
 def _actor(call: RequestContext, command: Command, role: object) -> Actor:
     """The principal; or, for what it records of its own turn, Sapwood or a model."""
-    if type(command) in _OF_HOLDER | {LeaseTurn} and role == "system":
+    if role == "system" and (_records_turn(command) or isinstance(command, LeaseTurn)):
         return Actor("system")
     return call.principal.actor
 
