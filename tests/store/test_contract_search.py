@@ -30,7 +30,7 @@ TEXTS = (
     "nul\0inside 🌲 tree",
 )
 
-HASHED: dict[str, list[int]] = {"据数": [], "tokne": []}
+HASHED: dict[str, list[int]] = {"据数": [], "time": [1], "tokne": []}
 """What an encrypted space does not find: its index has hashes, in which no letters are alike."""
 
 
@@ -83,7 +83,7 @@ HASHED: dict[str, list[int]] = {"据数": [], "tokne": []}
         ("terms:timeout", [3]),
         ("it's", []),
         ("' OR 1=1 --", []),
-        ("time", [1]),
+        ("time", [1, 3]),
         ("tokne", [1, 2]),
         ("HTTPServer", [6]),
         ("server", [6]),

@@ -45,8 +45,10 @@ _MAX_OCCURRENCES = 200
 _OTHER_FORM, _TOGETHER, _CONVERSATION, _NEW = 0.85, 0.25, 0.1, 0.02
 _DAY = 86_400_000_000
 _MONTH = 30 * _DAY
-_SPLIT_WEIGHT, _SIMILAR_WEIGHT, _CHARACTER_WEIGHT = 0.7, 0.6, 0.25
+_SPLIT_WEIGHT, _SIMILAR_WEIGHT, _COMPOUND_WEIGHT, _CHARACTER_WEIGHT = 0.7, 0.6, 0.4, 0.25
 _SHORTEST_PART, _SHORTEST_TYPO, _LIKENESS = 4, 5, 0.7
+_RARE = 20
+"""A word that at most so many events have is also looked for at the beginning of compounds."""
 _PART_CHARACTERS, _PART_OVERLAP = 200_000, 2_000
 _WINDOW, _SNIPPET, _NEAR_CHARACTERS = 160, 240, 8
 
@@ -75,12 +77,19 @@ class CandidateEvent(Struct, frozen=True):
 def wider_keys(
     keys: Sequence[SearchKey], found: Mapping[SearchKey, KeyHits[Place]]
 ) -> list[SearchKey]:
-    """Keys to try for words that are nowhere: their parts, and words that begin as they do."""
+    """Keys to try for words that are nowhere: their parts, and words that begin as they do.
+
+    A word that is rare is also looked for as the beginning of a compound.
+    """
     wider: list[SearchKey] = []
     for key in keys:
-        if key.phrase or found[key].count:
+        if key.phrase or found[key].count > _RARE:
             continue
-        word = key.word
+        word, (term, *_) = key.word, key.terms
+        if word.isalpha() and not is_unspaced(word) and len(term) >= _SHORTEST_PART:
+            wider.append(SearchKey(key.terms, weight=_COMPOUND_WEIGHT, prefix=True))
+        if found[key].count:
+            continue
         if is_unspaced(word):
             wider += [
                 SearchKey((each,), each, weight=_CHARACTER_WEIGHT)
@@ -121,7 +130,7 @@ def useful_keys(
             waiting = None
         elif found[key].count:
             kept.append(key)
-    return list({key.terms: key for key in reversed(kept)}.values())[::-1]
+    return list({(key.terms, key.prefix): key for key in reversed(kept)}.values())[::-1]
 
 
 def common_terms(
@@ -210,10 +219,13 @@ class _Matcher(dict[str, "tuple[tuple[int, float], ...]"]):
                     found[number] = 1.0 if exact else _OTHER_FORM
         for number in self._prefixes:
             key = self._keys[number]
-            if folded.startswith(key.terms[0]):
-                likeness = _likeness(folded, key.word)
-                if likeness >= _LIKENESS:
-                    found[number] = likeness
+            if not folded.startswith(key.terms[0]):
+                continue
+            if not key.word:  # a compound
+                if stem(folded) != key.terms[0]:
+                    found[number] = 1.0
+            elif (likeness := _likeness(folded, key.word)) >= _LIKENESS:
+                found[number] = likeness
         self[word] = matches = tuple(found.items())
         return matches
 
