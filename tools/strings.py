@@ -48,6 +48,13 @@ def sentences(path: Path) -> Iterator[Sentence]:
             yield Sentence(path, getattr(node, "lineno", 0), " ".join(text.split()))
 
 
+def all_sentences() -> list[Sentence]:
+    """The sentences of all distributions."""
+    folders = [_ROOT / "src", *sorted((_ROOT / "packages").glob("sapwood-*/src"))]
+    paths = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
+    return [each for path in paths for each in sentences(path)]
+
+
 def _docstrings(tree: ast.Module, *, keep_functions: bool) -> Iterator[ast.AST]:
     """Every text that stands alone as a statement, but those of functions if they are wanted."""
     for owner in ast.walk(tree):
@@ -76,9 +83,7 @@ def main(argv: Sequence[str]) -> int:
     options.add_argument("--sample", type=int, default=0, help="print this many, chosen at random")
     options.add_argument("--seed", type=int, default=0, help="which ones")
     chosen = options.parse_args(argv)
-    folders = [_ROOT / "src", *sorted((_ROOT / "packages").glob("sapwood-*/src"))]
-    paths = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
-    found = [each for path in paths for each in sentences(path)]
+    found = all_sentences()
     shown = random.Random(chosen.seed).sample(found, chosen.sample) if chosen.sample else found
     for each in shown:
         print(f"{each.path.relative_to(_ROOT)}:{each.line}: {each.text}")

@@ -199,6 +199,21 @@ def test_a_full_disk_under_the_output_is_said(home: Path, demo: str) -> None:
     assert done.stderr == "Error: The disk is full. Free some space and try again.\n"
 
 
+def test_a_full_disk_has_one_code_whatever_could_not_be_written(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sapwood.cli.error_messages.is_full", lambda folder: True)
+    errors = (
+        LogError("It cannot be written."),
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.ENOSPC, "No space left on device", "engine.db"),
+    )
+    for error in errors:
+        sentence, code = error_message(error, Invocation())
+        assert code == Exit.DATABASE
+        assert "There is no disk space left" in sentence
+
+
 def test_colours_are_for_terminals(program: Sapwooder, demo: str) -> None:
     assert "\x1b" not in program("log", demo).out
 

@@ -26,8 +26,9 @@ import pytest
 from sapwood.config.config_file import parse_config
 from scripted_model import ScriptedModel
 from tests.docs.answers import answer
-from tests.docs.test_examples import PAGES, ROOT, Block, blocks_of, execute, relative
+from tests.docs.test_examples import PAGES, ROOT, execute, relative
 from tests.programs.proved import keep_proof
+from tools.markdown_pages import Block, blocks_of
 
 EXAMPLES = ROOT / "docs" / "examples"
 LANGUAGES = ("console", "sh")
@@ -142,7 +143,7 @@ def database(postgres_dsn: str) -> Generator[str]:
 def test_the_commands_of_a_page_print_what_it_says(
     page: Path, shell: Shell, request: pytest.FixtureRequest
 ) -> None:
-    if page.stem in ("rewind-claude-code", "README"):
+    if page.stem in ("rewind-claude-code", "tend-claude-code", "README"):
         stand_in = Path(shell.variables["HOME"], "claude")
         shell.variables["SAPWOOD_CLAUDE"] = str(stand_in)
         keep_proof(stand_in.parent / ".local" / "share" / "sapwood", "claude-code", stand_in)

@@ -15,44 +15,29 @@ import inspect
 import io
 import itertools
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 import pytest
 
+from tools.markdown_pages import Block, blocks_of
+
 ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "coming-from").glob("*.md")),
     *sorted((ROOT / "docs" / "guides").glob("*.md")),
+    *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
     *sorted((ROOT / "packages").glob("*/README.md")),
 ]
 PROGRAM = ROOT / "docs" / "examples" / "own_agent.py"
 GUIDE = ROOT / "docs" / "guides" / "your-own-agent.md"
 
-_FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _numbers = itertools.count(1)
-
-
-class Block(NamedTuple):
-    """One fenced block of a page."""
-
-    language: str
-    remark: str
-    body: str
-    line: int
-
-
-def blocks_of(page: Path) -> list[Block]:
-    text = page.read_text(encoding="utf-8")
-    return [
-        Block(found[1], found[2].strip(), found[3], text[: found.start()].count("\n") + 2)
-        for found in _FENCE.finditer(text)
-    ]
 
 
 def relative(page: Path) -> str:

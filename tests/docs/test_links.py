@@ -7,27 +7,27 @@ from pathlib import Path
 import pytest
 
 from tests.docs.test_examples import ROOT, relative
+from tools.markdown_pages import FENCED
 
 PAGES = [
     *sorted(ROOT.glob("*.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "packages").glob("*/README.md")),
 ]
-_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
 def anchors(page: Path) -> set[str]:
     """The anchors that a page's headings have on the repository's site."""
-    text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+    text = FENCED.sub("", page.read_text(encoding="utf-8"))
     kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in _HEADING.findall(text))
     return {heading.strip().replace(" ", "-") for heading in kept}
 
 
 def broken(page: Path) -> Iterator[str]:
     """The links of a page that lead nowhere. Links to other sites are not followed."""
-    for link in _LINK.findall(_FENCED.sub("", page.read_text(encoding="utf-8"))):
+    for link in _LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8"))):
         path, _, anchor = link.partition("#")
         if re.match(r"[a-z]+:", path):
             continue

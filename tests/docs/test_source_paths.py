@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tools.markdown_pages import FENCED
+
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "sapwood"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 PAGES = (ARCHITECTURE, ROOT / "CONTRIBUTING.md")
 
 _CODE = re.compile(r"`([^`\n]+)`")
-_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _PATH = re.compile(r"(?:[\w-]+/)+(?:[\w.-]+)?|\w+\.py")
 _LAYERS = re.compile(r"^## Layers\n+```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _WAY = "\n## From a key to the log and back to the screen\n"
@@ -21,7 +22,7 @@ _WAY = "\n## From a key to the log and back to the screen\n"
 
 def paths_in(text: str) -> set[str]:
     """Everything in code type that is a path: a file of Python, or a name with a slash inside."""
-    return {span for span in _CODE.findall(_FENCED.sub("", text)) if _PATH.fullmatch(span)}
+    return {span for span in _CODE.findall(FENCED.sub("", text)) if _PATH.fullmatch(span)}
 
 
 def exists(path: str) -> bool:

@@ -89,10 +89,12 @@ def error_message(error: Exception, invocation: "Invocation") -> tuple[str, Exit
             return (f"{text} {full}", Exit.DATABASE) if full else (text, Exit.FAILED)
         case ModuleNotFoundError() if "pip install" in str(error):
             return str(error), Exit.FAILED
+        case OSError(errno=errno.ENOSPC):
+            if full := _disk_full(invocation):
+                return full, Exit.DATABASE
+            return "The disk is full. Free some space and try again.", Exit.FAILED
         case OSError(filename=str(name), strerror=str(why)):
             return f"{name}: {why}.", Exit.FAILED
-        case OSError(errno=errno.ENOSPC):
-            return "The disk is full. Free some space and try again.", Exit.FAILED
         case _:
             return _defect(error, invocation), Exit.FAILED
 
