@@ -216,7 +216,7 @@ def _plain(page: Page, served: ServedProcess, agent: str) -> Scrolled:
     style = '<link rel="stylesheet" href="/static/sapwood.css">'
     body = f"<!doctype html><meta charset=utf-8>{style}<body>{''.join(rows)}"
     page.route("**/plain", lambda route: route.fulfill(body=body, content_type="text/html"))
-    page.goto(f"{served.address}/plain")
+    page.goto(f"{served.address}/plain", timeout=300_000)
     page.evaluate("() => scrollTo(0, document.body.scrollHeight)")
     wall, cpu = _scroll(page)
     loaded = page.evaluate("() => performance.timing.loadEventEnd - performance.timing.fetchStart")
