@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -99,6 +99,52 @@ async def test_an_asynchronous_function_gets_the_context_of_the_call() -> None:
     model = Called("who", {"greeting": "Hello"})
     assert await answer(model, who) == "Hello local True 1"
     assert "context" not in model.offered[0].schema
+
+
+async def test_a_function_gets_the_tags_of_its_agent_and_what_the_program_gave() -> None:
+    def price(context: sapwood.ToolContext[dict[str, int]], item: str) -> str:
+        where = context.metadata["shop"]
+        return f"{context.deps[item]} for {context.owner} {context.labels} in {where}"
+
+    async with (
+        asyncio.timeout(60),
+        sapwood.open(":memory:") as db,
+        sapwood.runtime(
+            db, tools=[price], models=Called("price", {"item": "oak"}), deps={"oak": 7}
+        ),
+    ):
+        agent = await db.start("demo", model="called")
+        await agent.label("vip", owner="ada", metadata={"shop": "Oslo"})
+        assert (await agent.ask("Go.")).text == "7 for ada ('vip',) in Oslo"
+
+
+@pytest.mark.parametrize("retry", ["never", "by_key"])
+async def test_a_call_that_was_cut_off_is_run_again_only_by_its_key(
+    retry: Literal["never", "by_key"],
+) -> None:
+    ran, is_running = list[str](), asyncio.Event()
+
+    @sapwood.tool(retry=retry)
+    async def charge(context: sapwood.ToolContext, amount: int) -> str:
+        ran.append(context.call)
+        is_running.set()
+        if len(ran) == 1:
+            await asyncio.Event().wait()  # until the process ends
+        return f"charged {amount}"
+
+    model = Called("charge", {"amount": 3})
+    async with asyncio.timeout(60), sapwood.open(":memory:") as db:
+        agent = await db.start("demo", model="called")
+        async with sapwood.runtime(db, tools=[charge], models=model):
+            await agent.prompt("Go.", command_id="once")
+            await is_running.wait()
+        async with sapwood.runtime(db, tools=[charge], models=model):
+            said = (await agent.ask("Go.", command_id="once")).text
+    if retry == "by_key":
+        assert (said, ran) == ("charged 3", ["1", "1"])
+    else:
+        assert said.startswith("failed: The process that ran this call stopped")
+        assert ran == ["1"]
 
 
 async def test_wrong_arguments_reach_the_model_and_not_the_function() -> None:

@@ -35,6 +35,7 @@ def runtime(
     spaces: str | Sequence[str] | None = None,
     engine: Engine | None = None,
     commands: bool = False,
+    deps: object = None,
 ) -> "Runtime":
     """Returns a runtime: inside `async with`, it answers the prompts of the agents of `db`.
 
@@ -46,7 +47,8 @@ def runtime(
 
     `spaces` are the spaces to serve, such as `"*"` or `["acme-*", "local"]`, by default that of
     `db`. `engine` replaces the engine of the database. With `commands`, models may use slash
-    commands, for example to fork or to send mail to agents of their space.
+    commands, for example to fork or to send mail to agents of their space. `deps` is any object
+    for the tools, such as a client of your database; they find it in their `ToolContext`.
 
     Without `db` the result describes a runtime, for `sapwood worker --app MODULE:NAME`. Raises
     `SapwoodError` if a function cannot be a tool or a rule is not valid.
@@ -64,7 +66,7 @@ def runtime(
     if problem := params.problem() if params is not None else None:
         raise RefusedError(BadSetting(*problem))
     options = runtime_options(
-        tools, permissions, models, urls, limits, spaces, engine, commands, params
+        tools, permissions, models, urls, limits, spaces, engine, commands, params, deps
     )
     return Runtime(options, db)
 

@@ -40,6 +40,7 @@ class RuntimeOptions(Struct, frozen=True):
     engine: Engine | None
     commands: bool
     params: TurnParams | None
+    deps: object = None
     for_workers: bool = False
 
 
@@ -53,6 +54,7 @@ def runtime_options(
     engine: Engine | None,
     commands: bool,
     params: TurnParams | None,
+    deps: object = None,
 ) -> RuntimeOptions:
     """Checks the options. Raises `FunctionToolError` or `RuleError`."""
     functions: list[ToolFunction] = []
@@ -74,6 +76,7 @@ def runtime_options(
         engine,
         commands,
         params,
+        deps,
     )
 
 
@@ -138,7 +141,9 @@ def _engine(
 
 
 def _toolbox(options: RuntimeOptions, connection: Connection) -> Toolbox:
-    functions = FunctionToolbox(connection.space, options.functions, options.rules)
+    functions = FunctionToolbox(
+        connection.space, options.functions, options.rules, deps=options.deps
+    )
     borrowed = [_BorrowedToolbox(each) for each in options.toolboxes]
     return CombinedToolbox(functions, *borrowed) if borrowed else functions
 

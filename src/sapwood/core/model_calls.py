@@ -13,6 +13,7 @@ from sapwood.core.content import Ended, ReplyPart, ToolCall, Usage
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals.agents import BudgetReached
 from sapwood.core.settings import PermissionMode, Workspace
+from sapwood.core.tags import Tags
 
 Lifetime = Literal["5m", "1h"]
 """How long a provider keeps the beginning of a request in its cache, where there is a choice."""
@@ -75,14 +76,17 @@ class ToolSpec(Struct, frozen=True):
     schema: str
 
 
-Effect = Literal["none", "some"]
-"""Whether a tool call has effects, so that running it twice could do harm."""
+Effect = Literal["none", "keyed", "some"]
+"""Whether a tool call has effects, so that running it twice could do harm.
+
+`keyed`: it has effects, but running it again with the same call id does nothing more."""
 
 
 class ToolUse(Struct, frozen=True):
     """A tool call, the agent and workspace that it runs for, and the agent's permission mode.
 
-    `is_saved`: this turn has a checkpoint of the files before its first change.
+    `is_saved`: this turn has a checkpoint of the files before its first change. `tags` are those of
+    the agent, and `trace` is the trace of whoever gave the prompt.
     """
 
     agent: AgentId
@@ -90,6 +94,8 @@ class ToolUse(Struct, frozen=True):
     call: ToolCall
     mode: PermissionMode = "ask"
     is_saved: bool = False
+    tags: Tags = Tags()
+    trace: str = ""
 
 
 class ToolOutcome(Struct, frozen=True):

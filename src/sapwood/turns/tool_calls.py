@@ -36,6 +36,7 @@ from sapwood.core.refusals import (
     TurnHeld,
 )
 from sapwood.core.state import State
+from sapwood.core.tags import Tags
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.turn_params import TurnParams
 from sapwood.programs.program import READING_TOOLS
@@ -248,13 +249,14 @@ class ToolCalls:
         return ran
 
     def _is_harmless(self, state: State, call: ToolCall) -> bool:
-        if self._is_command(call):
-            return False
+        return not self._is_command(call) and self._effect(state, call) == "none"
+
+    def _effect(self, state: State, call: ToolCall) -> Effect:
         try:
-            return self._toolbox.effect(_use(state, call)) == "none"
+            return self._toolbox.effect(_use(state, call))
         except Exception as error:
             self._defect(call, error)
-            return False
+            return "some"
 
     async def _run_tool(self, opened: OpenAgent, turn: Turn, call: ToolCall) -> WaitingCall | None:
         agent = opened.state.agent
@@ -270,9 +272,9 @@ class ToolCalls:
             outcome = await self._run_slash(state, call)
         elif self._is_harmless(opened.state, call):
             outcome = await self._run_own(opened, turn, call)
-        elif started:
+        elif started and self._effect(opened.state, call) != "keyed":
             outcome = ToolOutcome(_UNKNOWN_OUTCOME, error=True)
-        elif await self._start_tool(opened, turn, call):
+        elif started or await self._start_tool(opened, turn, call):
             outcome = await self._run_own(await self._dispatcher.open(agent), turn, call)
         else:
             return None
@@ -392,7 +394,14 @@ def _waits_for_answer(state: State, call: ToolCall) -> WaitingCall | None:
 
 
 def _use(state: State, call: ToolCall) -> ToolUse:
-    return ToolUse(state.agent, state.workspace, call, state.settings.permission_mode)
+    return ToolUse(
+        state.agent,
+        state.workspace,
+        call,
+        state.settings.permission_mode,
+        tags=state.tags or Tags(),
+        trace=state.open.trace if state.open else "",
+    )
 
 
 _MASK = "[secret: "

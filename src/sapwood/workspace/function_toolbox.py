@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, TypeVar, cast, overload
+from typing import Any, Literal, TypeVar, cast, overload
 
 import msgspec
 from msgspec import Struct
@@ -27,21 +27,22 @@ from sapwood.workspace.tools.function_signature import (
 from sapwood.workspace.tools.tool_arguments import read_arguments
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
+Retry = Literal["never", "by_key"]
 _OPTIONS = "__sapwood_tool__"
 _log = logging.getLogger("sapwood.tools")
 
 
 class _Options(Struct, frozen=True):
     name: str = ""
-    reads: bool = False
+    effect: Effect = "some"
 
 
 class FunctionTool(Struct, frozen=True):
-    """A function that models may call. `reads`: it changes nothing, so it may run twice."""
+    """A function that models may call, and whether it may run twice."""
 
     function: Callable[..., object]
     signature: FunctionSignature
-    reads: bool = False
+    effect: Effect = "some"
 
     @property
     def name(self) -> str:
@@ -54,17 +55,27 @@ def tool(function: _Function, /) -> _Function: ...
 
 
 @overload
-def tool(*, name: str = "", reads: bool = False) -> Callable[[_Function], _Function]: ...
+def tool(
+    *, name: str = "", reads: bool = False, retry: Retry = "never"
+) -> Callable[[_Function], _Function]: ...
 
 
 def tool(
-    function: Callable[..., object] | None = None, /, *, name: str = "", reads: bool = False
+    function: Callable[..., object] | None = None,
+    /,
+    *,
+    name: str = "",
+    reads: bool = False,
+    retry: Retry = "never",
 ) -> object:
     """Says more about a function that is given to models as a tool. The function stays the same.
 
     `name` is the name that models see, by default that of the function. `reads` says that the
-    function changes nothing: then calls may run at the same time, and again after a crash. A
-    function without this decorator can be a tool too.
+    function changes nothing: then calls may run at the same time, and again after a crash.
+    `retry="by_key"` says that the function does the same thing only once for each
+    `ToolContext.call`: a call that a crash cut off is run again with the same id, one at a time.
+    Otherwise the model is told that the outcome of such a call is unknown. A function without this
+    decorator can be a tool too.
 
     >>> @tool(reads=True)
     ... def weather(city: str) -> str:
@@ -74,7 +85,8 @@ def tool(
     """
 
     def mark(marked: _Function) -> _Function:
-        setattr(marked, _OPTIONS, _Options(name, reads))
+        keyed: Effect = "keyed" if retry == "by_key" else "some"
+        setattr(marked, _OPTIONS, _Options(name, "none" if reads else keyed))
         return marked
 
     return mark if function is None else mark(function)
@@ -87,7 +99,7 @@ def function_tools(functions: Iterable[Callable[..., object]]) -> tuple[Function
         if not callable(function):
             raise FunctionToolError(f"A tool must be a function, not {type(function).__name__}.")
         options = cast("_Options", getattr(function, _OPTIONS, _Options()))
-        read = FunctionTool(function, read_signature(function, options.name), options.reads)
+        read = FunctionTool(function, read_signature(function, options.name), options.effect)
         if read.name in tools:
             raise FunctionToolError(f"Two tools are named {read.name}. Rename one of them.")
         tools[read.name] = read
@@ -116,7 +128,7 @@ class FunctionToolbox:
     """Runs Python functions as tools of the agents of one space.
 
     The program that gives a function allows its calls. A rule that denies it or asks a person
-    takes precedence. `approve` asks a person.
+    takes precedence. `approve` asks a person. `deps` are for the functions.
     """
 
     def __init__(
@@ -125,8 +137,10 @@ class FunctionToolbox:
         tools: Sequence[FunctionTool],
         rules: PermissionRules = (),
         approve: AskPermission | None = None,
+        deps: object = None,
     ) -> None:
         self._space = space
+        self._deps = deps
         self._tools = {each.name: each for each in tools}
         given = tuple(PermissionRule("allow", name) for name in self._tools)
         self._gate = PermissionGate((*rules, *given), approve)
@@ -136,9 +150,9 @@ class FunctionToolbox:
         return tuple(each.signature.spec for each in self._tools.values())
 
     def effect(self, use: ToolUse) -> Effect:
-        """`none` for functions that only read."""
+        """What the function says of itself."""
         found = self._tools.get(use.call.name)
-        return "none" if found and found.reads else "some"
+        return found.effect if found else "some"
 
     async def run(self, use: ToolUse) -> ToolOutcome:
         """Runs the function. An exception becomes an error that has no words of the exception.
@@ -171,7 +185,7 @@ class FunctionToolbox:
 
     async def _allow(self, found: FunctionTool, use: ToolUse) -> None:
         workspace = use.workspace.worktree or use.workspace.folder
-        action = OtherAction(found.name, found.reads)
+        action = OtherAction(found.name, found.effect == "none")
         agent, call = AgentId(use.agent), use.call
         await self._gate.require(action, agent, workspace, call.args, use.mode, call.id)
 
@@ -180,7 +194,16 @@ class FunctionToolbox:
             name: getattr(arguments, name) for name in found.signature.arguments.__struct_fields__
         }
         if found.signature.context:
-            given[found.signature.context] = ToolContext(self._space, use.agent, use.call.id)
+            given[found.signature.context] = ToolContext(
+                self._space,
+                use.agent,
+                use.call.id,
+                use.tags.owner,
+                use.tags.labels,
+                {each.name: each.value for each in use.tags.metadata},
+                use.trace,
+                self._deps,
+            )
         if inspect.iscoroutinefunction(found.function):
             return await cast("Callable[..., Awaitable[object]]", found.function)(**given)
         result = await asyncio.to_thread(found.function, **given)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from copy import copy
 from functools import partial
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Generic, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
@@ -14,6 +14,15 @@ from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.model_calls import ToolSpec
 from sapwood.workspace.tools.tool_arguments import tool_spec
+
+if TYPE_CHECKING:  # a default, so that `ToolContext` alone is a type
+    from typing_extensions import TypeVar
+
+    Dependencies = TypeVar("Dependencies", default=Any)
+else:
+    from typing import TypeVar
+
+    Dependencies = TypeVar("Dependencies")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _SECTION = re.compile(r"^\s*(?:Args|Arguments|Parameters)\s*:\s*$")
@@ -25,11 +34,14 @@ class FunctionToolError(SapwoodError):
     """A function cannot be a tool; the message says why and what to change."""
 
 
-class ToolContext(Struct, frozen=True):
+class ToolContext(Struct, Generic[Dependencies], frozen=True):
     """Where a call of a tool comes from. A function gets it as a parameter of this type.
 
     The model does not see that parameter. `call` is the id of the tool call. It is the same when a
-    call is tried again after a crash, so a service can refuse to do the same thing twice.
+    call is tried again after a crash, so a service can refuse to do the same thing twice. `owner`,
+    `labels` and `metadata` are those of the agent, and `trace` is the `traceparent` of the program
+    that gave the prompt. `deps` is what the program gave to `sapwood.runtime`: a function that
+    takes a `ToolContext[Shop]` sees its type.
 
     >>> def refund(context: ToolContext, order: str) -> str:
     ...     return f"{order} for {context.space}, once: {context.agent}/{context.call}"
@@ -40,6 +52,11 @@ class ToolContext(Struct, frozen=True):
     space: Space
     agent: AgentId
     call: str
+    owner: str = ""
+    labels: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = {}
+    trace: str = ""
+    deps: Dependencies = None  # pyright: ignore[reportAssignmentType] # if the program gave none
 
 
 class FunctionSignature(Struct, frozen=True):
@@ -93,7 +110,7 @@ def read_signature(function: Callable[..., object], name: str = "") -> FunctionS
             raise FunctionToolError(
                 f"The parameter {parameter.name} of the tool {called} has no type. Annotate it."
             )
-        if kind is ToolContext:
+        if kind is ToolContext or get_origin(kind) is ToolContext:
             context = parameter.name
             continue
         fields.append(_field(parameter, kind, explained))
