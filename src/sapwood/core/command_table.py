@@ -25,6 +25,7 @@ from sapwood.core.commands import (
     Kill,
     Load,
     ReadMail,
+    RecordShell,
     Redo,
     RemovePin,
     Rename,
@@ -102,7 +103,8 @@ class SlashCommand(Struct, frozen=True):
     nothing, it reads what is new there, or it changes the history there too.
     `scope` is what a token for the server must allow.
     `confirm` is what a screen says before it runs the command; the person presses enter again.
-    `prompts`: it opens a turn, so a model must be there to answer.
+    `prompts`: it opens a turn, so a model must be there to answer. `stopped` is what a screen says
+    after a person stopped the command.
     """
 
     name: str
@@ -121,6 +123,7 @@ class SlashCommand(Struct, frozen=True):
     scope: Scope = "write"
     confirm: str = ""
     prompts: bool = False
+    stopped: str = "Stopped. Nothing was changed."
 
     @property
     def typed(self) -> str:
@@ -450,6 +453,15 @@ TABLE = CommandTable(
             uninterruptible=True,
             decides=(StartRevert, FinishRevert),
             confirm="/revert replaces files. The current ones are saved first.",
+        ),
+        SlashCommand(
+            "shell",
+            "Run a shell command yourself; same as !COMMAND",
+            (Argument(flag="--private"), Argument("COMMAND", required=True, lines=True)),
+            decides=(RecordShell,),
+            slow=True,
+            stopped="Stopped.",
+            scope="approve",
         ),
         SlashCommand(
             "model",

@@ -39,7 +39,7 @@ _BY_PEOPLE: frozenset[type[Command]] = frozenset(
         *(core.ReadMail, core.SetMark, core.Clear, core.KeepLast, core.Rewind, core.Undo),
         *(core.Drop, core.Restore, core.Redo, core.Compact, core.MaskResults, core.RecordTurn),
         *(core.StartTurn, core.LeaseTurn, core.InterruptTurn, core.AnswerQuestion),
-        *(core.QueuePrompt, core.UnqueuePrompt),
+        *(core.QueuePrompt, core.UnqueuePrompt, core.RecordShell),
     }
 )
 _OF_HOLDER: frozenset[type[Command]] = frozenset(
