@@ -30,6 +30,7 @@ NAMES: tuple[str, ...] = (
     "import",
     "report",
     "looking",
+    "files",
     "tui",
     "mask",
     "serve",

@@ -229,7 +229,7 @@ SHOWN = [
     "/exit",
     "/quit",
 ]
-ELSEWHERE = ["/compact", "/compact --keep 3", "/revert", "/edit", "/retry", "/start"]
+ELSEWHERE = ["/compact", "/compact --keep 3", "/revert", "/edit", "/retry", "/start", "/shell ls"]
 """Carried out by services or with turns that this test leaves out."""
 
 

@@ -30,7 +30,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "my dot.gif": GIF,
         "paper.pdf": PDF,
         "home/shot.png": b"\x89PNG\r\n\x1a\n",
-        "notes.md": b"# Notes",
+        "notes.md": b"# Notes\none\ntwo key=sk-ant-api03-x\nthree",
+        "my notes.md": b"# Notes\none",
         "secret.pem": b"-----BEGIN PRIVATE KEY-----",
         "data.bin": b"\x00\xff\xfe",
     }.items():
@@ -46,15 +47,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("@dot.gif and @dot.gif again", ("dot.gif",)),
         ('Look: @"my dot.gif"', ("my dot.gif",)),
         ("@~/shot.png", ("~/shot.png",)),
-        ("Read @notes.md, @secret.pem and @data.bin", ()),
+        ("Read @notes.md, @secret.pem, @home and @data.bin", ("notes.md",)),
+        ("See @notes.md:2-3, and @home/.", ("notes.md:2-3", "home/")),
+        ('@"my notes.md":2 @notes.md:9', ("my notes.md:2",)),
         ("Ask ada@dot.gif or @ada about @missing.png", ()),
         ("@. @/ @ @\x00 @~nobody/x.png", ()),
         (f"@{'x' * 5_000}", ()),
         ("(@dot.gif)", ("dot.gif",)),
     ],
 )
-def test_pictures_and_papers_are_named_after_an_at_sign(text: str, named: tuple[str, ...]) -> None:
-    assert files_named(text) == named
+def test_files_and_folders_are_named_after_an_at_sign(text: str, named: tuple[str, ...]) -> None:
+    assert tuple(each.name for each in files_named(text)) == named
 
 
 def test_a_pipe_that_nobody_writes_to_is_no_file(folder: Path) -> None:
@@ -72,6 +75,17 @@ def test_each_prompt_has_the_files_that_it_names() -> None:
     assert [(each.name, each.media_type) for each in first.files] == [("dot.gif", "image/gif")]
     assert [each.media_type for each in second.files] == ["application/pdf"]
     assert first.text == "What is @dot.gif?"
+
+
+def test_texts_are_read_at_send_without_their_secrets(folder: Path) -> None:
+    script = parse("Read @notes.md:2-3 in @home/ please")
+    assert isinstance(script, tuple)
+    (folder / "notes.md").write_text("# Notes\nlate\nkey\nthree")
+    [step] = with_named_files(script, str(folder), lambda text: text.replace("key", "***"))
+    assert isinstance(step, TextStep)
+    lines, listed = step.files
+    assert (lines.name, lines.words) == ("notes.md:2-3", "late\n***\n")
+    assert (listed.name, listed.words) == ("home/", "shot.png")
 
 
 def test_the_goal_of_a_fork_has_no_files() -> None:

@@ -101,6 +101,27 @@ async def unarchives(stage: Stage) -> None:
     await stage.sees("Unarchived")
 
 
+async def runs_shell(stage: Stage) -> None:
+    """By `!`, without a model call; `!!` stays out of the context, and ctrl+c ends it."""
+    asked = len(stage.server.requests)
+    await stage.type("/shell echo one; pwd; exit 3")
+    await stage.sees("[exit status 3]")
+    await stage.type("!!echo unseen")
+    await stage.sees("! echo unseen")
+    await stage.type("!echo begun; sleep 600")
+    await stage.sees("shell")
+    await stage.pilot.press("ctrl+c")
+    await stage.sees("[stopped by the user]")
+    assert len(stage.server.requests) == asked
+    stage.server.replies(["It printed one."])
+    await stage.type("What did it print?")
+    await stage.sees("It printed one.")
+    sent = str(stage.server.requests[-1])
+    assert "the user ran 'echo one; pwd; exit 3'" in sent
+    assert "unseen" not in sent
+    assert stage.text().count("exit status 3") == 1
+
+
 CHECKS: dict[str, Check] = {
     "mark": typed("/mark HERE", "◆ HERE"),
     "clear": typed("/clear 1", "2 messages pruned · /clear 1"),
@@ -127,6 +148,7 @@ CHECKS: dict[str, Check] = {
     "rename": typed("/rename Nests", "Renamed to Nests"),
     "answer": typed("/answer yes", "No question is waiting"),
     "context": typed("/context", "LARGEST", "turn #"),
+    "shell": runs_shell,
     "pin": typed("/pin style Be brief.", "Pinned style"),
     "unpin": typed("/unpin tone", "Unpinned tone"),
     "replay": typed("/replay", "What the model saw", "the hash matches"),

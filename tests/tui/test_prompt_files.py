@@ -68,6 +68,29 @@ async def test_a_picture_that_is_too_large_is_refused_and_the_text_stays(picture
         assert stage.conversation.composer.text == f'What is @"{picture}"?'
 
 
+async def test_a_text_file_is_found_by_a_few_letters_and_sent_with_its_tokens(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "herons.md").write_text("They nest in trees.\nAnd reeds.\n")
+    async with on_stage(folder=str(tmp_path)) as stage:
+        stage.server.replies(["In reeds."])
+        composer = stage.conversation.composer
+        composer.put("Where? @dher")
+        await stage.sees("@docs/herons.md")
+        await stage.pilot.press("enter")
+        assert composer.text == "Where? @docs/herons.md "
+        await stage.sees("sends herons.md ~8")
+        composer.put("Where? @docs/herons.md:2")
+        await stage.sees("sends herons.md:2 ~3")
+        await stage.pilot.press("enter")
+        await stage.sees("In reeds.")
+        sent = json.dumps(stage.server.requests[-1].body)
+        assert "And reeds." in sent
+        assert "in trees" not in sent
+        assert "[file: docs/herons.md:2, text/plain" in stage.text()
+
+
 async def test_any_other_paste_is_text(picture: Path) -> None:
     async with on_stage() as stage:
         stage.app.post_message(events.Paste(f"Look at {picture.name}"))

@@ -39,13 +39,15 @@ def conversation_service(
     allow: Sequence[str] = (),
     picks: bool = False,
     sync_session: Callable[[AgentId], Awaitable[None]] | None = None,
+    on_this_machine: bool = False,
 ) -> ConversationService:
     """Returns the service for a face whose agents can call models.
 
     `compact` writes a summary with a model. `start_work` is called when an agent gets work, and
     does not wait. `allow` are the rules that were given for this run. `picks`: the face has lists
     to pick a missing argument from. `sync_session` brings the session of an agent that runs in this
-    process to its live path. In a space with one folder, there are no agent programs, no sessions
+    process to its live path. `on_this_machine`: the person who uses the face started this process.
+    In a space with one folder, there are no agent programs, no sessions
     of them and no checkpoints: all of these run programs outside the sandbox.
     """
 
@@ -74,6 +76,7 @@ def conversation_service(
             None if confined else sync_session,
             connection.folder,
             config.context.bring_tokens,
+            on_this_machine and not confined,
         )
     )
 

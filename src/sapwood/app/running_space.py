@@ -31,9 +31,9 @@ _log = logging.getLogger("sapwood.agents")
 class RunningSpace:
     """One space with its service, and what runs its agents.
 
-    `report` is called with a sentence if agents cannot be started in the background. `picks` is
-    that of `conversation_service`, `for_workers` that of `engine_for`; `approve` and `ask_seconds`
-    are those of `assemble`.
+    `report` is called with a sentence if agents cannot be started in the background. `picks` and
+    `on_this_machine` are those of `conversation_service`, `for_workers` that of `engine_for`;
+    `approve` and `ask_seconds` are those of `assemble`.
     """
 
     def __init__(
@@ -44,6 +44,7 @@ class RunningSpace:
         report: Callable[[str], None],
         *,
         picks: bool = False,
+        on_this_machine: bool = False,
         for_workers: bool = False,
         approve: "AskPermission | None" = None,
         ask_seconds: float | None = None,
@@ -51,6 +52,7 @@ class RunningSpace:
         self.connection = connection
         self._report = report
         self._picks = picks
+        self._on_this_machine = on_this_machine
         self._for_workers = for_workers
         self._approve = approve
         self._ask_seconds = ask_seconds
@@ -74,6 +76,7 @@ class RunningSpace:
             start_work=self.start,
             picks=self._picks,
             sync_session=self._sync_session,
+            on_this_machine=self._on_this_machine,
         )
         if self._assembled is None:
             self.engine = LazyEngine(config, self.connection, for_workers=self._for_workers)

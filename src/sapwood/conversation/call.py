@@ -104,7 +104,9 @@ class Services(Struct, frozen=True):
     instructions; it returns None if both are switched off. `sessions` changes the sessions of other
     programs. `sync_session` does it for an agent whose program runs in this process. `folder` is
     the only folder in which agents of the space work; None if they may work in any. `bring_tokens`
-    is the size up to which a turn that a prompt names is brought back by itself.
+    is the size up to which a turn that a prompt names is brought back by itself. `on_this_machine`:
+    the person who uses the face started this process, so `!COMMAND` runs here with its rights, and
+    `@FILE` reads files here.
     """
 
     space: OpenSpace
@@ -122,6 +124,7 @@ class Services(Struct, frozen=True):
     sync_session: Callable[[AgentId], Awaitable[None]] | None = None
     folder: SpaceFolder | None = None
     bring_tokens: int = 0
+    on_this_machine: bool = False
 
     def workspace_of(self, state: State) -> Workspace:
         """The workspace of an agent, without a folder if the space does not allow that folder."""

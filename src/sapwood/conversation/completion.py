@@ -49,10 +49,11 @@ class Choice(Struct, frozen=True):
 
 
 class KnownNames(Struct, frozen=True):
-    """The names that exist now, by kind."""
+    """The names that exist now, by kind. `conversations` are those that no longer run."""
 
     marks: Names = ()
     agents: Names = ()
+    conversations: Names = ()
     models: Names = ()
     pins: Names = ()
     turns: Names = ()
@@ -144,6 +145,7 @@ async def known_names(space: OpenSpace, state: State | None) -> KnownNames:
     return KnownNames(
         marks=_marks(state) if state else (),
         agents=tuple(_agent(summary) for summary in agents if summary.status == "running"),
+        conversations=tuple(_agent(summary) for summary in agents if summary.status != "running"),
         models=model_names(),
         turns=await _turns(space, state) if state else (),
         rules=await _rules(state) if state else (),

@@ -1,7 +1,9 @@
 """Files for prompts, from the machine of the person who writes.
 
 On a screen, `@photo.png` in a prompt sends the picture with it; so do PDFs, sounds and videos.
-Every other file stays a name: the model reads text by its tools, within its permissions.
+`@notes.md` sends a text, `@notes.md:10-40` some of its lines, and `@docs/` the names in a folder.
+Files are read when the prompt is sent. Private files, such as keys, other binary files and long
+texts stay names: the model reads them by its tools, within its permissions.
 
 Pins from files: `/pin NAME @FILE`, and the same file read again before each prompt.
 
@@ -10,12 +12,15 @@ the past can be rebuilt whatever the file holds now.
 """
 
 import asyncio
+import os
 import re
 import shlex
+from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from sapwood.conversation.call import Services
 from sapwood.conversation.script import Script, TextStep
@@ -26,16 +31,34 @@ from sapwood.core.file_part import LARGEST_FILE, media_type_of
 from sapwood.core.refusals import PinnedFileUnreadable, Refusal
 from sapwood.core.state import State
 from sapwood.turns.clock_and_ids import command_meta
+from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.permissions.permission_rules import PermissionRules, parse_rules
-from sapwood.workspace.pinned_file import PinnedFileError, read_pinned_file
-from sapwood.workspace.safe_paths import root_of
+from sapwood.workspace.pinned_file import PINNED_FILE_BYTES, PinnedFileError, read_pinned_file
+from sapwood.workspace.safe_paths import ResolvedPath, root_of
 from sapwood.workspace.tool_output import ToolError
+from sapwood.workspace.tools.file_reader import is_binary
 
-_NAMED = re.compile(r'(?<![^\s(\[])@(?:"([^"\n]+)"|([^\s"]+))')
+_NAMED = re.compile(r'(?<![^\s(\[])@(?:"([^"\n]+)"(:\d+(?:-\d+)?)?|([^\s"]+))')
+_LINES = re.compile(r"(.+?):(\d{1,9})(?:-(\d{1,9}))?", re.DOTALL)
 _AFTER_A_NAME = ".,;:!?)]}'"
 """Signs that end a sentence or a bracket, and may stand right after a name."""
 _MAX_DROP = 8_000
-_FIRST_BYTES = 64
+_FIRST_BYTES = 8_192
+_FOLDER_NAMES = 1_000
+"""The most names of a folder that are sent."""
+
+
+class NamedFile(Struct, frozen=True):
+    """A file or folder behind an `@`: its name as it was typed, its path, and its size in tokens.
+
+    `first` and `last` are lines of a text; 0 for the whole text, a folder, or another file.
+    """
+
+    name: str
+    path: str
+    tokens: int
+    first: int = 0
+    last: int = 0
 
 
 def read_file(name: str) -> File:
@@ -52,21 +75,36 @@ def read_file(name: str) -> File:
     return File.of(content, name=path.name)
 
 
-def files_named(text: str) -> tuple[str, ...]:
-    """The pictures, PDFs, sounds and videos that a text names after an @, each once."""
-    found: dict[str, None] = {}
-    for quoted, word in _NAMED.findall(text) if "@" in text else ():
-        for name in (quoted,) if quoted else (word, word.rstrip(_AFTER_A_NAME)):
-            if _is_sent(name):
-                found[name] = None
+def files_named(text: str, folder: str = "") -> tuple[NamedFile, ...]:
+    """The files and folders that a text names after an @ and that are sent with it, each once.
+
+    Relative names start at `folder`, by default at the current folder.
+    """
+    found: dict[str, NamedFile] = {}
+    for quoted, lines, word in _NAMED.findall(text) if "@" in text else ():
+        for name in (quoted + lines,) if quoted else (word, word.rstrip(_AFTER_A_NAME)):
+            if name in found:
                 break
-    return tuple(found)
+            if named := _named(name, folder):
+                found[name] = named
+                break
+    return tuple(found.values())
 
 
-def with_named_files(script: Script) -> Script:
-    """The script, with the files that each of its prompts names. Raises `SapwoodError`."""
+def names_files(script: Script) -> bool:
+    """Whether a prompt of the script may name a file."""
+    return any(isinstance(step, TextStep) and "@" in step.text for step in script)
+
+
+def with_named_files(script: Script, folder: str = "", mask: Callable[[str], str] = str) -> Script:
+    """The script, with the files that each of its prompts names; texts without their secrets.
+
+    Raises `SapwoodError` if a file cannot be read.
+    """
     return tuple(
-        structs.replace(step, files=tuple(map(read_file, files_named(step.text))))
+        structs.replace(
+            step, files=tuple([_read_named(each, mask) for each in files_named(step.text, folder)])
+        )
         if isinstance(step, TextStep) and not step.goal
         else step
         for step in script
@@ -85,7 +123,7 @@ def dropped_files(pasted: str) -> str:
     except ValueError:
         return ""
     names = [_path(word) for word in words]
-    if not names or not all(map(_is_sent, names)):
+    if not names or not all(map(_is_media_file, names)):
         return ""
     return " ".join(f'@"{name}"' if re.search(r"\s", name) else f"@{name}" for name in names) + " "
 
@@ -94,7 +132,39 @@ def _path(word: str) -> str:
     return unquote(word.removeprefix("file://")) if word.startswith("file:///") else word
 
 
-def _is_sent(name: str) -> bool:
+def _named(name: str, folder: str) -> NamedFile | None:
+    """What a name stands for; None if it is no file, or one that stays a name."""
+    if not name.strip("./~") or '"' in name:  # `@/` alone is no folder that somebody means
+        return None
+    try:
+        path = os.path.join(folder, os.path.expanduser(name))
+        if os.path.isdir(path):
+            return NamedFile(name, path, len(_listing(path)) // 4) if name.endswith("/") else None
+        if os.path.isfile(path):
+            tokens = _tokens(path, os.stat(path).st_mtime_ns)
+            return NamedFile(name, path, tokens) if tokens else None
+        lines = _LINES.fullmatch(name)
+        path = os.path.join(folder, os.path.expanduser(lines[1])) if lines else ""
+        if lines is None or not os.path.isfile(path):
+            return None
+        first = int(lines[2])
+        last = int(lines[3] or first)
+        text = _lines(_text_of(path, LARGEST_FILE), first, last)
+        return NamedFile(name, path, len(text) // 4 + 1, first, last) if text else None
+    except (OSError, ValueError, RuntimeError):  # too long a name, a null in it, an unknown home
+        return None
+
+
+@lru_cache(maxsize=64)
+def _tokens(path: str, changed: int) -> int:
+    """About how many tokens a file has; 0 if it is not sent. `changed` is when it changed."""
+    if _is_media_file(path):
+        return read_file(path).tokens if os.path.getsize(path) <= LARGEST_FILE else 1
+    text = _text_of(path, PINNED_FILE_BYTES)
+    return len(text) // 4 + 1 if text.strip() else 0
+
+
+def _is_media_file(name: str) -> bool:
     """Whether this is a file that a model cannot read as text."""
     try:
         path = Path(name).expanduser()
@@ -102,9 +172,52 @@ def _is_sent(name: str) -> bool:
             return False
         with path.open("rb") as file:
             kind = media_type_of(file.read(_FIRST_BYTES), path.name)
-    except (OSError, ValueError, RuntimeError):  # too long a name, a null in it, an unknown home
+    except (OSError, ValueError, RuntimeError):
         return False
     return kind == "application/pdf" or kind.startswith(("image/", "audio/", "video/"))
+
+
+def _text_of(path: str, most: int) -> str:
+    """The content of a text file; empty if it is private, binary or longer than `most` bytes."""
+    real = os.path.realpath(path)
+    if PathGuards().against_reading(ResolvedPath(os.path.dirname(real), real, path)):
+        return ""
+    with open(real, "rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most or is_binary(content[:_FIRST_BYTES]):
+        return ""
+    return content.decode("utf-8", "replace").removeprefix("\N{BYTE ORDER MARK}")
+
+
+def _lines(text: str, first: int, last: int) -> str:
+    return "".join(text.splitlines(keepends=True)[max(first, 1) - 1 : last])
+
+
+def _listing(path: str) -> str:
+    """The names in a folder, one on each line; folders end with a slash."""
+    with os.scandir(path) as entries:
+        names = sorted(each.name + ("/" if each.is_dir() else "") for each in entries)
+    more = len(names) - _FOLDER_NAMES
+    shown = [*names[:_FOLDER_NAMES], *([f"[{more:,} more]"] if more > 0 else [])]
+    return "\n".join(shown)
+
+
+def _read_named(named: NamedFile, mask: Callable[[str], str]) -> File:
+    """The file as it is now. Raises `SapwoodError`."""
+    if _is_media_file(named.path):
+        return read_file(named.path)
+    try:
+        if named.name.endswith("/"):
+            text = _listing(named.path) or "[empty]"
+        else:
+            text = _text_of(named.path, LARGEST_FILE)
+    except OSError as error:
+        raise SapwoodError(f"{named.name} cannot be read: {error.strerror}.") from error
+    if named.first:
+        text = _lines(text, named.first, named.last)
+    if not text:
+        raise SapwoodError(f"{named.name} is empty. Nothing was sent.")
+    return File.of(mask(text).encode(), name=named.name, media_type="text/plain")
 
 
 _FILE = re.compile(r'@(?:"([^"\n]+)"|(\S+))')

@@ -6,6 +6,10 @@ it was typed. Fenced blocks, paths and commands behind a second slash are text.
 A command with free text (the goal of a fork, a pin, a system prompt, mail) takes all lines after it
 too if none of them is a command. If its line ends with `--`, it takes everything that follows,
 commands or not.
+
+In a face that runs shell commands of its person, `!` at the beginning of a submission makes all of
+it one shell command, `!!` one whose output stays out of the context. A space before it makes it
+text. A shell command below other lines is text: it may have been pasted unseen.
 """
 
 import re
@@ -30,6 +34,9 @@ _ELSEWHERE = {
     "summarize": ("compact",),
 }
 """Commands of other programs, and those that do the same here."""
+
+PRIVATE = "--private"
+"""The flag of a shell command whose output stays out of the context."""
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
@@ -85,17 +92,21 @@ Step = TextStep | CommandStep
 Script = tuple[Step, ...]
 
 
-def parse(submission: str) -> Script | Refusal:
-    """The steps of a submission, in order.
+def parse(submission: str, *, shell: bool = False) -> Script | Refusal:
+    """The steps of a submission, in order. With `shell`, one after `!` is a shell command.
 
     >>> parse("/mark T")[0].command.name
     'mark'
     >>> [type(step).__name__ for step in parse("/mark T\\nFind the leak.\\n/fork T")]
     ['CommandStep', 'TextStep', 'CommandStep']
+    >>> parse("!git status", shell=True)[0].line
+    '/shell git status'
     >>> parse("/mrak T").close[0]
     'mark'
     """
     text = submission.strip("\r\n").rstrip()
+    if shell and (command := _shell(text)) is not None:
+        return (command,)
     if "\n" not in text:
         return _one_line(text)
     steps: list[Step] = []
@@ -105,7 +116,7 @@ def parse(submission: str) -> Script | Refusal:
     for number, line in enumerate(lines):
         fence = _fence_after(fence, line)
         run = None if fence else _command(line)
-        if run is None:
+        if run is None or (number and is_shell(run)):
             escaped = not fence and line.startswith("//") and _command(line[1:]) is not None
             said.append(line[1:] if escaped else line)
             continue
@@ -152,6 +163,11 @@ def is_prompt(step: Step) -> bool:
     return not step.goal if isinstance(step, TextStep) else step.command.prompts
 
 
+def is_shell(step: Step) -> bool:
+    """Whether a step runs a shell command with the rights of the person."""
+    return isinstance(step, CommandStep) and step.command is TABLE["shell"]
+
+
 def with_files(script: Script, files: tuple[File, ...]) -> Script | None:
     """The script with files in its first prompt; None if it has commands only."""
     if not script:
@@ -172,6 +188,15 @@ def _one_line(text: str) -> Script | Refusal:
     if line.startswith("//") and _WORD.match(line[1:]):
         return (TextStep(line[1:]),)
     return (TextStep(text),) if line else ()
+
+
+def _shell(text: str) -> CommandStep | None:
+    """The shell command that a submission is; an image of Markdown, `![…`, is text."""
+    if not text.startswith("!") or text.startswith("![") or not text.strip("! \t\r\n"):
+        return None
+    is_private = text.startswith("!!")
+    line = text.removeprefix("!").removeprefix("!").strip()
+    return CommandStep(TABLE["shell"], f"{PRIVATE} {line}" if is_private else line)
 
 
 def _meant(word: str) -> tuple[str, ...]:

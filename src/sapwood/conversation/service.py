@@ -36,6 +36,7 @@ from sapwood.conversation.handlers import (
     settings,
 )
 from sapwood.conversation.handlers.agents import wait
+from sapwood.conversation.handlers.shell import shell
 from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
 from sapwood.conversation.session_changes import lags_behind
 from sapwood.conversation.turn_search import search_turns
@@ -114,6 +115,7 @@ HANDLERS: dict[str, Handler] = {
     "replay": inspection.replay,
     "diff": inspection.diff_contexts,
     "revert": context.revert,
+    "shell": shell,
     "model": settings.model,
     "system": settings.system,
     "config": settings.config,

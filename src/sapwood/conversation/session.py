@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import AsyncGenerator
 
 from sapwood.conversation.answers import ConversationStarted
-from sapwood.conversation.prompt_files import with_named_files
+from sapwood.conversation.prompt_files import names_files, with_named_files
 from sapwood.conversation.script import (
     CommandStep,
     Script,
@@ -17,13 +17,14 @@ from sapwood.conversation.script import (
     chunks,
     has_prompt,
     is_prompt,
+    is_shell,
     parse,
 )
 from sapwood.conversation.service import ConversationService, Outcome
 from sapwood.core.commands import QueuePrompt, UnqueuePrompt
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, title_of
-from sapwood.core.refusals import NoConversation, Refusal
+from sapwood.core.refusals import NoConversation, Refusal, ShellNotHere
 from sapwood.core.state import QueuedPrompt
 from sapwood.turns.clock_and_ids import command_meta, new_nonce
 
@@ -43,6 +44,7 @@ class ConversationSession:
         self.folder = folder
         self.agent = agent
         self._rest: deque[Script] = deque()
+        self._queued_here: set[str] = set()
 
     async def is_working(self) -> bool:
         """Whether a turn is open."""
@@ -58,11 +60,10 @@ class ConversationSession:
         cannot be parsed, `SapwoodError` if a file that it names cannot be sent, and `Failure` if a
         model cannot be called.
         """
-        script = parse(text)
+        script = parse(text, shell=self.service.services.on_this_machine)
         if isinstance(script, Refusal):
             raise RefusedError(script)
-        if "@" in text:
-            script = await asyncio.to_thread(with_named_files, script)
+        script = await self._with_files(script)
         if not script:
             async for outcome in self.send_next():
                 yield outcome
@@ -121,6 +122,7 @@ class ConversationSession:
         done = await self.service.services.space.dispatcher.dispatch(command, command_meta())
         if isinstance(done, Refusal):
             raise RefusedError(done)
+        self._queued_here.add(command.entry)
 
     async def _unqueue(self, queued: QueuedPrompt) -> bool:
         """Takes a text out of the queue; returns false if another screen did."""
@@ -134,22 +136,43 @@ class ConversationSession:
 
         A prompt alone opens its turn by a command with the id of the entry: if two screens send it,
         or a process dies before the entry is removed, it opens one turn. A script with commands is
-        removed first.
+        removed first. Anybody may have queued the text, also on another machine: no shell command
+        in it runs, and files are attached only if this session queued it.
         """
         script = parse(queued.text)
         if isinstance(script, Refusal) or self.agent is None:  # a later version wrote it
             await self._unqueue(queued)
         elif len(script) == 1 and isinstance(script[0], TextStep):
             agent = self.agent
-            [step] = await asyncio.to_thread(with_named_files, script)
+            if queued.entry in self._queued_here:
+                script = await self._with_files(script)
+            step = script[0]
             assert isinstance(step, TextStep)
             answer = await self.service.prompt(agent, step.parts, command_id=queued.entry)
             if not isinstance(answer, Refusal):
                 await self._unqueue(queued)
             yield Outcome(step, answer, agent)
         elif await self._unqueue(queued):
-            async for outcome in self.submit(queued.text):
+            if shell := next((each for each in script if is_shell(each)), None):
+                yield Outcome(shell, ShellNotHere(), self.agent)
+                return
+            if queued.entry in self._queued_here:
+                script = await self._with_files(script)
+            async for outcome in self._play(list(chunks(script))):
                 yield outcome
+
+    async def _with_files(self, script: Script) -> Script:
+        """The script with the files that its prompts name, if they are on this machine."""
+        services = self.service.services
+        if not services.on_this_machine or not names_files(script):
+            return script
+        folder = self.folder
+        if self.agent is not None:
+            workspace = services.workspace_of(
+                (await services.space.dispatcher.open(self.agent)).state
+            )
+            folder = workspace.worktree or workspace.folder or folder
+        return await asyncio.to_thread(with_named_files, script, folder, services.space.masked)
 
     async def _was_interrupted(self) -> bool:
         """Whether the last turn of the agent was interrupted."""

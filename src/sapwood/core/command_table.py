@@ -48,6 +48,7 @@ from sapwood.core.commands import (
     RecordDifference,
     RecordJudgement,
     RecordNative,
+    RecordShell,
     RecordSync,
     RecordTurn,
     Redo,
@@ -144,6 +145,7 @@ class SlashCommand(Struct, frozen=True):
     `confirm` is what a screen says before it runs the command; the person presses enter again.
     `prompts`: it opens a turn, so a model must be there to answer.
     `remote`: clients of the server may send its commands of the core themselves.
+    `stopped` is what a screen says after a person stopped the command.
     """
 
     name: str
@@ -163,6 +165,7 @@ class SlashCommand(Struct, frozen=True):
     confirm: str = ""
     prompts: bool = False
     remote: bool = True
+    stopped: str = "Stopped. Nothing was changed."
 
     @property
     def typed(self) -> str:
@@ -548,6 +551,15 @@ TABLE = CommandTable(
             decides=(StartRevert, FinishRevert),
             remote=False,
             confirm="/revert replaces files. The current ones are saved first.",
+        ),
+        SlashCommand(
+            "shell",
+            "Run a shell command yourself; same as !COMMAND",
+            (Argument(flag="--private"), Argument("COMMAND", required=True, lines=True)),
+            decides=(RecordShell,),
+            slow=True,
+            stopped="Stopped.",
+            scope="approve",
         ),
         SlashCommand(
             "model",

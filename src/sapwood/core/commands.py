@@ -228,6 +228,18 @@ class UnqueuePrompt(_Command, frozen=True):
     entry: str
 
 
+class RecordShell(_Command, frozen=True):
+    """Record a shell command that a person ran, and its output with the exit status.
+
+    `noted`: the output is put into the next prompt.
+    """
+
+    line: str
+    output: str
+    failed: bool = False
+    noted: bool = True
+
+
 class Archive(_Command, frozen=True):
     """Archive the agent: its log can be read and takes no more turns."""
 
@@ -630,6 +642,7 @@ Command = (
     | RemovePin
     | QueuePrompt
     | UnqueuePrompt
+    | RecordShell
     | Focus
     | Unfocus
     | DeclareNote

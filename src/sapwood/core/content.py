@@ -27,13 +27,14 @@ class Note(Struct, frozen=True, tag="note", gc=False):
     `mail` is from another agent, `delegated` is a goal that went to a child, `self` is a note that
     an agent wrote to itself before a rewind, `program` was added by the program of an imported
     conversation, `parent` tells a child that it is one; its source is the name of the parent.
+    `shell` is the output of a command that the user ran; its source is the command.
     `fence` marks the end of the text in a request; its author does not know it.
 
     >>> Note("mail", "The build is red.", source="abc123").origin
     'mail'
     """
 
-    origin: Literal["mail", "delegated", "self", "program", "parent"]
+    origin: Literal["mail", "delegated", "self", "program", "parent", "shell"]
     text: str
     source: str = ""
     fence: str | UnsetType = UNSET

@@ -93,6 +93,8 @@ def event_texts(event: Event) -> EventTexts:
             return EventTexts(text, text)
         case events.PromptUnqueued(entry):
             return EventTexts(entry)
+        case events.ShellRan(line, output):
+            return EventTexts(f"{line}: {output[:500]}", f"{line}\n{output}")
         case events.FileAdded(file):
             return EventTexts(file.text)  # a search finds the prompt that has it
         case events.InstructionsRead(texts):

@@ -107,6 +107,10 @@ def _applied(state: State, recorded: Recorded) -> State:
         case events.PromptUnqueued(entry):
             rest = tuple([each for each in state.queue if each.entry != entry])
             return structs.replace(state, queue=rest)
+        case events.ShellRan(line, output, noted=True):
+            return _noted(state, Note("shell", output, line, event.fence))
+        case events.ShellRan():
+            return state
         case events.InstructionsRead():
             head = state.context.head
             return structs.replace(state, instructions=event.texts, instructions_head=head)

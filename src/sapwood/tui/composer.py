@@ -13,6 +13,7 @@ from textual.widgets.option_list import Option
 
 from sapwood.conversation.completion import Choice
 from sapwood.conversation.prompt_files import dropped_files, files_named
+from sapwood.core.token_count import Count, show
 from sapwood.display.text import one_line
 
 _KEPT = 1_000
@@ -165,16 +166,26 @@ class Composer(TextArea):
         if self.text.startswith(text):
             self.put(self.text[len(text) :])
 
-    def show_files(self) -> None:
-        """Names the files that the text sends in the upper line of the frame."""
-        names = [os.path.basename(name) for name in files_named(self.text)]
-        title = f"sends {one_line(', '.join(names))}" if names else ""
+    def show_files(self, folder: str = "") -> None:
+        """Names the files that the text sends, or where it runs, in the upper line of the frame.
+
+        Relative names start at `folder`.
+        """
+        sent = [
+            f"{os.path.basename(each.name) or each.name} {show(Count(each.tokens, exact=False))}"
+            for each in files_named(self.text, folder)
+        ]
+        title = f"sends {one_line(', '.join(sent))}" if sent else _shell_title(self.text)
         self.border_title = Content(title).markup
 
     def complete(self, word: str) -> None:
         """Replaces the word before the cursor by a completion."""
         row, column = self.cursor_location
-        self.replace(f"{word} ", (row, column - len(self.word)), (row, column))
+        self.replace(
+            word if word.endswith("/") else f"{word} ",
+            (row, column - len(self.word)),
+            (row, column),
+        )
 
     @property
     def word(self) -> str:
@@ -237,6 +248,15 @@ class CompletionPopup(OptionList, can_focus=False):
         """The highlighted word."""
         option = self.highlighted_option
         return option.id if option is not None else None
+
+
+def _shell_title(text: str) -> str:
+    """What the frame says while a shell command is typed."""
+    if not text.startswith("!") or text.startswith("!["):
+        return ""
+    return (
+        "runs in your shell, output stays here" if text.startswith("!!") else "runs in your shell"
+    )
 
 
 def _line(choice: Choice, words: int, helps: int) -> Content:

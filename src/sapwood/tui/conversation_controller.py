@@ -67,6 +67,7 @@ class ConversationController:
             keys,
             lambda problem: self.face.show_refusal(problem),
             picks=True,
+            on_this_machine=True,
             approve=self.questions.ask,
         )
         self.session = ConversationSession(self.agents.service, folder)

@@ -1,6 +1,7 @@
 """The conversation screen: submissions, completions, keys and permission questions."""
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -12,8 +13,14 @@ from textual.widgets import TextArea
 
 from sapwood.conversation.answers import Answer as CommandAnswer
 from sapwood.conversation.completion import KnownNames, choices, is_complete
+from sapwood.conversation.mentions import (
+    WorkspaceFiles,
+    is_complete_mention,
+    is_mention,
+    mention_choices,
+)
 from sapwood.conversation.script import CommandStep, Script, parse
-from sapwood.core.command_table import TABLE
+from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.errors import LogUnavailable, SapwoodError
 from sapwood.core.events import TurnFailed
 from sapwood.core.ids import AgentId
@@ -42,7 +49,7 @@ _SLOW = "slow"
 
 def _steps(text: str) -> Script:
     """The steps of a submission; none if it is refused, as a mistyped command is."""
-    script = parse(text)
+    script = parse(text, shell=True)
     return () if isinstance(script, Refusal) else script
 
 
@@ -71,6 +78,7 @@ class ConversationScreen(ConversationView):
         self.pages = Pages(self)
         self._refused_text = ""
         self._asked_about = ""
+        self._files = WorkspaceFiles()
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._pressed: dict[str, float] = {}
         self._typed_at = -_PAUSE
@@ -114,7 +122,9 @@ class ConversationScreen(ConversationView):
         elif self.composer.text in ("", text):
             self._refused_text = text
             self.composer.put(text)
-            if text.startswith("/"):  # what is typed next replaces a command, and is not added
+            if text.startswith(
+                ("/", "!")
+            ):  # what is typed next replaces a command, and is not added
                 self.composer.select_all()
         await self._refresh_surroundings()
 
@@ -143,7 +153,7 @@ class ConversationScreen(ConversationView):
     def _typed(self) -> None:
         if self.composer.text != self._asked_about:
             self._asked_about = ""
-        self.composer.show_files()
+        self.composer.show_files(self._workspace_folder)
         if self.composer.text:
             self._typed_at = time.monotonic()
             self.controller.agents.warm_up()
@@ -156,9 +166,26 @@ class ConversationScreen(ConversationView):
         # with a question. The list would cover them.
         is_back = composer.text in (self._refused_text, self._asked_about)
         found = [] if is_back else choices(composer.line_to_cursor, self._known)
+        if is_mention(composer.word) and not is_back and not found:
+            found = mention_choices(composer.word, self._known, self._files)
+            self._list_files()
         if found or popup.display:
             popup.offer(found)
             self._place_popup(popup)
+
+    @work(group="files", exclusive=True)
+    async def _list_files(self) -> None:
+        """Lists the files of the workspace in the background, and shows them."""
+        if await self._files.refresh(self._workspace_folder) and is_mention(self.composer.word):
+            self._show_completions()
+
+    @property
+    def _workspace_folder(self) -> str:
+        """The folder that the shown agent works in."""
+        state = self._surroundings.state if self._surroundings else None
+        workspace = state.workspace if state else None
+        own = (workspace.worktree or workspace.folder) if workspace else ""
+        return os.path.realpath(os.path.expanduser(own or self.controller.folder))
 
     def _place_popup(self, popup: CompletionPopup) -> None:
         """Places the list right above the composer, which grows with its text."""
@@ -183,6 +210,8 @@ class ConversationScreen(ConversationView):
     def _needs_completion(self) -> bool:
         """Whether enter takes the completion: the word before the cursor is only begun."""
         line = self.composer.line_to_cursor
+        if is_mention(self.composer.word):
+            return not is_complete_mention(self.composer.word, self._files)
         return bool(self.composer.word) and not is_complete(line, self._known)
 
     def _close_popup(self) -> None:
@@ -303,13 +332,17 @@ class ConversationScreen(ConversationView):
         if running is not None and running.uninterruptible:
             self.show_message(f"{running.typed} cannot be interrupted. Undo it afterwards.")
         elif self._activity:
-            for group in (COMMAND, PROMPT, _SLOW):
-                self.workers.cancel_group(self, group)  # pyright: ignore[reportUnknownMemberType]
-            self.show_message("Stopped. Nothing was changed.")
+            self._stop_commands(running)
         elif await self.controller.interrupt():
             self._set_notice("")
         elif self._is_second_press("escape"):
             await self.pages.open("rewind")
+
+    def _stop_commands(self, running: SlashCommand | None) -> None:
+        """Stops the commands that run."""
+        self.show_message(running.stopped if running else "Stopped. Nothing was changed.")
+        for group in (COMMAND, PROMPT, _SLOW):
+            self.workers.cancel_group(self, group)  # pyright: ignore[reportUnknownMemberType]
 
     def _close_popup_or_find_bar(self) -> bool:
         """Closes the completion list or the find bar; returns false if neither is open."""
@@ -323,7 +356,7 @@ class ConversationScreen(ConversationView):
         return False
 
     def action_leave_twice(self) -> None:
-        """Copies the selection, or clears the composer, or leaves if pressed twice."""
+        """Copies the selection, clears the composer, stops a command, or quits by two presses."""
         composer = self.composer
         if selected := self.get_selected_text() or composer.selected_text:
             self.show_message(copy_text(self.application, selected))
@@ -331,6 +364,8 @@ class ConversationScreen(ConversationView):
         elif composer.text:
             composer.sent.add(composer.text)
             composer.text = ""
+        elif (running := TABLE.get(self._activity)) is not None and not running.uninterruptible:
+            self._stop_commands(running)
         elif self._is_second_press("leave"):
             self.leave()
         else:

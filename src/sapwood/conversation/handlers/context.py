@@ -32,7 +32,7 @@ from sapwood.core.commands import (
     SetMark,
     Undo,
 )
-from sapwood.core.content import File, Text
+from sapwood.core.content import Note, PromptPart, Text
 from sapwood.core.context import Context
 from sapwood.core.context_diff import view_change
 from sapwood.core.decide.contexts import LOADS_KEPT
@@ -171,13 +171,18 @@ async def retry(call: Call) -> Prompted:
     once = call.caller.command_id
     asked = await call.prompt(
         call.agent,
-        tuple([part for part in turn.prompt if isinstance(part, Text | File)]),
+        tuple([part for part in turn.prompt if _is_of_person(part)]),
         actor=call.caller.actor,
         command_id=f"{once}:prompt" if once else None,
     )
     if isinstance(asked, Refusal):
         raise RefusedError(asked)
     return asked
+
+
+def _is_of_person(part: PromptPart) -> bool:
+    """Whether a person gave this part of a prompt, also by running a shell command."""
+    return not isinstance(part, Note) or part.origin == "shell"
 
 
 async def _before(call: Call, opened: OpenAgent, turn: Turn, place: str) -> Rewind:

@@ -40,6 +40,7 @@ from sapwood.core.commands import (
     RecordDifference,
     RecordJudgement,
     RecordNative,
+    RecordShell,
     RecordSync,
     RecordTurn,
     Redo,
@@ -73,7 +74,7 @@ __all__ = ["Accepted", "Change", "Decision", "DecisionInput", "bad_id", "decide"
 # Not allowed on an imported conversation: they happen in its own program and are imported.
 _ELSEWHERE: frozenset[type[Command]] = frozenset(
     {
-        *(StartTurn, RecordTurn, Configure, Send),
+        *(StartTurn, RecordTurn, RecordShell, Configure, Send),
         *(Clear, KeepLast, Drop, Restore, Load, Rewind, Undo, Redo, Compact, MaskResults),
         *(MakeCheckpoint, MissCheckpoint, StartRevert, FinishRevert),
     }
@@ -136,6 +137,8 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return agents.queue_prompt(inputs, command, meta)
         case UnqueuePrompt():
             return agents.unqueue_prompt(inputs, command, meta)
+        case RecordShell():
+            return agents.record_shell(inputs, command, meta)
         case Focus():
             return agents.focus(inputs, command, meta)
         case Unfocus():

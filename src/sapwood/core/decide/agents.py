@@ -17,6 +17,7 @@ from sapwood.core.commands import (
     RecordDifference,
     RecordJudgement,
     RecordNative,
+    RecordShell,
     RecordSync,
     RemovePin,
     Rename,
@@ -66,6 +67,7 @@ from sapwood.core.events import (
     SessionJudged,
     SessionSynced,
     SettingsChanged,
+    ShellRan,
     Size,
     TurnInterrupted,
     Unfocused,
@@ -231,6 +233,17 @@ def unqueue_prompt(inputs: DecisionInput, command: UnqueuePrompt, meta: CommandM
         raise Refused(NotQueued())
     draft = Draft(state, inputs.live, meta)
     draft.add(PromptUnqueued(command.entry))
+    return draft.accepted()
+
+
+def record_shell(inputs: DecisionInput, command: RecordShell, meta: CommandMeta) -> Accepted:
+    require_running(inputs.state)
+    require_text(command.line, "command")
+    if command.noted:
+        require_room_for_notes(inputs.state)
+    draft = Draft(inputs.state, inputs.live, meta)
+    fence = meta.nonce if command.noted else ""
+    draft.add(ShellRan(command.line, command.output, command.failed, command.noted, fence))
     return draft.accepted()
 
 

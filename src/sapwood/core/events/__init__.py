@@ -75,6 +75,7 @@ __all__ = [
     "SessionJudged",
     "SessionSynced",
     "SettingsChanged",
+    "ShellRan",
     "Size",
     "SummaryDropped",
     "ToolFinished",

@@ -178,6 +178,21 @@ class PromptUnqueued(Struct, frozen=True, gc=False):
     entry: str
 
 
+class ShellRan(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A person ran a shell command in the workspace. `output` ends with the exit status.
+
+    `noted`: the output is put into the next prompt. `fence` marks its end in a request.
+    """
+
+    kind: ClassVar = "shell.ran"
+
+    line: str
+    output: str
+    failed: bool = False
+    noted: bool = False
+    fence: str = ""
+
+
 class FileAdded(Struct, frozen=True, gc=False):
     """A file was uploaded, for prompts that may follow. No request has it before a prompt does."""
 
@@ -281,6 +296,7 @@ AgentEvent = (
     | PinRemoved
     | PromptQueued
     | PromptUnqueued
+    | ShellRan
     | FileAdded
     | InstructionsRead
     | Focused

@@ -119,6 +119,17 @@ class ModelNeeded(Refusal, frozen=True):
         )
 
 
+class ShellNotHere(Refusal, frozen=True):
+    """This program does not run shell commands of people: they may be on another machine."""
+
+    @property
+    def sentence(self) -> str:
+        return (
+            "Shell commands run only in the terminal UI on your own machine. Nothing was run. "
+            "Use your own shell, or ask the model to run it."
+        )
+
+
 class NoSuchCall(Refusal, frozen=True):
     """The log has no model call at this version."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Literal, assert_never
 
 from msgspec import Struct
+from msgspec.json import encode
 
 from sapwood.core.content import (
     Ended,
@@ -28,6 +29,7 @@ from sapwood.core.events import (
     Recorded,
     ReplyAdded,
     ReplyLost,
+    ShellRan,
     ToolFinished,
     TurnFailed,
     TurnInterrupted,
@@ -76,7 +78,7 @@ class ReplyText(Struct, frozen=True, gc=False, tag="reply"):
 
 
 class ToolUse(Struct, frozen=True, gc=False, tag="tool"):
-    """A tool call and its result, once there is one."""
+    """A tool call and its result, once there is one. A command that a person ran is named `!`."""
 
     call: ToolCall
     result: Result | None = None
@@ -144,6 +146,9 @@ def content_of(row: TimelineRow, lookup: EventLookup) -> RowContent:
 
 def _row_content(row: Row, lookup: EventLookup) -> RowContent:
     event = lookup(row.agent, row.version).event
+    if isinstance(event, ShellRan):
+        call = ToolCall("", "!", encode({"command": event.line}).decode())
+        return ToolUse(call, Result(row.version, "", event.output, event.failed))
     match row.kind:
         case "prompt" | "note" | "thinking" | "reply" | "tool":
             return _message_content(row, event, lookup)

@@ -174,6 +174,8 @@ def note_label(note: Note) -> str:
             return "a note to itself"
         case "parent":
             return f"a child of {note.source}"
+        case "shell":
+            return f"! {note.source}"
         case "program":
             return f"added by {note.source or 'the program'}"
         case _:

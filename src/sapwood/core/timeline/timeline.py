@@ -160,7 +160,7 @@ class Timeline:
         self._layers.update(cuts.layers)
         for turn in turns:
             place = turn_place(turn.agent, turn.number, names)
-            self._begin(turn.agent, turn.first, turn.parent, turn.prompt, place)
+            self._begin(turn.agent, turn.first, turn.parent, turn.prompt, place, inherited=True)
             part = len(turn.prompt)  # parts are numbered through if one event holds the turn
             for item in turn.items:
                 whole = item.version == turn.first
@@ -188,6 +188,8 @@ class Timeline:
             case events.TurnStarted():
                 self._opened_at = version
                 self._begin(agent, version, event.parent, event.prompt, self._next(event.number))
+            case events.ShellRan():
+                self._append("tool", agent, version, turn=-1)
             case events.ReplyAdded():
                 self._reply(agent, version, shown_parts(event.parts, event.ended))
             case events.ReplyLost():
@@ -258,13 +260,17 @@ class Timeline:
         parent: TurnRef | None,
         prompt: tuple[PromptPart, ...],
         place: str,
+        *,
+        inherited: bool = False,
     ) -> None:
         self._open = len(self.turns)
         self.turns.append(PlacedTurn(parent, place))
         self._speaker = ""
         self._calls.clear()
         for number, part in enumerate(prompt):
-            self._append("note" if isinstance(part, Note) else "prompt", agent, version, number)
+            if inherited or not _has_own_row(part):
+                kind = "note" if isinstance(part, Note) else "prompt"
+                self._append(kind, agent, version, number)
 
     def _reply(
         self, agent: AgentId, version: int, parts: tuple[ReplyPart, ...], first: int = 0
@@ -514,6 +520,11 @@ class Timeline:
         heads = bool(speaker) and speaker != self._speaker
         self._speaker = speaker or self._speaker
         self.rows.append(Row(kind, agent, version, part, inside, heads=heads, place=place))
+
+
+def _has_own_row(part: PromptPart) -> bool:
+    """Whether a part of a prompt was shown before it: the output of a command that a person ran."""
+    return isinstance(part, Note) and part.origin == "shell"
 
 
 def _cause(cause: Cause, kept: int) -> str:

@@ -81,6 +81,9 @@ def _label(note: Note) -> str:
         case "parent":
             name = _in_label(note.source) if note.fence else note.source
             label = f"You are a child agent. Your parent is the agent '{name}'"
+        case "shell":
+            command = _in_label(note.source)
+            label = f"From the program: the user ran '{command}' in a shell, with this output"
         case "program":
             label = "From the program that ran this conversation, not the user's words"
         case _:

@@ -18,7 +18,7 @@ from sapwood.workspace.confinement import Confined, Confinement, Need
 from sapwood.workspace.programs import ProgramResult, run_program
 from sapwood.workspace.safe_paths import ResolvedPath, is_folder
 from sapwood.workspace.sandbox import TenantSandbox
-from sapwood.workspace.tool_output import ToolError
+from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError
 
 _NO_NETWORK = re.compile(
     "|".join(
@@ -52,10 +52,13 @@ async def run_shell(
     environment: Mapping[str, str],
     sandbox: Confinement | TenantSandbox | None = None,
     needs: Collection[Need] = (),
+    *,
+    max_bytes: int = MAX_RESULT_BYTES,
 ) -> ShellResult:
     """Runs a command line in a folder, in the sandbox if one is given.
 
-    `needs` is what the sandbox has to open for it. Raises `ToolError` if it cannot be started.
+    `needs` is what the sandbox has to open for it. Outside the sandbox, at most `max_bytes` of
+    output are kept. Raises `ToolError` if it cannot be started.
     """
     if not await asyncio.to_thread(is_folder, place):
         raise ToolError(f"{place.shown} is not a folder. Give one as cwd.")
@@ -69,7 +72,7 @@ async def run_shell(
         return await _run_confined(sandbox, arguments, place, seconds, environment, needs)
     if sys.platform == "linux" and sys.executable:
         arguments = [sys.executable, "-I", "-S", process_reaper.__file__, *arguments]
-    result = await _run(arguments, place, seconds, environment)
+    result = await _run(arguments, place, seconds, environment, max_bytes=max_bytes)
     return ShellResult(_text(result, seconds), result.status != 0)
 
 
@@ -118,6 +121,7 @@ async def _run(
     seconds: float,
     environment: Mapping[str, str],
     handles: Collection[int] = (),
+    max_bytes: int = MAX_RESULT_BYTES,
 ) -> ProgramResult:
     try:
         return await run_program(
@@ -127,6 +131,7 @@ async def _run(
             seconds=seconds,
             merge_stderr=True,
             handles=handles,
+            max_bytes=max_bytes,
         )
     except OSError as error:
         raise ToolError(f"The shell could not be started: {error.strerror}.") from error

@@ -1,0 +1,49 @@
+"""What an `@` completes: files, folders, marks, agents and conversations."""
+
+from pathlib import Path
+
+from sapwood.conversation.completion import KnownNames
+from sapwood.conversation.mentions import WorkspaceFiles, is_complete_mention, mention_choices
+
+
+async def test_files_come_first_and_a_complete_name_has_no_choices(tmp_path: Path) -> None:
+    for name in ("shop/refund.py", "refunds/a b.md"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).touch()
+    listed = WorkspaceFiles()
+    await listed.refresh(str(tmp_path))
+    known = KnownNames(
+        marks=(("BEFORE_REFUND", ""),), agents=(("ab12", "Refund by mail"),), conversations=()
+    )
+    found = [(each.word, each.help) for each in mention_choices("@refu", known, listed)]
+    assert found == [
+        ("@shop/refund.py", "file"),
+        ('@"refunds/a b.md"', "file"),
+        ("@refunds/", "folder"),
+        ("@BEFORE_REFUND", "mark"),
+        ("@ab12", "agent Refund by mail"),
+    ]
+    for word in ("@shop/refund.py", "@shop/refund.py:10-40", "refund"):
+        assert mention_choices(word, known, listed) == []
+    assert is_complete_mention("@shop/refund.py:3", listed)
+    assert not is_complete_mention("@shop/ref", listed)
+
+
+async def test_a_list_is_used_again_until_it_is_old(tmp_path: Path) -> None:
+    now = 0.0
+    listed = WorkspaceFiles(lambda: now)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.py").touch()
+    (tmp_path / "b.log").touch()
+    (tmp_path / ".gitignore").write_text("*.log")
+    assert await listed.refresh(str(tmp_path))
+    assert list(listed.files.paths) == [".gitignore", "src/a.py"]
+    assert list(listed.folders.paths) == ["src"]
+    (tmp_path / "src" / "c.py").touch()
+    assert not await listed.refresh(str(tmp_path))
+    now = 6.0
+    assert await listed.refresh(str(tmp_path))
+    assert "src/c.py" in listed.files
+    now = 12.0
+    assert await listed.refresh(str(tmp_path / "gone"))
+    assert not listed.files.paths
