@@ -114,6 +114,8 @@ class Day(Program):
         terminal.sees("Undone: /bring")
         terminal.type("/undo")
         terminal.sees("Undone: /clear 1")
+        terminal.type("/rewind BEFORE_STORKS")
+        terminal.misses("How many eggs?")
 
     def fork(self) -> None:
         """A child answers in the background and sends mail."""
