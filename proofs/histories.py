@@ -90,7 +90,9 @@ def _got(seed: int) -> str:
 def _reply(world: CoreHarness, agent: AgentId, a: int, b: int) -> Command:
     """A reply with up to three tool calls; what the model must do next depends on it."""
     count = len(world.logs[agent])
-    calls = tuple(ToolCall(f"t{count}-{i}", "slash", '{"command":"mark"}') for i in range(a % 4))
+    calls = tuple(
+        ToolCall(f"t{agent}-{count}-{i}", "slash", '{"command":"mark"}') for i in range(a % 4)
+    )
     thinking = (Thinking(_words(b)),) if b % 5 == 0 else ()
     text = (Text(_words(a)),) if b % 3 else ()
     usage = Usage(input=50 + 7 * a, output=b) if b % 2 else None
@@ -112,7 +114,7 @@ def _letter(world: CoreHarness, seed: int) -> str:
 
 
 def _recorded(world: CoreHarness, agent: AgentId, a: int, b: int) -> Command:
-    call = ToolCall(f"r{len(world.logs[agent])}", "read", "{}")
+    call = ToolCall(f"r{agent}-{len(world.logs[agent])}", "read", "{}")
     tool = (RecordedReply((call,)), RecordedResult(call.id, _words(b))) if a % 2 else ()
     items = (*tool, RecordedReply((Text(_words(b)),))) if b % 4 else (RecordedReply((call,)),)
     status = "completed" if b % 4 else "interrupted" if a % 2 else "failed"
@@ -167,7 +169,7 @@ def _model(command: Callable[[CoreHarness, AgentId, int, int], Command]) -> _Mak
 
 def _whole_turn(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]:
     """A turn from prompt to end, with a tool call in every other one."""
-    call = ToolCall(f"w{len(world.logs[agent])}", "read", "{}")
+    call = ToolCall(f"w{agent}-{len(world.logs[agent])}", "read", "{}")
     tools = [
         Step(AddReply(agent, (call,)), MODEL),
         Step(FinishTool(agent, call.id, _words(b) * (1 + a % 3))),

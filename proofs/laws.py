@@ -1,7 +1,7 @@
 """Checks the laws of the design after every command of generated histories.
 
 `python -m proofs.laws [--histories N]` runs many histories and prints their number; the tests run
-fewer of the same. One in 100 more runs on SQLite or PostgreSQL too, every other one of these after
+fewer of the same. One in 250 more runs on SQLite or PostgreSQL too, every other one of these after
 an imported session. Laws 8 and 9 are about databases: `proofs.crash` and the contract suite of the
 stores check them.
 """
@@ -559,9 +559,9 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m proofs.laws", description=__doc__)
     parser.add_argument("--histories", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
-    parser.add_argument("--stored", type=int, help="histories on databases; one in 100 by default")
+    parser.add_argument("--stored", type=int, help="histories on databases; one in 250 by default")
     options = parser.parse_args(argv)
-    stored = options.histories // 100 if options.stored is None else options.stored
+    stored = options.histories // 250 if options.stored is None else options.stored
     with dsn_or_throwaway(volatile=True) as dsn:
         return _run_workers(options.histories, stored, options.seed, dsn)
 

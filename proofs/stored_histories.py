@@ -115,7 +115,8 @@ async def import_into(log: Log, space: Space, session: str, world: CoreHarness) 
     found = await importer.bring(SESSIONS / f"{session}.jsonl", "claude-code")
     if found.problem or not found.turns:
         raise Difference(f"{session} was not imported: {found.problem}")
-    world.take_log(await log.read(space, found.agent))
+    for agent in (found.agent, *await log.descendants(space, found.agent)):  # its subagents too
+        world.take_log(await log.read(space, agent))
 
 
 async def check_stored(

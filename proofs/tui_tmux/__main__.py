@@ -17,7 +17,7 @@ from typing import TypeVar
 from proofs.tui_tmux.inline import INLINE_STEPS, InlineDay
 from proofs.tui_tmux.program import DEFECT, KEYS, Program, play
 from proofs.tui_tmux.terminal import Failed, Terminal
-from scripted_model import LoggedRequest, ModelRequest, ReplyLike, ScriptedModel
+from scripted_model import LoggedRequest, ModelRequest, Reply, ReplyLike, ScriptedModel, think
 
 
 class Day(Program):
@@ -81,6 +81,41 @@ class Day(Program):
         """What was rewound comes back."""
         self._terminal.type("/undo")
         self._terminal.sees("Undone", "On roofs.")
+
+    def detour(self) -> None:
+        """Four turns leave the middle after a look at price and thinking, and come back."""
+        terminal = self._terminal
+        for question, words in DETOUR.items():
+            terminal.type(question)
+            terminal.sees(words)
+            terminal.misses("working")
+        terminal.type("/drop")
+        terminal.sees("leaves view: 1 turn")
+        terminal.keys("Down", "Tab", "Tab", "Tab", "Tab")
+        terminal.sees("leaves view: 4 turns", "/drop 4-7", "next call $", "1 signed thought after")
+        terminal.keys("Enter")
+        terminal.sees("4 turns dropped", "Dropped 4 turns")
+        terminal.type("/undo")
+        terminal.sees("Undone: /drop 4-7. 4 turns back in view.")
+        terminal.misses("4 turns dropped")
+
+    def question(self) -> None:
+        """A decision that left view is found by a question in plain words, and comes back."""
+        terminal = self._terminal
+        terminal.type("/clear 1")
+        terminal.sees("pruned")
+        terminal.type("/recall which colour did we choose for the rings of young birds?")
+        terminal.sees("Search all conversations", "orange rings", "/4 · reply")
+        terminal.keys("Escape")
+        terminal.misses("Search all conversations")
+        terminal.type("/bring 4")
+        terminal.sees("quoted above the turns in view")
+        terminal.type("/undo")
+        terminal.sees("Undone: /bring")
+        terminal.type("/undo")
+        terminal.sees("Undone: /clear 1")
+        terminal.type("/rewind BEFORE_STORKS")
+        terminal.misses("How many eggs?")
 
     def fork(self) -> None:
         """A child answers in the background and sends mail."""
@@ -274,6 +309,8 @@ STEPS: tuple[Callable[[Day], None], ...] = (
     Day.rewind,
     Day.expand,
     Day.undo,
+    Day.detour,
+    Day.question,
     Day.fork,
     Day.window,
     Day.compact,
@@ -291,6 +328,17 @@ STEPS: tuple[Callable[[Day], None], ...] = (
 )
 
 
+DETOUR: dict[str, str] = {
+    "Which rings do we take?": "You chose orange rings for the young herons.",
+    "Do the shops have them?": "Two of them do.",
+    "And in green?": "Nobody has green ones.",
+    "Then leave it.": "Left.",
+    "Back to the nests.": "Eleven of them.",
+    "How many eggs?": "Four in each.",
+}
+"""Questions and answers: four turns of a detour, then one with a thought, then another."""
+
+
 def answer(asked: ModelRequest) -> ReplyLike | None:
     """The answer of the scripted model to a request."""
     answers = {
@@ -306,9 +354,9 @@ def answer(asked: ModelRequest) -> ReplyLike | None:
     }
     if asked.prompt.startswith("Summarise this conversation"):
         return "They wanted another long story."  # a summary without their words is refused
-    for prompt, words in answers.items():
+    for prompt, words in (answers | DETOUR).items():
         if asked.prompt.rstrip().endswith(prompt):
-            return words
+            return Reply.of(think("Where were we?"), words) if "nests." in prompt else words
     return None
 
 

@@ -11,12 +11,14 @@ from sapwood.core.commands import (
     AddReply,
     CompleteTurn,
     Drop,
+    FinishTool,
     KeepLast,
     Load,
     Rewind,
     SetMark,
+    StartTurn,
 )
-from sapwood.core.content import Text
+from sapwood.core.content import Text, ToolCall
 from sapwood.core.ids import EventRef, TurnPlace
 from tests.conversation.spaces import service_of
 from tests.store.memory_log import MemoryLog
@@ -125,6 +127,35 @@ async def test_the_newest_of_the_turns_with_a_name_is_offered(log: MemoryLog) ->
     assert offer is not None
     assert offer.place == "2"
     assert offer.sentence.startswith("retry.py is only in 2 turns out of view, last in turn 2.")
+
+
+async def used(desk: Desk, args: str) -> LoadOffer | None:
+    """The offer for a prompt that names nothing, after a turn with a tool call."""
+    await desk.do(StartTurn(AGENT, (Text("Go on."),)))
+    await desk.do(AddReply(AGENT, (ToolCall("1", "read_file", args),)))
+    await desk.do(FinishTool(AGENT, "1", "retry.py and other.py"))
+    await desk.do(AddReply(AGENT, (Text("Read."),)))
+    await desk.do(CompleteTurn(AGENT))
+    offer = await offered(desk, "And now?")
+    await desk.do(CompleteTurn(AGENT))
+    return offer
+
+
+async def test_a_turn_that_the_last_tool_call_names_is_offered(desk: Desk) -> None:
+    await desk.turn("Keep the limit in lib/delay.toml.", "It stays at 30.")
+    await desk.turn("Thanks.", "You are welcome.")
+    await desk.do(KeepLast(AGENT, 1))
+    offer = await used(desk, '{"path": "/home/ada/delays/lib/delay.toml"}')
+    assert offer is not None
+    assert (offer.names, offer.place, offer.by_call) == (("lib/delay.toml",), "5", True)
+    assert offer.sentence.startswith(
+        "The last turn used what is out of view: lib/delay.toml is only in turn 5, "
+    )
+
+
+async def test_a_call_that_names_nothing_of_it_gets_no_offer(desk: Desk) -> None:
+    for args in ('{"path": "other.py"}', '{"text": "a\\nretry.py"}', "no JSON", '{"n": 1}'):
+        assert await used(desk, args) is None
 
 
 def bringing(desk: Desk, tokens: int = 1_000) -> ConversationService:

@@ -23,12 +23,13 @@ from sapwood.workspace.permissions.kept_rules import SourcedRule
 
 
 class LoadOffer(Struct, frozen=True):
-    """A turn out of view that has what a prompt names, and what bringing it back would cost.
+    """A turn out of view that has what somebody names, and what bringing it back would cost.
 
     `line` is the command to type. `tokens` is the size of the quotation, and `cost` what the next
     call costs more with it, in millionths of a dollar; None if the price is not known. `turns`
     counts the turns with the first name; the newest of them is offered. `is_brought`: it came back
-    already, because the setting `context.bring_tokens` allows it.
+    already, because the setting `context.bring_tokens` allows it. `by_call`: not the prompt names
+    it, but a tool call of the turn before.
     """
 
     names: tuple[str, ...]
@@ -38,6 +39,7 @@ class LoadOffer(Struct, frozen=True):
     cost: int | None = None
     turns: int = 1
     is_brought: bool = False
+    by_call: bool = False
 
     @property
     def sentence(self) -> str:
@@ -58,8 +60,9 @@ class LoadOffer(Struct, frozen=True):
             return (
                 f"Turn {self.place} was brought back ({show(self.tokens)}{price}): {named} in it."
             )
+        used = "The last turn used what is out of view: " if self.by_call else ""
         return (
-            f"{named} only in {only}. "
+            f"{used}{named} only in {only}. "
             f"To bring it back ({show(self.tokens)}{price}), type: {self.line}"
         )
 
@@ -68,7 +71,8 @@ class Prompted(Struct, frozen=True, tag=True):
     """A prompt opened a turn; `turn` is the version of the log at which it starts.
 
     `message` says which pinned files could not be read again, and has the offer; it is empty if
-    there is neither. `offer` is a turn out of view that has what the prompt names.
+    there is neither. `offer` is a turn out of view that has what the prompt names, or a tool call
+    of the turn before.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as db:

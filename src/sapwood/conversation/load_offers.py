@@ -1,8 +1,12 @@
-"""Offers to bring turns back: a prompt names something that only turns out of view have.
+"""Offers to bring turns back: a prompt or a tool call names what only turns out of view have.
 
 A name is a file, an identifier, an error, a ticket or a text in quotes, and never a plain word: a
 person who types one means that very thing. Turns that a rewind left on a side branch are not
 offered.
+
+The tool calls are those of the last turn, and the offer comes with the next prompt. A name that
+many turns have is that of something the agent works on all the time, and is not offered; nor is one
+that only tools used.
 
 With a token budget, a turn that fits is brought back before the prompt is sent. The log has it like
 a `/bring`, with Sapwood as the actor. It leaves again before the first prompt that does not name
@@ -10,8 +14,9 @@ what it was brought for, if the turn before did not use it either.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
 from msgspec import Struct, structs
 
 from sapwood.conversation.agent_lookup import place_of
@@ -21,7 +26,7 @@ from sapwood.conversation.cut_preview import input_price
 from sapwood.core.budget import budget_of
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import Load, Undo
-from sapwood.core.content import PromptPart, Text
+from sapwood.core.content import PromptPart, ReplyPart, Text, ToolCall
 from sapwood.core.context import Context
 from sapwood.core.events import SYSTEM, ContextLoaded
 from sapwood.core.history_size import calibrated
@@ -30,7 +35,7 @@ from sapwood.core.live_path import LivePath
 from sapwood.core.refusals import Refusal
 from sapwood.core.search_terms import parts_of
 from sapwood.core.state import State
-from sapwood.core.turn import Turn, quoted_turn
+from sapwood.core.turn import Reply, Turn, quoted_turn
 from sapwood.core.view.build import front_texts
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.open_agent import OpenAgent, read_live
@@ -40,6 +45,8 @@ _MAX_NAMES, _MAX_NAME = 6, 200
 _MAX_PROMPT = 20_000
 """Characters of a prompt that are looked at. A longer one has its own text with it."""
 _HITS = 20
+_MAX_TURNS_OF_CALL = 3
+"""A name in a tool call that more turns have is not offered."""
 
 _QUOTED = re.compile(r"`([^`\n]{3,200})`|\"([^\"\n]{3,200})\"|“([^”\n]{3,200})”")
 _TOKEN = re.compile(r"[^\s\"'`“”„(),;<>\[\]{}|=!?*\u3001\u3002\uff0c\uff1a\uff08\uff09]+")
@@ -61,6 +68,32 @@ def names_of_prompt(prompt: Iterable[PromptPart]) -> tuple[str, ...]:
     text = "\n".join(part.text for part in prompt if isinstance(part, Text))[:_MAX_PROMPT]
     found = sorted((*_quotes(text), *_tokens(text)))
     return tuple(dict.fromkeys(name for _, name in found))[:_MAX_NAMES]
+
+
+def names_of_calls(turn: Turn) -> tuple[str, ...]:
+    """The files, identifiers, errors and tickets in the arguments of a turn's tool calls.
+
+    A file has the last two parts of its path: tools are given the whole, people type less.
+    """
+    calls = [
+        part
+        for item in turn.items
+        if isinstance(item, Reply)
+        for part in item.parts
+        if isinstance(part, ToolCall)
+    ]
+    found = (name for call in calls for _, name in _tokens(_texts_in(call.args)[:_MAX_PROMPT]))
+    short = ("/".join(name.split("/")[-2:]) for name in found)
+    return tuple(dict.fromkeys(short))[:_MAX_NAMES]
+
+
+def _texts_in(args: str) -> str:
+    """The values of the arguments that have one line: a longer one is the content of a file."""
+    try:
+        values = msgspec.json.decode(args, type=dict[str, object]).values()
+    except msgspec.MsgspecError:
+        return ""
+    return "\n".join(value for value in values if isinstance(value, str) and "\n" not in value)
 
 
 def _quotes(text: str) -> Iterator[tuple[int, str]]:
@@ -94,8 +127,35 @@ async def load_offer(
     space: OpenSpace, opened: OpenAgent, prompt: Iterable[PromptPart]
 ) -> LoadOffer | None:
     """The offer for a prompt that is sent to an agent in this state; None if there is none."""
-    found = await _find(space, opened, prompt)
+    found = await _find(space, opened, names_of_prompt(prompt))
     return None if found is None else await _offer(space, opened, found)
+
+
+async def offer_for_calls(space: OpenSpace, opened: OpenAgent) -> LoadOffer | None:
+    """The offer for the tool calls of the last turn in view; None if there is none."""
+    live = opened.live
+    if not live.turns or not (names := names_of_calls(live.turns[-1])):
+        return None
+    before = OpenAgent(opened.state, structs.replace(live, turns=live.turns[:-1], open=None))
+    found = await _find(space, before, names, live.turns[-1].prompt_ref)
+    if found is None or found.count > _MAX_TURNS_OF_CALL:
+        return None
+    asked, said = _spoken(live.turns[-1].prompt), _words_of(found.turn)
+    spoken = tuple(name for name in found.names if _is_seen(name, said))
+    if not spoken or any(_is_seen(name, asked) for name in spoken):
+        return None  # only tools used it there, or it was offered with that prompt
+    offer = await _offer(space, opened, structs.replace(found, names=spoken))
+    return structs.replace(offer, by_call=True)
+
+
+def _spoken(parts: Iterable[PromptPart | ReplyPart]) -> str:
+    return "\n".join(part.text for part in parts if isinstance(part, Text)).casefold()
+
+
+def _words_of(turn: Turn) -> str:
+    """What the user and the model said in a turn, without its tools."""
+    replies = [_spoken(item.parts) for item in turn.items if isinstance(item, Reply)]
+    return "\n".join([_spoken(turn.prompt), *replies])
 
 
 async def bring_back(
@@ -106,7 +166,7 @@ async def bring_back(
     A turn that somebody dropped is only offered. Returns what was brought back; None if nothing
     was.
     """
-    found = await _find(space, opened, prompt)
+    found = await _find(space, opened, names_of_prompt(prompt))
     if found is None or _was_dropped(opened.state, found.turn):
         return None
     offer = await _offer(space, opened, found)
@@ -153,9 +213,9 @@ class _NamedTurn(Struct, frozen=True):
 
 
 async def _find(
-    space: OpenSpace, opened: OpenAgent, prompt: Iterable[PromptPart]
+    space: OpenSpace, opened: OpenAgent, names: Sequence[str], calling: EventRef | None = None
 ) -> _NamedTurn | None:
-    names = names_of_prompt(prompt)
+    """The turn to offer for these names. `calling` is the turn that they are from, if any."""
     if not names:
         return None
     seen = _text_in_view(opened.state, opened.live)
@@ -163,6 +223,8 @@ async def _find(
     found: dict[EventRef, list[str]] = {}
     for name in wanted:
         for turn in await _turns_with(space, opened, name):
+            if turn == calling:
+                continue
             found.setdefault(turn, []).append(name)
     # The turn with most of the names, and of those the newest: it knows how things ended.
     for best in sorted(found, key=lambda turn: (len(found[turn]), turn.version), reverse=True):

@@ -170,13 +170,14 @@ async def _read_pins_again(services: Services, state: State) -> str:
 async def _offer(
     services: Services, before: OpenAgent, prompt: tuple[PromptPart, ...]
 ) -> LoadOffer | None:
-    """What the prompt names that only turns out of view have; None if there is no such turn."""
+    """What the prompt names, or else the last tool calls, that only turns out of view have."""
     if _has_all_turns(before):
         return None
-    from sapwood.conversation.load_offers import load_offer
+    from sapwood.conversation.load_offers import load_offer, offer_for_calls
 
     with suppress(LogError):  # the prompt was sent, whatever the search does
-        return await load_offer(services.space, before, prompt)
+        offer = await load_offer(services.space, before, prompt)
+        return offer or await offer_for_calls(services.space, before)
     return None
 
 
