@@ -12,7 +12,7 @@ import msgspec
 from msgspec.inspect import BoolType, Field, IntType, Metadata, StructType, type_info
 
 from sapwood.cli.command import Command, Commands, WholeNumber
-from sapwood.cli.commands.session_commands import session_command
+from sapwood.cli.commands.session_commands import session_commands
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.name_completion import AGENT
@@ -208,12 +208,6 @@ async def _spawn(invocation: Invocation, target: str, as_json: bool, **given: An
     return Exit.OK
 
 
-def _session_commands() -> dict[str, click.Command]:
-    """Returns the commands that change a session of another program."""
-    names = ("clear", "drop", "rewind", "edit", "compact", "undo", "redo", "bring", "mark", "fork")
-    return {name: session_command(name, "sapwood context") for name in names}
-
-
 def _run(request: ContextRequest, as_json: bool) -> Exit:
     invocation = click.get_current_context().find_object(Invocation)
     assert invocation is not None
@@ -240,7 +234,7 @@ async def _do(invocation: Invocation, request: ContextRequest, as_json: bool) ->
 @click.group(
     cls=_Context,
     invoke_without_command=True,
-    commands={**_action_commands(_run), **_session_commands(), "spawn": spawn},
+    commands={**_action_commands(_run), **session_commands("sapwood context"), "spawn": spawn},
     params=_shared_options(),
     examples=[
         "sapwood context",

@@ -9,6 +9,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from sapwood.cli.command import Command
 from sapwood.cli.exit_codes import Exit
@@ -18,74 +19,115 @@ if TYPE_CHECKING:
     from sapwood.context_actions.session_commands import SessionResult
 
 
-_HELP = {
-    "clear": (
+class _Session(Struct, frozen=True):
+    """A command on a session: its help, and its argument, which `repeats` or must be given.
+
+    `at_top`: it stands at the top too. The others have more options there.
+    """
+
+    name: str
+    help: str
+    more: str
+    examples: tuple[str, ...]
+    argument: str = ""
+    required: bool = False
+    repeats: bool = False
+    at_top: bool = True
+
+
+_COMMANDS = (
+    _Session(
+        "clear",
         "Clear a session, keep its last N turns, or go back to a mark.",
-        "Without an argument, clears everything from the model's view. With N, keeps the last N "
-        "turns. With a MARK, goes back to that mark.",
-        ("clear 2", "clear --session 4cfa19", "clear START"),
+        "Without an argument, clears everything from the model's view. With N, keeps the "
+        "last N turns. With a MARK, goes back to that mark.",
+        (
+            "clear 2",
+            "clear --session 4cfa19",
+            "clear START",
+        ),
+        argument="N | MARK",
     ),
-    "drop": (
+    _Session(
+        "drop",
         "Drop turns or tool results from the middle of a session.",
-        "4 is a turn, 4-9 are several, 4.2 is the second tool result of turn 4. What follows stays "
-        "in view. To bring turns back to their place, type: sapwood bring 4-9",
+        "4 is a turn, 4-9 are several, 4.2 is the second tool result of turn 4. What "
+        "follows stays in view. To bring turns back to their place, type: sapwood bring 4-9",
         ("drop 4-9", "drop 4.2 --session 4cfa19", "drop --results 4-9"),
+        argument="TURN…",
+        required=True,
+        repeats=True,
     ),
-    "rewind": (
+    _Session(
+        "rewind",
         "Rewind a session to a mark or a turn.",
-        "Goes back to a mark, or to just before a turn; without an argument, to the newest mark. "
-        "Turns are numbered 1, 2, 3. To list them, type: sapwood show",
+        "Goes back to a mark, or to just before a turn; without an argument, to the newest "
+        "mark. Turns are numbered 1, 2, 3. To list them, type: sapwood show",
         ("rewind START", "rewind 12 --session 4cfa19"),
+        argument="MARK | TURN",
     ),
-    "edit": (
+    _Session(
+        "edit",
         "Rewind to just before a turn and print its prompt for editing.",
         "Without a TURN, uses the last one. Edit the prompt and send it again in the program.",
         ("edit", "edit 12 --session 4cfa19"),
+        argument="TURN",
     ),
-    "undo": (
+    _Session(
+        "compact",
+        "Replace a session's older turns with a summary.",
+        "Sapwood builds the summary from the turns by rules: requests, decisions, files, "
+        "commands and open questions. No model is called. Words that you add stand in the "
+        "summary.",
+        (
+            "compact",
+            "compact --keep 2",
+        ),
+        argument="WHAT TO KEEP",
+        repeats=True,
+        at_top=False,
+    ),
+    _Session(
+        "undo",
         "Undo the last command on a session.",
         "Everything that was removed from view comes back, along with the turns since.",
         ("undo", "undo --session 4cfa19"),
     ),
-    "redo": (
+    _Session(
+        "redo",
         "Redo the last undone command.",
         "Puts the session back to how it was before the undo.",
         ("redo", "redo --session 4cfa19"),
     ),
-    "bring": (
+    _Session(
+        "bring",
         "Bring single turns back that left the view of a session.",
-        "Dropped turns and tool results return to their place. Others are quoted above the turns "
-        "in view, which costs less than an undo. To see the numbers of the turns, type: "
-        "sapwood show AGENT --everything",
+        "Dropped turns and tool results return to their place. Others are quoted above the "
+        "turns in view, which costs less than an undo. To see the numbers of the turns, "
+        "type: sapwood show AGENT --everything",
         ("bring 12 15", "bring 12 --session 4cfa19"),
+        argument="TURN…",
+        required=True,
+        repeats=True,
     ),
-    "mark": (
+    _Session(
+        "mark",
         "Bookmark the current point in a session.",
-        "To return to it, type sapwood rewind NAME; to fork from it, sapwood fork --session ID "
-        "NAME. The session may be open.",
+        "To return to it, type sapwood rewind NAME; to fork from it, sapwood fork --session"
+        " ID NAME. The session may be open.",
         ("mark START", "mark START --session 4cfa19"),
+        argument="NAME",
+        required=True,
     ),
-    "compact": (
-        "Replace a session's older turns with a summary.",
-        "Sapwood builds the summary from the turns by rules: requests, decisions, files, commands "
-        "and open questions. No model is called. Words that you add stand in the summary.",
-        ("compact", "compact --keep 2"),
-    ),
-    "fork": (
+    _Session(
+        "fork",
         "Fork a session into a new session of the same program.",
         "With a MARK, the new session has only what came after it. The original does not change.",
         ("fork", "fork START"),
+        argument="MARK",
+        at_top=False,
     ),
-}
-_ARGUMENTS = {
-    "clear": "N | MARK",
-    "rewind": "MARK | TURN",
-    "edit": "TURN",
-    "compact": "WHAT TO KEEP",
-    "fork": "MARK",
-}
-_SEVERAL = ("drop", "bring", "compact")
-_REQUIRED = {"mark": "NAME", "drop": "TURN…", "bring": "TURN…"}
+)
 _ABOUT = (
     "Works on a session of Claude Code, Codex, opencode or pi: the newest in this folder, unless "
     "you name one with --session. Close the session in its program first. Sapwood only appends to "
@@ -112,8 +154,12 @@ def session_options() -> list[click.Parameter]:
     ]
 
 
-def session_command(name: str, path: str = "sapwood") -> click.Command:
-    """Returns the command of this name, which stands below the command `path`."""
+def session_commands(path: str) -> dict[str, click.Command]:
+    """Returns the commands that stand below the command `path`."""
+    return {each.name: _command(each, path) for each in _COMMANDS}
+
+
+def _command(row: _Session, path: str) -> click.Command:
 
     def callback(
         place: str | tuple[str, ...] | None = None,
@@ -125,36 +171,35 @@ def session_command(name: str, path: str = "sapwood") -> click.Command:
         words = f"--keep {keep} {typed}".rstrip() if keep else typed
         words = f"--results {words}" if results else words
         return run_session_command(
-            name, words, given["session"], as_json=given["as_json"], later=given["later"]
+            row.name, words, given["session"], as_json=given["as_json"], later=given["later"]
         )
 
-    summary, more, examples = _HELP[name]
     parameters: list[click.Parameter] = []
-    if name in (*_ARGUMENTS, *_REQUIRED):
+    if row.argument:
         parameters.append(
             click.Argument(
                 ["place"],
-                metavar=_REQUIRED.get(name) or f"[{_ARGUMENTS[name]}]",
-                required=name in _REQUIRED,
-                nargs=-1 if name in _SEVERAL else 1,
+                metavar=row.argument if row.required else f"[{row.argument}]",
+                required=row.required,
+                nargs=-1 if row.repeats else 1,
             )
         )
-    if name == "compact":
+    if row.name == "compact":
         keep = click.Option(
             ["--keep"], type=click.IntRange(0), metavar="N", help="Keep the last N turns."
         )
         parameters.append(keep)
-    if name == "drop":
+    if row.name == "drop":
         parameters.append(
             click.Option(["--results"], is_flag=True, help="Only the tool results of the turns.")
         )
-    about = "" if name == "mark" else f"\n\n{_ABOUT}"
+    about = "" if row.name == "mark" else f"\n\n{_ABOUT}"
     return Command(
-        name,
+        row.name,
         callback=callback,
         params=[*parameters, *session_options()],
-        help=f"{summary}\n\n{more}{about}",
-        examples=[f"{path} {example}" for example in examples],
+        help=f"{row.help}\n\n{row.more}{about}",
+        examples=[f"{path} {example}" for example in row.examples],
     )
 
 
@@ -218,6 +263,5 @@ def _print(done: "SessionResult", as_json: bool) -> None:
         click.echo(f"\n{plain(done.prompt)}")
 
 
-_TOP = ("clear", "drop", "rewind", "edit", "undo", "redo", "bring", "mark")
-COMMANDS = {name: session_command(name) for name in _TOP}
+COMMANDS = {each.name: _command(each, "sapwood") for each in _COMMANDS if each.at_top}
 """The commands that stand at the top."""
