@@ -44,7 +44,7 @@ APART = ("every_kind", "generated", "traps")
 SESSIONS, QUICK_SESSIONS = 8, 1
 LIMIT, SESSION_LIMIT = 1800.0, 20.0
 """The time limits of each program, and of each further generated session, in seconds. opencode
-takes longest, because each of its starts takes seconds: on a quiet machine half of it."""
+takes longest, because each of its starts takes seconds."""
 
 
 def main(arguments: list[str]) -> int:
