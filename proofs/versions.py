@@ -4,8 +4,8 @@ With `--write` the results go to docs/guides/provider-versions.md.
 
 Each version is fetched by npm, which checks its hash, and deleted afterwards. The probe: turns, a
 rewind, a trim, an undo and a resume. Then the program compacts its own session several times, and
-each of these compactions is undone. The newest versions must pass both. A version that is too old
-must fail the probe with a sentence that says what differed. `--oldest` searches all releases for
+each of these compactions is undone. Versions must pass both, unless they are too old: these must
+fail the probe with a sentence that says what differed. `--oldest` searches all releases for
 the newest one that is too old.
 """
 
@@ -92,8 +92,10 @@ def main() -> int:
         released = _released(source)
         newest = released[-options.last :]
         too_old = _newest_too_old(source, released) if options.oldest else source.too_old
-        for each in (*reversed(newest), *filter(None, (too_old,))):
-            tried.append(_try(source, each, expected=each in newest))
+        rest = [too_old] if too_old and too_old not in newest else []
+        for each in (*reversed(newest), *rest):
+            expected = not too_old or _parts_of(each) > _parts_of(too_old)
+            tried.append(_try(source, each, expected=expected))
             if options.write:
                 _write(tried)
     wrong = sum(not each.as_expected for each in tried)
@@ -107,8 +109,8 @@ def _write(tried: Sequence[_Tried]) -> None:
     head = [
         "The probe that Sapwood runs on your machine, with each of these releases: turns, a",
         "rewind, a trim, an undo and a resume, judged by the requests. Then the program compacts",
-        "its session several times, and `sapwood undo` takes each compaction back. The first",
-        "release of each program is one that is too old.\n",
+        "its session several times, and `sapwood undo` takes each compaction back. On a release",
+        "that is too old, changes make a new session.\n",
         "| program | version | sessions are changed | its own compactions |",
         "| --- | --- | --- | --- |",
     ]
@@ -190,7 +192,11 @@ def _released(source: _Source) -> list[str]:
     """The versions without a suffix, oldest first."""
     versions: list[str] = json.loads(_npm("view", source.package, "versions", "--json"))
     plain = [each for each in versions if re.fullmatch(r"\d+\.\d+\.\d+", each)]
-    return sorted(plain, key=lambda each: [int(part) for part in each.split(".")])
+    return sorted(plain, key=_parts_of)
+
+
+def _parts_of(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
 
 
 def _fetch(source: _Source, version: str, folder: Path) -> Path:

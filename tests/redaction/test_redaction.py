@@ -196,6 +196,11 @@ def test_a_text_that_was_not_masked_before_is_masked_once_its_value_is_known() -
     assert mask_secrets("blue-otter-lamp") == "blue-otter-lamp"
 
 
+@pytest.mark.parametrize("line", ["sapwood db_pw: {}", "sapwood_pw={}", "db_pw={} sapwood"])
+def test_our_own_name_hides_no_password(line: str) -> None:
+    assert "Tr0ub4dor" not in mask_secrets(line.format("Tr0ub4dor&3x"))
+
+
 def test_a_short_known_value_masks_no_words() -> None:
     assert mask_secrets("a test of tests", ["test", ""]) == "a test of tests"
 

@@ -131,14 +131,14 @@ class ClaudeReader(TranscriptReader):
 
     def feed(self, row: bytes, offset: int) -> None:
         """Takes in one row, which begins at this byte of the transcript."""
-        if _is_noise(row):
-            self._turn_of.setdefault(_uuid_of(row), self._builder.turns)
-            if _SHOWN_FILE in row and (path := decoded_string(_FILE_NAME.search(row))):
-                self.details.shown_files.append((self._builder.turns, path))
-        elif self._passed_over and (key := _uuid_of(row)) in self._passed_over:
+        if self._passed_over and (key := _uuid_of(row)) in self._passed_over:
             self._turn_of[key] = self._builder.turns
             if _BOUNDARY in row and (boundary := decode_row(row)):
                 self._builder.keep_waiting(preserved_ids(boundary.compact_metadata, self._lines))
+        elif _is_noise(row):
+            self._turn_of.setdefault(_uuid_of(row), self._builder.turns)
+            if _SHOWN_FILE in row and (path := decoded_string(_FILE_NAME.search(row))):
+                self.details.shown_files.append((self._builder.turns, path))
         elif decoded := decode_row(row):
             at = microseconds(decoded.timestamp)
             self.take(decoded, RowRef(decoded.uuid or f"@{offset}", at, offset))
