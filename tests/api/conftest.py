@@ -9,7 +9,8 @@ import sapwood
 from sapwood import Agent, Sapwood
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+# `:memory:` is a temporary SQLite file, so the check of a change tries a named one only at night.
+@pytest.fixture(params=["memory", pytest.param("sqlite", marks=pytest.mark.night)])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where the test's database is."""
     return ":memory:" if request.param == "memory" else str(tmp_path / "conversations.db")

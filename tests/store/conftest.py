@@ -64,7 +64,7 @@ def _backend(kind: str, request: pytest.FixtureRequest, folder: Path) -> Backend
 
 @pytest.fixture(
     params=[
-        "memory",
+        pytest.param("memory", marks=pytest.mark.night),  # the model of the tests, not a store
         "sqlite",
         "postgres",
         "sqlite-encrypted",
