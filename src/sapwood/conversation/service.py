@@ -560,10 +560,19 @@ class ConversationService:
         script = parse(text)
         if isinstance(script, Refusal):
             raise RefusedError(script)
+        return await self.play(agent, script)
+
+    async def play(
+        self, agent: AgentId, script: Script, person: Person | None = None
+    ) -> list[Outcome]:
+        """Carries out a script as `submit` does. The id of `person` is that of the whole script."""
+        person = person or Person()
         outcomes: list[Outcome] = []
         current: AgentId | None = agent
-        for chunk in chunks(script):
-            outcome = await self.step(current, chunk)
+        for number, chunk in enumerate(chunks(script)):
+            given = person.command_id
+            caller = structs.replace(person, command_id=f"{given}:{number}") if given else person
+            outcome = await self.step(current, chunk, person=caller)
             outcomes.append(outcome)
             current = outcome.agent
             if isinstance(outcome.answer, Refusal):

@@ -16,7 +16,6 @@ from sapwood.conversation.script import (
     CommandStep,
     Script,
     TextStep,
-    chunks,
     has_prompt,
     parse,
     with_files,
@@ -128,20 +127,20 @@ def _require_scopes(call: RequestContext, script: Script) -> None:
 
 
 async def _carry_out(call: RequestContext, agent: AgentId, script: Script) -> dict[str, object]:
-    given = await call.command_id()
-    outcomes: list[dict[str, object]] = []
-    current: AgentId | None = agent
-    for number, chunk in enumerate(chunks(script)):
-        caller = Person(call.principal.actor, f"{given}:{number}" if given else None)
-        outcome = await call.service.step(current, chunk, person=caller)
-        if isinstance(outcome.answer, Refusal):
-            problem = refusal_problem(outcome.answer)
-            problem.fields["done"] = outcomes
-            raise problem
-        current = outcome.agent
-        outcomes.append({"answer": outcome.answer, "message": outcome.message})
+    person = Person(call.principal.actor, await call.command_id())
+    played = await call.service.play(agent, script, person)
+    refused = next((each.answer for each in played if isinstance(each.answer, Refusal)), None)
+    outcomes = [
+        {"answer": each.answer, "message": each.message}
+        for each in played
+        if not isinstance(each.answer, Refusal)
+    ]
+    if refused is not None:
+        problem = refusal_problem(refused)
+        problem.fields["done"] = outcomes
+        raise problem
     prompt = "sent" if has_prompt(script) else "none"
-    return {"outcomes": outcomes, "agent": current, "prompt": prompt}
+    return {"outcomes": outcomes, "agent": played[-1].agent if played else agent, "prompt": prompt}
 
 
 async def list_queue(call: RequestContext) -> Response:
