@@ -305,6 +305,11 @@ attack-web *ARGS:
 strings *ARGS:
     python -m tools.strings "$@"
 
+# Build the documentation with search into dist/site; check links and origins, ask a newcomer's questions
+[group('write')]
+site *ARGS:
+    python -m tools.site "$@"
+
 # Write docs/reference/ from the code that it describes
 [group('write')]
 reference *ARGS:
@@ -321,6 +326,7 @@ lock *ARGS:
     {{ compile }} {{ others }} pyproject.toml --extra all --extra temporal --group dev --output-file requirements/dev.txt "$@"
     {{ compile }} --group boot --constraints requirements/dev.txt --output-file requirements/boot.txt
     {{ compile }} --group audit --output-file requirements/audit.txt "$@"
+    {{ compile }} --group site --output-file requirements/site.txt "$@"
     for each in proofs/integrations/requirements/*.in; do {{ compile }} "$each" --output-file "${each%.in}.txt" "$@"; done
 
 # Known vulnerabilities of every pinned dependency; needs a network that reaches a database of them
@@ -340,6 +346,11 @@ sbom:
 [group('release')]
 build:
     for each in . packages/*; do uv build --quiet --wheel --no-build-isolation --out-dir dist "$each" || exit 1; done
+
+# The files of a release in dist/release: wheels, bill of materials, changes, checksums
+[group('release')]
+release *ARGS:
+    python -m tools.release "$@"
 
 # Remove what tools left behind; `.venv` stays
 [group('release')]
