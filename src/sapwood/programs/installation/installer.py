@@ -6,6 +6,7 @@ Sapwood's entries distinguish it from the old one. Otherwise it removes Sapwood'
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -86,6 +87,12 @@ def read_record(agent: str) -> InstallRecord | None:
 
 
 _MCP_MISSING = "The agent's `context` tool needs one more package. Type: pip install 'sapwood[mcp]'"
+_NOT_INSTALLED = (
+    "Sapwood is not installed: uvx and pipx run it from a cache that they may empty, and then the "
+    "hooks do nothing. To keep it, type: uv tool install sapwood, then:"
+)
+_TEMPORARY = re.compile(r"/(?:archive|builds|environments)-v\d+/|/\.cache/pipx/|/pipx/\.cache/")
+"""In the paths of programs that `uvx` and `pipx run` start."""
 
 
 class ProgramInstaller(Protocol):
@@ -159,6 +166,8 @@ def plan_install(
     settings, notes = agent.installer.settings(environ, command)
     if find_spec("mcp") is None:
         notes = (*notes, _MCP_MISSING)
+    if _TEMPORARY.search(command[0]):
+        notes = (*notes, f"{_NOT_INSTALLED} sapwood install {agent.name}")
     plan = InstallPlan((*files, *_outdated(agent, wanted)), settings, folders, notes)
     return _with_compaction(agent, plan, environ)
 
