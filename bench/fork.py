@@ -1,9 +1,10 @@
 """Fork, append and load of a 10,000-message conversation, beside the stores of other frameworks.
 
 All store the same messages in an SQLite file on the same disk. Loading starts with a closed
-database and ends with every message in memory. A fork must cost at most three appends and 4 kB, and
-every row must be better than that of every other framework. Bytes on disk are shown too; ours
-include a full-text index.
+database and ends with every message in memory. A fork must cost at most three appends and
+`MAX_BYTES`. Where another framework is better, its row is named, and the cost of an append is shown
+part by part: docs/benchmarks/peers.md says what for. Bytes on disk are shown too; ours include a
+full-text index.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import sapwood
 from bench import QUICK_CLOCK_SLACK
+from bench.append_parts import measure_parts
 from bench.kept_figures import figure
 from bench.peers import PEERS, PeerFigures, measure_peers
 from bench.peers.conversation import Message, conversation, turns
@@ -117,7 +119,7 @@ def _print(rows: list[PeerFigures]) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Prints the table; returns 1 if another framework is better or a fork costs too much."""
+    """Prints the table; returns 1 if a fork costs too much."""
     parser = argparse.ArgumentParser(prog="python -m bench fork", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="1,000 messages, without the peers")
     parser.add_argument("--peer", choices=PEERS, action="append", help="compare with this one only")
@@ -139,9 +141,11 @@ def main(argv: list[str]) -> int:
     fits = appends <= max_appends and ours.fork_bytes <= MAX_BYTES
     for row in behind:
         print(f"behind on {row}", file=sys.stderr)
-    compared = "not compared" if options.quick else f"behind on {len(behind)} of {len(ROWS)} rows"
+    pairs = len(ROWS) * len(peers)
+    compared = f"better in {pairs - len(behind)} of {pairs} figures" if peers else "not compared"
+    print(asyncio.run(measure_parts(list(turns(conversation(messages))))))
     print(
         f"fork: {appends:.2f} appends (limit {max_appends}), {ours.fork_bytes:,} bytes "
         f"(limit {MAX_BYTES:,}); peers: {compared}"
     )
-    return 0 if fits and not behind else 1
+    return 0 if fits else 1
