@@ -72,9 +72,11 @@ def test_a_subset_keeps_its_messages_and_an_undo_writes_the_others_with_their_id
     home: Path,
 ) -> None:
     some = History((turn_of(home, "Note it."), turn_of(home, "And storks?")))
-    texts, events, _ = changed(home, some)
+    texts, events, after = changed(home, some)
     assert texts == ["Note it.", "Noted.", "And storks?", "Two storks."]
-    assert {kind for kind, _ in events} == {"session.updated.1", "message.removed.1"}
+    (_, updated), *removed = reversed(events)
+    assert {kind for kind, _ in removed} == {"session.updated.1", "message.removed.1"}
+    assert updated["info"]["id"] == after.in_view[-1].id
     owls = History((*some.turns[:1], turn_of(home, "And owls?")))
     texts, events, after = changed(home, owls)
     assert texts[-2:] == ["And owls?", "No owls."]
@@ -105,7 +107,20 @@ def test_the_programs_own_compaction_is_undone_by_its_removal(home: Path) -> Non
     names = ("Which birds nest here?", "Note it.", "Change it.", "Go on.", "And storks?")
     texts, events, _ = changed(home, History(tuple(turn_of(home, name) for name in names)))
     assert [text for text in texts if text in names] == list(names)
-    assert {kind for kind, _ in events} == {"session.updated.1", "message.removed.1"}
+    assert not {kind for kind, _ in events} & {"message.part.updated.1"}
+
+
+def test_the_last_answer_of_a_changed_session_has_no_tokens_that_would_compact_it(
+    home: Path,
+) -> None:
+    own, fork = session_ids(home / NAME)[:2]
+    note, other = turn_of(home, "Note it."), foreign(Message("user", (Text("Cold?"),)))
+    before = [each for each in read_log(home, own).known.values() if each.text == "Noted."]
+    assert before[0].info["tokens"]["input"] > 0
+    for name, turns in ((own, (note,)), (own, (other, note)), (fork, (note,))):
+        _, _, after = changed(home, History(turns), name=name)
+        assert after.in_view[-1].text == "Noted."
+        assert after.in_view[-1].info["tokens"]["input"] == 0
 
 
 def test_turns_of_other_programs_are_written_behind_the_own_ones(home: Path) -> None:

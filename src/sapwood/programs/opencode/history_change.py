@@ -3,6 +3,9 @@
 Turns that the session has stay where they are, with their ids. From the first turn on that it does
 not have, messages are written behind them. Texts in front become a compaction whose summary they
 are; it keeps the turns that stayed.
+
+opencode decides by the tokens of the last answer whether it compacts before the next prompt. After
+a change they are those of another history, so the last answer is written without them.
 """
 
 import random
@@ -32,6 +35,9 @@ from sapwood.programs.prompt_parts import PICTURES, prompt_text, shows
 
 Event = tuple[str, Json]
 _LETTERS = string.ascii_letters + string.digits
+_NO_TOKENS: Json = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
+_OF_THE_ORIGINAL = frozenset({"time", "tokens", "cost"})
+"""What a copy of a message does not have: no model was called for it."""
 
 
 class Ids:
@@ -213,7 +219,18 @@ def plan_events(log: SessionLog, wanted: WantedHistory, form: MessageForm) -> li
     for turn in wanted.turns[kept:]:
         for message in _copies(turn.messages, form, ids):
             events += _written(message, form.session)
+    answers = [m for turn in wanted.turns[:kept] for m in turn.messages if not m.is_prompt]
+    if events and answers and _has_tokens(answers[-1].info.get("tokens")):
+        info = {**answers[-1].info, "tokens": deepcopy(_NO_TOKENS)}
+        events.append(("message.updated.1", {"sessionID": form.session, "info": info}))
     return events
+
+
+def _has_tokens(tokens: object) -> bool:
+    found = as_object(tokens)
+    return any(found.get(name) for name in (*_NO_TOKENS, "total") if name != "cache") or any(
+        as_object(found.get("cache")).values()
+    )
 
 
 def _kept_turns(log: SessionLog, wanted: WantedHistory) -> int:
@@ -256,12 +273,11 @@ def _copies(
 
 def _info(message: StoredMessage, name: str, prompt: str, form: MessageForm, ids: Ids) -> Json:
     at = ids.now()
-    known = {key: value for key, value in message.info.items() if key != "time"}
+    known = {key: value for key, value in message.info.items() if key not in _OF_THE_ORIGINAL}
     shared: Json = {"id": name, "sessionID": form.session, "agent": form.agent}
     if message.is_prompt:
         model = {"providerID": form.provider, "modelID": form.model}
         return {"role": "user", "model": model, **known, **shared, "time": {"created": at}}
-    usage = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
     own: Json = {
         "role": "assistant",
         "mode": form.agent,
@@ -269,7 +285,7 @@ def _info(message: StoredMessage, name: str, prompt: str, form: MessageForm, ids
         "modelID": form.model,
         "path": {"cwd": form.folder, "root": "/"},
         "cost": 0,
-        "tokens": usage,
+        "tokens": deepcopy(_NO_TOKENS),
         "finish": "stop",
     }
     times = {"created": at, "completed": at}

@@ -447,7 +447,7 @@ class OpencodeProvider:
 
 def _by(events: list[Event]) -> SyncMethod:
     kinds = {kind for kind, _ in events}
-    return "cut" if kinds <= {"message.removed.1", "session.updated.1"} else "inject"
+    return "inject" if "message.part.updated.1" in kinds else "cut"
 
 
 def _message_ids(events: list[Event]) -> list[str]:
