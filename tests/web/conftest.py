@@ -3,7 +3,6 @@
 Each story has a conversation and a browser context of its own.
 """
 
-import os
 import subprocess
 from collections.abc import Generator
 from pathlib import Path
@@ -15,7 +14,7 @@ pytest.importorskip("playwright", reason="playwright is not installed (group: te
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from scripted_model import ScriptedModel
-from tests.web.stage import ServerProcess, Stage
+from tests.web.stage import ServerProcess, Stage, environ_of
 from tools.browser import NO_CHROMIUM, find_chromium
 
 expect.set_options(timeout=60_000)
@@ -48,16 +47,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[ServerProcess]
         file.write_text(
             f'model = "claude-sonnet-5-5"\n[base_urls]\nanthropic = "{model.anthropic_url}"\n'
         )
-        environ = {
-            **{k: v for k, v in os.environ.items() if not k.startswith("SAPWOOD_")},
-            "HOME": str(home),
-            "XDG_CONFIG_HOME": str(home / ".config"),
-            "XDG_DATA_HOME": str(home / ".local/share"),
-            "XDG_STATE_HOME": str(home / ".local/state"),
-            "XDG_CACHE_HOME": str(home / ".cache"),
-            "ANTHROPIC_API_KEY": KEY,
-        }
-        running = ServerProcess(home, environ, model)
+        running = ServerProcess(home, environ_of(home, ANTHROPIC_API_KEY=KEY), model)
         running.start()
         yield running
         running.stop()
@@ -70,10 +60,7 @@ def stage(browser: Browser, server: ServerProcess, tmp_path: Path) -> Generator[
     context.set_default_timeout(60_000)
     page = context.new_page()
     story = Stage(server, context, page)
-    page.goto(f"{server.address}/sign-in")
-    page.fill("#token", server.new_token())
-    page.click("button")
-    page.wait_for_selector("#message")
+    story.sign_in()
     yield story
     context.close()
     assert story.errors == []

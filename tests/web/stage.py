@@ -1,5 +1,6 @@
 """The server process and the page of a story: what a person does, and what they see."""
 
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from playwright.sync_api import expect
 
 from sapwood.config.server_tokens import SCOPES, TokenScope, TokenStore
 from scripted_model import ScriptedModel
+from tests.web.axe import violations
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Locator, Page
@@ -21,6 +23,24 @@ THEMES = [
     pytest.param("light", marks=pytest.mark.night),
     pytest.param("contrast", marks=pytest.mark.night),
 ]
+
+
+WIDTHS = {390: 844, 1280: 800, 1920: 1080}
+"""The sizes of a phone, a laptop and a large screen."""
+PICTURES = os.environ.get("SAPWOOD_WEB_PICTURES", "")
+
+
+def environ_of(home: Path, **more: str) -> dict[str, str]:
+    """The variables of a process with this home, without API keys of this machine."""
+    return {
+        **{k: v for k, v in os.environ.items() if not k.startswith("SAPWOOD_") and "_KEY" not in k},
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "XDG_DATA_HOME": str(home / ".local/share"),
+        "XDG_STATE_HOME": str(home / ".local/state"),
+        "XDG_CACHE_HOME": str(home / ".cache"),
+        **more,
+    }
 
 
 class ServerProcess:
@@ -117,6 +137,34 @@ class Stage:
                 else self.foreign_requests.append(sent.url)
             ),
         )
+
+    def sign_in(self) -> None:
+        """Signs in with a token for everything."""
+        self.page.goto(f"{self.server.address}/sign-in")
+        self.page.fill("#token", self.server.new_token())
+        self.page.click("button")
+        self.page.wait_for_selector("#main")
+
+    def inspect(self, name: str) -> None:
+        """Nothing is wider than the window and axe-core finds nothing, at every width.
+
+        Writes pictures to the folder that SAPWOOD_WEB_PICTURES names.
+        """
+        before = self.page.viewport_size
+        for width, height in WIDTHS.items():
+            self.page.set_viewport_size({"width": width, "height": height})
+            across = self.page.evaluate(
+                "() => [...document.querySelectorAll('body *')].filter((each) => "
+                "each.checkVisibility() && !each.closest('.vh, .opts, .pane pre, .code') && "
+                "each.getBoundingClientRect().right > innerWidth + 1)"
+                ".map((each) => each.outerHTML.slice(0, 160))"
+            )
+            if PICTURES:
+                self.page.screenshot(path=Path(PICTURES) / f"{name}-{width}.png")
+            assert not across, (name, width, across[:4])
+            assert violations(self.page) == [], (name, width)
+        if before:
+            self.page.set_viewport_size(before)
 
     @property
     def agent(self) -> str:

@@ -65,7 +65,7 @@ def test_the_head_is_held_while_a_turn_is_open(stage: Stage) -> None:
     stage.prompt("Slow. [[sleep: 300]] [[say: Never.]]")
     expect(stage.page.locator("#interrupt")).to_be_visible()
     row = stage.page.locator("#rows .said").nth(1)
-    row.hover()
+    row.locator(".turn-menu summary").click()
     row.locator("[data-cut]").click()
     bar = stage.page.locator(HEAD)
     expect(bar.locator("[data-trim]")).to_be_disabled()

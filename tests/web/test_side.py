@@ -30,8 +30,8 @@ def png(width: int, height: int) -> bytes:
 def test_a_rewound_turn_is_a_side_branch_of_the_tree(stage: Stage) -> None:
     stage.begin(*TURNS)
     row = stage.page.locator("#rows .said").nth(1)
-    row.hover()
-    row.locator("button", has_text="rewind").click()
+    row.locator(".turn-menu summary").click()
+    row.locator("[data-run^='/rewind']").click()
     stage.page.wait_for_selector("[data-fold]")
     stage.prompt("Other? [[say: Other answer.]]")
     stage.see("Other answer.")

@@ -74,8 +74,8 @@ def test_a_mark_is_a_place_to_rewind_to_by_click(stage: Stage) -> None:
 def test_edit_of_a_turn_puts_its_prompt_into_the_composer(stage: Stage) -> None:
     stage.begin(*TURNS[:2])
     row = stage.page.locator("#rows .said").nth(1)
-    row.hover()
-    row.locator("button", has_text="edit").click()
+    row.locator(".turn-menu summary").click()
+    row.locator("[data-run^='/edit']").click()
     expect(stage.page.locator("#message")).to_have_value("Two? [[say: Second answer.]]")
     expect(stage.page.locator(FOLD)).to_contain_text("2 messages pruned")
 

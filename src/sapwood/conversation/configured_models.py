@@ -140,13 +140,6 @@ def model_doubt(model: str, config: Config) -> str:
     )
 
 
-def ready_programs() -> frozenset[str]:
-    """The agent programs that are installed and logged in, as far as that can be known."""
-    from sapwood.programs.installed_programs import ready_programs as found
-
-    return frozenset(found())
-
-
 def first_settings(
     config: Config, model: str, *, system: str | None = None, cap: int | None = None
 ) -> Settings:

@@ -300,6 +300,7 @@ class ConversationService:
         folder: str = "",
         *,
         name: str = "",
+        model: str = "",
         settings: Settings | None = None,
         pins: tuple[Pin, ...] = (),
         agent: AgentId | None = None,
@@ -312,17 +313,19 @@ class ConversationService:
     ) -> AgentId:
         """Starts a conversation in a folder, by default with the configured model and settings.
 
+        `model` is another one than the configured one; `settings` replace both.
         Without a prompt, which a command such as `/model` does not have, no model is needed yet.
         `script`: it is a run of a script, which the screen does not open by itself. `request` is
         what was asked for, if the settings were made from it.
         Raises `Failure` when the configured model cannot be called, and `RefusedError`.
         """
-        asked = request or request_text("start", agent, folder, name, settings, pins, script, tags)
+        given = model or settings
+        asked = request or request_text("start", agent, folder, name, given, pins, script, tags)
         models = self.services.models
         if settings is None and models is not None:
-            if has_prompt:
-                models.require(models.default)
-            settings = models.first_settings()
+            if has_prompt or model:
+                await asyncio.to_thread(models.require, model or models.default)
+            settings = models.first_settings(model)
         agent = agent or new_agent_id()
         workspace = Workspace(folder=folder)
         first = Settings() if settings is None else settings

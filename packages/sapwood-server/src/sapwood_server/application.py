@@ -17,6 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sapwood.telemetry.metrics import METRICS
 from sapwood_server.access.identity import COOKIE, Identities
+from sapwood_server.access.pairing import SECONDS as PAIRING_SECONDS
+from sapwood_server.access.pairing import PairingCodes
 from sapwood_server.access.principal import Principal
 from sapwood_server.access.rate_limit import OpenStreams, RequestLimits, SignInLimits
 from sapwood_server.access.request_checks import (
@@ -35,6 +37,7 @@ from sapwood_server.protocols.openai_conversations import conversation_endpoints
 from sapwood_server.protocols.openai_responses import response_endpoints
 from sapwood_server.request_context import Endpoint, RequestContext, json_response
 from sapwood_server.routes.command_api import changing_endpoints
+from sapwood_server.routes.configuration_api import configuration_endpoints
 from sapwood_server.routes.conversation_api import reading_endpoints, session_endpoints
 from sapwood_server.routes.dispatch_api import dispatch_endpoints
 from sapwood_server.routes.file_api import file_endpoints
@@ -126,6 +129,7 @@ class AuthenticatedEndpoint:
     async def _answer(self, request: Request, principal: Principal) -> Response:
         """The answer to a request; of one with an id, the first answer to that id."""
         endpoint, spaces = self.endpoint, self._guards.spaces
+        spaces.read_configuration()
         exchange = RequestContext(
             request, principal, spaces.get(principal.space), endpoint.max_bytes
         )
@@ -180,7 +184,7 @@ def create_application(
 ) -> ASGIApp:
     """The application over these spaces, for requests to these host names."""
     guards = Guards(spaces, identities, AllowedHosts(hosts), limits or RequestLimits())
-    table = endpoints(OpenStreams(streams))
+    table = endpoints(OpenStreams(streams), identities.pairing)
     routes = [
         Route(
             each.path, AuthenticatedEndpoint(each, guards), methods=[each.method], name=each.summary
@@ -213,13 +217,15 @@ def create_application(
     return SecurityHeaders(app)
 
 
-def endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
+def endpoints(streams: OpenStreams, codes: PairingCodes | None = None) -> tuple[Endpoint, ...]:
     """The table of routes."""
     api = (
         *reading_endpoints(streams),
         *log_endpoints(),
         *file_endpoints(),
         *session_endpoints(),
+        *configuration_endpoints(),
+        _pairing_endpoint(codes or PairingCodes()),
         *dispatch_endpoints(),
         *changing_endpoints(),
         *response_endpoints(streams),
@@ -235,6 +241,16 @@ def endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
     pages = page_endpoints()
     described = [each for each in pages if each.path.startswith("/v1/")]
     return (*api, document, *pages)
+
+
+def _pairing_endpoint(codes: PairingCodes) -> Endpoint:
+    async def pair(call: RequestContext) -> Response:
+        """A code that signs one other browser in as the same person, without `admin`."""
+        await call.body()
+        code = codes.create(call.principal)
+        return json_response({"code": code, "seconds": PAIRING_SECONDS}, 201)
+
+    return Endpoint("POST", "/v1/pairing", "read", pair, "Make a code to sign in another browser")
 
 
 def _public_routes(guards: Guards) -> list[Route]:

@@ -192,3 +192,11 @@ def json_response(value: object, status: int = 200) -> Response:
     return Response(
         _encode(value), status, headers={"Cache-Control": "no-store"}, media_type="application/json"
     )
+
+
+def text_field(body: dict[str, object], name: str) -> str:
+    """A field of a body that is a string, empty if it is missing. Raises `Problem`."""
+    value = body.get(name, "")
+    if not isinstance(value, str):
+        raise Problem(422, "Invalid type", f"'{name}' must be a string.")
+    return value

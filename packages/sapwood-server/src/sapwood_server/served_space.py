@@ -16,7 +16,8 @@ from sapwood.app.health_server import Health
 from sapwood.app.prompt_end import DriveFailure
 from sapwood.app.running_space import RunningSpace
 from sapwood.app.space_runners import space_folder
-from sapwood.config.config_file import Config
+from sapwood.config.api_keys import keys_file, load_keys
+from sapwood.config.config_file import Config, ConfigError, config_file, load_config
 from sapwood.conversation.conversation_list import ConversationStates
 from sapwood.conversation.machine_sessions import MachineSessions
 from sapwood.conversation.open_timeline import OpenTimeline
@@ -49,10 +50,14 @@ class ServedAgents(RunningSpace):
         """The folder of new conversations that name no other; empty if they have none."""
         self._drives = drives
         self._waking: asyncio.Task[None] | None = None
-        self.picking = ConversationService(structs.replace(self.service.services, picks=True))
-        """The same service for a face that has lists to pick a missing argument from."""
         if drives:
             _ = self.runner  # it has to hear of every prompt
+
+    def configure(self, config: Config, keys: Mapping[str, str]) -> None:
+        """Replaces the configuration; new conversations and the next calls of models use it."""
+        super().configure(config, keys)
+        self.picking = ConversationService(structs.replace(self.service.services, picks=True))
+        """The same service for a face that has lists to pick a missing argument from."""
 
     def start(self) -> None:
         """Starts to run agents in the background, once; those with unfinished work first."""
@@ -162,6 +167,28 @@ class ServedSpace:
         await self.agents.close()
 
 
+READ_AT_START = (
+    *("database", "server", "space", "engine", "temporal", "workers", "limits", "ask_seconds"),
+    *("permissions", "sandbox", "sandbox_network", "sandbox_ask", "sandbox_readable", "servers"),
+    *("tools", "checkpoints", "telemetry", "encryption", "serve", "retention", "retention_hours"),
+    *("folders", "folders_network"),
+)
+"""Settings that a running server keeps, because they shape what it has started."""
+
+
+def _file_versions() -> list[tuple[int, int, int]]:
+    """What tells whether the files of the configuration have changed."""
+    found: list[tuple[int, int, int]] = []
+    for file in (config_file(), keys_file()):
+        try:
+            about = file.stat()
+        except OSError:
+            found.append((0, 0, 0))
+        else:
+            found.append((about.st_ino, about.st_mtime_ns, about.st_size))
+    return found
+
+
 class ServedSpaces:
     """The spaces of one database, each opened at its first use.
 
@@ -182,6 +209,7 @@ class ServedSpaces:
         self._connection = connection
         self._config = config
         self._keys = keys
+        self._files = _file_versions()
         self._drives = drives
         self._spaces: dict[str, ServedSpace] = {}
         self.answered = AnsweredRequests()
@@ -201,6 +229,24 @@ class ServedSpaces:
             agents = ServedAgents(connection, self._config, self._keys, drives=self._drives)
             found = self._spaces[name] = ServedSpace(agents, self.health)
         return found
+
+    def read_configuration(self) -> None:
+        """Reads the configuration and the API keys again if one of their files has changed.
+
+        What the server was started with stays, and so does everything if a file cannot be used.
+        """
+        if (files := _file_versions()) == self._files:
+            return
+        self._files = files
+        try:
+            found, keys = load_config(), load_keys()
+        except ConfigError as error:
+            _log.warning("The changed configuration is not used. %s", error)
+            return
+        stays = {name: getattr(self._config, name) for name in READ_AT_START}
+        self._config, self._keys = structs.replace(found, **stays), keys
+        for space in self._spaces.values():
+            space.agents.configure(self._config, keys)
 
     def end_streams(self) -> None:
         """Ends all event streams, so that the server can stop."""

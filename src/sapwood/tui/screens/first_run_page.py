@@ -1,22 +1,14 @@
 """The first-run page: the person picks an agent program, or a model and enters its API key."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.content import Content
 from textual.widgets import Input
 
-from sapwood.config.api_keys import key_origins, keys_file, save_key
+from sapwood.config.api_keys import keys_file
 from sapwood.config.config_file import Config, ConfigError
-from sapwood.config.editor import set_setting
-from sapwood.conversation.completion import MODELS
-from sapwood.conversation.configured_models import (
-    model_account,
-    model_doubt,
-    model_problem,
-    ready_programs,
-)
+from sapwood.conversation.model_setup import EXAMPLE_SERVER, ModelOption, ModelSetup
 from sapwood.programs.registry import runs_turns
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage
 
@@ -32,11 +24,11 @@ class FirstRunPage(PickerPage):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self._config = config
+        self._setup = ModelSetup(config)
         self._model = ""
         self._asks = ""
         self._doubted = ""
-        self._ready: frozenset[str] | None = None
+        self._options: dict[str, ModelOption] = {}
 
     async def fill(self, typed: str) -> None:
         """Fills the list, unless the field is used for a key or an address."""
@@ -48,13 +40,11 @@ class FirstRunPage(PickerPage):
 
         Models with an API key come first.
         """
-        origins = key_origins()
-        if self._ready is None:
-            self._ready = await asyncio.to_thread(ready_programs)
-        origins |= dict.fromkeys(self._ready, "")
-        usable = [name for name in MODELS if not runs_turns(name) or name in self._ready]
-        known = sorted(usable, key=lambda name: self._account(name) not in origins)
-        found = [PickerItem(name, self._line(name, origins)) for name in known if typed in name]
+        if not self._options:
+            found = await self._setup.options()
+            self._options = {each.model: each for each in found if not each.problem}
+        known = [each for each in self._options.values() if typed in each.model]
+        found = [PickerItem(each.model, self._line(each)) for each in known]
         if typed and not found:
             found.append(PickerItem(typed, Content.assemble((typed, "bold"), "  as typed")))
         if not typed:
@@ -69,16 +59,17 @@ class FirstRunPage(PickerPage):
             ("Every conversation is saved in a file on your machine. ", ""),
             ("Set marks and return to them, clear, fork, undo: nothing is lost.\n\n", ""),
         ]
+        title, option = self._setup.account(id).title, self._options.get(id)
         if id == _OTHER:
             words.append(("Sapwood will ask for its address and the name of a model.", "$accent"))
         elif runs_turns(id):
-            words.append((f"{self._title(id)} runs the turns, using your own login. ", "$accent"))
+            words.append((f"{title} runs the turns, using your own login. ", "$accent"))
             words.append(("Press enter and write your first message.", "$accent"))
-        elif self._account(id) in key_origins():
-            words.append((f"The API key is in {key_origins()[self._account(id)]}. ", "$accent"))
+        elif option is not None and option.is_ready:
+            words.append((f"The API key is in {option.key_origin}. ", "$accent"))
             words.append(("Press enter and write your first message.", "$accent"))
         else:
-            words.append((f"Sapwood will ask for an API key for {self._title(id)}. ", "$accent"))
+            words.append((f"Sapwood will ask for an API key for {title}. ", "$accent"))
             words.append((f"It is stored in {keys_file()}, readable only by you.", "$accent"))
         return Content.assemble(*words)
 
@@ -104,13 +95,13 @@ class FirstRunPage(PickerPage):
         if id == _OTHER:
             self._ask(
                 "address",
-                "Address and model, such as http://localhost:11434/v1 llama3.3",
+                f"Address and model, such as {EXAMPLE_SERVER} llama3.3",
                 "No API key needed. Ollama, vLLM, LM Studio and llama.cpp offer this API.",
             )
-        elif self._needs_key(id):
+        elif self._setup.needs_key(id):
             self._ask(
                 "key",
-                f"Paste your API key for {self._title(id)}",
+                f"Paste your API key for {self._setup.account(id).title}",
                 (
                     f"Sapwood uses it to call {id} and stores it in {keys_file()}, readable only "
                     "by you."
@@ -122,12 +113,11 @@ class FirstRunPage(PickerPage):
 
     def _doubt(self, model: str) -> str:
         """Why a model may be mistyped. Picking it once more uses it, if a provider can have it."""
-        if problem := model_problem(model, self._config):
+        if problem := self._setup.refusal(model):
             self._doubted = ""
             return problem
-        if doubt := model_doubt(model, self._config):
-            return doubt.partition(" To use it")[0] + " Press enter again to use it anyway."
-        return ""
+        doubt = self._setup.doubt(model)
+        return f"{doubt} Press enter again to use it anyway." if doubt else ""
 
     def _ask(self, what: str, words: str, about: str, *, secret: bool = False) -> None:
         """Hides the list and asks for a text in the field."""
@@ -143,32 +133,23 @@ class FirstRunPage(PickerPage):
             self.show_sentence("Enter an API key, or press esc to go back.")
             return
         try:
-            save_key(self._account(self._model), key)
+            self._setup.save_key(self._model, key)
+            self.dismiss(self._setup.choose(self._model))
         except ConfigError as error:
             self.show_sentence(str(error))
-        else:
-            self._done()
 
     def _store_address(self, typed: str) -> None:
         address, _, model = typed.partition(" ")
-        if not address.startswith("http") or not model.strip():
-            self.show_sentence("Enter an address, a space, and the name of a model.")
-            return
-        self._model = f"compatible:{model.strip()}"
         try:
-            set_setting("base_urls.compatible", address)
+            self.dismiss(self._setup.choose_server(address, model))
         except ConfigError as error:
             self.show_sentence(str(error))
-        else:
-            self._done()
 
     def _done(self) -> None:
         try:
-            set_setting("model", self._model)
+            self.dismiss(self._setup.choose(self._model))
         except ConfigError as error:
             self.show_sentence(str(error))
-        else:
-            self.dismiss(self._model)
 
     def action_close(self) -> None:
         """Goes back to the list, or closes the page."""
@@ -181,18 +162,8 @@ class FirstRunPage(PickerPage):
         self.query_one("#frame").border_subtitle = f" {self.FOOT} "
         self._fill("")
 
-    def _needs_key(self, model: str) -> bool:
-        access = model_account(model, self._config)
-        return access.needs_key and access.account not in key_origins()
-
-    def _account(self, model: str) -> str:
-        return model_account(model, self._config).account
-
-    def _title(self, model: str) -> str:
-        return model_account(model, self._config).title
-
-    def _line(self, name: str, origins: dict[str, str]) -> Content:
-        account = self._account(name)
-        found = "ready" if runs_turns(name) else "API key found"
-        ready = (f"  ✓ {found}", "$success") if account in origins else ("", "")
-        return Content.assemble((f"{name:<22}", "bold"), (self._title(name), "$faint"), ready)
+    def _line(self, option: ModelOption) -> Content:
+        found = "ready" if option.is_program else "API key found"
+        ready = (f"  ✓ {found}", "$success") if option.is_ready else ("", "")
+        title = option.account.title
+        return Content.assemble((f"{option.model:<22}", "bold"), (title, "$faint"), ready)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 
 from sapwood.config.server_tokens import SCOPES, TokenRecord, Tokens, TokenScope
+from sapwood_server.access.pairing import PairingCodes
 from sapwood_server.access.principal import Principal
 from sapwood_server.problems import Problem
 
@@ -34,6 +35,7 @@ class Identities:
         self._space = space
         self._issuer = issuer
         self._one_time = secrets.token_urlsafe(32)
+        self.pairing = PairingCodes()
 
     @property
     def one_time_token(self) -> str:
@@ -41,7 +43,8 @@ class Identities:
         return self._one_time
 
     async def exchange(self, value: str, *, by_link: bool = False) -> str:
-        """Exchanges a token for a cookie: the one-time token, a stored one, or one of the issuer.
+        """Exchanges a token for a cookie: the one-time token, a code for pairing, a stored token,
+        or one of the issuer.
 
         The cookie ends with its token: when that expires, and when it is revoked. `by_link`: the
         token was in the address of the page. Only the one-time token is taken so, because a link of
@@ -54,6 +57,10 @@ class Identities:
             person = await self._issuer.principal(value)
             scopes: tuple[TokenScope, ...] = tuple(s for s in SCOPES if s in person.scopes)
             return await self._session(person.id, person.name, person.space, scopes, person.expires)
+        if not by_link and (paired := self.pairing.take(value)) is not None:
+            return await self._session(
+                paired.parent, paired.name, paired.space, paired.scopes, paired.expires
+            )
         record = None if by_link else await self._tokens.find(value)
         if record is None or record.kind != "token":
             raise Problem(

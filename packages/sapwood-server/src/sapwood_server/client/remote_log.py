@@ -383,6 +383,7 @@ class RemoteService(ConversationService):
         folder: str = "",
         *,
         name: str = "",
+        model: str = "",
         settings: Settings | None = None,
         pins: tuple[Pin, ...] = (),
         agent: AgentId | None = None,
@@ -399,6 +400,8 @@ class RemoteService(ConversationService):
         """
         if settings is None:
             body = {"name": name, "has_prompt": has_prompt, "id": _once(command_id)}
+            if model:
+                body["model"] = model
             return (await self._session.post("/v1/agents", body, _Started)).agent
         return await super().start(
             folder,

@@ -25,8 +25,12 @@ from sapwood.core.turn_numbers import Names, joined_places, turn_place
 from sapwood.core.view.request import MessagePart, ToolResult
 from sapwood.display.agent_tree import state_of
 from sapwood.display.quantities import money
-from sapwood_server.page.html_text import attribute, line, size, text, time_ago
+from sapwood_server.page.html_text import attribute, explained, line, size, text, time_ago
 
+_TREE_HELP = (
+    "A turn is one prompt with everything that answered it. Filled turns are in what the model "
+    "sees, hollow ones are not. The head is where that begins: drag it, or press h."
+)
 _LABELLED = 0.06
 """The least share of the request in which a label fits."""
 
@@ -172,38 +176,46 @@ def calls_html(
     compared: ContextsCompared | None,
     marks: Sequence[str],
     now: int,
+    *,
+    compares: bool = False,
 ) -> str:
-    """The calls, the request of one of them, and the difference of two contexts."""
+    """The calls, and the request of one of them or the difference of two contexts."""
     selected = shown.replayed.ref.version if shown.replayed else 0
     rows = "".join(
         f'<li><a href="?view=calls&amp;call={each.version}" data-call="{each.version}"'
         f"{' aria-current=true' if each.version == selected else ''}><b>#{each.version}</b> "
         f'<span class="faint">{time_ago(each.at, now)}</span> '
-        f'<span class="num">{line(each.event.model)}</span></a></li>'
+        f'<span class="num ell">{line(each.event.model)}</span></a></li>'
         for each in calls
         if isinstance(each.event, ModelCalled)
     )
     none = '<p class="pad faint">No model has been called yet.</p>'
+    right = _call_request(shown) if compared is None and not compares else ""
+    if not right:
+        right = _compare_form(marks) + (comparison_html(compared) if compared else "")
     return (
         '<div class="page"><header class="row-x"><div class="grow"><h1 class="h1">What the model '
         'saw</h1><p class="faint">Every call is rebuilt from the log and compared with the hash '
         'that was stored before it was sent.</p></div><a class="btn" href="?" '
         'data-view="timeline">Back to the timeline</a></header><div class="saw">'
-        '<section class="card"><header><h2>Calls</h2></header>'
-        f'<ul class="calls">{rows or none}</ul></section>'
-        f'<section class="card">{_call_request(shown)}</section>'
-        f'<section class="card"><header><h2 class="grow">Compare two contexts</h2></header>'
-        f"{_compare_form(marks)}{comparison_html(compared) if compared else ''}</section></div>"
-        "</div>"
+        f'<section class="card"><header><h2 class="grow">Calls</h2><span class="num faint">'
+        f'{len(calls)}</span></header><ul class="calls scroll" tabindex="0" aria-label="Calls">'
+        f"{rows or none}</ul></section>"
+        f'<section class="card"><header><nav class="seg" aria-label="What to show">'
+        f"{_mode('Request', '?view=calls', here=not (compares or compared))}"
+        f"{_mode('Difference', '?view=calls&amp;compare=1', here=bool(compares or compared))}"
+        f"</nav></header>{right}</section></div></div>"
     )
+
+
+def _mode(name: str, address: str, *, here: bool) -> str:
+    return f'<a href="{address}"{" aria-current=true" if here else ""}>{name}</a>'
 
 
 def _call_request(shown: RequestReplayed) -> str:
     found = shown.replayed
     if found is None:
-        return (
-            '<header><h2>Request</h2></header><p class="pad faint">Nothing has been sent yet.</p>'
-        )
+        return '<p class="pad faint">Nothing has been sent yet.</p>'
     if found.matches:
         hashed = "<b>✓ The hash matches: this is what was sent</b>"
     else:
@@ -217,11 +229,11 @@ def _call_request(shown: RequestReplayed) -> str:
         for message in found.request.messages
     )
     return (
-        f'<header><h2 class="grow">Call #{found.ref.version}</h2>'
-        f'<span class="num faint">{line(found.called.model)}</span></header>'
+        f'<div class="row-x pad"><h2 class="grow">Call #{found.ref.version}</h2>'
+        f'<span class="num faint">{line(found.called.model)}</span></div>'
         f'<div class="hash">{hashed}'
         f'<span class="mono">sha256 {line(found.called.hash)}</span></div>'
-        f'<div class="scroll">{blocks}</div>'
+        f'<div class="scroll" tabindex="0" aria-label="The request">{blocks}</div>'
     )
 
 
@@ -305,8 +317,9 @@ def tree_html(
         return ""
     return (
         '<section class="sec pane grow" tabindex="0" aria-label="Turn tree"><header>'
-        '<h2 class="cap grow">Turn tree</h2><span class="num faint">● in ○ out ▢ agent</span>'
-        f'</header><ul class="tree" role="tree" aria-label="Turns">{"".join(rows)}</ul></section>'
+        f'<h2 class="cap grow">Turn tree</h2><span class="num faint">● in ○ out ▢ agent</span>'
+        f"{explained(_TREE_HELP)}</header>"
+        f'<ul class="tree" role="tree" aria-label="Turns">{"".join(rows)}</ul></section>'
     )
 
 

@@ -27,7 +27,8 @@ from sapwood.display.permission_text import (
 )
 from sapwood.display.quantities import edge_text, money
 from sapwood.programs.registry import programs_with
-from sapwood_server.page.html_text import attribute, exact_text, line, size
+from sapwood_server.page.composer_html import ComposerFacts, composer_html, welcome_html
+from sapwood_server.page.html_text import attribute, exact_text, explained, line, size
 
 _MARK = (
     '<svg viewBox="0 0 20 20" aria-hidden="true"><g fill="none" stroke="currentColor">'
@@ -66,9 +67,11 @@ class PageParts(Struct, frozen=True):
     complete: bool = True
     is_open: bool = False
     view: str = "timeline"
+    composer: ComposerFacts = ComposerFacts()
+    has_side: bool = False
 
 
-def page_html(parts: PageParts, state: State | None, *, may_write: bool) -> str:
+def page_html(parts: PageParts, state: State | None) -> str:
     """A whole page. Without a state there is no conversation yet."""
     title = line(state.name) or line(state.agent) if state else "Sapwood"
     agent = state.agent if state else ""
@@ -87,31 +90,35 @@ def page_html(parts: PageParts, state: State | None, *, may_write: bool) -> str:
         '<link rel="stylesheet" href="/static/sapwood.css">'
         '<script type="module" src="/static/sapwood.js"></script></head>'
         f'<body {data}><a class="vh skip" href="#main">Skip to the conversation</a>'
-        f'<div class="app">{_top(state, title, parts.view)}{_list(parts.list)}'
-        f"{_main(parts, state, may_write=may_write)}{_side(parts.side)}</div>"
+        f'<div class="app{"" if parts.has_side else " no-side"}">{_top(state, title, parts)}'
+        f"{_list(parts.list)}"
+        f"{_main(parts, state)}{_side(parts.side) if parts.has_side else ''}</div>"
         f"{_dialogs()}</body></html>"
     )
 
 
-def _top(state: State | None, title: str, view: str) -> str:
+def _top(state: State | None, title: str, parts: PageParts) -> str:
     crumb = ""
     tabs = ""
     if state:
         folder = line(state.workspace.folder.rstrip("/").rpartition("/")[2])
         branch = line(state.workspace.branch)
         chip = f'<span class="chip">{branch}</span>' if branch else ""
-        crumb = (
-            f'<span class="faint wide">{folder}</span><span class="faint wide" '
-            f'aria-hidden="true">/</span><h1 class="ell">{title}</h1>{chip}'
-            f'<span class="num faint wide">{line(state.settings.model)}</span>'
-        )
+        where = f'<span class="faint wide">{folder} /</span>' if folder else ""
+        crumb = f'{where}<h1 class="ell">{title}</h1>{chip}'
         tabs = "".join(
             f'<a href="?view={name}" data-view="{name}"'
-            f"{' aria-current=page' if name == view else ''}>{name.capitalize()} "
+            f"{' aria-current=page' if name == parts.view else ''}>{name.capitalize()} "
             f'<kbd aria-hidden="true">{number}</kbd></a>'
             for number, name in enumerate(_VIEWS, 1)
         )
-    save = ""
+    save = side = ""
+    settings = '<a class="btn sm" href="/settings" aria-label="Settings" title="Settings">⚙</a>'
+    if parts.has_side:
+        side = (
+            '<button class="btn sm drawer" data-drawer="side" aria-label="Context" '
+            'aria-expanded="false">▤</button>'
+        )
     if state:
         save = (
             f'<a class="btn sm wide" href="/v1/agents/{attribute(state.agent)}/export.html?'
@@ -120,16 +127,15 @@ def _top(state: State | None, title: str, view: str) -> str:
         )
     return (
         '<header class="top"><button class="btn sm drawer" data-drawer="list" '
-        'aria-label="Conversations">☰</button>'
+        'aria-label="Conversations" aria-expanded="false">☰</button>'
         f'<a class="brand" href="/">{_MARK}<span>sapwood</span></a>'
         f'<div class="crumb ell">{crumb}</div>'
         f'<nav class="tabs" aria-label="Views of this conversation">{tabs}</nav>'
         '<span class="row-x num" id="link" role="status"><span aria-hidden="true">○</span>'
         '<span class="words">connecting</span></span>'
         f"{save}"
-        '<button class="btn sm" id="theme" aria-label="Switch between dark, light and high '
-        'contrast">◐</button>'
-        '<button class="btn sm drawer" data-drawer="side" aria-label="Context">▤</button>'
+        '<button class="btn sm" id="theme" aria-label="Switch between dark and light">◐</button>'
+        f"{settings}{side}"
         '<button class="btn sm wide" id="help" aria-label="Keyboard shortcuts">?</button></header>'
     )
 
@@ -142,30 +148,22 @@ def _list(inside: str) -> str:
     )
     return (
         '<nav class="list" aria-label="Conversations"><div class="list-head">'
+        '<a class="btn go new" id="new" href="/?new=1"><span aria-hidden="true">+</span>New '
+        'conversation<kbd aria-hidden="true">n</kbd></a>'
         '<button class="find" id="find"><span aria-hidden="true">⌕</span>'
         '<span class="grow">Search all messages</span><kbd>/</kbd></button>'
         f'<div class="filters" role="group" aria-label="Program">{filters}</div></div>'
         f'<div class="pane grow" id="list" tabindex="0" aria-label="All conversations">'
-        f"{inside}</div>"
-        '<div class="fold faint"><span class="grow"></span>'
-        '<button class="btn sm" id="new">New</button></div></nav>'
+        f"{inside}</div></nav>"
     )
 
 
-def _main(parts: PageParts, state: State | None, *, may_write: bool) -> str:
+def _main(parts: PageParts, state: State | None) -> str:
     if parts.whole:
         inside = f'<div id="whole" class="pane grow">{parts.whole}</div>'
         return f'<main class="main" id="main">{inside}</main>'
-    welcome = (
-        ""
-        if state
-        else '<div class="welcome"><h1 class="h1">Everything is kept; you decide what the model '
-        'sees.</h1><p class="faint">Write the first message below. A conversation starts with '
-        "it.</p></div>"
-    )
+    welcome = "" if state else welcome_html(parts.composer)
     role = ' role="feed" aria-label="Timeline" aria-busy="false"' if parts.rows else ""
-    hidden = "" if may_write else " hidden"
-    read_only = "" if may_write else '<p class="pad warn">This token is read-only.</p>'
     return (
         f'<main class="main" id="main"><div class="pane feed" id="feed" '
         f'tabindex="0"><div class="space" id="above"></div>'
@@ -175,20 +173,7 @@ def _main(parts: PageParts, state: State | None, *, may_write: bool) -> str:
         '<section class="cutbar" id="picked" aria-label="Drop turns" hidden><div id="saves"></div>'
         '<div class="acts"><button class="btn bare" id="unpick">Cancel <kbd>esc</kbd></button>'
         '<button class="btn cut" id="drop"></button></div></section>'
-        f'<p id="says" role="status" aria-live="polite"></p>{read_only}'
-        f'<form class="composer" id="composer" aria-label="Message"{hidden}>'
-        '<div id="queue"></div><div class="attached" id="attached" hidden></div>'
-        '<ul class="pop" id="choices" role="listbox" aria-label="Commands" '
-        'hidden></ul><div class="write"><textarea id="message" rows="1" '
-        'aria-label="Message, or / for commands" placeholder="Message, or / for commands" '
-        'aria-controls="choices" aria-autocomplete="list" autocomplete="off"></textarea>'
-        '<label class="btn bare sm attach" title="Attach images, or paste them"><span '
-        'aria-hidden="true">+</span><span class="vh">Attach images</span>'
-        '<input class="vh" type="file" id="files" accept="image/*" multiple></label>'
-        '<span class="foot wide"><span><kbd>⏎</kbd> send</span></span>'
-        '<button class="btn sm no" type="button" id="interrupt" hidden>■ <span class="wide">'
-        'Interrupt</span> <kbd class="wide">esc</kbd></button>'
-        '<button class="btn sm go" id="send">Send</button></div></form></main>'
+        f"{composer_html(parts.composer)}</main>"
     )
 
 
@@ -217,12 +202,15 @@ _SIGN_IN_HEAD = (
 
 def sign_in_page(detail: str = "") -> str:
     """Asks for a token, and says why."""
-    why = line(detail) or "Open the address that `sapwood serve` printed, or paste a token."
+    why = line(detail) or (
+        "Open the address that `sapwood serve` printed, paste a token, or type the code that a "
+        "signed-in browser shows under Settings."
+    )
     return (
         f"{_SIGN_IN_HEAD}<title>Sign in · Sapwood</title>"
         '<script type="module" src="/static/sign-in.js"></script></head>'
         '<body><main class="signin"><h1 class="h1">Sapwood</h1>'
-        f'<p role="alert">{why}</p><form><label for="token">Token</label>'
+        f'<p role="alert">{why}</p><form><label for="token">Token or code</label>'
         '<input id="token" type="password" autocomplete="off" required>'
         '<button class="btn go">Sign in</button></form></main></body></html>'
     )
@@ -270,6 +258,10 @@ def _button(choice: AnswerChoice) -> str:
 
 
 _CHAPTERS = 5
+_CHAPTER_HELP = (
+    "A chapter is a stretch of turns about one thing, named by the first words that you typed in "
+    "it. Its share says how much of what the model sees it fills."
+)
 
 _KINDS = {
     "system": "k-system",
@@ -371,7 +363,8 @@ def chapters_html(report: ChapterReport | None) -> str:
     )
     return (
         '<section class="sec"><header><h2 class="cap grow">Chapters</h2>'
-        f'<span class="num faint">of what is in view</span></header><ul>{rows}</ul></section>'
+        f'<span class="num faint">of what is in view</span>{explained(_CHAPTER_HELP)}</header>'
+        f"<ul>{rows}</ul></section>"
     )
 
 

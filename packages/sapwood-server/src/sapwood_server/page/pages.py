@@ -1,12 +1,16 @@
 """The routes of the web page: the whole page, and the pieces that it fetches again."""
 
+from collections.abc import Sequence
+
 from msgspec import structs
 from starlette.responses import HTMLResponse, Response
 
 from sapwood.app.permission_questions import waiting_questions
+from sapwood.config.editor import list_settings
 from sapwood.conversation.answers import ContextShown
 from sapwood.conversation.context_breakdown import ContextBreakdown
 from sapwood.conversation.cut_preview import cut_plan, preview_drop
+from sapwood.conversation.model_setup import ModelSetup
 from sapwood.conversation.open_timeline import RowsPage
 from sapwood.conversation.surroundings import family_of, window_use
 from sapwood.core.errors import RefusedError
@@ -16,6 +20,8 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
 from sapwood.display.quantities import clock, now
 from sapwood.display.text import pieces
+from sapwood.programs.registry import program_title, resume_command_for
+from sapwood_server.page.composer_html import ComposerFacts, models_html, setup_frame
 from sapwood_server.page.context_html import calls_html, context_html, drop_html, tree_html
 from sapwood_server.page.export_html import export_html
 from sapwood_server.page.html_text import attribute, line, text
@@ -30,11 +36,15 @@ from sapwood_server.page.page_html import (
     warnings_html,
 )
 from sapwood_server.page.row_html import RenderedRow, row_html
+from sapwood_server.page.settings_html import settings_html
+from sapwood_server.page.setup_html import setup_html
 from sapwood_server.problems import refusal_problem
 from sapwood_server.request_context import Endpoint, RequestContext, json_response
+from sapwood_server.served_space import READ_AT_START
 
 _LISTED = 400
 _ROWS = 80
+_FOLDERS = 6
 _TREE = 40
 """Turns in view that the tree at the side shows."""
 _TREE_FOLD = 8
@@ -47,9 +57,32 @@ async def start_page(call: RequestContext) -> Response:
     running = [each for each in agents if each.status == "running" and each.parent is None]
     newest = max(running, key=lambda each: each.updated, default=None)
     if newest is None or call.query("new"):
-        parts = PageParts(list_html(await _listed(call, agents)))
-        return HTMLResponse(page_html(parts, None, may_write=_may_write(call)))
+        setup = "" if call.query("look") else await _setup_problem(call)
+        has_model = bool(call.space.agents.config.model)
+        whole = setup_frame(setup if has_model else "") if setup else ""
+        return await _page(call, agents, whole)
     return await _conversation(call, newest.agent, agents)
+
+
+async def setup_page(call: RequestContext) -> Response:
+    """What can answer, to choose from."""
+    call.require_own_machine()
+    return await _page(call, await _agents(call), setup_frame())
+
+
+async def settings_page(call: RequestContext) -> Response:
+    """What this browser does; and for the person at the machine, every setting."""
+    found = list_settings() if _may_set_up(call) else None
+    whole = settings_html(found, call.space.agents.config, READ_AT_START)
+    return await _page(call, await _agents(call), whole)
+
+
+async def _page(call: RequestContext, agents: list[AgentSummary], whole: str = "") -> Response:
+    """A page without a conversation."""
+    parts = PageParts(
+        list_html(await _listed(call, agents)), whole=whole, composer=_composer(call, agents)
+    )
+    return HTMLResponse(page_html(parts, None), headers={"Cache-Control": "no-store"})
 
 
 async def conversation_page(call: RequestContext) -> Response:
@@ -85,13 +118,13 @@ async def _conversation(
     # The side goes over all turns, so a long conversation is painted first without it.
     parts = structs.replace(
         parts,
-        side=await _side(call, state) if parts.complete else "",
+        side=await _side(call, state) if parts.complete and not parts.whole else "",
         version=parts.version or state.version,
         is_open=is_open,
+        composer=_composer(call, agents, state),
+        has_side=not parts.whole,
     )
-    return HTMLResponse(
-        page_html(parts, state, may_write=_may_write(call)), headers={"Cache-Control": "no-store"}
-    )
+    return HTMLResponse(page_html(parts, state), headers={"Cache-Control": "no-store"})
 
 
 async def list_piece(call: RequestContext) -> Response:
@@ -154,6 +187,29 @@ async def drop_piece(call: RequestContext) -> Response:
     return _piece(drop_html(found, turns))
 
 
+async def setup_piece(call: RequestContext) -> Response:
+    """Programs, providers and servers that can answer."""
+    call.require_own_machine()
+    config = call.space.agents.config
+    options = await ModelSetup(config).options()
+    return _piece(setup_html(options, config.model, config.base_urls.get("compatible", "")))
+
+
+async def models_piece(call: RequestContext) -> Response:
+    """The models that a conversation can use, those that are ready first."""
+    own = call.space.connection.folder is None
+    options = await ModelSetup(call.space.agents.config).options()
+    rows = [
+        (each.model, each.account.title, "" if each.is_ready else "needs an API key")
+        for each in options
+        if not each.problem and (own or not each.is_program)
+    ]
+    current = call.query("model")
+    if current and current not in {name for name, _, _ in rows}:
+        rows.insert(0, (current, "", ""))
+    return _piece(models_html(rows, current))
+
+
 async def question_piece(call: RequestContext) -> Response:
     """The oldest tool call that waits for approval; nothing if there is none."""
     agent = await call.agent()
@@ -214,6 +270,10 @@ def page_endpoints() -> tuple[Endpoint, ...]:
             query={"everything": "1: also turns that are out of view"},
             answers=html,
         ),
+        Endpoint("GET", "/setup", "admin", setup_page, "What answers", answers=html),
+        Endpoint("GET", "/settings", "read", settings_page, "The settings", answers=html),
+        Endpoint("GET", "/page/setup", "admin", setup_piece, "What can answer", answers=html),
+        Endpoint("GET", "/page/models", "write", models_piece, "Models", answers=html),
         Endpoint("GET", "/page/list", "read", list_piece, "The list", answers=html),
         Endpoint("GET", "/page/search", "read", search_piece, "Search results", answers=html),
         Endpoint("GET", f"{piece}/rows", "read", rows_piece, "Rows as HTML"),
@@ -283,7 +343,8 @@ async def _calls(call: RequestContext, state: State) -> str:
     compared = (
         await call.service.compare(state.agent, left, call.query("b") or None) if left else None
     )
-    return calls_html(calls, shown, compared, [mark.name for mark in state.marks], now())
+    marks = [mark.name for mark in state.marks]
+    return calls_html(calls, shown, compared, marks, now(), compares=bool(call.query("compare")))
 
 
 async def _costs(call: RequestContext, agents: list[AgentSummary]) -> str:
@@ -297,8 +358,41 @@ def _rendered(page: RowsPage) -> list[RenderedRow]:
     ]
 
 
-def _may_write(call: RequestContext) -> bool:
-    return "write" in call.principal.scopes
+def _may_set_up(call: RequestContext) -> bool:
+    return "admin" in call.principal.scopes and call.space.connection.folder is None
+
+
+async def _setup_problem(call: RequestContext) -> str:
+    """Why no model can be called; empty if one can, and for those who cannot choose one."""
+    agents = call.space.agents
+    return await ModelSetup(agents.config).problem(agents.keys) if _may_set_up(call) else ""
+
+
+def _composer(
+    call: RequestContext, agents: Sequence[AgentSummary], state: State | None = None
+) -> ComposerFacts:
+    facts = ComposerFacts(may_write="write" in call.principal.scopes, sets_up=_may_set_up(call))
+    if state is None:
+        newest = sorted(agents, key=lambda each: -each.updated)
+        folders = dict.fromkeys(each.folder for each in newest if each.folder)
+        config = call.space.agents.config
+        return structs.replace(
+            facts,
+            model=config.model,
+            mode=config.permission_mode,
+            folder=call.space.agents.folder,
+            folders=[*folders][:_FOLDERS] if facts.sets_up else (),
+        )
+    origin = state.origin
+    return structs.replace(
+        facts,
+        model=state.settings.model,
+        mode=state.settings.permission_mode,
+        folder=state.workspace.folder,
+        has_agent=True,
+        elsewhere=program_title(origin.source) if origin else "",
+        resume=resume_command_for(origin.source, origin.session) if origin else "",
+    )
 
 
 def _piece(html: str) -> Response:

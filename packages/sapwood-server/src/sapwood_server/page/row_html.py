@@ -109,7 +109,7 @@ def _parts(each: ConversationRow, now: int, picture: Picture) -> tuple[str, str]
     match content:
         case PromptText(words, image):
             number = _number(row)
-            acts = _turn_acts(row.place) if isinstance(row, Row) else ""
+            acts = _turn_acts(row.place, dim=each.dim) if isinstance(row, Row) else ""
             if image is not None and isinstance(row, Row):
                 return "row said shot", _grid("", _image(picture(row, image), words) + unseen)
             return "row said turn", _grid(
@@ -166,18 +166,33 @@ def _number(row: TimelineRow) -> str:
     return f" <i>#{line(row.place)}</i>" if isinstance(row, Row) and row.place else ""
 
 
-def _turn_acts(place: str) -> str:
-    """What can be done with a turn: go back to before it, or pick it to be dropped."""
+def _turn_acts(place: str, *, dim: bool) -> str:
+    """What can be done with a turn, each act with what it does."""
     turn = attribute(place)
+    acts = [
+        (f'data-run="/rewind {turn}"', "Rewind", "the context to before this turn"),
+        (f'data-run="/edit {turn}"', "Edit", "rewind, with the prompt in the composer"),
+    ]
+    if dim:
+        acts.append((f'data-run="/bring {turn}"', "Bring back", "into what the model sees"))
+    else:
+        cut = "show what trimming before this turn frees and costs"
+        acts.append((f'data-cut="{turn}"', "Cut", cut))
+    rows = "".join(
+        f'<button class="opt-row" {what}><b>{name}</b><span>{about}</span></button>'
+        for what, name, about in acts
+    )
+    pick = ""
+    if not dim:
+        pick = (
+            f'<button class="btn bare sm pick-turn" data-pick="{turn}" aria-pressed="false" '
+            f'aria-label="Pick turn {turn}" title="Pick this turn to drop it from the middle; drag '
+            'to pick several">▢</button>'
+        )
     return (
-        '<span class="acts hover">'
-        f'<button class="btn bare sm" data-run="/rewind {turn}">rewind</button>'
-        f'<button class="btn bare sm" data-run="/edit {turn}">edit</button>'
-        f'<button class="btn bare sm" data-cut="{turn}" title="Show what trimming before this '
-        'turn frees and costs">cut</button>'
-        f'<button class="btn bare sm" data-pick="{turn}" aria-pressed="false" title="Pick this '
-        'turn to drop it from the middle">pick</button>'
-        f'<button class="btn bare sm" data-run="/bring {turn}">bring back</button></span>'
+        f'<span class="turn-acts">{pick}<details class="turn-menu"><summary class="btn bare sm" '
+        f'aria-label="Actions for turn {turn}">'
+        f'⋯</summary><div class="popv">{rows}</div></details></span>'
     )
 
 

@@ -29,7 +29,13 @@ from sapwood.core.turn_params import TurnParams
 from sapwood.display.permission_text import answer_choices
 from sapwood.workspace.permissions.permission_gate import Deny
 from sapwood_server.problems import Problem, refusal_problem
-from sapwood_server.request_context import Endpoint, Handler, RequestContext, json_response
+from sapwood_server.request_context import (
+    Endpoint,
+    Handler,
+    RequestContext,
+    json_response,
+    text_field,
+)
 from sapwood_server.routes.file_api import named_files, prompt_parts
 
 _FILES = "list of ids of uploaded files"
@@ -41,15 +47,16 @@ async def start_agent(call: RequestContext) -> Response:
     `text` is carried out in it as a submission is; `prompt` is a prompt whatever it looks like.
     """
     body = await call.body()
-    text = _text(body, "prompt")
-    script = _script(_text(body, "text"))
+    text = text_field(body, "prompt")
+    script = _script(text_field(body, "text"))
     _require_scopes(call, script)
-    name = _text(body, "name")
-    folder = call.own_folder(_text(body, "folder"))
+    name = text_field(body, "name")
+    folder = call.own_folder(text_field(body, "folder"))
     given = await call.command_id()
     agent = await call.service.start(
         folder,
         name=name,
+        model=text_field(body, "model").strip(),
         has_prompt=bool(text) or has_prompt(script) or body.get("has_prompt") is True,
         actor=call.principal.actor,
         command_id=f"{given}:start" if given else None,
@@ -73,7 +80,7 @@ async def send_prompt(call: RequestContext) -> Response:
         parts = await prompt_parts(call, agent, body["parts"])
     else:
         files = await named_files(call, agent, body.get("files", []))
-        step = TextStep(_text(body, "text"), files=files)
+        step = TextStep(text_field(body, "text"), files=files)
         parts = step.parts if step.text.strip() or files else ()
     if not parts:
         raise Problem(422, "Empty prompt", "Write something to send.")
@@ -99,7 +106,7 @@ async def submit(call: RequestContext) -> Response:
     agent = await call.agent()
     body = await call.body()
     waits = body.get("waits") is True
-    script = _script(_text(body, "text"))
+    script = _script(text_field(body, "text"))
     if body.get("files"):
         filled = with_files(script, await named_files(call, agent, body["files"]))
         if filled is None and not waits:
@@ -108,7 +115,7 @@ async def submit(call: RequestContext) -> Response:
     _require_scopes(call, script)
     if waits and has_prompt(script) and await (await _session(call)).is_working():
         if not body.get("files"):
-            await _queue(call, agent, _text(body, "text"))
+            await _queue(call, agent, text_field(body, "text"))
         prompt = "held" if body.get("files") else "queued"
         return json_response({"outcomes": [], "agent": agent, "prompt": prompt}, 202)
     return json_response(await _carry_out(call, agent, script))
@@ -152,7 +159,7 @@ async def list_queue(call: RequestContext) -> Response:
 async def queue_prompt(call: RequestContext) -> Response:
     """Keeps a text until the open turn has ended; any screen sends it then."""
     agent = await call.agent()
-    entry = await _queue(call, agent, _text(await call.body(), "text"))
+    entry = await _queue(call, agent, text_field(await call.body(), "text"))
     return json_response({"entry": entry}, 202)
 
 
@@ -213,7 +220,7 @@ def _command(row: SlashCommand, *, alone: bool = False) -> Handler:
     async def run(call: RequestContext) -> Response:
         agent = None if alone else await call.agent()
         body = await call.body()
-        step, goal = CommandStep(row, _text(body, "args").strip()), _text(body, "goal")
+        step, goal = CommandStep(row, text_field(body, "args").strip()), text_field(body, "goal")
         call.principal.require(step.scope)
         given = await call.command_id()
         if given and (known := await _known(call, agent, given, typed_request(agent, step, goal))):
@@ -273,7 +280,7 @@ async def answer_permission(call: RequestContext) -> Response:
             409, "No pending question", "This question was already answered, or its turn has ended."
         )
     allows = await answer_question(
-        call, posted, _text(body, "key"), _text(body, "hash"), _text(body, "reason")
+        call, posted, text_field(body, "key"), text_field(body, "hash"), text_field(body, "reason")
     )
     return json_response({"message": "Allowed." if allows else "Denied."})
 
@@ -298,13 +305,6 @@ async def answer_question(
     if refused is not None:
         raise refusal_problem(refused)
     return choice.allows
-
-
-def _text(body: dict[str, object], name: str) -> str:
-    value = body.get(name, "")
-    if not isinstance(value, str):
-        raise Problem(422, "Invalid type", f"'{name}' must be a string.")
-    return value
 
 
 def changing_endpoints() -> tuple[Endpoint, ...]:
@@ -351,6 +351,7 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
                 "text": "text and commands, instead of a prompt",
                 "name": "",
                 "folder": "",
+                "model": "a model or an agent program; default: the configured one",
                 "has_prompt": "true: a prompt follows, so a model must be available",
                 **once,
             },

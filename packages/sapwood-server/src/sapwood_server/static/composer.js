@@ -2,6 +2,7 @@
 // The composer: sends prompts and commands, completes from the table, queues while a turn is open.
 import { $, agent, body, getJson, post, say, upload } from './page.js';
 import { toEnd } from './timeline.js';
+import { chosen as options, nextMode, startOptions } from './options.js';
 
 const box = $('message'), list = $('choices'), queueBox = $('queue');
 const key = `queue:${agent}`;
@@ -44,7 +45,7 @@ export async function refreshQueue() {
 export function write(text) { if (box) { box.value = text; grow(); box.focus(); complete(); } }
 
 function grow() {
-  box.style.height = '20px';
+  box.style.height = '';
   box.style.height = `${Math.min(box.scrollHeight, innerHeight * 0.4)}px`;
 }
 
@@ -53,7 +54,8 @@ export async function submit(text, id = crypto.randomUUID(), files = []) {
   say(/^\/compact/.test(text) ? 'A summary is being written and checked …' : '');
   try {
     if (!agent) {
-      location.href = `/c/${(await post('/v1/agents', { text, id })).agent}`;
+      const { mode, ...given } = options, typed = mode ? `/permissions ${mode}\n${text}` : text;
+      location.href = `/c/${(await post('/v1/agents', { ...given, text: typed, id })).agent}`;
       return 'sent';
     }
     const done = await post(api('submissions'), { text, id, waits: true, ...(files.length && { files }) });
@@ -64,8 +66,19 @@ export async function submit(text, id = crypto.randomUUID(), files = []) {
     return done.prompt;
   } catch (error) {
     say(/** @type {Error} */ (error).message, true);
+    offerSetup(error);
     return '';
   }
+}
+
+/** A link to where a model or its key can be chosen, if that is what is missing. @param {any} error */
+function offerSetup(error) {
+  if (!['no_model', 'no_key', 'bad_key'].includes(error.failure)) return;
+  const link = document.createElement('a');
+  link.href = '/setup';
+  link.className = 'btn sm';
+  link.textContent = 'Choose what answers';
+  $('says').append(' ', link);
 }
 
 async function send() {
@@ -83,7 +96,8 @@ async function sendTyped() {
   if (!await arriving) return;
   const text = box.value, files = attached.map((each) => each.id), id = crypto.randomUUID();
   if (!text.trim() && !files.length) return;
-  const prompt = await submit(text, id, files);
+  const isForked = $('composer').dataset.elsewhere && !text.startsWith('/');
+  const prompt = await submit(isForked ? `/fork --\n${text}` : text, id, files);
   if (!prompt) return;
   if (prompt === 'held') { queue.push({ id, text, files }); keepQueue(); }
   if (box.value === text) clear();
@@ -227,7 +241,10 @@ if (box) {
     if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
       if (listed && chosen >= 0) take(chosen); else send();
-    } else if (event.key === 'Tab' && listed && !event.shiftKey) {
+    } else if (event.key === 'Tab' && event.shiftKey) {
+      event.preventDefault();
+      nextMode();
+    } else if (event.key === 'Tab' && listed) {
       event.preventDefault();
       take(Math.max(0, chosen));
     } else if (listed && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
@@ -249,6 +266,7 @@ if (box) {
   $('composer').addEventListener('dragover', (/** @type {DragEvent} */ event) => event.preventDefault());
   $('composer').addEventListener('drop', (/** @type {DragEvent} */ event) => { event.preventDefault(); if (event.dataTransfer) attach(event.dataTransfer.files); });
   $('interrupt').addEventListener('click', interrupt);
+  startOptions(submit);
   setAttached(attached);
   showQueue();
   refreshQueue();

@@ -8,11 +8,14 @@ import { refreshContext, startContext } from './context.js';
 import { follow } from './events.js';
 import { closeHead, openHead } from './head.js';
 import { pickRow, unpick } from './drops.js';
+import { showSettings } from './options.js';
+import './setup.js';
+import './notify.js';
 
 const view = body.dataset.view || 'timeline';
 const page = (/** @type {string} */ rest) => `/page/${encodeURIComponent(agent)}/${rest}`;
 
-const refreshSide = soon(async () => { if (agent) { refill($('side'), await getText(page('side'))); } }, 250);
+const refreshSide = soon(async () => { if (agent && $('side')) { refill($('side'), await getText(page('side'))); } }, 250);
 const refreshList = soon(async () => {
   const html = await getText(`/page/list?agent=${encodeURIComponent(agent)}`);
   if (html === listed) return;
@@ -47,6 +50,7 @@ function on(kind, value) {
   } else if (view === 'context') { refreshContextSoon(); }
   if (kind.startsWith('context.')) closeHead();
   if (kind.startsWith('prompt.')) refreshQueue();
+  if (kind === 'settings.changed') showSettings(value.data.change);
   if (kind === 'turn.started') setOpen(true);
   if (kind in ENDS) { announce(ENDS[/** @type {keyof ENDS} */ (kind)]); setOpen(false); if (kind === 'turn.failed') say(value.data.error || '', true); }
   if (kind.startsWith('question.') || kind === 'tool.finished' || kind in ENDS) refreshQuestion();
@@ -67,6 +71,7 @@ function filter() {
 // Clicks.
 document.addEventListener('click', async (/** @type {any} */ event) => {
   const target = event.target;
+  for (const each of document.querySelectorAll('details:is(.turn-menu, .why)[open]')) if (!each.contains(target) || target.closest('.popv')) /** @type {any} */ (each).open = false;
   const run = target.closest('[data-run]');
   if (run && run.dataset.run) {
     run.disabled = true;
@@ -98,17 +103,45 @@ document.addEventListener('click', async (/** @type {any} */ event) => {
     catch (error) { session.querySelector('.chip').textContent = 'import'; say(/** @type {Error} */ (error).message, true); announce(/** @type {Error} */ (error).message); }
     return;
   }
+  const copies = target.closest('[data-copy]');
+  if (copies) { await navigator.clipboard.writeText(copies.dataset.copy); copies.textContent = 'copied'; return; }
   const drawer = target.closest('[data-drawer]');
-  if (drawer) body.classList.toggle(`show-${drawer.dataset.drawer}`);
+  if (drawer) toggleDrawer(drawer.dataset.drawer);
+  else if (!target.closest('.list, .side')) closeDrawers();
 });
-$('new').addEventListener('click', () => { location.href = '/?new=1'; });
-$('theme').addEventListener('click', () => {
-  const all = ['dark', 'light', 'contrast'], root = document.documentElement;
-  const next = all[(all.indexOf(root.dataset.theme || 'dark') + 1) % all.length];
-  root.dataset.theme = next;
-  localStorage.setItem('theme', next);
-  announce(`Theme: ${next}`);
-});
+
+// Drawers of narrow windows: one at a time; Escape and a click beside it close it.
+/** @param {string} name */
+function toggleDrawer(name) {
+  const opens = !body.classList.contains(`show-${name}`);
+  closeDrawers();
+  body.classList.toggle(`show-${name}`, opens);
+  const button = /** @type {any} */ (document.querySelector(`[data-drawer=${name}]`));
+  button?.setAttribute('aria-expanded', String(opens));
+  if (opens) /** @type {any} */ (document.querySelector(`.${name} :is(a, button)`))?.focus({ preventScroll: true });
+}
+function closeDrawers() {
+  const open = ['list', 'side'].find((each) => body.classList.contains(`show-${each}`));
+  if (!open) return false;
+  body.classList.remove('show-list', 'show-side');
+  const button = /** @type {any} */ (document.querySelector(`[data-drawer=${open}]`));
+  button?.setAttribute('aria-expanded', 'false');
+  button?.focus();
+  return true;
+}
+
+/** @param {string} theme */
+function useTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  localStorage.setItem('theme', theme);
+  announce(`Theme: ${theme}`);
+}
+$('theme').addEventListener('click', () => useTheme(document.documentElement.dataset.theme === 'light' ? 'dark' : 'light'));
+const colours = $('colours');
+if (colours) {
+  colours.value = document.documentElement.dataset.theme;
+  colours.addEventListener('change', () => useTheme(colours.value));
+}
 
 // Search.
 const finder = $('finder'), words = $('words');
@@ -125,7 +158,7 @@ finder.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
 for (const each of [finder, $('map')]) each.addEventListener('click', (/** @type {any} */ event) => { if (event.target === each) each.close(); });
 
 // Keys.
-const MAP = [['1 2 3 4', 'timeline, context, calls, costs'], ['/', 'search'], ['j k', 'next, previous row'], ['o', 'open or close a row'], ['g G', 'top, end'], ['[ ]', 'list, side'], ['h', 'move the head by hand: tokens and price first'], ['x', 'pick a turn to drop'], ['m', 'mark'], ['f', 'fork'], ['r', 'rewind to before the row’s turn'], ['u U', 'undo, redo'], ['c', 'to the composer'], ['esc', 'interrupt, or leave the composer'], ['?', 'this map']];
+const MAP = [['1 2 3 4', 'timeline, context, calls, costs'], ['n', 'new conversation'], ['/', 'search'], ['j k', 'next, previous row'], ['o', 'open or close a row'], ['g G', 'top, end'], ['[ ]', 'list, side'], ['h', 'move the head by hand: tokens and price first'], ['x', 'pick a turn to drop'], ['m', 'mark'], ['f', 'fork'], ['r', 'rewind to before the row’s turn'], ['u U', 'undo, redo'], ['c', 'to the composer'], ['shift tab', 'next permission mode, in the composer'], ['esc', 'interrupt, or leave the composer'], ['?', 'this map']];
 function openMap() {
   const list = document.createElement('dl');
   list.className = 'facts keys';
@@ -152,7 +185,7 @@ const keys = {
     if (fold) toggleFold(fold); else if (details) details.open = !details.open;
   },
   g: () => { state.following = false; $('feed').scrollTop = 0; }, G: toEnd,
-  '[': () => body.classList.toggle('show-list'), ']': () => body.classList.toggle('show-side'),
+  '[': () => toggleDrawer('list'), ']': () => toggleDrawer('side'), n: () => $('new').click(),
   h: () => { let row = focused(); while (row && !row.dataset.turn) row = row.previousElementSibling; openHead(row?.dataset.turn || ''); },
   m: () => write('/mark '), f: () => write('/fork '), c: () => $('message')?.focus(),
   r: () => {
@@ -162,14 +195,18 @@ const keys = {
   },
   u: () => submit('/undo'), U: () => submit('/redo'),
   x: () => pickRow(focused()),
-  Escape: () => { if (!unpick() && !$('interrupt')?.hidden) interrupt(); },
+  Escape: () => {
+    const menu = /** @type {any} */ (document.querySelector('details:is(.turn-menu, .why)[open]'));
+    if (menu) { menu.open = false; menu.querySelector('summary').focus(); return; }
+    if (!unpick() && !closeDrawers() && $('interrupt') && !$('interrupt').hidden) interrupt();
+  },
 };
 document.addEventListener('keydown', (event) => {
   const target = /** @type {HTMLElement} */ (event.target), dialog = target.closest('dialog');
   const isElsewhere = dialog ? dialog.open : target.closest('input, textarea, select'); // one that was just closed still gets keys
   if (event.ctrlKey || event.metaKey || event.altKey || isElsewhere) return;
   const act = keys[event.key];
-  if (act && agent) { event.preventDefault(); act(); }
+  if (act && (agent || ['n', '/', '?', '[', 'c', 'Escape'].includes(event.key))) { event.preventDefault(); act(); }
 });
 
 // Start.
@@ -181,7 +218,7 @@ if (asked.get('fill') && $('message')) write(asked.get('fill') || '');
 if (agent) {
   if (asked.get('at') && view === 'timeline') goTo(`at-${asked.get('at')}`);
   if (view === 'context') startContext();
-  if (!$('side').children.length) refreshSide();
+  if ($('side') && !$('side').children.length) refreshSide();
   refreshQuestion();
   follow(Number(body.dataset.version), on);
 } else {

@@ -1,0 +1,203 @@
+"""The composer as HTML: the message, and below it folder, model and permission mode.
+
+What is shown before there is a conversation: examples that fill the composer.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from sapwood.core.settings import PermissionMode
+from sapwood.workspace.permissions.permission_rules import MODES
+from sapwood_server.page.html_text import attribute, line
+
+_MODE_TITLES: dict[PermissionMode, str] = {
+    "ask": "Ask",
+    "accept-edits": "Accept edits",
+    "read-only": "Read only",
+    "all": "Allow all",
+}
+_EXAMPLES = (
+    ("Explain this project to me in ten lines.", "reads files, changes nothing"),
+    ("Run the tests and tell me what fails first.", "asks before a command leaves the sandbox"),
+    ("Find a small bug, show me the cause, then fix it.", "shows each change before it is made"),
+)
+
+
+class ComposerFacts(Struct, frozen=True):
+    """What the composer shows.
+
+    `folders` are those of other conversations, to choose one for a new conversation. `elsewhere`
+    is the program in which an imported conversation continues, `resume` what to type there.
+    `sets_up`: the person may choose models and keys for this machine.
+    """
+
+    model: str = ""
+    mode: PermissionMode = "ask"
+    folder: str = ""
+    folders: Sequence[str] = ()
+    has_agent: bool = False
+    elsewhere: str = ""
+    resume: str = ""
+    may_write: bool = True
+    sets_up: bool = False
+
+
+def composer_html(facts: ComposerFacts) -> str:
+    """The form in which a message is written."""
+    hidden = "" if facts.may_write else " hidden"
+    read_only = "" if facts.may_write else '<p class="pad warn">This token is read-only.</p>'
+    send = "Fork and send" if facts.elsewhere else "Send"
+    return (
+        f'<p id="says" role="status" aria-live="polite"></p>{read_only}{_elsewhere(facts)}'
+        f'<form class="composer" id="composer" aria-label="Message"{hidden} '
+        f'data-elsewhere="{attribute(facts.elsewhere)}">'
+        '<div id="queue"></div><div class="attached" id="attached" hidden></div>'
+        '<ul class="pop" id="choices" role="listbox" aria-label="Commands" '
+        'hidden></ul><div class="write"><textarea id="message" rows="1" '
+        'aria-label="Message, or / for commands" placeholder="Message, / for commands" '
+        'aria-controls="choices" aria-autocomplete="list" autocomplete="off"></textarea></div>'
+        '<div class="opts"><label class="btn opt plus attach" title="Attach images, or paste them">'
+        '<span aria-hidden="true">+</span><span class="vh">Attach images</span>'
+        '<input class="vh" type="file" id="files" accept="image/*" multiple></label>'
+        f"{_chip('folder', 'Folder', _short_folder(facts.folder))}"
+        f"{_chip('model', 'Model', line(facts.model) or 'choose a model')}"
+        f"{_chip('mode', 'Permission mode', _MODE_TITLES[facts.mode], f'm-{facts.mode}')}"
+        '<span class="grow"></span><span class="foot wide"><kbd>⏎</kbd> send</span>'
+        '<button class="btn no" type="button" id="interrupt" hidden>■ <span class="wide">'
+        'Interrupt</span> <kbd class="wide">esc</kbd></button>'
+        f'<button class="btn go" id="send">{send}</button></div>'
+        f"{_folder_list(facts)}{_model_list(facts)}{_mode_list(facts)}</form>"
+    )
+
+
+def _short_folder(folder: str) -> str:
+    return line(folder.rstrip("/").rpartition("/")[2]) or "no folder"
+
+
+def _chip(name: str, label: str, value: str, kind: str = "") -> str:
+    return (
+        f'<button class="btn opt {kind}" type="button" data-opens="{name}" aria-expanded="false" '
+        f'aria-controls="pick-{name}"><span class="vh">{label}: </span>'
+        f'<span class="ell" id="chip-{name}">{value}</span><span aria-hidden="true">▾</span>'
+        "</button>"
+    )
+
+
+def _popover(name: str, label: str, inside: str) -> str:
+    return (
+        f'<div class="popv" id="pick-{name}" role="group" aria-label="{label}" hidden>{inside}'
+        "</div>"
+    )
+
+
+def _folder_list(facts: ComposerFacts) -> str:
+    if facts.has_agent:
+        return _popover(
+            "folder",
+            "Folder",
+            f'<p class="pad">This conversation works in <code>{line(facts.folder) or "no folder"}'
+            "</code>. The folder stays the same for the whole conversation.</p>"
+            '<p class="pad"><a class="btn" href="/?new=1">New conversation in another folder</a>'
+            "</p>",
+        )
+    rows = "".join(
+        f'<button class="opt-row" type="button" data-folder="{attribute(each)}">'
+        f"<b>{_short_folder(each)}</b><span>{line(each)}</span></button>"
+        for each in facts.folders
+    )
+    return _popover(
+        "folder",
+        "Folder",
+        '<label class="pad">Files are read and changed in this folder '
+        f'<input class="inp" id="folder" value="{attribute(facts.folder)}" autocomplete="off" '
+        f'spellcheck="false"></label>{rows}',
+    )
+
+
+def _model_list(facts: ComposerFacts) -> str:
+    setup = '<a class="btn bare sm" href="/setup">Add a key or a server …</a>'
+    when = "from the next message on" if facts.has_agent else "for this conversation"
+    return _popover(
+        "model",
+        "Model",
+        '<label class="pad"><span class="vh">Name of a model</span><input class="inp" '
+        'id="model-name" placeholder="Filter, or type another name" autocomplete="off" '
+        'spellcheck="false"></label><div id="models" aria-live="polite"></div>'
+        f'<p class="pad row-x faint"><span class="grow">Counts {when}.</span>'
+        f"{setup if facts.sets_up else ''}</p>",
+    )
+
+
+def _mode_list(facts: ComposerFacts) -> str:
+    rows = "".join(
+        f'<button class="opt-row" type="button" data-mode="{mode}" '
+        f'aria-pressed="{str(mode == facts.mode).lower()}"><b class="m-{mode}">'
+        f"{_MODE_TITLES[mode]}</b><span>{line(about)}</span></button>"
+        for mode, about in MODES.items()
+    )
+    return _popover(
+        "mode", "Permission mode", f'{rows}<p class="pad faint"><kbd>shift tab</kbd> next mode</p>'
+    )
+
+
+def _elsewhere(facts: ComposerFacts) -> str:
+    """What an imported conversation offers: it continues in its program, or as a fork here."""
+    if not facts.elsewhere:
+        return ""
+    title, resume = line(facts.elsewhere), line(facts.resume)
+    there = ""
+    if resume:
+        there = (
+            f'<details class="there"><summary class="btn sm">Go on in {title}</summary>'
+            f"<p>Type in a terminal: <code>{resume}</code> "
+            f'<button class="btn bare sm" type="button" data-copy="{attribute(facts.resume)}">copy'
+            "</button></p></details>"
+        )
+    return (
+        f'<div class="elsewhere"><span>Imported from {title}, which keeps it. A message sent here '
+        f"goes to a fork.</span>{there}</div>"
+    )
+
+
+def models_html(rows: Sequence[tuple[str, str, str]], chosen: str) -> str:
+    """Models to choose from: name, provider, and what is missing to use it."""
+    found = "".join(
+        f'<button class="opt-row" type="button" data-model="{attribute(name)}" '
+        f'aria-pressed="{str(name == chosen).lower()}"><b>{line(name)}</b>'
+        f"<span>{line(title)}</span>"
+        f"{f'<span class=warn>{line(missing)}</span>' if missing else ''}</button>"
+        for name, title, missing in rows
+    )
+    return found or '<p class="pad faint">No model is ready.</p>'
+
+
+def welcome_html(facts: ComposerFacts) -> str:
+    """What is shown instead of a conversation: the idea, and examples."""
+    examples = "".join(
+        f'<li><button class="example" data-fill="{attribute(words)}"><b>{line(words)}</b>'
+        f"<span>{line(about)}</span></button></li>"
+        for words, about in _EXAMPLES
+    )
+    folder = line(facts.folder)
+    where = f"It works in <code>{folder}</code>." if folder else "It has no folder."
+    return (
+        '<div class="welcome"><h1 class="h1">Everything is kept; you decide what the model sees.'
+        f'</h1><p class="faint">Write a message below: a conversation starts with it. {where}</p>'
+        f'<ul class="examples">{examples}</ul></div>'
+    )
+
+
+def setup_frame(problem: str = "") -> str:
+    """The page on which a person chooses what answers. Its script fills the list."""
+    return (
+        '<div class="page setup"><header><h1 class="h1">Choose what answers</h1>'
+        '<p class="faint">Everything is kept; you decide what the model sees. Pick one to begin; '
+        f'you can change it before any message.</p>{_why(problem)}</header><div id="setup">'
+        '<p class="faint">Looking for programs and keys on this machine …</p></div>'
+        '<p><a class="btn" href="/?new=1&amp;look=1">Look around without a model</a></p></div>'
+    )
+
+
+def _why(problem: str) -> str:
+    return f'<p class="warn" role="status">{line(problem)}</p>' if problem else ""

@@ -1,0 +1,136 @@
+"""The configuration over HTTP: what answers new conversations, its API key, and all settings.
+
+It belongs to the person at the machine, so these routes need the scope `admin` in their own space.
+"""
+
+from starlette.responses import Response
+
+from sapwood.config.editor import list_settings, set_setting, shown_value, unset_setting
+from sapwood.conversation.model_setup import ModelSetup
+from sapwood_server.problems import Problem
+from sapwood_server.request_context import Endpoint, RequestContext, json_response, text_field
+
+_MAX_KEY = 2_000
+
+
+async def show_setup(call: RequestContext) -> Response:
+    """The model of new conversations, why it cannot be called if so, and what can be chosen."""
+    call.require_own_machine()
+    setup = ModelSetup(call.space.agents.config)
+    options = [
+        {
+            "model": each.model,
+            "title": each.account.title,
+            "program": each.is_program,
+            "ready": each.is_ready,
+            "problem": each.problem,
+        }
+        for each in await setup.options()
+    ]
+    problem = await setup.problem(call.space.agents.keys)
+    model = call.space.agents.config.model
+    return json_response({"model": model, "problem": problem, "options": options})
+
+
+async def choose_model(call: RequestContext) -> Response:
+    """Chooses what answers new conversations. Nothing is stored if the key is rejected.
+
+    With `address`, it is a model of the OpenAI-compatible server there.
+    """
+    call.require_own_machine()
+    body = await call.body()
+    model, key = text_field(body, "model").strip(), text_field(body, "key").strip()
+    address = text_field(body, "address").strip()
+    setup = ModelSetup(call.space.agents.config)
+    if address:
+        chosen = setup.choose_server(address, model)
+        return json_response({"model": chosen, "message": f"New conversations use {chosen}."})
+    if problem := setup.refusal(model):
+        raise Problem(422, "Unknown model", problem)
+    if body.get("anyway") is not True and (doubt := setup.doubt(model)):
+        raise Problem(409, "Unlisted model", f"{doubt} Choose it again to use it anyway.")
+    message = f"New conversations use {model}."
+    if key:
+        if len(key) > _MAX_KEY:
+            raise Problem(422, "Key too long", "This is too long for an API key.")
+        message = f"{await setup.test_key(model, key)} {message}"
+        setup.save_key(model, key)
+    elif setup.needs_key(model):
+        raise Problem(422, "Key missing", f"Paste an API key for {setup.account(model).title}.")
+    elif problem := await setup.program_problem(model):
+        raise Problem(424, "Program unavailable", problem)
+    setup.choose(model)
+    return json_response({"model": model, "message": message})
+
+
+async def look_for_models(call: RequestContext) -> Response:
+    """The models of an OpenAI-compatible server."""
+    call.require_own_machine()
+    address = text_field(await call.body(), "address").strip()
+    if not address.startswith(("http://", "https://")):
+        raise Problem(422, "Not an address", "Enter an address that starts with http://.")
+    found = await ModelSetup(call.space.agents.config).server_models(address)
+    return json_response({"models": found[:200]})
+
+
+async def show_settings(call: RequestContext) -> Response:
+    """Every setting with its value and where that comes from. Secrets are not shown."""
+    call.require_own_machine()
+    config = call.space.agents.config
+    settings = [
+        {"name": each.name, "value": shown_value(each, config), "origin": each.origin}
+        for each in list_settings()
+    ]
+    return json_response({"settings": settings})
+
+
+async def change_setting(call: RequestContext) -> Response:
+    """Writes a setting into the file, as `sapwood config set` does; without a value, the default.
+
+    The server reads the file again by itself.
+    """
+    call.require_own_machine()
+    body = await call.body()
+    name = text_field(body, "name")
+    if "value" not in body:
+        unset_setting(name)
+        return json_response({"message": f"{name} has its default again."})
+    set_setting(name, text_field(body, "value"))
+    return json_response({"message": f"{name} is changed."})
+
+
+def configuration_endpoints() -> tuple[Endpoint, ...]:
+    """The routes about the configuration of the server's machine."""
+    return (
+        Endpoint("GET", "/v1/setup", "admin", show_setup, "Show what can answer conversations"),
+        Endpoint(
+            "POST",
+            "/v1/setup",
+            "admin",
+            choose_model,
+            "Choose what answers new conversations",
+            body={
+                "model": "a model or an agent program",
+                "key": "its API key, if there is none yet",
+                "address": "the address of an OpenAI-compatible server that has the model",
+                "anyway": "true: also if the provider does not list the model",
+            },
+        ),
+        Endpoint(
+            "POST",
+            "/v1/setup/models",
+            "admin",
+            look_for_models,
+            "List the models of an OpenAI-compatible server",
+            body={"address": "the address of the server"},
+        ),
+        Endpoint("GET", "/v1/settings", "admin", show_settings, "List the settings"),
+        Endpoint(
+            "POST",
+            "/v1/settings",
+            "admin",
+            change_setting,
+            "Change a setting",
+            body={"name": "the name of the setting", "value": "its value; none: the default"},
+        ),
+    )

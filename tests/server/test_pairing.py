@@ -1,0 +1,61 @@
+"""A code pairs another browser: once, soon, without `admin`, and it cannot be guessed."""
+
+import pytest
+
+from sapwood_server.access.identity import COOKIE
+from sapwood_server.access.pairing import SECONDS, PairingCodes
+from sapwood_server.access.principal import Principal
+from tests.server.serving import ADDRESS, Served
+
+ADA = Principal("1a", "ada", "local", frozenset({"read", "write", "admin"}))
+BOB = Principal("2b", "bob", "local", frozenset({"read"}))
+
+
+async def test_a_code_signs_one_browser_in_with_the_makers_rights_but_admin(
+    served: Served,
+) -> None:
+    async with served.client("read", "write", "admin") as maker, served.plain_client() as phone:
+        code = (await maker.post("/v1/pairing", json={})).json()["code"]
+        origin = {"Origin": ADDRESS}
+        by_link = {"token": code, "link": True}
+        assert (await phone.post("/sign-in", json=by_link, headers=origin)).status_code == 401
+        typed = f" {code.lower()} "
+        signed = await phone.post("/sign-in", json={"token": typed}, headers=origin)
+        assert signed.status_code == 200
+        cookie = {"Cookie": f"{COOKIE}={signed.cookies[COOKIE]}"}
+        assert (await phone.get("/v1/agents", headers=cookie)).status_code == 200
+        assert (await phone.get("/v1/settings", headers=cookie)).json()["scope"] == "admin"
+        again = await phone.post("/sign-in", json={"token": code}, headers=origin)
+        assert again.status_code == 401
+        served.tokens.revoke("ada")
+        assert (await phone.get("/v1/agents", headers=cookie)).status_code == 401
+
+
+def test_a_code_ends_with_its_time_and_with_the_next_one() -> None:
+    codes = PairingCodes()
+    first, second = codes.create(ADA, now=0), codes.create(ADA, now=1)
+    assert codes.take(first, now=2) is None
+    assert codes.take(second, now=1 + SECONDS) is None
+    assert codes.take(second, now=2) is not None
+    assert codes.take(second, now=2) is None
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "sw_abc", "AAAA-AAA", "AAAA-AAAAA", "ÀÀÀÀ-ÀÀÀÀ", "0000-0000"]
+)
+def test_what_is_no_code_counts_as_no_try(typed: str) -> None:
+    codes = PairingCodes()
+    code = codes.create(ADA, now=0)
+    for _ in range(50):
+        assert codes.take(typed, now=1) is None
+    assert codes.take(code, now=1) is not None
+
+
+def test_a_few_wrong_codes_end_all_codes() -> None:
+    codes = PairingCodes()
+    mine, other = codes.create(ADA, now=0), codes.create(BOB, now=0)
+    wrong = next(each for each in ("2222-2222", "3333-3333") if each not in (mine, other))
+    for _ in range(10):
+        assert codes.take(wrong, now=1) is None
+    assert codes.take(mine, now=1) is None
+    assert codes.take(other, now=1) is None
