@@ -91,14 +91,14 @@ class ServerProcess:
         )
         return done.stdout
 
-    def record(self, turns: int) -> str:
+    def record(self, turns: int, reply: str = "Answer {}.") -> str:
         """Writes a conversation into the server's database, from this process. Returns its id."""
         import sapwood
 
         with sapwood.open_sync(self.home / ".local/share/sapwood/sapwood.db") as db:
             agent = db.start("long", model="claude-sonnet-5-5", cap=0)
             for number in range(1, turns + 1):
-                agent.record(f"Question {number}?", f"Answer {number}.")
+                agent.record(f"Question {number}?", reply.format(number))
             return agent.id
 
     def new_token(self, *scopes: TokenScope) -> str:

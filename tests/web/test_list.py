@@ -37,6 +37,15 @@ def test_sessions_of_other_programs_are_listed_and_imported_by_a_click(stage: St
     expect(stage.page.locator("#rows")).to_contain_text("In hollow trees.")
     expect(stage.page.locator("#list [aria-current=page]")).to_contain_text("Codex")
     expect(apart).to_have_count(2)
+    imported = stage.agent
+    expect(stage.page.locator("#send")).to_have_text("Fork and send")
+    stage.page.click("text=Go on in Codex")
+    expect(stage.page.locator(".there code")).to_contain_text("codex resume 01a1dc49")
+    stage.prompt("And eagles? [[say: On cliffs.]]")
+    stage.see("On cliffs.")
+    assert stage.agent != imported
+    expect(stage.page.locator("#send")).to_have_text("Send")
+    expect(stage.page.locator("#rows")).to_contain_text("In hollow trees.")
 
 
 def test_a_token_that_does_not_administer_sees_no_session_of_the_machine(stage: Stage) -> None:

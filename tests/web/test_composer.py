@@ -1,0 +1,141 @@
+"""Folder, model and mode in the composer, settings, a paired phone, and how a page is laid out."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.web.stage import Stage
+
+REPLY = """Answer {}.
+
+| part | cents |
+| --- | ---: |
+| one | 334 |
+
+```python
+def split(total):  # in cents
+    return total // 3
+```
+"""
+
+
+def right_of(page: Page, selector: str) -> float:
+    box = page.locator(selector).first.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"]
+
+
+def test_a_conversation_starts_with_the_folder_model_and_mode_that_were_chosen(
+    stage: Stage,
+) -> None:
+    page = stage.page
+    other = stage.server.home / "other"
+    other.mkdir()
+    page.goto(f"{stage.server.address}/?new=1")
+    page.click("[data-opens=model]")
+    page.wait_for_selector("#models [data-model]")
+    stage.inspect("models")
+    page.click("[data-model=claude-opus-5-5]")
+    page.press("#message", "Shift+Tab")
+    expect(page.locator("#chip-mode")).to_have_text("Accept edits")
+    page.click("[data-opens=folder]")
+    page.fill("#folder", str(other))
+    page.press("#folder", "Enter")
+    stage.prompt("Hello? [[say: Hello.]]")
+    stage.see("Hello.")
+    stage.idle()
+    expect(page.locator("#chip-model")).to_have_text("claude-opus-5-5")
+    expect(page.locator("#chip-mode")).to_have_text("Accept edits")
+    expect(page.locator("#chip-folder")).to_have_text("other")
+    page.click("[data-opens=mode]")
+    page.click("[data-mode=all]")
+    expect(page.locator("[data-mode=all]")).to_contain_text("Click again")
+    page.keyboard.press("Escape")
+    expect(page.locator("#chip-mode")).to_have_text("Accept edits")
+    page.click("[data-opens=model]")
+    page.click("[data-model=claude-sonnet-5-5]")
+    expect(page.locator("#chip-model")).to_have_text("claude-sonnet-5-5")
+
+
+def test_code_tables_and_words_fit_every_width(stage: Stage) -> None:
+    page = stage.page
+    agent = stage.server.record(2, REPLY)
+    page.goto(f"{stage.server.address}/c/{agent}")
+    page.wait_for_selector("#link.ok")
+    expect(page.locator(".c-word").first).to_have_text("def")
+    expect(page.locator("td", has_text="334").first).to_have_css("text-align", "right")
+    stage.inspect("talk")
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    assert right_of(page, "#rows .md pre") <= right_of(page, "#composer")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.click("[data-drawer=list]")
+    expect(page.locator(".list")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".list")).to_be_hidden()
+    page.click("[data-drawer=side]")
+    expect(page.locator("#side")).to_be_visible()
+    page.click("[data-drawer=list]")
+    expect(page.locator("#side")).to_be_hidden()
+
+
+@pytest.mark.parametrize("view", ["calls", "context"])
+def test_pages_beside_the_timeline_fit_every_width(stage: Stage, view: str) -> None:
+    stage.begin(("One?", "First answer."))
+    stage.page.goto(f"{stage.server.address}/c/{stage.agent}?view={view}")
+    stage.page.wait_for_selector("#link.ok")
+    stage.inspect(view)
+
+
+def test_a_setting_is_changed_and_a_phone_is_paired(stage: Stage, browser: Browser) -> None:
+    page = stage.page
+    page.goto(f"{stage.server.address}/settings")
+    page.fill("#setting-filter", "context.offer_drops")
+    row = page.locator("[data-setting]:visible")
+    expect(row).to_have_count(1)
+    row.locator("input").fill("7000")
+    row.locator("input").press("Enter")
+    expect(row.locator(".said")).to_have_text("context.offer_drops is changed.")
+    assert "offer_drops = 7000" in (stage.server.home / ".config/sapwood/config.toml").read_text()
+    page.fill("#setting-filter", "context.")
+    stage.inspect("settings")
+    page.click("#pair")
+    code = page.locator("#code")
+    expect(code).to_have_text(re.compile(r"^\w{4}-\w{4}$"))
+    phone = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
+    phone.goto(f"{stage.server.address}/sign-in")
+    phone.fill("#token", code.inner_text())
+    phone.click("button")
+    phone.wait_for_selector("#main")
+    phone.goto(f"{stage.server.address}/settings")
+    expect(phone.locator("#pair")).to_be_visible()
+    expect(phone.locator("#settings")).to_have_count(0)
+    phone.context.close()
+
+
+_AWAY = """
+globalThis.Notification = class {
+  static permission = 'granted';
+  static requestPermission = async () => 'granted';
+  constructor(title, { body }) { (globalThis.shown ||= []).push(body); }
+};
+Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' });
+"""
+
+
+def test_a_question_and_the_end_of_a_turn_are_notified(stage: Stage) -> None:
+    page = stage.page
+    stage.begin(("One?", "First answer."))
+    agent = stage.agent
+    page.add_init_script(_AWAY)
+    page.goto(f"{stage.server.address}/settings")
+    page.click("#notify")
+    expect(page.locator("#notify")).to_have_text("Switch off")
+    with page.expect_response("**/v1/events?form=agents"):
+        page.goto(f"{stage.server.address}/c/{agent}")
+    call = '{"command": "touch asked.txt", "needs": ["network"]}'
+    stage.prompt(f"Run. [[tool: shell {call}]] [[say: It was denied.]]")
+    page.wait_for_selector("#ask[open]")
+    page.wait_for_function("() => globalThis.shown?.includes('A tool call needs your approval.')")
+    page.keyboard.press("n")
+    page.wait_for_function("() => globalThis.shown?.includes('The turn has ended.')")
