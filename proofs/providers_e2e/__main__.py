@@ -10,7 +10,7 @@ from proofs.agents_e2e.environment import ProofError
 from proofs.agents_e2e.namespace import enter_namespace, reaches_outside
 from proofs.opencode.__main__ import run_traps as run_opencode_traps
 from proofs.providers_e2e import claude_traps, codex_traps
-from proofs.providers_e2e.act_checks import ActChecks
+from proofs.providers_e2e.act_checks import ActChecks, acts_printed
 from proofs.providers_e2e.conversation import Conversation
 from proofs.providers_e2e.crossing_story import run_crossing
 from proofs.providers_e2e.driven_story import run_acts
@@ -57,7 +57,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--sessions", type=int, help="how many sessions are generated")
     parser.add_argument("--seed", type=int, default=0, help="the first generated session")
     parser.add_argument("--write", action="store_true", help="write the results into the guide")
+    parser.add_argument("--printed", type=Path, help="write what an interrupted run printed")
     options = parser.parse_args(arguments)
+    if options.printed:
+        return _write_printed(options.printed)
     if options.executable and not options.program:
         parser.error("--executable needs the program")
     try:
@@ -93,6 +96,16 @@ def main(arguments: list[str]) -> int:
     done = f"{checks.passed} of {total} passed"
     print(f"providers-e2e: {done} with {', '.join(names)} in {seconds:.0f} s")
     return int(checks.failed > 0)
+
+
+def _write_printed(path: Path) -> int:
+    """Writes the acts that an interrupted run printed; the next run can try the others."""
+    acts = acts_printed(path.read_text("utf-8").splitlines())
+    with temporary_home() as (home, _):
+        versions = {name: version_of(home, name) for name in {act.program for act in acts}}
+    write_acts(acts, versions, some=True)
+    print(f"providers-e2e: wrote {len(acts)} acts of {', '.join(versions)}")
+    return 0
 
 
 def _prove_one(program: str, checks: ActChecks, acts: list[str], executable: Path | None) -> str:

@@ -1,8 +1,10 @@
 """Checks that belong to acts, so that a table can say which act works with which version."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from proofs.agents_e2e.checks import Checks
+from sapwood.programs.registry import PROGRAM_NAMES
 
 
 @dataclass
@@ -34,3 +36,16 @@ class ActChecks(Checks):
         if self.acts:
             self.acts[-1].passed += bool(holds)
             self.acts[-1].failed += not holds
+
+
+def acts_printed(lines: Iterable[str]) -> list[Act]:
+    """The acts of an interrupted run from what it printed, without the one that did not end."""
+    acts: list[Act] = []
+    for line in lines:
+        program, sign, what = line.partition(": ")
+        if sign and program in PROGRAM_NAMES:
+            acts.append(Act(program, what))
+        elif acts:
+            acts[-1].passed += line.startswith("  ok  ")
+            acts[-1].failed += line.startswith("  NO  ")
+    return acts[:-1]

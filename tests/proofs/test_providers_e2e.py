@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from proofs.providers_e2e import support_table
-from proofs.providers_e2e.act_checks import Act, ActChecks
+from proofs.providers_e2e.act_checks import Act, ActChecks, acts_printed
 from proofs.providers_e2e.conversation import turn, whole
 from proofs.providers_e2e.driven_story import ACTS, title_of
 from proofs.providers_e2e.sent_history import history_in, view_of, words
@@ -56,6 +56,13 @@ def test_codex_and_our_own_view_have_the_same_short_form() -> None:
 
 def test_a_check_belongs_to_its_act() -> None:
     assert checked().acts == [Act("codex", "A clear", 1, 1)]
+
+
+def test_an_interrupted_run_has_the_acts_that_ended(capsys: pytest.CaptureFixture[str]) -> None:
+    checks = checked()
+    checks.begin("codex", "A rewind")
+    checks.expect("three", True)
+    assert acts_printed(capsys.readouterr().out.splitlines()) == checks.acts[:1]
 
 
 def test_the_page_keeps_the_columns_of_programs_that_did_not_run(
