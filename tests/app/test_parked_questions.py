@@ -168,7 +168,7 @@ async def test_a_limit_is_a_setting_and_denies_the_call(
         await at.runner.wake(agent.id)
         await _until(agent, ToolFinished)
         [result] = [e.event for e in await agent.events() if isinstance(e.event, ToolFinished)]
-        assert "nobody is there" in result.content
+        assert "nobody can approve it" in result.content
         assert result.blocked
 
 

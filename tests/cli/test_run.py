@@ -154,7 +154,7 @@ def test_a_blocked_tool_is_told_in_scripts(sapwood: Sapwooder, model: ScriptedMo
     calls = [Reply.of(call("write_file", path="a.py", content="x")), "Done, tests pass."]
     model.replies([*calls, *calls])
     line = (
-        "write_file was blocked: it needs approval and nobody is there to approve it. Allow it "
+        "write_file was blocked: it needs approval and nobody can approve it here. Allow it "
         "with --allow 'write_file(a.py)'."
     )
     ran = sapwood("run", "-p", "Write it.")

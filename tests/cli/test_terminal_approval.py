@@ -168,5 +168,5 @@ def test_without_a_terminal_to_type_on_nobody_is_asked(model: ScriptedModel, hom
         assert terminal.end() == 9
     finally:
         terminal.close()
-    assert b"nobody is there" in terminal.written
+    assert b"nobody can approve it" in terminal.written
     assert not (home / "project" / "a.txt").exists()

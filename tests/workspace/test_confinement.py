@@ -189,7 +189,8 @@ async def test_what_a_crash_left_is_removed_by_the_next_command(project: Project
         "from tests.workspace.test_confinement import *\n"
         f"sandbox = Confinement(Sandbox(home={str(project.home)!r}, "
         f"state={str(project.home / 'data' / 'sandbox')!r}), PathGuards())\n"
-        f"with sandbox.confined(['true'], Place(*{(place.root, place.real, place.given)!r})):\n"
+        f"place = ResolvedPath(*{(place.root, place.real, place.given)!r})\n"
+        "with sandbox.confined(['true'], place):\n"
         "    os._exit(0)\n"
     )
     await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], check=True)

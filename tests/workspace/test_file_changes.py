@@ -68,7 +68,7 @@ async def test_a_text_with_other_white_space_is_shown_as_it_stands(
     workspace.put("a.py", "if a:\n\treturn  1\n")
     told = await workspace.refused("edit_file", path="a.py", old_text="    return 1", new_text="x")
     assert told == (
-        "old_text is not in a.py. It is there with other white space:\n     2\t\treturn  1"
+        "old_text is not in a.py. It occurs with different whitespace:\n     2\t\treturn  1"
     )
 
 
@@ -148,6 +148,6 @@ async def test_git_s_own_files_are_not_written_by_a_rule_that_does_not_name_them
 ) -> None:
     for path in (".git/hooks/pre-commit", "sub/.GIT/config", ".sapwood/rules"):
         told = await workspace.refused("write_file", path=path, content="")
-        assert "it needs approval and nobody is there" in told
+        assert "it needs approval and nobody can approve it" in told
     named = ToolWorkspace(workspace.folder, ["allow write_file(.git/description)"])
     await named.done("write_file", path=".git/description", content="wood")

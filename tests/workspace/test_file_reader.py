@@ -18,7 +18,7 @@ async def test_a_part_is_shown_with_where_to_go_on(workspace: ToolWorkspace) -> 
     workspace.put("a.txt", "".join(f"{n}\n" for n in range(1, 101)))
     shown = await workspace.done("read_file", path="a.txt", offset=10, limit=2)
     assert shown == (
-        "    10\t10\n    11\t11\n[the file goes on; offset=12 shows more of about 100 lines]"
+        "    10\t10\n    11\t11\n[the file continues; offset=12 shows more of about 100 lines]"
     )
 
 
@@ -90,7 +90,7 @@ async def test_a_huge_file_ends_at_the_bound_and_says_where_to_go_on(
     assert len(shown) < MAX_SHOWN
     number = (MAX_SHOWN - 500) // 19 + 1
     assert shown.endswith(
-        f"[the file goes on; offset={number} shows more of about 1,000,000 lines]"
+        f"[the file continues; offset={number} shows more of about 1,000,000 lines]"
     )
     assert f"{number}\t01" in await workspace.done(
         "read_file", path="big.txt", offset=number, limit=1
@@ -101,5 +101,5 @@ async def test_a_line_longer_than_the_bound_is_cut_and_told(workspace: ToolWorks
     workspace.put("long.txt", "x" * (MAX_RESULT_BYTES + 10))
     shown = await workspace.done("read_file", path="long.txt")
     assert shown.endswith(
-        "x\n[line 1 goes on: it is longer than 29,500 bytes; offset=2 shows what follows it]"
+        "x\n[line 1 continues: it is longer than 29,500 bytes; offset=2 shows what follows it]"
     )

@@ -90,12 +90,12 @@ async def test_nobody_to_ask_is_no_with_the_rule_and_the_flag_that_would_help() 
     with pytest.raises(ToolError) as caught:
         await gate.require(ShellAction("shell", "make 'a b'"), ME, "wood")
     assert str(caught.value) == (
-        "shell was blocked: it needs approval and nobody is there to approve it. The user can "
+        "shell was blocked: it needs approval and nobody can approve it here. The user can "
         "allow it with --allow 'shell(make '\\''a b'\\'')'."
     )
     assert isinstance(caught.value, ToolBlocked)
     assert caught.value.remedy == (
-        "shell was blocked: it needs approval and nobody is there to approve it. Allow it with "
+        "shell was blocked: it needs approval and nobody can approve it here. Allow it with "
         "--allow 'shell(make '\\''a b'\\'')'."
     )
 

@@ -29,7 +29,7 @@ MEANINGS: dict[Exit, str] = {
     Exit.UNREACHABLE: "the model cannot be reached or is overloaded; try again later",
     Exit.NO_SESSION: "the session or transcript was not found, or this folder has none",
     Exit.BLOCKED: (
-        "tools were blocked because no rule allowed them and there was nobody to ask, or the turn "
+        "tools were blocked because no rule allowed them and nobody could be asked, or the turn "
         "is waiting for an answer elsewhere"
     ),
 }

@@ -95,8 +95,9 @@ class ContextConfig(Struct, frozen=True, forbid_unknown_fields=True):
     bring_tokens: Annotated[
         Natural,
         explained(
-            "A turn out of view of at most this many tokens comes back by itself when a prompt "
-            "names something that only it has. 0 means that it is only offered."
+            "A turn out of view of at most this many tokens comes back automatically when a "
+            "prompt mentions something that only this turn contains. 0 means that it is only "
+            "offered."
         ),
     ] = 0
 
@@ -170,8 +171,8 @@ class CompactionConfig(Struct, frozen=True, forbid_unknown_fields=True):
     automatic: Annotated[
         Literal["on", "off", "ask"],
         explained(
-            "Whether Claude Code compacts by itself. With `ask`, Sapwood asks you when the window "
-            "is almost full. Codex always compacts."
+            "Whether Claude Code compacts automatically. With `ask`, Sapwood asks you when the "
+            "window is almost full. Codex always compacts."
         ),
     ] = "on"
     at: Annotated[

@@ -46,7 +46,9 @@ class ContextRequest(Struct, frozen=True, forbid_unknown_fields=True):
         Literal["", "goal", "decision", "question", "answer"],
         Meta(description="What the text declares; without it, the active notes are listed"),
     ] = ""
-    text: Annotated[str, Meta(description="What holds, readable alone, in one sentence")] = ""
+    text: Annotated[
+        str, Meta(description="The statement, as one sentence that makes sense on its own")
+    ] = ""
     replaces: Annotated[
         int, Meta(ge=0, description="The id of the note that no longer holds, 0 for none")
     ] = 0
@@ -61,7 +63,9 @@ class ContextRequest(Struct, frozen=True, forbid_unknown_fields=True):
     ] = BUDGET
     session: Annotated[
         str,
-        Meta(description="A session's id or its start, or an agent; default: the current session"),
+        Meta(
+            description="A session id, the start of one, or an agent; default: the current session"
+        ),
     ] = ""
     transcript: Annotated[
         str, Meta(description="The path of a transcript to read; nothing is stored")

@@ -512,7 +512,7 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "pin",
-            "Keep a text or a file in every request",
+            "Keep some text or a file in every request",
             (
                 Argument("NAME", ("name",), required=True),
                 Argument("TEXT | @FILE", required=True, lines=True),

@@ -166,7 +166,7 @@ def event_texts(event: Event) -> EventTexts:
             shown = f"Dropped {what} · /drop {place} · {size} · /load {back} brings them back"
             return EventTexts(f"{place}: {what}, {size}", "", "" if turns else shown, "✂")
         case events.ContextRestored(_, place):
-            return EventTexts(place, "", f"Brought back to its place: {place}", "↶")
+            return EventTexts(place, "", f"Restored in place: {place}", "↶")
         case events.DropDeferred(places, only):
             return EventTexts(f"{'results of ' if only else ''}{' '.join(map(str, places))}")
         case events.SummaryDropped(model, _, reason):

@@ -70,7 +70,7 @@ def _user_prompt_submit(call: HookCall) -> HookAnswer:
     prepared = prepared_for(session, call.environ)
     text = window_warning(usage, prepared.lost, prepared.remedies)
     asks = config.compaction.automatic == "ask" and level == len(config.context.levels)
-    question = "\nNothing compacts by itself. To compact now, type: /compact" if asks else ""
+    question = "\nAutomatic compaction is off. To compact now, type: /compact" if asks else ""
     about = {"source": call.input.program, "session": session.session, "folder": session.folder}
     add_to_journal("warned", text.partition("\n")[0], **about)
     return HookAnswer(message=f"Sapwood: {text}{question}", context=text)

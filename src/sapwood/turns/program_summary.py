@@ -28,7 +28,7 @@ from sapwood.turns.dispatch import Dispatcher
 from sapwood.turns.log import Log
 from sapwood.turns.program_sessions import options_of, read_history
 
-_NO_TOOLS = "No tool may be used for a summary. Answer with text alone."
+_NO_TOOLS = "Do not use tools for a summary. Answer with text only."
 
 
 class ProgramSummaries:

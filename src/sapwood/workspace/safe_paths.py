@@ -185,7 +185,7 @@ def _tool_error(place: ResolvedPath, error: OSError, folder: int | None) -> Tool
         case errno.ENOENT:
             return ToolError(f"There is no {place.shown}.{_did_you_mean(place, folder)}")
         case errno.ELOOP:
-            return ToolError(f"{place.shown} is a symlink that leads nowhere, or just became one.")
+            return ToolError(f"{place.shown} is a broken symlink, or just became one.")
         case errno.ENOTDIR:
             return ToolError(f"{place.shown} runs through something that is not a folder.")
         case errno.EACCES | errno.EPERM:
@@ -196,7 +196,7 @@ def _tool_error(place: ResolvedPath, error: OSError, folder: int | None) -> Tool
 
 def _did_you_mean(place: ResolvedPath, folder: int | None) -> str:
     if folder is None:
-        return " Its folder is not there; list_files shows what is."
+        return " Its folder does not exist. To see what does, call list_files."
     try:
         readable = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
@@ -207,7 +207,9 @@ def _did_you_mean(place: ResolvedPath, folder: int | None) -> str:
         os.close(readable)
     parent = os.path.dirname(place.shown)
     close = [os.path.join(parent, name) for name in nearest(place.steps[-1], names)]
-    return f" Did you mean {' or '.join(close)}?" if close else " list_files shows what is there."
+    return (
+        f" Did you mean {' or '.join(close)}?" if close else " To see what exists, call list_files."
+    )
 
 
 _STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -49,7 +49,7 @@ def test_a_session_that_has_the_view_gives_nothing_to_tell(tmp_path: Path) -> No
         second,
     )
     assert "has 2 turns, but the view has 1" in check(writer, first)
-    assert "before the view" in check(writer, first, second, front=("A summary.",))
+    assert "does not start with the pins" in check(writer, first, second, front=("A summary.",))
 
 
 def test_a_prompt_of_any_kind_that_the_session_lacks_is_told(tmp_path: Path) -> None:

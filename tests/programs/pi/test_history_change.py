@@ -185,7 +185,7 @@ def test_the_recorded_session_can_be_brought_back_to_its_first_branch(tmp_path: 
 def test_an_unknown_entry_is_never_written(world: World) -> None:
     stored = StoredSession(world.file.path)
     row = {"type": "custom", "id": "0f", "parentId": "lost"}
-    with pytest.raises(ValueError, match="does not have"):
+    with pytest.raises(ValueError, match="is not in the session"):
         append_rows(stored, [row], world.copies / "copy.jsonl", frozenset())
 
 

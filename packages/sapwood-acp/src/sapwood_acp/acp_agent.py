@@ -179,7 +179,7 @@ def prompt_script(blocks: Sequence[ContentBlock]) -> Script | Refusal:
 
 
 def _with_text(script: Script, text: str) -> Script:
-    """The script with a text after its last prompt, or as its last prompt."""
+    """The script with text appended to its last prompt, or as its last prompt."""
     if script and isinstance(last := script[-1], TextStep) and not last.goal:
         return (*script[:-1], TextStep(f"{last.text}\n\n{text}"))
     return (*script, TextStep(text))
@@ -270,7 +270,7 @@ class AcpAgent:
         return NewSessionResponse(session_id=agent, modes=_modes(settings.permission_mode))
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:
-        """Opens a conversation and sends all of it that the model sees."""
+        """Opens a conversation and sends everything that the model sees."""
         agent, mode = await self._known(session_id)
         connection = self._connection
         conversation = await read_conversation(connection.log, connection.space, agent)

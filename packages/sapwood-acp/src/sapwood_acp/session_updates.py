@@ -52,7 +52,7 @@ _KINDS: dict[str, ToolKind] = {
 
 
 def available_commands() -> SessionUpdate:
-    """The commands of the table, which an editor lists when somebody types a slash."""
+    """The slash commands, which an editor lists when the user types a slash."""
     return update_available_commands(
         AvailableCommand(
             name=row.name,

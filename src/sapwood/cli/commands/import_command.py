@@ -136,7 +136,7 @@ class _ImportRun:
             return
         if sys.stderr.isatty():
             click.echo(
-                "Indexing for search. Press Ctrl-C to leave it until the first search.", err=True
+                "Indexing for search. Press Ctrl-C to postpone it until the first search.", err=True
             )
         searching = asyncio.ensure_future(
             connection.log.search(connection.space, "sapwood", limit=1)

@@ -44,7 +44,7 @@ def open_screen(
     inline: bool = False,
     prints: bool = False,
 ) -> None:
-    """Runs the screen until the user leaves, then prints how to come back.
+    """Runs the screen until the user exits, then prints how to reopen it.
 
     `model` answers instead of the configured one. `prints` also prints the conversation.
     """

@@ -48,8 +48,8 @@ def command(
 ) -> Exit:
     """Search all conversations.
 
-    Ask a question, or give words: turns that have any of them are found, best match first. A phrase
-    in quotes must be there word for word. Searches all agents and all messages, including those no
+    Ask a question, or give words: finds turns that contain any of them, best match first. A phrase
+    in quotes must match exactly. Searches all agents and all messages, including those no
     longer in any model's context. The exit code is 1 if nothing is found.
 
     Filters: agent:NAME file:PATH tool:NAME before:DATE after:DATE is:decision

@@ -206,7 +206,7 @@ def _command(row: _Session, path: str) -> click.Command:
 def run_session_command(
     name: str, words: str, session: str, *, as_json: bool, later: bool = False
 ) -> Exit:
-    """Gives the command for a session and prints what changed, and how to go on."""
+    """Runs the command on a session and prints what changed and how to continue."""
     context = click.get_current_context()
     invocation = context.find_object(Invocation)
     assert invocation is not None

@@ -287,7 +287,7 @@ async def pin(call: Call) -> Changed:
     """Keeps a text, or the text of a file, in every request."""
     name, text = call.first_and_rest
     if not text:
-        raise call.misused("A pin needs a name and a text.")
+        raise call.misused("A pin needs a name and some text.")
     from sapwood.conversation.prompt_files import file_named, pin_of_file
 
     if path := file_named(text):

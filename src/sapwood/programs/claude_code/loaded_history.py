@@ -115,7 +115,9 @@ def session_difference(transcript: Transcript, rows: HistoryRows, history: Histo
     if loaded is None:
         return ""
     if front_texts(transcript, loaded) != rows.front:
-        return "The Claude Code session does not start with the texts that come before the view."
+        return (
+            "The Claude Code session does not start with the pins and the summary that it should."
+        )
     turns = [row for row in loaded if row.uuid not in rows.kept]
     read = _read_turns(transcript, transcript.with_parallel_results(turns))
     wanted = _rejoined([each.turn for each in history.turns])

@@ -154,7 +154,7 @@ class OpencodeServer:
             if found := _ADDRESS.search(line):
                 return int(found[1])
             words.append(line.decode("utf-8", "replace").strip())
-        raise ServerEnded(f"opencode ended at once: {' '.join(words[-3:])[:500]}")
+        raise ServerEnded(f"opencode exited immediately: {' '.join(words[-3:])[:500]}")
 
     async def _drain_output(self) -> None:
         assert self._process.stdout is not None

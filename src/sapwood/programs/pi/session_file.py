@@ -143,7 +143,7 @@ def _require_known(stored: StoredSession, rows: Sequence[dict[str, Any]]) -> Non
     for row in rows:
         named = {row["parentId"], row.get("targetId"), row.get("firstKeptEntryId", None)}
         if not named - {row["id"]} <= known:
-            raise ValueError(f"{row['type']} names an entry that the session does not have")
+            raise ValueError(f"{row['type']} refers to an entry that is not in the session")
         known.add(row["id"])
 
 

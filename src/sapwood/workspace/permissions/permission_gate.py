@@ -327,9 +327,7 @@ def _denied(action: ToolAction, decision: PermissionDecision) -> tuple[str, str]
 
 def _nobody_can_be_asked(action: ToolAction, decision: PermissionDecision) -> tuple[str, str]:
     why = "" if decision.why == NOT_COVERED else f" {decision.why}"
-    blocked = (
-        f"{action.tool} was blocked: it needs approval and nobody is there to approve it.{why}"
-    )
+    blocked = f"{action.tool} was blocked: it needs approval and nobody can approve it here.{why}"
     if not decision.remedy:
         return f"{blocked} Find another way, or ask the user.", blocked
     flags = _flags(decision)

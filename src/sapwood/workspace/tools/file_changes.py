@@ -191,7 +191,7 @@ def _similar_lines(text: str, old: str) -> str:
     normalised = [" ".join(line.split()) for line in lines]
     start = _same_words(normalised, [" ".join(line.split()) for line in wanted])
     if start is not None:
-        return f"It is there with other white space:\n{_numbered(lines, start, len(wanted), 0)}"
+        return f"It occurs with different whitespace:\n{_numbered(lines, start, len(wanted), 0)}"
     key = max(wanted, key=lambda line: len(line.strip()))
     start = _most_similar(normalised, " ".join(key.split()))
     if start is None:

@@ -87,7 +87,7 @@ def _numbered(
             if not shown:
                 shown.append(_shown(number, raw[:_MAX_BYTES]))
                 notes.append(
-                    f"line {number} goes on: it is longer than {byte_size(_MAX_BYTES)}; "
+                    f"line {number} continues: it is longer than {byte_size(_MAX_BYTES)}; "
                     f"offset={number + 1} shows what follows it"
                 )
             else:
@@ -109,7 +109,7 @@ def _shown(number: int, raw: bytes) -> str:
 
 
 def _more_lines_note(number: int, file: IO[bytes] | None) -> str:
-    note = f"the file goes on; offset={number} shows more"
+    note = f"the file continues; offset={number} shows more"
     if file is None:
         return note
     place = file.tell()
