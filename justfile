@@ -189,6 +189,11 @@ web-test *ARGS:
 tui-tmux *ARGS:
     python -m proofs.tui_tmux "$@"
 
+# The first minute of a new user, from the built wheel: six ways in and the dead ends; needs tmux, chromium
+[group('prove')]
+first-minute *ARGS:
+    python -m proofs.first_minute "$@"
+
 # Make the pictures in docs/images from scripted conversations; look at them before you commit
 [group('write')]
 screenshots *ARGS:

@@ -17,6 +17,7 @@ RECIPES: tuple[tuple[str, ...], ...] = (
     ("attack-commands",),
     ("attack-web",),
     ("tui-tmux",),
+    ("first-minute",),
     ("agents-e2e",),
     ("providers-e2e",),
     ("versions",),

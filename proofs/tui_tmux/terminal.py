@@ -82,13 +82,24 @@ class Terminal:
 
     def sees(self, *words: str) -> str:
         """Waits until all of these are on the screen."""
-        return self._wait(lambda shown: all(word in shown for word in words), f"to see {words}")
+        return self.waits(lambda shown: all(word in shown for word in words), f"to see {words}")
 
     def misses(self, *words: str) -> str:
         """Waits until none of these is on the screen."""
-        return self._wait(
+        return self.waits(
             lambda shown: not any(word in shown for word in words), f"not to see {words}"
         )
+
+    def waits(self, seen: Callable[[str], bool], wanted: str) -> str:
+        """Waits until the screen is as wanted, and returns it."""
+        end = time.monotonic() + self.patience
+        while True:
+            shown = self.screen()
+            if seen(shown):
+                return shown
+            if time.monotonic() > end:
+                raise Failed(f"waited {self.patience:.0f} s {wanted}; this is shown:\n{shown}")
+            time.sleep(_GLANCE)
 
     def agrees(self, fault: Callable[[str], str]) -> None:
         """Waits until scrollback and screen are right and no longer change.
@@ -128,16 +139,6 @@ class Terminal:
     def close(self) -> None:
         """Ends the server and every program in it."""
         subprocess.run(["tmux", "-L", self._name, "kill-server"], capture_output=True, check=False)
-
-    def _wait(self, seen: Callable[[str], bool], wanted: str) -> str:
-        end = time.monotonic() + self.patience
-        while True:
-            shown = self.screen()
-            if seen(shown):
-                return shown
-            if time.monotonic() > end:
-                raise Failed(f"waited {self.patience:.0f} s {wanted}; this is shown:\n{shown}")
-            time.sleep(_GLANCE)
 
     def _tmux(self, *args: str) -> str:
         done = subprocess.run(

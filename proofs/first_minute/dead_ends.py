@@ -1,0 +1,40 @@
+"""What goes wrong in a first minute: each dead end says on the screen what to do, and it works."""
+
+from proofs.first_minute.newcomer import Newcomer
+from scripted_model import ScriptedModel
+
+RIGHT, _WRONG = "sk-the-right-key", "sk-a-wrong-key"
+_MODEL = "claude-sonnet-5-5"
+
+
+def wrong_key(user: Newcomer, model: ScriptedModel) -> None:
+    """The screen asks for another key where the first one failed, and the prompt is not lost."""
+    user.send_models_to(model.anthropic_url)
+    user.types("sapwood")
+    user.sees("Welcome to Sapwood")
+    user.presses("Enter")
+    user.sees("Paste your API key for Anthropic")
+    user.types(_WRONG)
+    user.sees("sends what you type")
+    user.types("Where do herons nest?")
+    user.sees("Anthropic rejected the API key", "Paste your API key for Anthropic")
+    user.types(RIGHT)
+    user.sees("The key is stored.")
+    user.presses("Up", "Enter")
+    user.sees("In tall trees.")
+
+
+def wrong_key_in_a_script(user: Newcomer, model: ScriptedModel) -> None:
+    """The error names the provider, the place of the key and the command that replaces it."""
+    user.send_models_to(model.anthropic_url)
+    ask = f'sapwood run -p "What is 6 x 7?" --model {_MODEL}'
+    user.runs(f"echo {_WRONG} | sapwood config key anthropic", "Stored in")
+    user.runs(ask, "Anthropic rejected the API key", "sapwood config key anthropic", code=3)
+    user.runs(f"echo {RIGHT} | sapwood config key anthropic", "Stored in")
+    user.runs(ask, "It is 42.")
+
+
+def no_session(user: Newcomer, _: ScriptedModel) -> None:
+    """Commands for sessions of other programs say that this folder has none, and what has."""
+    for command in ("sapwood clear 1", "sapwood undo"):
+        user.runs(command, "There is no Claude Code, Codex,", "Name one with --session ID", code=8)
