@@ -180,7 +180,7 @@ MISTAKES = {
     "/check-mail now": "Mail is read all at once.",
     "/config cap": "Which value for cap?",
     "/permissions alll": "There is no permission mode 'alll'. Did you mean all? "
-    "Modes: ask, accept-edits, read-only, all.",
+    "Modes: ask, accept-edits, plan, read-only, all.",
     "/permissions deny": "Which rule? For example: /permissions deny shell(git status)",
     "/config capp 3": "Unknown setting 'capp'. The settings are cap.",
 }
@@ -229,7 +229,16 @@ SHOWN = [
     "/exit",
     "/quit",
 ]
-ELSEWHERE = ["/compact", "/compact --keep 3", "/revert", "/edit", "/retry", "/start", "/shell ls"]
+ELSEWHERE = [
+    "/compact",
+    "/compact --keep 3",
+    "/revert",
+    "/edit",
+    "/retry",
+    "/start",
+    "/shell ls",
+    "/accept-plan",
+]
 """Carried out by services or with turns that this test leaves out."""
 
 

@@ -122,6 +122,28 @@ async def runs_shell(stage: Stage) -> None:
     assert stage.text().count("exit status 3") == 1
 
 
+async def accepts(stage: Stage) -> None:
+    """After the key has gone round to plan mode. The plan is pinned and carried out."""
+    for mode in ("accept-edits", "plan"):
+        await stage.pilot.press("shift+tab")
+        await stage.sees(f"The permission mode is {mode}.")
+    await stage.type("/accept-plan now")
+    await stage.sees("There is no permission mode 'now'")
+    stage.server.replies(["1. Count the nests."])
+    await stage.type("Plan the count.")
+    await stage.sees("Carry this plan out: /accept-plan")
+    assert "The permission mode is plan" in str(stage.server.requests[-1].body)
+    stage.server.replies(["Three nests."])
+    await stage.type("/accept-plan accept-edits")
+    await stage.sees("Three nests.")
+    sent = str(stage.server.requests[-1].body)
+    assert "I accept the plan. Carry it out." in sent
+    assert sent.count("1. Count the nests.") == 2  # the pin, and the answer
+    assert stage.conversation.mode == "accept-edits"
+    await stage.type("/accept-plan")
+    await stage.sees("There is no plan to accept.")
+
+
 CHECKS: dict[str, Check] = {
     "mark": typed("/mark HERE", "◆ HERE"),
     "clear": typed("/clear 1", "2 messages pruned · /clear 1"),
@@ -149,6 +171,7 @@ CHECKS: dict[str, Check] = {
     "answer": typed("/answer yes", "No question is waiting"),
     "context": typed("/context", "LARGEST", "turn #"),
     "shell": runs_shell,
+    "accept-plan": accepts,
     "pin": typed("/pin style Be brief.", "Pinned style"),
     "unpin": typed("/unpin tone", "Unpinned tone"),
     "replay": typed("/replay", "What the model saw", "the hash matches"),

@@ -384,6 +384,7 @@ def test_a_line_whose_folder_is_unsure_is_allowed_as_a_whole() -> None:
     [
         ("ask", "ask", "ask", "allow"),
         ("accept-edits", "allow", "ask", "allow"),
+        ("plan", "deny", "deny", "allow"),
         ("read-only", "deny", "deny", "allow"),
         ("all", "allow", "allow", "allow"),
     ],

@@ -410,7 +410,9 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     ] = ()
     permission_mode: Annotated[
         PermissionMode,
-        explained("What tools may do when no rule applies: ask, accept-edits, read-only or all."),
+        explained(
+            "What tools may do when no rule applies: ask, accept-edits, plan, read-only or all."
+        ),
     ] = "ask"
     servers: Annotated[
         dict[str, McpServer],

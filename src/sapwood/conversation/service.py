@@ -33,6 +33,7 @@ from sapwood.conversation.handlers import (
     agents,
     context,
     inspection,
+    plans,
     settings,
 )
 from sapwood.conversation.handlers.agents import wait
@@ -120,6 +121,7 @@ HANDLERS: dict[str, Handler] = {
     "system": settings.system,
     "config": settings.config,
     "permissions": settings.permissions,
+    "accept-plan": plans.accept_plan,
     "help": inspection.help_,
     "exit": inspection.exit_,
 }

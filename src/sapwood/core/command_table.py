@@ -591,6 +591,15 @@ TABLE = CommandTable(
             scope="approve",
         ),
         SlashCommand(
+            "accept-plan",
+            "Accept the plan: pin it and have it carried out",
+            (Argument("MODE", ("permission",)),),
+            during_turn=False,
+            without_agent="refused",
+            scope="approve",
+            prompts=True,
+        ),
+        SlashCommand(
             "help",
             "List commands, or explain one",
             (Argument("COMMAND", ("command",)),),

@@ -7,8 +7,11 @@ from msgspec import UNSET, Struct, UnsetType, structs
 from sapwood.core.machine_paths import MachinePath
 from sapwood.core.turn_params import TurnParams
 
-PermissionMode = Literal["ask", "accept-edits", "read-only", "all"]
+PermissionMode = Literal["ask", "accept-edits", "plan", "read-only", "all"]
 """What happens to a tool call that no permission rule decides."""
+
+READING_MODES: tuple[PermissionMode, ...] = ("plan", "read-only")
+"""The modes in which nothing can be changed. In `plan`, the model is asked for a plan."""
 
 BUDGET = "budget_"
 """How the names of budgets begin. People type them with a dot: `budget.calls`."""

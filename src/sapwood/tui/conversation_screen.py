@@ -25,6 +25,7 @@ from sapwood.core.errors import LogUnavailable, SapwoodError
 from sapwood.core.events import TurnFailed
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
+from sapwood.core.settings import PermissionMode
 from sapwood.tui.composer import CompletionPopup, Composer
 from sapwood.tui.conversation_controller import ConversationController
 from sapwood.tui.conversation_view import POLL_SECONDS, ConversationView
@@ -42,6 +43,9 @@ _TWICE = 1.5
 
 _PAUSE = 1.5
 """Seconds without a letter after which the person counts as no longer typing."""
+
+_ROUND: tuple[PermissionMode, ...] = ("ask", "accept-edits", "plan")
+"""The permission modes that a key goes through. `all` needs its command."""
 
 _SLOW = "slow"
 """The worker group of commands that may take long. Keys do not wait for it: escape must stop it."""
@@ -388,6 +392,14 @@ class ConversationScreen(ConversationView):
     async def action_command(self, name: str) -> None:
         """Runs the command of a key."""
         await self.controller.run(TABLE[name])
+
+    def action_mode(self) -> None:
+        """Changes to the next permission mode; from a mode that is not in the round, to the first.
+
+        A person who has typed something keeps it.
+        """
+        place = _ROUND.index(self.mode) + 1 if self.mode in _ROUND else 0
+        self.submit(f"/permissions {_ROUND[place % len(_ROUND)]}")
 
     def action_find(self) -> None:
         """Opens the find bar."""

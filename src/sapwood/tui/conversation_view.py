@@ -46,6 +46,7 @@ from sapwood.core.events import (
 )
 from sapwood.core.ids import AgentId, Origin
 from sapwood.core.model_calls import Delta
+from sapwood.core.settings import PermissionMode
 from sapwood.core.state import State
 from sapwood.core.timeline.timeline import Timeline
 from sapwood.display.text import one_line, plain
@@ -289,6 +290,8 @@ class ConversationView(Screen[None]):
             case TurnCompleted() | TurnFailed() | TurnInterrupted():
                 if isinstance(recorded.event, TurnFailed):
                     self.model_failed(recorded.event)
+                elif isinstance(recorded.event, TurnCompleted) and self.mode == "plan":
+                    self.show_message("Carry this plan out: /accept-plan. Or say what to change.")
                 self._streaming.clear()
                 self.show_questions()
                 self._find_chapters()
@@ -369,7 +372,7 @@ class ConversationView(Screen[None]):
             self.call_after_refresh(self.refresh_bindings)
         self._since = (self._since or time.monotonic()) if busy else None
         cost = found.state.spent.cost if found.state else 0
-        self.query_one(StatusLine).status = Status(found.budget, cost, self._progress())
+        self.query_one(StatusLine).status = Status(found.budget, cost, self._progress(), self.mode)
         self._show_queue(found)
         self._show_panels(found)
         self.attention.title(self.controller.folder, working=busy)
@@ -387,6 +390,12 @@ class ConversationView(Screen[None]):
         )
         self.query_one("#welcome").display = empty
         self.transcript.display = not empty
+
+    @property
+    def mode(self) -> PermissionMode:
+        """The permission mode of the shown agent, or of the next conversation."""
+        state = self._surroundings.state if self._surroundings else None
+        return state.settings.permission_mode if state else self.controller.config.permission_mode
 
     @property
     def _is_asking(self) -> bool:

@@ -23,6 +23,7 @@ KEYS: tuple[Key, ...] = (
     Key("leave", "ctrl+c", "leave_twice", "Copy the selection, or clear the text; twice: quit"),
     Key("suspend", "ctrl+z", "app.suspend_process", "Suspend to the shell; 'fg' comes back"),
     Key("palette", "ctrl+p", "app.command_palette", "Find a command by name", "Commands"),
+    Key("mode", "shift+tab", "mode", "Next permission mode: ask, accept-edits, plan", "Mode"),
     Key("sidebar", "ctrl+b", "sidebar", "Show or hide the sidebar", "Agents"),
     Key("fold", "ctrl+o", "transcript('fold')", "Open or close the pruned section", "Pruned"),
     Key("find", "ctrl+f", "find", "Find in this conversation", "Find"),

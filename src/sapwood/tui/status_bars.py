@@ -9,6 +9,7 @@ from textual.widget import Widget
 
 from sapwood.config.config_file import Config
 from sapwood.core.budget import Budget
+from sapwood.core.settings import PermissionMode
 from sapwood.core.state import State
 from sapwood.core.token_count import Count, show, show_tokens
 from sapwood.display.quantities import edge_text, money
@@ -21,6 +22,13 @@ _BLOCKS = (
     ("summary", "$success-darken-2"),
     ("history", "$primary"),
 )
+_MODE_COLOURS: dict[PermissionMode, str] = {
+    "ask": "$faint",
+    "accept-edits": "$accent",
+    "plan": "$secondary",
+    "read-only": "$secondary",
+    "all": "bold $error",
+}
 _WIDE = 110
 
 
@@ -30,10 +38,11 @@ class Status(Struct, frozen=True):
     budget: Budget | None = None
     cost: int = 0
     doing: str = ""
+    mode: PermissionMode = "ask"
 
 
 class StatusLine(Widget):
-    """Shows the activity, how full the window is, the size of each block, and the cost."""
+    """Shows the permission mode, the activity, how full the window is with what, and the cost."""
 
     DEFAULT_CSS = "StatusLine { height: 1; padding: 0 1; background: $background; }"
     status: reactive[Status] = reactive(Status())
@@ -44,14 +53,15 @@ class StatusLine(Widget):
             self.status = structs.replace(self.status, doing=what)
 
     def render(self) -> Content:
-        """The activity, the bar, the sum, the blocks and the cost."""
+        """The permission mode, the activity, the bar, the sum, the blocks and the cost."""
         status, budget = self.status, self.status.budget
+        mode = Content.styled(f"{status.mode}  ", _MODE_COLOURS[status.mode])
         doing = Content.styled(f"{status.doing}  ", "$warning") if status.doing else Content("")
         if budget is None:
-            return doing
+            return Content.assemble(mode, doing)
         wide = self.size.width >= _WIDE
         bar = budget_bar(budget, 12 if status.doing or not wide else 28)
-        line = Content.assemble(doing, bar, " ", _sum(budget))
+        line = Content.assemble(mode, doing, bar, " ", _sum(budget))
         cost = Content.styled(f"  {money(status.cost)}" if status.cost else "", "$faint")
         room = self.size.width - line.cell_length - cost.cell_length - 2
         return Content.assemble(line, *_blocks(budget, room), cost)

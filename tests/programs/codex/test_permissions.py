@@ -75,7 +75,7 @@ def test_an_unknown_question_has_no_answer() -> None:
 def test_only_the_mode_all_has_no_sandbox() -> None:
     sandboxes = {
         mode: permission_params(mode).sandbox
-        for mode in ("ask", "accept-edits", "read-only", "all")
+        for mode in ("ask", "accept-edits", "plan", "read-only", "all")
     }
     assert [mode for mode, name in sandboxes.items() if name == "danger-full-access"] == ["all"]
     assert permission_params("ask").approval == "untrusted"

@@ -207,6 +207,7 @@ _STOP_REASONS: dict[str, StopReason] = {"length": "max_tokens", "refused": "refu
 _MODES: dict[PermissionMode, str] = {
     "ask": "Ask before a tool changes anything",
     "accept-edits": "Change files in the folder without asking",
+    "plan": "Make no changes, and write a plan",
     "read-only": "Make no changes",
     "all": "Allow every tool",
 }

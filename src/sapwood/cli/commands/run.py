@@ -75,9 +75,9 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--permission-mode",
-    type=click.Choice(["ask", "accept-edits", "read-only", "all"]),
+    type=click.Choice(["ask", "accept-edits", "plan", "read-only", "all"]),
     metavar="MODE",
-    help="Permission mode from now on: ask, accept-edits, read-only or all.",
+    help="Permission mode from now on: ask, accept-edits, plan, read-only or all.",
 )
 @click.option("--timeout", type=Number(0.1), metavar="SECONDS", help="Stop after this time.")
 @json_option("Print events and pieces of the reply as JSON lines.")

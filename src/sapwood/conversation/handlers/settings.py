@@ -103,7 +103,7 @@ def _change(call: Call) -> SettingsChange:
         if name == "params":
             known_rule = 'JSON such as {"temperature": 0.2, "max_tokens": 4000}'
         if name == "permission_mode":
-            known_rule = "one of ask, accept-edits, read-only, all"
+            known_rule = "one of ask, accept-edits, plan, read-only, all"
         raise RefusedError(BadSetting(typed, known_rule)) from None
 
 

@@ -84,6 +84,10 @@ from sapwood.core.turn import recorded_turn
 from sapwood.core.view import VIEW, view
 from sapwood.core.view.request import digest
 
+_PLAN = (
+    "The permission mode is plan: read what you need and change nothing. Answer with a plan of "
+    "numbered steps. The user accepts it or says what to change; only then is it carried out."
+)
 INSTRUCTIONS_LIMIT = 200_000
 """The most characters of one text of instructions: it is in every request."""
 
@@ -107,6 +111,8 @@ def start_turn(inputs: DecisionInput, command: StartTurn, meta: CommandMeta) -> 
     lease, params = command.lease, command.params
     if (offer := drop_offer(draft.state, draft.live)) is not None:
         prompt = (offer, *prompt)
+    if state.settings.permission_mode == "plan":
+        prompt = (Note("program", _PLAN, fence=meta.nonce), *prompt)
     draft.add(TurnStarted(state.context.tip, prompt, lease, params, meta.trace))
     return draft.accepted()
 

@@ -130,6 +130,17 @@ class ShellNotHere(Refusal, frozen=True):
         )
 
 
+class NothingToAccept(Refusal, frozen=True):
+    """The agent is not in plan mode, or its last turn has no answer."""
+
+    @property
+    def sentence(self) -> str:
+        return (
+            "There is no plan to accept. Type /permissions plan, then ask for what you want; the "
+            "answer is the plan."
+        )
+
+
 class NoSuchCall(Refusal, frozen=True):
     """The log has no model call at this version."""
 

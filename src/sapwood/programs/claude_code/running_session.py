@@ -15,6 +15,7 @@ from msgspec import Raw, Struct, structs
 
 from sapwood.core.content import PromptPart, ToolCall, Usage
 from sapwood.core.program_session import ProgramSession
+from sapwood.core.settings import READING_MODES
 from sapwood.programs.agent_provider import (
     ProviderAnswer,
     ProviderEvent,
@@ -206,7 +207,7 @@ def _command(
     command += ["--model", options.model] if options.model else []
     command += ["--append-system-prompt", options.system] if options.system else []
     command += ["--permission-mode", "acceptEdits"] if options.mode == "accept-edits" else []
-    command += ["--disallowedTools", _READ_ONLY] if options.mode == "read-only" else []
+    command += ["--disallowedTools", _READ_ONLY] if options.mode in READING_MODES else []
     return command
 
 

@@ -21,6 +21,7 @@ class PermissionParams(Struct, frozen=True):
 _PARAMS: dict[PermissionMode, PermissionParams] = {
     "ask": PermissionParams("untrusted", "workspace-write"),
     "accept-edits": PermissionParams("untrusted", "workspace-write"),
+    "plan": PermissionParams("never", "read-only"),
     "read-only": PermissionParams("never", "read-only"),
     "all": PermissionParams("never", "danger-full-access"),
 }

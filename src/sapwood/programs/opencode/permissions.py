@@ -14,6 +14,7 @@ _READING = dict.fromkeys(("read", "glob", "grep", "list", "todowrite", "todoread
 _RULES: dict[PermissionMode, dict[str, str]] = {
     "ask": {"*": "ask", **_READING},
     "accept-edits": {"*": "ask", **_READING, "edit": "allow"},
+    "plan": {"*": "deny", **_READING},
     "read-only": {"*": "deny", **_READING},
     "all": {"*": "allow"},
 }

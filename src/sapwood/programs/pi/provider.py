@@ -19,7 +19,7 @@ from sapwood.core.content import PromptPart, RecordedReply, Usage
 from sapwood.core.ids import TranscriptRange
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import NativeRows, ProgramSession
-from sapwood.core.settings import PermissionMode
+from sapwood.core.settings import READING_MODES, PermissionMode
 from sapwood.programs.agent_provider import (
     History,
     ProgramInfo,
@@ -224,7 +224,7 @@ class PiProvider:
         command = [info.path, "--mode", "rpc", *own, "--extension", str(_EXTENSION)]
         command += ["--model", options.model] if options.model else []
         command += ["--append-system-prompt", options.system] if options.system else []
-        command += ["--tools", _READING] if options.mode == "read-only" else []
+        command += ["--tools", _READING] if options.mode in READING_MODES else []
         free = _FREE_TOOLS.get(options.mode, "")
         environ = {name: self._environ[name] for name in self._environ}
         environ |= {**options.environment, "SAPWOOD_PI_FREE_TOOLS": free}

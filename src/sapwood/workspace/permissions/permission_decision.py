@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from sapwood.core.settings import PermissionMode
+from sapwood.core.settings import READING_MODES, PermissionMode
 from sapwood.workspace.globs import escape
 from sapwood.workspace.permissions.denied_words import (
     forms_of,
@@ -148,8 +148,8 @@ def decide_permission(
     >>> decide_permission(ShellAction("shell", "git status", "vendor"), rules).verdict
     'ask'
     """
-    if mode == "read-only" and (isinstance(action, ShellAction) or not action.reads):
-        return PermissionDecision("deny", "The permission mode is read-only.")
+    if mode in READING_MODES and (isinstance(action, ShellAction) or not action.reads):
+        return PermissionDecision("deny", f"The permission mode is {mode}.")
     if not isinstance(action, ShellAction):
         return _decide_one(action, rules, granted, mode)
     parts = [_decide_one(each, rules, granted, mode) for each in _commands(action, rules, mode)]

@@ -29,6 +29,7 @@ Verdict = Literal["allow", "ask", "deny"]
 MODES: dict[PermissionMode, str] = {
     "ask": "Changes, and commands that leave the sandbox, need approval unless a rule allows them.",
     "accept-edits": "Workspace files may be changed; commands need approval to leave the sandbox.",
+    "plan": "Nothing can be changed. The model writes a plan, which /accept-plan carries out.",
     "read-only": "Nothing can be changed and no command can be run, even if a rule allows it.",
     "all": "Everything is allowed except protected files and whatever a rule denies or asks about.",
 }

@@ -14,6 +14,7 @@ from sapwood_server.page.html_text import attribute, line
 _MODE_TITLES: dict[PermissionMode, str] = {
     "ask": "Ask",
     "accept-edits": "Accept edits",
+    "plan": "Plan",
     "read-only": "Read only",
     "all": "Allow all",
 }

@@ -24,7 +24,7 @@ from sapwood.core.commands import (
 from sapwood.core.events import Actor
 from sapwood.core.lease import Lease
 from sapwood.core.refusals import TurnHeld
-from sapwood.core.settings import BUDGET, Settings, SettingsChange, is_guarded
+from sapwood.core.settings import BUDGET, READING_MODES, Settings, SettingsChange, is_guarded
 from sapwood_server.problems import Problem, refusal_problem
 from sapwood_server.request_context import Endpoint, RequestContext, json_response
 
@@ -80,7 +80,7 @@ def _require_scope(call: RequestContext, command: Command) -> None:
         case Configure(change=change):
             _require_scope_of_change(call, change)
         case StartAgent(settings=settings, origin=origin):
-            if settings.permission_mode not in ("ask", "read-only") or _raises_budget(settings):
+            if settings.permission_mode not in ("ask", *READING_MODES) or _raises_budget(settings):
                 call.principal.require("approve")
             if origin is not None:
                 call.require_own_machine()

@@ -1,0 +1,69 @@
+"""Plan mode: the model reads and plans, and carries the plan out once a person has accepted it."""
+
+from collections.abc import Sequence
+
+from sapwood.conversation.answers import Prompted
+from sapwood.conversation.call import Call, Person
+from sapwood.core.commands import AddPin, Command, Configure
+from sapwood.core.content import Text
+from sapwood.core.errors import RefusedError
+from sapwood.core.refusals import NothingToAccept, Refusal
+from sapwood.core.settings import PermissionMode, SettingsChange
+from sapwood.core.turn import Reply, Turn
+from sapwood.turns.clock_and_ids import command_meta
+from sapwood.workspace.permissions.permission_rules import mode_of
+
+_PIN = "plan"
+_ACCEPTED = "I accept the plan. Carry it out."
+
+
+async def accept_plan(call: Call) -> Prompted:
+    """Pins the last answer as the plan, ends plan mode, and has the plan carried out.
+
+    The argument is the permission mode from then on, by default `ask`. Raises `RefusedError`.
+    """
+    mode = _mode(call)
+    opened = await call.opened()
+    text = _last_answer(opened.live.turns)
+    if opened.state.settings.permission_mode != "plan" or not text:
+        raise RefusedError(NothingToAccept())
+    if call.services.models is not None:
+        call.services.models.require(opened.state.settings.model)
+    assert call.prompt is not None
+    assert isinstance(call.caller, Person)
+    once = call.caller.command_id
+    await _give(call, AddPin(call.agent, _PIN, text), f"{once}:pin" if once else None)
+    change = SettingsChange(permission_mode=mode)
+    await _give(call, Configure(call.agent, change), f"{once}:mode" if once else None)
+    asked = await call.prompt(
+        call.agent, (Text(_ACCEPTED),), actor=call.caller.actor, command_id=once
+    )
+    if isinstance(asked, Refusal):
+        raise RefusedError(asked)
+    return asked
+
+
+def _mode(call: Call) -> PermissionMode:
+    if not call.run.args:
+        return "ask"
+    mode = mode_of(call.run.args)
+    if mode is None or mode == "plan":
+        raise call.misused(f"There is no permission mode '{call.run.args[:60]}' to continue in.")
+    return mode
+
+
+async def _give(call: Call, command: Command, command_id: str | None) -> None:
+    assert isinstance(call.caller, Person)
+    why = command_meta(call.caller.actor, command=command_id)
+    answer = await call.space.dispatcher.dispatch(command, why)
+    if isinstance(answer, Refusal):
+        raise RefusedError(answer)
+
+
+def _last_answer(turns: Sequence[Turn]) -> str:
+    """The text of the last reply of the last turn, if that was answered."""
+    if not turns or turns[-1].status != "completed":
+        return ""
+    replies = [item for item in turns[-1].items if isinstance(item, Reply)]
+    parts = replies[-1].parts if replies else ()
+    return "\n\n".join(part.text for part in parts if isinstance(part, Text)).strip()
