@@ -90,3 +90,16 @@ async def test_nobody_configures_the_machine_from_another_space(served: Served) 
             assert answer.status_code == 403, path
         assert "context.cap" not in (await client.get("/settings")).text
     assert not config_file().exists()
+
+
+async def test_a_program_names_no_files_by_at(served: Served, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("the heron is blue")
+    save_key("anthropic", KEY)
+    set_setting("model", "claude-sonnet-5-5")
+    async with served.client() as client:
+        text = f"Look at @{tmp_path / 'secret.txt'}"
+        started = await client.post("/v1/agents", json={"text": text})
+        agent = started.json()["agent"]
+        log = await client.get(f"/v1/agents/{agent}/log")
+    assert "Look at" in log.text
+    assert "the heron is blue" not in log.text

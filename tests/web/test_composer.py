@@ -58,6 +58,24 @@ def test_a_conversation_starts_with_the_folder_model_and_mode_that_were_chosen(
     expect(page.locator("#chip-model")).to_have_text("claude-sonnet-5-5")
 
 
+def test_a_file_is_found_by_at_and_sent_with_the_prompt(stage: Stage) -> None:
+    (stage.server.home / "project" / "herons.md").write_text("The heron is blue.")
+    stage.begin(("One?", "First answer."))
+    page = stage.page
+    page.fill("#message", "Look at @hero")
+    expect(page.locator("#choices li").first).to_contain_text("@herons.md")
+    page.press("#message", "Tab")
+    expect(page.locator("#message")).to_have_value("Look at @herons.md ")
+    stage.prompt("Look at @herons.md [[say: Blue.]]")
+    stage.see("Blue.")
+    stage.idle()
+    assert "The heron is blue." in str(stage.server.model.requests[-1].body)
+    page.press("#message", "Shift+Tab")
+    page.press("#message", "Shift+Tab")
+    expect(page.locator("#chip-mode")).to_have_text("Plan")
+    expect(page.locator("#accept")).to_be_visible()
+
+
 def test_code_tables_and_words_fit_every_width(stage: Stage) -> None:
     page = stage.page
     agent = stage.server.record(2, REPLY)

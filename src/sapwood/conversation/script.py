@@ -174,7 +174,8 @@ def with_files(script: Script, files: tuple[File, ...]) -> Script | None:
         return (TextStep("", files=files),)
     for number, step in enumerate(script):
         if isinstance(step, TextStep) and not step.goal:
-            return (*script[:number], structs.replace(step, files=files), *script[number + 1 :])
+            filled = structs.replace(step, files=(*step.files, *files))
+            return (*script[:number], filled, *script[number + 1 :])
     return None
 
 

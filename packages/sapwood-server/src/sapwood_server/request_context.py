@@ -126,6 +126,11 @@ class RequestContext:
         if own.paths_outside(command):
             self.principal.require("admin")
 
+    @property
+    def is_own_machine(self) -> bool:
+        """Whether the principal administers the machine that the space works on."""
+        return "admin" in self.principal.scopes and self.space.connection.folder is None
+
     def require_own_machine(self) -> None:
         """Raises `Problem` unless the principal administers the machine that the space works on."""
         self.principal.require("admin")

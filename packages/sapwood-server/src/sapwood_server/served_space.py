@@ -20,6 +20,7 @@ from sapwood.config.api_keys import keys_file, load_keys
 from sapwood.config.config_file import Config, ConfigError, config_file, load_config
 from sapwood.conversation.conversation_list import ConversationStates
 from sapwood.conversation.machine_sessions import MachineSessions
+from sapwood.conversation.mentions import WorkspaceFiles
 from sapwood.conversation.open_timeline import OpenTimeline
 from sapwood.conversation.service import ConversationService
 from sapwood.conversation.surroundings import chapters_in_view
@@ -83,6 +84,7 @@ class ServedAgents(RunningSpace):
 
 
 _TIMELINES = 32
+_FOLDERS = 4
 _MAX_TURNS = 300
 """With more turns in view, chapters would take too long for a page."""
 _BEAT = 15.0
@@ -101,6 +103,7 @@ class ServedSpace:
         self.states = ConversationStates(self.connection)
         self._chapters: OrderedDict[AgentId, tuple[int, ChapterReport]] = OrderedDict()
         self._timelines: OrderedDict[AgentId, OpenTimeline] = OrderedDict()
+        self._files: OrderedDict[str, WorkspaceFiles] = OrderedDict()
         self._stopping = asyncio.Event()
 
     async def watch(
@@ -137,6 +140,16 @@ class ServedSpace:
         self._timelines.move_to_end(agent)
         while len(self._timelines) > _TIMELINES:
             self._timelines.popitem(last=False)[1].close()
+        return found
+
+    async def workspace_files(self, folder: str) -> WorkspaceFiles:
+        """The files of a folder, for `@`; those of a few folders are kept."""
+        root = await asyncio.to_thread(os.path.realpath, folder)
+        found = self._files.setdefault(root, WorkspaceFiles())
+        self._files.move_to_end(root)
+        while len(self._files) > _FOLDERS:
+            self._files.popitem(last=False)
+        await found.refresh(root)
         return found
 
     def end_streams(self) -> None:

@@ -49,6 +49,7 @@ def composer_html(facts: ComposerFacts) -> str:
     hidden = "" if facts.may_write else " hidden"
     read_only = "" if facts.may_write else '<p class="pad warn">This token is read-only.</p>'
     send = "Fork and send" if facts.elsewhere else "Send"
+    accept = "" if facts.mode == "plan" and facts.has_agent else " hidden"
     return (
         f'<p id="says" role="status" aria-live="polite"></p>{read_only}{_elsewhere(facts)}'
         f'<form class="composer" id="composer" aria-label="Message"{hidden} '
@@ -56,7 +57,7 @@ def composer_html(facts: ComposerFacts) -> str:
         '<div id="queue"></div><div class="attached" id="attached" hidden></div>'
         '<ul class="pop" id="choices" role="listbox" aria-label="Commands" '
         'hidden></ul><div class="write"><textarea id="message" rows="1" '
-        'aria-label="Message, or / for commands" placeholder="Message, / for commands" '
+        'aria-label="Message, or / for commands" placeholder="Message, / commands, @ files" '
         'aria-controls="choices" aria-autocomplete="list" autocomplete="off"></textarea></div>'
         '<div class="opts"><label class="btn opt plus attach" title="Attach images, or paste them">'
         '<span aria-hidden="true">+</span><span class="vh">Attach images</span>'
@@ -64,7 +65,8 @@ def composer_html(facts: ComposerFacts) -> str:
         f"{_chip('folder', 'Folder', _short_folder(facts.folder))}"
         f"{_chip('model', 'Model', line(facts.model) or 'choose a model')}"
         f"{_chip('mode', 'Permission mode', _MODE_TITLES[facts.mode], f'm-{facts.mode}')}"
-        '<span class="grow"></span><span class="foot wide"><kbd>⏎</kbd> send</span>'
+        f'<button class="btn" type="button" id="accept" data-run="/accept-plan"{accept}>Accept the '
+        'plan</button><span class="grow"></span><span class="foot wide"><kbd>⏎</kbd> send</span>'
         '<button class="btn no" type="button" id="interrupt" hidden>■ <span class="wide">'
         'Interrupt</span> <kbd class="wide">esc</kbd></button>'
         f'<button class="btn go" id="send">{send}</button></div>'

@@ -72,7 +72,7 @@ async def setup_page(call: RequestContext) -> Response:
 
 async def settings_page(call: RequestContext) -> Response:
     """What this browser does; and for the person at the machine, every setting."""
-    found = list_settings() if _may_set_up(call) else None
+    found = list_settings() if call.is_own_machine else None
     whole = settings_html(found, call.space.agents.config, READ_AT_START)
     return await _page(call, await _agents(call), whole)
 
@@ -296,7 +296,7 @@ async def _listed(
     """The list. List sessions of other programs are shown to who administers this machine."""
     states = await call.space.states.of(agents)
     found = call.space.machine_sessions
-    shows = "admin" in call.principal.scopes and call.space.connection.folder is None
+    shows = call.is_own_machine
     sessions = await found.unimported(call.space.connection) if shows else ()
     return Listed(agents, states, sessions, now(), current)
 
@@ -358,20 +358,16 @@ def _rendered(page: RowsPage) -> list[RenderedRow]:
     ]
 
 
-def _may_set_up(call: RequestContext) -> bool:
-    return "admin" in call.principal.scopes and call.space.connection.folder is None
-
-
 async def _setup_problem(call: RequestContext) -> str:
     """Why no model can be called; empty if one can, and for those who cannot choose one."""
     agents = call.space.agents
-    return await ModelSetup(agents.config).problem(agents.keys) if _may_set_up(call) else ""
+    return await ModelSetup(agents.config).problem(agents.keys) if call.is_own_machine else ""
 
 
 def _composer(
     call: RequestContext, agents: Sequence[AgentSummary], state: State | None = None
 ) -> ComposerFacts:
-    facts = ComposerFacts(may_write="write" in call.principal.scopes, sets_up=_may_set_up(call))
+    facts = ComposerFacts(may_write="write" in call.principal.scopes, sets_up=call.is_own_machine)
     if state is None:
         newest = sorted(agents, key=lambda each: -each.updated)
         folders = dict.fromkeys(each.folder for each in newest if each.folder)

@@ -4,6 +4,7 @@ A command with the `id` of an earlier one changes nothing and returns the first 
 conversation, route or content the id is refused.
 """
 
+import asyncio
 import secrets
 
 import msgspec
@@ -12,6 +13,7 @@ from starlette.responses import Response
 from sapwood.app.permission_questions import PostedQuestion, send_answer, waiting_questions
 from sapwood.conversation.answers import Changed
 from sapwood.conversation.call import Person, typed_request
+from sapwood.conversation.prompt_files import names_files, with_named_files
 from sapwood.conversation.script import (
     CommandStep,
     Script,
@@ -52,6 +54,7 @@ async def start_agent(call: RequestContext) -> Response:
     _require_scopes(call, script)
     name = text_field(body, "name")
     folder = call.own_folder(text_field(body, "folder"))
+    script = await _attached(call, script, folder)
     given = await call.command_id()
     agent = await call.service.start(
         folder,
@@ -107,6 +110,8 @@ async def submit(call: RequestContext) -> Response:
     body = await call.body()
     waits = body.get("waits") is True
     script = _script(text_field(body, "text"))
+    state = (await call.space.connection.dispatcher.open(agent)).state
+    script = await _attached(call, script, state.workspace.worktree or state.workspace.folder)
     if body.get("files"):
         filled = with_files(script, await named_files(call, agent, body["files"]))
         if filled is None and not waits:
@@ -119,6 +124,18 @@ async def submit(call: RequestContext) -> Response:
         prompt = "held" if body.get("files") else "queued"
         return json_response({"outcomes": [], "agent": agent, "prompt": prompt}, 202)
     return json_response(await _carry_out(call, agent, script))
+
+
+async def _attached(call: RequestContext, script: Script, folder: str) -> Script:
+    """The script with the files that its prompts name by `@`, for the person at the machine.
+
+    Only what a person typed into the page names files: a program may pass on texts of others.
+    """
+    typed = call.principal.by_cookie and call.is_own_machine
+    if not typed or not names_files(script):
+        return script
+    mask = call.space.connection.masked
+    return await asyncio.to_thread(with_named_files, script, folder, mask)
 
 
 def _script(text: str) -> Script:

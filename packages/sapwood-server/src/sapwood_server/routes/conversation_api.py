@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from sapwood.app.health_server import PROMETHEUS
 from sapwood.conversation.completion import choices, known_names
 from sapwood.conversation.cut_preview import cut_plan
+from sapwood.conversation.mentions import is_mention, mention_choices
 from sapwood.conversation.open_timeline import key_text
 from sapwood.conversation.surroundings import family_of
 from sapwood.core.events import ModelCalled
@@ -153,7 +154,14 @@ async def complete(call: RequestContext) -> Response:
     agent = await call.agent()
     connection = call.space.connection
     state = (await connection.dispatcher.open(agent)).state
-    found = choices(call.query("line")[:500], await known_names(connection, state))
+    line = call.query("line")[:500]
+    known = await known_names(connection, state)
+    word = line.rpartition(" ")[2]
+    if is_mention(word) and call.is_own_machine:
+        folder = state.workspace.worktree or state.workspace.folder or call.space.agents.folder
+        found = mention_choices(word, known, await call.space.workspace_files(folder))
+    else:
+        found = choices(line, known)
     return json_response({"choices": found[:12], "open": state.open is not None})
 
 

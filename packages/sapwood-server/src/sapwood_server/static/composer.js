@@ -196,8 +196,9 @@ async function uploadAll(images) {
 // Completion.
 let asked = 0;
 async function complete() {
-  const line = box.value, mine = (asked += 1);
-  if (!line.startsWith('/') || line.includes('\n') || !agent) { hide(); return; }
+  const typed = box.value.slice(0, box.selectionStart), line = typed.split('\n').pop() || '', mine = (asked += 1);
+  const isCommand = typed.startsWith('/') && !typed.includes('\n'), isMention = /(^|\s)@\S*$/.test(line);
+  if (!(isCommand || isMention) || !agent) { hide(); return; }
   const answer = await getJson(api(`completions?line=${encodeURIComponent(line)}`)).catch(() => null);
   if (!answer || mine !== asked) return;
   found = answer.choices;
@@ -227,9 +228,10 @@ function choose(number) {
 
 /** @param {number} number */
 function take(number) {
-  const words = box.value.split(' ');
-  words[words.length - 1] = found[number].word;
-  box.value = `${words.join(' ')} `;
+  const before = box.value.slice(0, box.selectionStart), after = box.value.slice(box.selectionStart);
+  const kept = before.slice(0, before.search(/\S*$/)), word = found[number].word, end = word.endsWith('/') ? '' : ' ';
+  box.value = `${kept}${word}${end}${after}`;
+  box.selectionStart = box.selectionEnd = kept.length + word.length + end.length;
   grow();
   complete();
 }

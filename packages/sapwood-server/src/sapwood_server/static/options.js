@@ -3,7 +3,7 @@
 import { $, agent, announce, fill, getText } from './page.js';
 
 const composer = $('composer'), box = $('message');
-const MODES = ['ask', 'accept-edits', 'read-only'];
+const MODES = ['ask', 'accept-edits', 'plan'];
 /** What a new conversation starts with. @type {{model?: string, folder?: string, mode?: string}} */
 export const chosen = {};
 /** Runs a command of this conversation. @type {(line: string) => Promise<string>} */
@@ -44,6 +44,7 @@ export function showSettings({ model, permission_mode: mode }) {
   for (const each of composer.querySelectorAll('[data-mode]')) each.setAttribute('aria-pressed', String(each === row));
   $('chip-mode').textContent = row.querySelector('b').textContent;
   $('chip-mode').parentElement.className = `btn opt m-${mode}`;
+  $('accept').hidden = mode !== 'plan' || !agent;
 }
 
 /** @param {string} model */
@@ -56,9 +57,10 @@ async function useModel(model) {
 
 /** @param {string} mode */
 async function useMode(mode) {
-  if (agent) { await run(`/permissions ${mode}`); return; }
-  chosen.mode = mode;
+  const before = shownMode();
   showSettings({ permission_mode: mode });
+  if (!agent) chosen.mode = mode;
+  else if (!await run(`/permissions ${mode}`)) showSettings({ permission_mode: before });
 }
 
 /** @param {string} folder */
@@ -68,10 +70,11 @@ function useFolder(folder) {
   $('chip-folder').textContent = folder.replace(/\/+$/, '').split('/').pop() || folder;
 }
 
+const shownMode = () => composer.querySelector('[data-mode][aria-pressed=true]').dataset.mode;
+
 /** Goes to the next mode that needs no second thought. */
 export function nextMode() {
-  const now = composer.querySelector('[data-mode][aria-pressed=true]')?.dataset.mode;
-  const mode = MODES[(MODES.indexOf(now) + 1) % MODES.length];
+  const mode = MODES[(MODES.indexOf(shownMode()) + 1) % MODES.length];
   announce(`Permission mode: ${mode}`);
   useMode(mode);
 }
