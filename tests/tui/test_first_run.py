@@ -152,7 +152,7 @@ async def test_without_a_model_one_can_look_around_and_is_told_what_is_missing()
         await stage.sees("Welcome to Sapwood")
         await pilot.press("escape")
         await stage.type("Hello?")
-        await stage.sees("No model is set.")
+        await stage.sees("No model is set. To choose one, type: /model claude-sonnet-5-5")
         assert app.conversation.composer.text == "Hello?"
     await app.controller.close()
     await connection.close()

@@ -69,6 +69,10 @@ class ConfiguredModels:
         return first_settings(self._config, model or self._config.model, system=system)
 
 
+NO_MODEL = "No model is set. Type: sapwood config set model claude-sonnet-5-5, or use --model."
+"""What a shell prints. A screen says what to type there."""
+
+
 class ModelAccount(Struct, frozen=True):
     """The provider account whose API key a model needs. `account` is empty if it is unknown."""
 
@@ -80,10 +84,7 @@ class ModelAccount(Struct, frozen=True):
 def require_model(model: str, config: Config, keys: Mapping[str, str]) -> None:
     """Raises `Failure` if this model cannot be called: no name or no API key."""
     if not model:
-        raise Failure(
-            "no_model",
-            "No model is set. Type: sapwood config set model claude-sonnet-5-5, or use --model.",
-        )
+        raise Failure("no_model", NO_MODEL)
     if (executor := program_executor(model)) is not None:
         from sapwood.programs.installed_programs import require_program
 

@@ -19,6 +19,7 @@ from sapwood.app.permission_questions import (
 from sapwood.app.running_space import RunningSpace
 from sapwood.config.config_file import Config
 from sapwood.conversation.answers import Answer as CommandAnswer
+from sapwood.conversation.configured_models import NO_MODEL
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import Outcome
 from sapwood.conversation.session import ConversationSession
@@ -31,6 +32,8 @@ from sapwood.core.state import State
 from sapwood.imports.importer import Importer
 from sapwood.turns.open_agent import OpenAgent
 from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
+
+_NO_MODEL = "No model is set. To choose one, type: /model claude-sonnet-5-5"
 
 
 class ConversationFace(Protocol):
@@ -193,6 +196,6 @@ class ConversationController:
                     await self.face.show_answer(outcome.answer)
         except (SapwoodError, Failure) as error:
             self.session.drop_rest()
-            self.face.show_refusal(str(error))
+            self.face.show_refusal(_NO_MODEL if str(error) == NO_MODEL else str(error))
             return False
         return True
