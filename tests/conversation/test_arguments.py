@@ -238,6 +238,7 @@ ELSEWHERE = [
     "/start",
     "/shell ls",
     "/accept-plan",
+    "/todo",
 ]
 """Carried out by services or with turns that this test leaves out."""
 

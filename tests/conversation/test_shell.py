@@ -9,11 +9,14 @@ from msgspec import structs
 
 from sapwood.api import Agent, Sapwood
 from sapwood.api import open as open_database
+from sapwood.conversation.answers import Prompted
 from sapwood.conversation.script import CommandStep, TextStep, parse
 from sapwood.conversation.service import ConversationService
 from sapwood.conversation.session import ConversationSession
 from sapwood.core.command_table import TABLE
-from sapwood.core.events import ShellRan
+from sapwood.core.commands import QueuePrompt
+from sapwood.core.content import Text
+from sapwood.core.events import ShellRan, TurnStarted
 from sapwood.core.refusals import ShellNotHere
 
 
@@ -90,3 +93,27 @@ def test_only_the_beginning_of_a_submission_is_a_shell_command() -> None:
     assert parse("!! ls", shell=True) == (CommandStep(row, "--private ls"),)
     for text in (" !ls", "![a](b.png)", "!", "Look:\n!ls", "Look:\n/shell ls"):
         assert parse(text, shell=True) == (TextStep(text),)
+
+
+async def test_what_somebody_else_queued_runs_nothing_and_reads_no_file(
+    db: Sapwood, tmp_path: Path
+) -> None:
+    agent = await db.start("demo", folder=str(tmp_path))
+    (tmp_path / "notes.md").write_text("My own notes.")
+    await agent.do(QueuePrompt(agent.id, "q1", "/shell touch made"))
+    await agent.do(QueuePrompt(agent.id, "q2", "!touch made"))
+    await agent.do(QueuePrompt(agent.id, "q3", "Read @notes.md"))
+    session = session_of(agent)
+    assert [each.answer async for each in session.send_next()] == [ShellNotHere()]
+    for text in ("!touch made", "Read @notes.md"):
+        [sent] = [each.answer async for each in session.send_next()]
+        assert isinstance(sent, Prompted)
+        [started] = [
+            each.event.prompt
+            for each in await agent.events(sent.turn)
+            if isinstance(each.event, TurnStarted)
+        ]
+        assert started == (Text(text),)
+        await agent.interrupt()
+    assert await ran(agent) == []
+    assert not (tmp_path / "made").exists()

@@ -8,7 +8,7 @@ from sapwood.core.command_table import TABLE, UNTYPED, SlashCommand
 from sapwood.core.commands import Command
 
 # What the design gives to whom, and what may not run under an open turn.
-FOR_MODELS = "mark clear drop fork send check-mail wait kill compact recall bring"
+FOR_MODELS = "mark clear drop fork send check-mail wait kill compact recall bring todo"
 HUMAN_ONLY = (
     "rewind edit retry undo redo new start agents switch archive unarchive rename answer context "
     "pin unpin "

@@ -9,7 +9,7 @@ from sapwood.app.connection import connect
 from sapwood.conversation.completion import KnownNames, choices
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.tui.composer import CompletionPopup, Composer
-from scripted_model import Reply, fail
+from scripted_model import Reply, call, fail
 from tests.tui.stage import MODEL, Stage, on_stage, until
 
 Check = Callable[[Stage], Awaitable[None]]
@@ -144,6 +144,18 @@ async def accepts(stage: Stage) -> None:
     await stage.sees("There is no plan to accept.")
 
 
+async def lists_todos(stage: Stage) -> None:
+    """The model writes the list by its tool; the line goes when all of it is done."""
+    items = "- [x] Find nests\n- [~] Count eggs\n3. Write it down"
+    stage.server.replies([call("slash", command="todo", args=items), "Counting."])
+    await stage.type("Count the eggs.")
+    await stage.sees("to do 1 of 3  ✓ ◐ ○  Count eggs")
+    await stage.type("/todo")
+    await stage.sees("[ ] Write it down")
+    await stage.type("/todo [x] All")
+    await until(lambda: "to do 1 of 3" not in stage.screen(), shown=stage.screen)
+
+
 CHECKS: dict[str, Check] = {
     "mark": typed("/mark HERE", "◆ HERE"),
     "clear": typed("/clear 1", "2 messages pruned · /clear 1"),
@@ -171,6 +183,7 @@ CHECKS: dict[str, Check] = {
     "answer": typed("/answer yes", "No question is waiting"),
     "context": typed("/context", "LARGEST", "turn #"),
     "shell": runs_shell,
+    "todo": lists_todos,
     "accept-plan": accepts,
     "pin": typed("/pin style Be brief.", "Pinned style"),
     "unpin": typed("/unpin tone", "Unpinned tone"),

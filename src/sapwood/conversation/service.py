@@ -121,6 +121,7 @@ HANDLERS: dict[str, Handler] = {
     "system": settings.system,
     "config": settings.config,
     "permissions": settings.permissions,
+    "todo": plans.todo,
     "accept-plan": plans.accept_plan,
     "help": inspection.help_,
     "exit": inspection.exit_,

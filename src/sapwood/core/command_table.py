@@ -70,6 +70,7 @@ from sapwood.core.commands import (
     Undo,
     Unfocus,
     UnqueuePrompt,
+    WriteTodo,
 )
 
 SLASH = "slash"
@@ -589,6 +590,14 @@ TABLE = CommandTable(
             ),
             without_agent="answers bare",
             scope="approve",
+        ),
+        SlashCommand(
+            "todo",
+            "Show the to-do list, or replace it: [ ], [~] or [x] a line",
+            (Argument("LIST | none", lines=True),),
+            "both",
+            decides=(WriteTodo,),
+            without_agent="refused",
         ),
         SlashCommand(
             "accept-plan",

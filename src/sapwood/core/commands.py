@@ -29,6 +29,7 @@ from sapwood.core.events import (
     Moment,
     NoteKind,
     Pin,
+    TodoItem,
 )
 from sapwood.core.ids import (
     AgentId,
@@ -226,6 +227,12 @@ class UnqueuePrompt(_Command, frozen=True):
     """Take a text out of the queue, because it was sent or a person changes it."""
 
     entry: str
+
+
+class WriteTodo(_Command, frozen=True):
+    """Replace the to-do list."""
+
+    items: tuple[TodoItem, ...]
 
 
 class RecordShell(_Command, frozen=True):
@@ -643,6 +650,7 @@ Command = (
     | QueuePrompt
     | UnqueuePrompt
     | RecordShell
+    | WriteTodo
     | Focus
     | Unfocus
     | DeclareNote

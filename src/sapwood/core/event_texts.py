@@ -93,6 +93,10 @@ def event_texts(event: Event) -> EventTexts:
             return EventTexts(text, text)
         case events.PromptUnqueued(entry):
             return EventTexts(entry)
+        case events.TodoWritten(items):
+            texts = "\n".join(item.text for item in items)
+            done = sum(item.status == "done" for item in items)
+            return EventTexts(f"{done} of {len(items)} done: {texts}", texts)
         case events.ShellRan(line, output):
             return EventTexts(f"{line}: {output[:500]}", f"{line}\n{output}")
         case events.FileAdded(file):

@@ -107,6 +107,8 @@ def _applied(state: State, recorded: Recorded) -> State:
         case events.PromptUnqueued(entry):
             rest = tuple([each for each in state.queue if each.entry != entry])
             return structs.replace(state, queue=rest)
+        case events.TodoWritten(items):
+            return structs.replace(state, todo=items)
         case events.ShellRan(line, output, noted=True):
             return _noted(state, Note("shell", output, line, event.fence))
         case events.ShellRan():

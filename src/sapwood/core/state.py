@@ -20,6 +20,7 @@ from sapwood.core.events import (
     NoteKind,
     Pin,
     Role,
+    TodoItem,
 )
 from sapwood.core.ids import AgentId, Origin, TranscriptRange, TurnRef
 from sapwood.core.lease import Lease
@@ -41,6 +42,12 @@ MARKS_KEPT = 256
 
 QUEUE_LIMIT = 64
 """The most texts in the queue of an agent; one more is refused."""
+
+TODO_LIMIT = 64
+"""The most items of a to-do list; a longer one is refused."""
+
+TODO_LENGTH = 500
+"""The most characters of an item of a to-do list."""
 
 PINS_LIMIT = 64
 """The most pins of an agent; one more is refused."""
@@ -200,6 +207,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     has is not stored again. `queue` are the texts that people sent while a turn was open, in the
     order in which they are to be sent. `last_call` is the newest model call of a turn. `turns`
     counts the turns that were started here, on all branches: the number of the newest one.
+    `todo` is the to-do list.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as db:
@@ -249,6 +257,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     queue: tuple[QueuedPrompt, ...] = ()
     last_call: LastCall = LastCall()
     turns: int = 0
+    todo: tuple[TodoItem, ...] = ()
 
     def ratio(self, model: str = "") -> Calibration:
         """The calibration of token estimates for a model, from the usage that it reported."""

@@ -54,7 +54,7 @@ from sapwood.tui.composer import CompletionPopup, Composer
 from sapwood.tui.conversation_controller import ConversationController
 from sapwood.tui.find_bar import FindBar
 from sapwood.tui.sidebar import Sidebar, SidebarContent
-from sapwood.tui.status_bars import Status, StatusLine, header_line, welcome_text
+from sapwood.tui.status_bars import Status, StatusLine, header_line, todo_line, welcome_text
 from sapwood.tui.terminal import Attention, app_of
 from sapwood.tui.transcript.sink import PartialReplyBuilder, TranscriptSink
 from sapwood.tui.transcript.widget import Transcript
@@ -100,6 +100,7 @@ class ConversationView(Screen[None]):
                 yield Transcript(id="transcript")
                 yield FindBar(self.controller.connection, id="find")
                 yield Static(id="notice", markup=False)
+                yield Static(id="todo", markup=False)
                 yield Static(id="queue", markup=False)
                 yield Composer(id="composer")
             yield Sidebar(id="sidebar")
@@ -373,6 +374,7 @@ class ConversationView(Screen[None]):
         self._since = (self._since or time.monotonic()) if busy else None
         cost = found.state.spent.cost if found.state else 0
         self.query_one(StatusLine).status = Status(found.budget, cost, self._progress(), self.mode)
+        self._show_todo(found)
         self._show_queue(found)
         self._show_panels(found)
         self.attention.title(self.controller.folder, working=busy)
@@ -463,6 +465,13 @@ class ConversationView(Screen[None]):
         first = [str(row) for row in rows[: _NOTICE_ROWS - 1]]
         left = len(rows) - len(first)
         return "\n".join([*first, f"… {left:,} more lines: {key} shows all"])
+
+    def _show_todo(self, found: Surroundings) -> None:
+        """Shows the to-do list on one line until all of it is done."""
+        items = found.state.todo if found.state else ()
+        widget = self.query_one("#todo", Static)
+        widget.display = any(item.status != "done" for item in items)
+        widget.update(todo_line(items))
 
     def _show_queue(self, found: Surroundings) -> None:
         queue = self.query_one("#queue", Static)

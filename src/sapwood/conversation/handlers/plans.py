@@ -1,20 +1,54 @@
-"""Plan mode: the model reads and plans, and carries the plan out once a person has accepted it."""
+"""The to-do list, and plan mode.
 
+In plan mode the model reads and plans, and carries the plan out once a person has accepted it.
+"""
+
+import re
 from collections.abc import Sequence
 
-from sapwood.conversation.answers import Prompted
+from sapwood.conversation.answers import Changed, Prompted
 from sapwood.conversation.call import Call, Person
-from sapwood.core.commands import AddPin, Command, Configure
+from sapwood.core.commands import AddPin, Command, Configure, WriteTodo
 from sapwood.core.content import Text
 from sapwood.core.errors import RefusedError
+from sapwood.core.events import TodoItem, TodoStatus
 from sapwood.core.refusals import NothingToAccept, Refusal
 from sapwood.core.settings import PermissionMode, SettingsChange
 from sapwood.core.turn import Reply, Turn
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.workspace.permissions.permission_rules import mode_of
 
+_LINE = re.compile(r"(?:[-*+]|\d+[.)])?\s*(?:\[([ xX~])\])?\s*(\S.*)")
+_BOXES: dict[TodoStatus, str] = {"open": " ", "active": "~", "done": "x"}
+_STATUSES: dict[str, TodoStatus] = {box: status for status, box in _BOXES.items()}
 _PIN = "plan"
 _ACCEPTED = "I accept the plan. Carry it out."
+
+
+async def todo(call: Call) -> Changed:
+    """Shows the to-do list, or replaces it by the lines that were given."""
+    if not call.run.args:
+        items = (await call.opened()).state.todo
+        return Changed(call.agent, todo_text(items) or "The to-do list is empty.")
+    lines = [] if call.run.args == "none" else call.run.args.splitlines()
+    items = tuple([_item(line) for line in lines if line.strip()])
+    done = await call.give(WriteTodo(call.agent, items))
+    return Changed(call.agent, done.message, done.events)
+
+
+def todo_text(items: tuple[TodoItem, ...]) -> str:
+    """The list as it is typed.
+
+    >>> todo_text((TodoItem("Read", "done"), TodoItem("Write")))
+    '[x] Read\\n[ ] Write'
+    """
+    return "\n".join(f"[{_BOXES[item.status]}] {item.text}" for item in items)
+
+
+def _item(line: str) -> TodoItem:
+    found = _LINE.fullmatch(line.strip())
+    box, text = (found[1], found[2]) if found else (None, line)
+    return TodoItem(text.strip(), _STATUSES[(box or " ").lower()])
 
 
 async def accept_plan(call: Call) -> Prompted:

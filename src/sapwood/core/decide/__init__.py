@@ -62,6 +62,7 @@ from sapwood.core.commands import (
     Undo,
     Unfocus,
     UnqueuePrompt,
+    WriteTodo,
 )
 from sapwood.core.decide import agents, contexts, drops, files, turns
 from sapwood.core.decide.decision import Accepted, Change, Decision, DecisionInput, Refused
@@ -137,6 +138,8 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return agents.queue_prompt(inputs, command, meta)
         case UnqueuePrompt():
             return agents.unqueue_prompt(inputs, command, meta)
+        case WriteTodo():
+            return agents.write_todo(inputs, command, meta)
         case RecordShell():
             return agents.record_shell(inputs, command, meta)
         case Focus():

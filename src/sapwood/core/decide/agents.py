@@ -28,6 +28,7 @@ from sapwood.core.commands import (
     Unarchive,
     Unfocus,
     UnqueuePrompt,
+    WriteTodo,
 )
 from sapwood.core.content import Note
 from sapwood.core.decide.decision import Accepted, Change, DecisionInput, Draft, Refused
@@ -69,6 +70,7 @@ from sapwood.core.events import (
     SettingsChanged,
     ShellRan,
     Size,
+    TodoWritten,
     TurnInterrupted,
     Unfocused,
 )
@@ -86,6 +88,7 @@ from sapwood.core.refusals import (
     RootNeedsHuman,
     TooManyNotes,
     TooManyPins,
+    TooManyTodos,
     TooManyTopics,
     UnknownNote,
     UnknownPin,
@@ -100,6 +103,8 @@ from sapwood.core.state import (
     NOTES_LIMIT,
     PINS_LIMIT,
     QUEUE_LIMIT,
+    TODO_LENGTH,
+    TODO_LIMIT,
     State,
 )
 from sapwood.core.tags import (
@@ -234,6 +239,21 @@ def unqueue_prompt(inputs: DecisionInput, command: UnqueuePrompt, meta: CommandM
     draft = Draft(state, inputs.live, meta)
     draft.add(PromptUnqueued(command.entry))
     return draft.accepted()
+
+
+def write_todo(inputs: DecisionInput, command: WriteTodo, meta: CommandMeta) -> Accepted:
+    require_running(inputs.state)
+    if len(command.items) > TODO_LIMIT:
+        raise Refused(TooManyTodos(TODO_LIMIT))
+    for item in command.items:
+        require_text(item.text, "item")
+        require_length(item.text, TODO_LENGTH, "item")
+    if command.items == inputs.state.todo:
+        return Accepted((), "The list is so already.")
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(TodoWritten(command.items))
+    done = sum(item.status == "done" for item in command.items)
+    return draft.accepted(f"{done} of {len(command.items)} done.")
 
 
 def record_shell(inputs: DecisionInput, command: RecordShell, meta: CommandMeta) -> Accepted:

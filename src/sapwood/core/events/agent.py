@@ -178,6 +178,25 @@ class PromptUnqueued(Struct, frozen=True, gc=False):
     entry: str
 
 
+TodoStatus = Literal["open", "active", "done"]
+"""The states of a thing to do."""
+
+
+class TodoItem(Struct, frozen=True, omit_defaults=True, gc=False):
+    """One thing to do."""
+
+    text: str
+    status: TodoStatus = "open"
+
+
+class TodoWritten(Struct, frozen=True, gc=False):
+    """The to-do list was replaced, by the model or by a person."""
+
+    kind: ClassVar = "todo.written"
+
+    items: tuple[TodoItem, ...]
+
+
 class ShellRan(Struct, frozen=True, omit_defaults=True, gc=False):
     """A person ran a shell command in the workspace. `output` ends with the exit status.
 
@@ -297,6 +316,7 @@ AgentEvent = (
     | PromptQueued
     | PromptUnqueued
     | ShellRan
+    | TodoWritten
     | FileAdded
     | InstructionsRead
     | Focused

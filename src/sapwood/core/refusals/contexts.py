@@ -200,6 +200,16 @@ class TooManyPins(Refusal, frozen=True):
         )
 
 
+class TooManyTodos(Refusal, frozen=True):
+    """A to-do list has too many items."""
+
+    limit: int
+
+    @property
+    def sentence(self) -> str:
+        return f"A to-do list has at most {self.limit} items. Write fewer, or join some of them."
+
+
 class TooManyTopics(Refusal, frozen=True):
     """As many topics are in focus as there can be."""
 
