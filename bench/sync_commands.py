@@ -18,8 +18,8 @@ from sapwood.programs.claude_code.installed_program import project_folder
 
 FIRST_MS, AGAIN_MS = 4_500.0, 700.0
 """Wanted are 1,000 and 100. The first command masks, counts and stores all texts of the session:
-masking and counting take more than half of it. A command after it takes more than 250 ms on a session of a few turns,
-almost all for the start of Python and the import of modules."""
+masking and counting take more than half of it. A command after it takes more than 250 ms on a
+session of a few turns, almost all for the start of Python and the import of modules."""
 _AGAIN = ("undo", "mark here", "clear 3", "rewind here", "undo")
 _TITLES = {"claude-code": "Claude Code", "codex": "Codex"}
 _FEW_BYTES = 1_000_000
