@@ -55,7 +55,7 @@ def composer_html(facts: ComposerFacts) -> str:
         f'<form class="composer" id="composer" aria-label="Message"{hidden} '
         f'data-elsewhere="{attribute(facts.elsewhere)}">'
         '<div id="queue"></div><div class="attached" id="attached" hidden></div>'
-        '<ul class="pop" id="choices" role="listbox" aria-label="Commands" '
+        '<ul class="pop" id="choices" role="listbox" aria-label="Commands" tabindex="0" '
         'hidden></ul><div class="write"><textarea id="message" rows="1" '
         'aria-label="Message, or / for commands" placeholder="Message, / commands, @ files" '
         'aria-controls="choices" aria-autocomplete="list" autocomplete="off"></textarea></div>'
