@@ -1,10 +1,14 @@
 """What goes wrong in a first minute: each dead end says on the screen what to do, and it works."""
 
+import subprocess
+
 from proofs.first_minute.newcomer import Newcomer
 from scripted_model import ScriptedModel
 
 RIGHT, _WRONG = "sk-the-right-key", "sk-a-wrong-key"
 _MODEL = "claude-sonnet-5-5"
+_FULL = "600k"
+"""The size of the full disk: enough for the settings, too small for a conversation."""
 
 
 def wrong_key(user: Newcomer, model: ScriptedModel) -> None:
@@ -32,6 +36,41 @@ def wrong_key_in_a_script(user: Newcomer, model: ScriptedModel) -> None:
     user.runs(ask, "Anthropic rejected the API key", "sapwood config key anthropic", code=3)
     user.runs(f"echo {RIGHT} | sapwood config key anthropic", "Stored in")
     user.runs(ask, "It is 42.")
+
+
+def no_network(user: Newcomer, _: ScriptedModel) -> None:
+    """The provider's real address, where no way leads out: the error names it and says to check."""
+    user.runs(f"echo {_WRONG} | sapwood config key anthropic", "Stored in")
+    user.runs(f"sapwood config set model {_MODEL}", f"model = {_MODEL}")
+    wanted = ("api.anthropic.com cannot be reached", "Check the network")
+    user.runs('sapwood run -p "What is 6 x 7?"', *wanted, code=7)
+    user.types("sapwood")
+    user.sees("Message, or / for commands", "What is 6 x 7?", *wanted)
+    user.types("/start")
+    user.sees("sends what you type")
+    user.types("Where do herons nest?")
+    user.sees("Where do herons nest?", *wanted)
+
+
+def full_disk(user: Newcomer, model: ScriptedModel) -> None:
+    """Nothing is lost silently, no traceback, one exit code; it works again when there is space."""
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={_FULL}", "first-minute", str(user.home)]
+    subprocess.run(mount, check=True)
+    try:
+        user.project.mkdir()
+        user.send_models_to(model.anthropic_url)
+        user.runs(f'cd "{user.project}"')
+        user.runs(f"echo {RIGHT} | sapwood config key anthropic", "Stored in")
+        user.runs("dd if=/dev/zero of=filler bs=1k 2> /dev/null", code=1)
+        ask = f'sapwood run -p "What is 6 x 7?" --model {_MODEL}'
+        for _ in range(2):
+            user.runs(ask, "There is no disk space left", "Free some space", code=4)
+        user.runs("sapwood", "There is no disk space left", "Free some space", code=4)
+        user.runs(f"rm filler; mount -o remount,size=64m '{user.home}'")
+        user.runs(ask, "It is 42.")
+    finally:
+        user.close()
+        subprocess.run(["umount", "--lazy", str(user.home)], check=True)
 
 
 def no_session(user: Newcomer, _: ScriptedModel) -> None:
