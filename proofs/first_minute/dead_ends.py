@@ -3,6 +3,7 @@
 import subprocess
 
 from proofs.first_minute.newcomer import Newcomer
+from proofs.tui_tmux.terminal import Failed
 from scripted_model import ScriptedModel
 
 RIGHT, _WRONG = "sk-the-right-key", "sk-a-wrong-key"
@@ -52,6 +53,18 @@ def no_network(user: Newcomer, _: ScriptedModel) -> None:
     user.sees("Where do herons nest?", *wanted)
 
 
+def unknown_model(user: Newcomer, _: ScriptedModel) -> None:
+    """A mistyped name is questioned before it is stored, and the right one is close by."""
+    user.runs('sapwood run -p "Hello" --model gtp-5', "no model 'gtp-5'", "gpt-5", code=3)
+    user.types("sapwood")
+    user.sees("Welcome to Sapwood")
+    user.types("claude-sonet-5-5")
+    user.sees("does not list a model 'claude-sonet-5-5'", "Did you mean", "use it anyway")
+    user.presses("C-u")
+    user.types("claude-sonnet-5-5")
+    user.sees("Paste your API key for Anthropic")
+
+
 def full_disk(user: Newcomer, model: ScriptedModel) -> None:
     """Nothing is lost silently, no traceback, one exit code; it works again when there is space."""
     mount = ["mount", "-t", "tmpfs", "-o", f"size={_FULL}", "first-minute", str(user.home)]
@@ -71,6 +84,29 @@ def full_disk(user: Newcomer, model: ScriptedModel) -> None:
     finally:
         user.close()
         subprocess.run(["umount", "--lazy", str(user.home)], check=True)
+
+
+def escape_everywhere(user: Newcomer, model: ScriptedModel) -> None:
+    """Esc leads one step back from every page of the first run, and never out of the program."""
+    user.send_models_to(model.anthropic_url)
+    user.types("sapwood")
+    user.sees("Welcome to Sapwood")
+    user.presses("Enter")
+    user.sees("Paste your API key for Anthropic", "esc goes back")
+    user.presses("Escape")
+    user.sees("Welcome to Sapwood", "claude-sonnet-5-5")
+    user.presses("Up", "Enter")
+    user.sees("Address and model", "esc goes back")
+    user.presses("Escape")
+    user.sees("Welcome to Sapwood", "claude-sonnet-5-5")
+    user.presses("Escape")
+    user.terminal.misses("Welcome to Sapwood")
+    user.types("Where do herons nest?")
+    user.sees("No model is set", "/model")
+    user.presses("Escape")
+    user.sees("Where do herons nest?")
+    if "newcomer$" in user.terminal.screen().rstrip().splitlines()[-1]:
+        raise Failed("Esc has ended the program")
 
 
 def no_session(user: Newcomer, _: ScriptedModel) -> None:
