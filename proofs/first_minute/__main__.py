@@ -48,6 +48,10 @@ SCENES = {
     "library": Scene(doors.library),
     "wrong-key": Scene(dead_ends.wrong_key, True, key=dead_ends.RIGHT),
     "wrong-key-in-a-script": Scene(dead_ends.wrong_key_in_a_script, True, key=dead_ends.RIGHT),
+    "no-network": Scene(dead_ends.no_network, True),
+    "unknown-model": Scene(dead_ends.unknown_model, True),
+    "full-disk": Scene(dead_ends.full_disk, True),
+    "escape-everywhere": Scene(dead_ends.escape_everywhere, True),
     "no-session": Scene(dead_ends.no_session, True),
 }
 

@@ -54,7 +54,7 @@ def terminal(user: Newcomer, model: ScriptedModel) -> None:
 
 
 def script(user: Newcomer, model: ScriptedModel) -> None:
-    """Each error names the next command; the third try prints the answer."""
+    """Each error names the next command; the third try prints the answer. Tab completes."""
     user.send_models_to(model.anthropic_url)
     ask = f'sapwood run -p "{_SIX}"'
     user.runs(ask, "No model is set. Type: sapwood config set model claude-sonnet-5-5", code=3)
@@ -62,6 +62,11 @@ def script(user: Newcomer, model: ScriptedModel) -> None:
     user.runs(ask, "There is no API key", "sapwood config key anthropic", code=3)
     user.runs("echo sk-a-key-for-tests | sapwood config key anthropic", "Stored in")
     user.runs(ask, "It is 42.")
+    user.runs('eval "$(sapwood completion bash)"')
+    user.terminal.type("sapwood cont", enter=False)
+    user.presses("Tab", "Tab")
+    user.sees("context", "continue")
+    user.presses("C-c")
 
 
 def claude_code(user: Newcomer, model: ScriptedModel) -> None:
@@ -97,13 +102,11 @@ def _tend(user: Newcomer, model: ScriptedModel, name: str, first: str, again: st
 
 
 def page(user: Newcomer, model: ScriptedModel) -> None:
-    """Open the printed address, get an answer, clear it from view and undo that."""
+    """Open the printed address, paste a key there, get an answer, clear it and undo that."""
     chromium = find_chromium()
     if chromium is None:
         raise Failed(NO_CHROMIUM)
     user.send_models_to(model.anthropic_url)
-    user.runs("sapwood config set model claude-sonnet-5-5", "model = claude-sonnet-5-5")
-    user.runs("echo sk-a-key-for-tests | sapwood config key anthropic", "Stored in")
     user.types("sapwood serve --port 0")
     user.sees("Serving on", "token=")
     found = re.search(r"http://\S+token=\S+", user.terminal.everything("-J"))
@@ -116,6 +119,8 @@ def page(user: Newcomer, model: ScriptedModel) -> None:
         try:
             shown = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
             shown.goto(found[0])
+            shown.fill("#key-anthropic", "sk-a-key-for-tests")
+            shown.press("#key-anthropic", "Enter")
             for text in (_HERONS, _STORKS):
                 shown.fill("#message", text)
                 shown.press("#message", "Enter")
