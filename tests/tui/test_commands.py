@@ -104,8 +104,9 @@ async def unarchives(stage: Stage) -> None:
 async def runs_shell(stage: Stage) -> None:
     """By `!`, without a model call; `!!` stays out of the context, and ctrl+c ends it."""
     asked = len(stage.server.requests)
-    await stage.type("/shell echo one; pwd; exit 3")
-    await stage.sees("[exit status 3]")
+    await stage.type("/shell echo one; seq 8; exit 3")
+    await stage.sees("▸ 7 lines above")
+    assert "[exit status 3]" in stage.text()  # a failed command shows its end
     await stage.type("!!echo unseen")
     await stage.sees("! echo unseen")
     await stage.type("!echo begun; sleep 600")
@@ -117,7 +118,7 @@ async def runs_shell(stage: Stage) -> None:
     await stage.type("What did it print?")
     await stage.sees("It printed one.")
     sent = str(stage.server.requests[-1])
-    assert "the user ran 'echo one; pwd; exit 3'" in sent
+    assert "the user ran 'echo one; seq 8; exit 3'" in sent
     assert "unseen" not in sent
     assert stage.text().count("exit status 3") == 1
 

@@ -220,9 +220,13 @@ class Painter(RowRenderer):
                     f"… {len(result.content) - _MAX_LENGTH:,} more characters", colours.faint
                 )
             return
+        more = result.content.rstrip("\n").count("\n") + 1 - _RESULT_LINES
+        if result.error and more > 0:  # what went wrong stands at the end
+            end = _clean(without_colours(result.content[-_MAX_LENGTH:])).rstrip("\n").split("\n")
+            yield Words(f"  ▸ {counted(more, 'line')} above", style=colours.faint)
+            lines, more = end[-_RESULT_LINES:], 0
         for line in lines[:_RESULT_LINES]:
             yield Words(f"  {line}", style=style, no_wrap=True, overflow="ellipsis")
-        more = result.content.rstrip("\n").count("\n") + 1 - _RESULT_LINES
         if more > 0:
             yield Words(f"  ▸ {counted(more, 'more line')}", style=colours.faint)
         yield from self._diff(result.diff, _DIFF_LINES)
