@@ -184,7 +184,7 @@ def _what_left(report: Report) -> str:
     rest = (
         f" The {len(shown)} with most fetched again are shown." if len(pairs) > len(shown) else ""
     )
-    about = f"A summary took the place of the turns.{rest}"
+    about = f"The turns were replaced with a summary.{rest}"
     return _section("What left, and what was fetched again", about, table)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class _Session(Struct, frozen=True):
     """A command on a session: its help, and its argument, which `repeats` or must be given.
 
+    `keeps` and `results` are options that it takes. `while_closed`: the session must not be open.
     `at_top`: it stands at the top too. The others have more options there.
     """
 
@@ -32,6 +33,9 @@ class _Session(Struct, frozen=True):
     argument: str = ""
     required: bool = False
     repeats: bool = False
+    keeps: bool = False
+    results: bool = False
+    while_closed: bool = True
     at_top: bool = True
 
 
@@ -57,6 +61,7 @@ _COMMANDS = (
         argument="TURN…",
         required=True,
         repeats=True,
+        results=True,
     ),
     _Session(
         "rewind",
@@ -86,6 +91,7 @@ _COMMANDS = (
         argument="WHAT TO KEEP",
         repeats=True,
         at_top=False,
+        keeps=True,
     ),
     _Session(
         "undo",
@@ -118,6 +124,7 @@ _COMMANDS = (
         ("mark START", "mark START --session 4cfa19"),
         argument="NAME",
         required=True,
+        while_closed=False,
     ),
     _Session(
         "fork",
@@ -184,16 +191,16 @@ def _command(row: _Session, path: str) -> click.Command:
                 nargs=-1 if row.repeats else 1,
             )
         )
-    if row.name == "compact":
+    if row.keeps:
         keep = click.Option(
             ["--keep"], type=click.IntRange(0), metavar="N", help="Keep the last N turns."
         )
         parameters.append(keep)
-    if row.name == "drop":
+    if row.results:
         parameters.append(
             click.Option(["--results"], is_flag=True, help="Only the tool results of the turns.")
         )
-    about = "" if row.name == "mark" else f"\n\n{_ABOUT}"
+    about = f"\n\n{_ABOUT}" if row.while_closed else ""
     return Command(
         row.name,
         callback=callback,

@@ -110,4 +110,4 @@ def _server(model: str, address: str) -> str:
     )
     about = "Ollama, vLLM, LM Studio, llama.cpp: no key, nothing leaves this machine"
     row = _row("⌂", "OpenAI-compatible server", about, form, chosen=chosen)
-    return _group("A server of your own", "", row)
+    return _group("Your own server", "", row)
