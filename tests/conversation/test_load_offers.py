@@ -145,7 +145,7 @@ async def test_a_turn_that_the_last_tool_call_names_is_offered(desk: Desk) -> No
     await desk.turn("Keep the limit in lib/delay.toml.", "It stays at 30.")
     await desk.turn("Thanks.", "You are welcome.")
     await desk.do(KeepLast(AGENT, 1))
-    offer = await used(desk, '{"path": "/home/ada/delays/lib/delay.toml"}')
+    offer = await used(desk, '{"path": "/srv/ada/delays/lib/delay.toml"}')
     assert offer is not None
     assert (offer.names, offer.place, offer.by_call) == (("lib/delay.toml",), "5", True)
     assert offer.sentence.startswith(

@@ -210,7 +210,7 @@ def test_a_file_that_cannot_be_written_takes_everything_back(
 
 def test_a_program_from_a_cache_is_told_to_be_installed() -> None:
     agent = program("claude-code")
-    for path in ("/home/ada/.cache/uv/archive-v0/W-ax/bin/sapwood", "/x/pipx/.cache/9/bin/sapwood"):
+    for path in ("/x/.cache/uv/archive-v0/W-ax/bin/sapwood", "/x/pipx/.cache/9/bin/sapwood"):
         notes = plan_install(agent, command=[path]).notes
         assert any("uv tool install sapwood" in note for note in notes)
     assert not any("uv tool" in note for note in plan_install(agent, command=COMMAND).notes)
