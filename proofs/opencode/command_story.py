@@ -38,8 +38,10 @@ class CommandStory:
     async def _read(self, session: str) -> None:
         said = await self._sapwood("context", "--session", session, "--json")
         self._checks.expect("context reads it", session in said, said)
-        said = await self._sapwood("import", "--opencode")
-        self._checks.expect("import records it", "4 turns" in said or '"turns":4' in said, said)
+        said = await self._sapwood("import", "--opencode", "--json")
+        rows = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+        turns = [row.get("turns") for row in rows if row["session"] == session]
+        self._checks.expect("import records it", turns == [4], said)
         report = json.loads((await self._sapwood("report", "--json")).splitlines()[0])
         self._checks.expect("the report has it", session in json.dumps(report))
 
