@@ -202,7 +202,10 @@ def test_a_full_disk_under_the_output_is_said(home: Path, demo: str) -> None:
 def test_a_full_disk_has_one_code_whatever_could_not_be_written(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sapwood.cli.error_messages.is_full", lambda folder: True)
+    def is_full(folder: Path) -> bool:
+        return True
+
+    monkeypatch.setattr("sapwood.cli.error_messages.is_full", is_full)
     errors = (
         LogError("It cannot be written."),
         OSError(errno.ENOSPC, "No space left on device"),

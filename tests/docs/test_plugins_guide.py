@@ -82,7 +82,7 @@ def test_the_tool_is_called_by_an_agent(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tool,) = plugin_tools(["weather"])
-    assert (tool.name, tool.reads) == ("weather", True)
+    assert (tool.name, tool.effect) == ("weather", "none")
     with ScriptedModel() as model:
         file = tmp_path / "config.toml"
         file.write_text(

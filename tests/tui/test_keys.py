@@ -84,6 +84,10 @@ async def leaves_the_mouse(stage: Stage) -> None:
     await stage.sees("The terminal handles the mouse")
 
 
+async def has_the_next_mode(stage: Stage) -> None:
+    await stage.sees("accept-edits")
+
+
 async def reads(stage: Stage) -> None:
     assert stage.transcript.has_focus
     await stage.pilot.press("k", "k", "j", "g")
@@ -120,6 +124,7 @@ CHECKS: dict[str, Check] = {
     "leave": says_how_to_leave,
     "suspend": goes_to_the_shell,
     "palette": page("Search for commands"),
+    "mode": has_the_next_mode,
     "sidebar": hides_the_sidebar,
     "fold": nothing_happens,
     "find": finds,

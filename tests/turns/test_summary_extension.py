@@ -29,7 +29,7 @@ def plan(request: Request, heard: str) -> Planned:
 async def clipped(at: House, *, extend: bool = True) -> Agent:
     """An agent whose window has moved at the end of its third turn."""
     agent = await at.db.start(model="planned")
-    change = SettingsChange(cap=800, low_water=0.6, extend_summary=extend, summary_score=0.3)
+    change = SettingsChange(cap=700, low_water=0.6, extend_summary=extend, summary_score=0.3)
     await at.db.connection.dispatcher.dispatch(Configure(agent.id, change), command_meta())
     for file in ("roof.py", "beams.py", "walls.py"):
         await agent.run_command(f"What is in {file}?")

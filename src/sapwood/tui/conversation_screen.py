@@ -126,9 +126,7 @@ class ConversationScreen(ConversationView):
         elif self.composer.text in ("", text):
             self._refused_text = text
             self.composer.put(text)
-            if text.startswith(
-                ("/", "!")
-            ):  # what is typed next replaces a command, and is not added
+            if text.startswith(("/", "!")):  # what is typed next replaces a command
                 self.composer.select_all()
         await self._refresh_surroundings()
 
@@ -368,10 +366,10 @@ class ConversationScreen(ConversationView):
         elif composer.text:
             composer.sent.add(composer.text)
             composer.text = ""
-        elif (running := TABLE.get(self._activity)) is not None and not running.uninterruptible:
-            self._stop_commands(running)
         elif self._is_second_press("leave"):
             self.leave()
+        elif (running := TABLE.get(self._activity)) is not None and not running.uninterruptible:
+            self._stop_commands(running)
         else:
             self.show_message("Press ctrl+c again to quit. Everything is saved.")
 

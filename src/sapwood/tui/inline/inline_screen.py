@@ -285,6 +285,7 @@ class InlineScreen(ConversationScreen):
         """Yields the widgets, from top to bottom."""
         yield LiveArea(self._print, id="live-area")
         yield Static(id="notice", markup=False)
+        yield Static(id="todo", markup=False)
         yield Static(id="queue", markup=False)
         yield Composer(id="composer")
         yield CompletionPopup(id="popup")
