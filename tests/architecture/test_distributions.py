@@ -102,6 +102,7 @@ def test_the_scripted_model_requires_one_package_and_brings_a_program(wheels: Pa
         assert "scripted-model = scripted_model.__main__:main" in scripts
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("name", PLUGINS)
 def test_a_plug_in_works_with_its_own_requirements_alone(
     name: str, wheels: Path, tmp_path: Path

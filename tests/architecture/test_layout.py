@@ -42,6 +42,8 @@ def relative(path: Path) -> str:
 
 def traces(text: str) -> list[str]:
     """What in a text only makes sense on the machine, or with the registry, of whoever wrote it."""
+    if not any(each in text for each in (*MACHINE_PATHS, *REGISTRIES)):
+        return []
     return [
         line.strip()
         for line in text.splitlines()
@@ -54,11 +56,15 @@ def test_no_folder_or_module_has_a_name_that_says_nothing() -> None:
     assert [relative(path) for path in names if names[path] & NAMES_THAT_SAY_NOTHING] == []
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in python_files() if "src" in path.parts], ids=relative
-)
-def test_a_module_opens_with_what_it_is_for(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+def test_a_module_opens_with_what_it_is_for() -> None:
+    sources = [path for path in python_files() if "src" in path.parts]
+    without = [
+        relative(path)
+        for path in sources
+        if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert sources
+    assert without == []
 
 
 def test_no_file_holds_a_machine_path_or_a_registry_address() -> None:

@@ -134,9 +134,8 @@ def test_a_run_waits_for_the_database_and_says_so(
     assert den.rejections == []
 
 
-@pytest.mark.parametrize(
-    "outage", [restarted, pytest.param(cut, marks=pytest.mark.night)], ids=["restarted", "cut"]
-)
+@pytest.mark.night
+@pytest.mark.parametrize("outage", [restarted, cut], ids=["restarted", "cut"])
 def test_a_worker_waits_for_the_database_and_says_so(
     server: Cluster, den: Den, space: str, outage: Outage
 ) -> None:

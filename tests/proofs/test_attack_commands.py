@@ -66,6 +66,7 @@ def test_a_decision_about_an_ordinary_line_is_fast() -> None:
     assert (time.process_time() - began) / len(lines) < CPU_SECONDS
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     "unit",
     [

@@ -259,6 +259,7 @@ def test_hostile_texts_take_linear_time(name: str) -> None:
     assert time.process_time() - before < 2
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("name", [name for name, _ in worst_inputs(100)])
 def test_no_step_over_a_long_text_takes_long(name: str) -> None:
     text = dict(worst_inputs(600_000))[name]

@@ -79,7 +79,9 @@ async def mcp(served: Served, agent: AgentId, line: str) -> str:
         await catalog.close()
 
 
-@pytest.mark.parametrize("face", [script, command_line, http, mcp])
+@pytest.mark.parametrize(
+    "face", [script, pytest.param(command_line, marks=pytest.mark.night), http, mcp]
+)
 async def test_a_number_means_the_same_turn_in_every_face(served: Served, face: Face) -> None:
     for number, (line, expected) in enumerate(SAID.items()):
         if face is mcp and not line.startswith(FOR_MODELS):

@@ -101,7 +101,9 @@ def test_a_decision_is_found_by_a_question_and_brought_back(stage: Stage) -> Non
     hit.click()
     found = page.locator(".inside .found")
     expect(found).to_contain_text("orange rings")
-    page.locator('.inside [data-run="/bring 2"]').first.click(force=True)
+    row = page.locator(".inside .said", has=page.locator('[data-run="/bring 2"]')).first
+    row.locator(".turn-menu summary").first.click()
+    row.locator('[data-run="/bring 2"]').first.click()
     expect(page.locator("#rows")).to_contain_text("turn 2")
     stage.prompt("Five? [[say: Fifth answer.]]")
     stage.see("Fifth answer.")
