@@ -15,7 +15,7 @@ THERE = {"checkpoint", "revert"}
 """Methods that belong to the machine of the server."""
 
 
-@pytest.mark.parametrize("forgets", [False, True])
+@pytest.mark.parametrize("forgets", [False, pytest.param(True, marks=pytest.mark.night)])
 @pytest.mark.parametrize("name", sorted({*methods()} - THERE))
 async def test_an_id_repeats_its_own_answer_and_is_refused_for_anything_else(
     served: Served, db: sapwood.Sapwood, name: str, folder: Path, forgets: bool

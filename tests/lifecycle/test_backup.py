@@ -117,6 +117,7 @@ def pg_restore(dump: Path, address: str) -> None:
     subprocess.run([program, f"--dbname={address}", str(dump)], check=True, capture_output=True)
 
 
+@pytest.mark.night
 async def test_a_server_is_dumped_while_a_writer_appends(tmp_path: Path) -> None:
     dump, done = tmp_path / "team.dump", list[int]()
     with throwaway() as source, throwaway() as target:

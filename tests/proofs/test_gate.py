@@ -23,10 +23,12 @@ async def test_no_call_stores_what_cannot_be_read_in_memory(seed: int) -> None:
     assert findings.refused > 50
 
 
+@pytest.mark.night
 async def test_no_call_stores_what_cannot_be_read_in_sqlite(tmp_path: Path) -> None:
     assert (await prove(str(tmp_path / "log.db"), 400, 4)).problems == []
 
 
+@pytest.mark.night
 async def test_no_call_stores_what_cannot_be_read_in_postgres(postgres_dsn: str) -> None:
     assert (await prove(postgres_dsn, 400, 5)).problems == []
 

@@ -251,6 +251,7 @@ def test_a_token_beside_a_new_mask_is_masked_too() -> None:
     assert find_masks(masked) == ["[secret: known-key]", "[secret: github-token …a8Fk]"]
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("name", [name for name, _ in worst_inputs(100)])
 def test_hostile_texts_take_linear_time(name: str) -> None:
     text = dict(worst_inputs(200_000))[name]
@@ -358,6 +359,7 @@ def test_every_form_of_token_has_a_bounded_rest() -> None:
         assert ",}" not in rest[:-2], rest
 
 
+@pytest.mark.night
 def test_clean_text_is_searched_at_5_megabytes_a_second() -> None:
     files = sorted((ROOT / "src").rglob("*.py")) + sorted((ROOT / "docs").rglob("*.md"))
     text = "".join(file.read_text(encoding="utf-8") for file in files)

@@ -21,6 +21,7 @@ def server() -> Generator[Cluster]:
         yield ours
 
 
+@pytest.mark.night
 async def test_the_screen_outlives_an_outage_and_goes_on_after_it(server: Cluster) -> None:
     connection = await connect(server.dsn, patience=_PATIENCE)
     agent = await Sapwood(connection).start("here")

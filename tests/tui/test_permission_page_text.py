@@ -72,7 +72,9 @@ async def asked(
         yield found
 
 
-@pytest.mark.parametrize("inline", [False, True], ids=["full", "inline"])
+@pytest.mark.parametrize(
+    "inline", [False, pytest.param(True, marks=pytest.mark.night)], ids=["full", "inline"]
+)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", QUESTIONS)
 async def test_every_answer_is_visible(name: str, size: tuple[int, int], inline: bool) -> None:
