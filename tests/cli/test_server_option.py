@@ -112,6 +112,7 @@ def test_conversations_of_a_server_are_used_as_those_of_here(
     assert not (home / ".local/share/sapwood/sapwood.db").exists()
 
 
+@pytest.mark.night
 def test_the_screen_opens_on_the_last_conversation_of_the_server(
     sapwood: Sapwooder, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +144,7 @@ class _Terminal:
     stdin = stdout = _Stream()
 
 
+@pytest.mark.night
 def test_a_configured_server_is_for_conversations_only(
     sapwood: Sapwooder, server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -84,6 +84,7 @@ def _beats(shared: SharedBackend) -> list[int]:
         return [row[0] for row in connection.execute("SELECT beats FROM workers")]
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("shared", ["worker-sqlite"], indirect=True)
 async def test_a_process_that_is_only_busy_keeps_its_drives(
     start_worker: StartWorker,

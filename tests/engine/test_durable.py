@@ -25,6 +25,7 @@ def shared(durable: DurableBackend) -> DurableBackend:
     return durable
 
 
+@pytest.mark.night
 async def test_what_is_left_by_a_judge_that_died_is_found(
     durable: DurableBackend,
     start_worker: StartWorker,
@@ -50,6 +51,7 @@ async def test_a_request_that_an_earlier_version_queued_is_taken(
     await eventually(lambda: recorder.done["ada"])
 
 
+@pytest.mark.night
 async def test_a_wake_of_later_is_not_lost_with_the_worker_that_keeps_it(
     durable: DurableBackend,
     start_worker: StartWorker,
@@ -66,6 +68,7 @@ async def test_a_wake_of_later_is_not_lost_with_the_worker_that_keeps_it(
     await eventually(lambda: journal.drives(worker="second"))  # it reads in the log when to wake
 
 
+@pytest.mark.night
 async def test_a_deleted_database_is_made_again_and_everybody_is_woken(
     durable: DurableBackend,
     start_worker: StartWorker,

@@ -73,6 +73,7 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
         pytest.skip(str(reason))
 
 
+@pytest.mark.night
 async def test_a_conversation_comes_back_from_s3_and_its_object_is_erased(
     s3: str, tmp_path: Path
 ) -> None:

@@ -203,6 +203,7 @@ async def test_the_log_grows_and_the_search_with_it(log: Log, space: Space) -> N
     assert len(await log.search(space, "needle", limit=5000)) == 2500
 
 
+@pytest.mark.night
 async def test_a_huge_text_does_not_stop_the_search(log: Log, space: Space) -> None:
     """A database may index only a part of it, but the next events must be found."""
     huge = " ".join(f"word{n}x{n * 7919 % 1_000_003}" for n in range(250_000))

@@ -127,6 +127,7 @@ async def test_text_after_enter_belongs_to_the_next_message(screen: Screen) -> N
     assert screen.text == "two"
 
 
+@pytest.mark.night
 async def test_letters_that_arrive_right_before_a_letter_is_released_stay_behind_it(
     screen: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +145,7 @@ async def test_letters_that_arrive_right_before_a_letter_is_released_stay_behind
     assert screen.text == "A third"
 
 
+@pytest.mark.night
 async def test_the_editor_opens_with_the_whole_text(screen: Screen) -> None:
     await screen.burst(f"{_LONG}{CTRL_G}, and more")
     assert screen.edited == [_LONG]
@@ -158,6 +160,7 @@ async def test_escape_interrupts_the_turn_that_was_sent_before_it(
     assert not await screen.app.controller.session.is_working()
 
 
+@pytest.mark.night
 async def test_escape_closes_the_list_of_completions(screen: Screen) -> None:
     await screen.burst(f"/ma{ESCAPE}")
     assert not screen.app.conversation.query_one("#popup").display
@@ -204,18 +207,21 @@ async def test_keys_typed_while_a_page_opens_go_to_the_page(screen: Screen) -> N
     assert screen.text == "draft"
 
 
+@pytest.mark.night
 async def test_enter_picks_from_the_list_that_the_typed_words_give(screen: Screen) -> None:
     await screen.burst(f"/mark ONE{ENTER}/mark TWO{ENTER}{CTRL_R}one{ENTER} and more")
     assert screen.app.screen is screen.app.conversation
     assert screen.text == "/mark ONE and more"
 
 
+@pytest.mark.night
 async def test_keys_typed_after_a_page_closes_go_to_the_composer(screen: Screen) -> None:
     await screen.burst(f"draft{CTRL_T}{ESCAPE}, and more")
     assert screen.app.screen is screen.app.conversation
     assert screen.text == "draft, and more"
 
 
+@pytest.mark.night
 async def test_a_page_that_a_command_asks_for_gets_the_keys_after_it(screen: Screen) -> None:
     await screen.burst(f"/help{ENTER}{ESCAPE}/context{ENTER}")
     assert isinstance(screen.app.screen, ContextPage)
@@ -224,6 +230,7 @@ async def test_a_page_that_a_command_asks_for_gets_the_keys_after_it(screen: Scr
     assert screen.text == ""
 
 
+@pytest.mark.night
 async def test_a_message_goes_to_the_agent_that_was_switched_to(screen: Screen) -> None:
     other = await Sapwood(screen.app.controller.connection).start("there", model=MODEL)
     await screen.burst(f"/switch {other.id}{ENTER}Hello.{ENTER}")
@@ -231,6 +238,7 @@ async def test_a_message_goes_to_the_agent_that_was_switched_to(screen: Screen) 
     assert await screen.prompts() == ["Hello."]
 
 
+@pytest.mark.night
 async def test_the_palette_runs_the_command_that_was_typed(screen: Screen) -> None:
     await screen.burst(f"{CTRL_P}/mark{ENTER}HERE")
     assert screen.text == "/mark HERE"
@@ -266,6 +274,7 @@ async def test_ctrl_c_twice_gets_past_a_command_that_hangs(
     await hanging
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     ("keys", "left"),
     [
@@ -285,6 +294,7 @@ async def test_letters_after_an_editing_key_come_after_it(
     assert screen.text == left
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     "keys",
     ["\x1b\r", "\x1b[13;3u", "\x1b[13;2u", "\n", "\\\r"],
@@ -317,6 +327,7 @@ async def test_enter_completes_a_word_that_is_only_begun(screen: Screen) -> None
     assert screen.text == "/rewind PHASE_3 "
 
 
+@pytest.mark.night
 async def test_enter_takes_what_was_picked_in_the_list(screen: Screen) -> None:
     await screen.burst(f"/mark A{ENTER}/mark A2{ENTER}")
     await screen.marked("A", "A2")
@@ -324,6 +335,7 @@ async def test_enter_takes_what_was_picked_in_the_list(screen: Screen) -> None:
     assert screen.text == "/rewind A2 "
 
 
+@pytest.mark.night
 async def test_a_late_look_at_the_text_leaves_what_was_picked(screen: Screen) -> None:
     await screen.burst(f"/mark A{ENTER}/mark A2{ENTER}")
     await screen.marked("A", "A2")

@@ -45,6 +45,7 @@ async def test_the_agents_page_shows_mail_and_begins_an_answer_to_it() -> None:
     await connection.close()
 
 
+@pytest.mark.night
 async def test_another_conversation_is_picked_by_what_it_is_called() -> None:
     connection = await connect(":memory:")
     db = Sapwood(connection)

@@ -74,6 +74,7 @@ async def test_a_question_goes_when_the_turn_is_interrupted_elsewhere(tmp_path: 
         await stage.sees("interrupted")
 
 
+@pytest.mark.night
 async def test_who_is_typing_answers_nothing_by_accident(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -159,6 +159,7 @@ async def test_invisible_characters_are_shown(hidden: str, sign: str) -> None:
         assert "invisible characters" in found.screen
 
 
+@pytest.mark.night
 async def test_no_character_is_lost_where_lines_wrap() -> None:
     letters = "".join(chr(33 + at % 90) for at in range(3_000)) + "日本語" * 50
     for width in (60, 80, 81):

@@ -24,6 +24,7 @@ async def reading(
     await connection.close()
 
 
+@pytest.mark.night
 async def test_each_step_through_400_unmeasured_lines_moves_exactly_one_line() -> None:
     async with reading(lambda db: long_talk(db, 120)) as (stage, _):
         before = stage.lines()
@@ -145,6 +146,7 @@ async def test_dimming_changes_no_height() -> None:
         assert list(after.values())[: len(heights)] == heights
 
 
+@pytest.mark.night
 async def test_a_long_conversation_is_shown_before_it_is_read_and_nothing_jumps() -> None:
     async with reading(lambda db: long_talk(db, 3_500)) as (stage, _):
         end = stage.lines()

@@ -34,6 +34,7 @@ def test_the_program_ends_with_its_terminal(face: tuple[str, ...], tmp_path: Pat
         process.wait(90)
 
 
+@pytest.mark.night
 @FACES
 def test_keys_stay_in_order_after_the_program_was_stopped(
     face: tuple[str, ...], tmp_path: Path

@@ -35,6 +35,7 @@ def test_a_long_text_becomes_parts() -> None:
     assert [*parts[0], *parts[1], *parts[2]] == words
 
 
+@pytest.mark.night
 def test_an_absurd_text_is_indexed_up_to_a_point() -> None:
     parts = term_parts(of(" ".join(f"{n:x}" * 20 for n in range(200_000))))
     assert len(parts) == 16

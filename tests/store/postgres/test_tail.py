@@ -95,6 +95,7 @@ def _copy(source: str, target: str) -> None:
     )
 
 
+@pytest.mark.night
 async def test_the_order_is_kept_on_another_server(
     log: Log, space: Space, owner: "asyncpg.Connection[asyncpg.Record]", postgres_database: str
 ) -> None:
