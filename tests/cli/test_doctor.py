@@ -93,6 +93,15 @@ def test_a_model_that_cannot_be_reached_is_said(
     assert "network" not in states(sapwood("doctor", "--json", "--offline"))
 
 
+def test_an_address_that_is_set_for_other_programs_is_told(
+    sapwood: Sapwooder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    assert states(sapwood("doctor", "--json", "--offline"))["address: anthropic"] == "open"
+    sapwood("config", "set", "base_urls.anthropic", "http://127.0.0.1:9")
+    assert "address: anthropic" not in states(sapwood("doctor", "--json", "--offline"))
+
+
 def test_it_says_whether_files_can_be_taken_back(sapwood: Sapwooder, home: Path) -> None:
     def checkpoints() -> tuple[str, str]:
         found = map(json.loads, sapwood("doctor", "--offline", "--json").out.splitlines())

@@ -150,6 +150,13 @@ _USES = {
 }
 
 
+_ADDRESS_VARIABLES = {
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "openai": "OPENAI_BASE_URL",
+    "google": "GOOGLE_GEMINI_BASE_URL",
+}
+
+
 async def examine(
     overrides: Mapping[str, str],
     require_model: RequireModel,
@@ -172,6 +179,7 @@ async def examine(
         return [*findings, Finding("configuration", "broken", str(error), next_step)]
     findings += [_configuration(environ), *await check_database(config, progress), *_keys(environ)]
     findings += await _model(config, keys, require_model, environ, online=online)
+    findings += _unread_addresses(config, environ)
     findings += await check_engine(config, online=online)
     if online and config.servers:
         findings += await check_servers(config.servers, make_toolboxes)
@@ -257,6 +265,20 @@ async def _reach(url: str) -> Finding:
         why = str(problem) or "no answer"
         return Finding("network", "broken", f"{place} cannot be reached: {why}")
     return Finding("network", "ok", f"{place} can be reached")
+
+
+def _unread_addresses(config: Config, environ: Mapping[str, str]) -> list[Finding]:
+    """Addresses of proxies that are set for other programs, and that Sapwood does not read."""
+    return [
+        Finding(
+            f"address: {provider}",
+            "open",
+            f"{variable} is set, but Sapwood does not read it",
+            f'sapwood config set base_urls.{provider} "${variable}"',
+        )
+        for provider, variable in _ADDRESS_VARIABLES.items()
+        if environ.get(variable) and provider not in config.base_urls
+    ]
 
 
 def _extras() -> list[Finding]:
