@@ -41,7 +41,10 @@ async def play(system: SystemUnderTest) -> None:
     kinds = [recorded.kind for recorded in await agent.events()]
     checks.same("files are saved before and after", kinds.count("checkpoint.made"), 2)
     number = ""
-    for words, text, seen in (("before turn", mine, request), ("before the revert", THEIRS, later)):
+    for words, text, seen in (
+        ("before turn", mine, request),
+        ("before the last revert", THEIRS, later),
+    ):
         service = offline_service(system.db.connection, system.config)
         done = await service.answer(agent.id, CommandStep(TABLE["revert"], number))
         answer = done.sentence if isinstance(done, Refusal) else done.message

@@ -173,8 +173,9 @@ class ProcessEngine:
         if self._heartbeat is not None:
             self._heartbeat.cancel()
             await asyncio.wait([self._heartbeat])
-        if self._beating is not None:
-            await self._beating.close()
+        beating, self._beating = self._beating, None
+        if beating is not None:
+            await beating.close()
         if database is None:
             return
         try:
