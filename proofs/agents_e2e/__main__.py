@@ -17,8 +17,6 @@ from proofs.agents_e2e.story import run_story
 from scripted_model import ScriptedModel
 
 DRIVERS = {"claude-code": ClaudeDriver, "codex": CodexDriver}
-LIMIT = 180.0
-"""The time limit of the whole proof, in seconds."""
 
 
 def main(arguments: list[str]) -> int:
@@ -47,7 +45,6 @@ def _prove(only: str | None, programs: dict[str, Path], kept: Path | None) -> in
         ) as folder:
             _prove_one(name, (kept or Path(folder)) / name, programs, checks)
     seconds = time.monotonic() - started
-    checks.expect(f"it took less than {LIMIT:g} seconds", seconds < LIMIT)
     total = checks.passed + checks.failed
     print(
         f"agents-e2e: {checks.passed} of {total} passed with {', '.join(names)} in {seconds:.0f} s"

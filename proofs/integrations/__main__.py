@@ -13,9 +13,6 @@ from proofs.agents_e2e.namespace import enter_namespace, reaches_outside
 from proofs.integrations.frameworks import FRAMEWORKS, python_of
 from proofs.integrations.story import run_story
 
-LIMIT = 90.0
-"""The time limit of one framework, in seconds."""
-
 
 def main(arguments: list[str]) -> int:
     """Runs the proof; returns 1 if a check failed."""
@@ -43,7 +40,6 @@ def _prove(names: tuple[str, ...]) -> int:
         with tempfile.TemporaryDirectory(prefix="integrations-") as folder:
             asyncio.run(run_story(FRAMEWORKS[name], Path(folder), checks))
         seconds = time.monotonic() - started
-        checks.expect(f"it took less than {LIMIT:g} seconds", seconds < LIMIT)
         passed, total = checks.passed - before[0], checks.passed + checks.failed - before[1]
         print(f"{name}: {passed} of {total} in {seconds:.0f} s", flush=True)
     seconds = time.monotonic() - began

@@ -42,9 +42,6 @@ QUICK = (
 APART = ("every_kind", "generated", "traps")
 """Acts that need no conversation that Sapwood drives."""
 SESSIONS, QUICK_SESSIONS = 8, 1
-LIMIT, SESSION_LIMIT = 1800.0, 20.0
-"""The time limits of each program, and of each further generated session, in seconds. opencode
-takes longest, because each of its starts takes seconds."""
 
 
 def main(arguments: list[str]) -> int:
@@ -87,11 +84,9 @@ def main(arguments: list[str]) -> int:
             run_generated(name, checks, sessions, options.seed)
         if name in TRAPS and (not acts or "traps" in acts):
             asyncio.run(_try_traps(name, checks))
-    if options.write:  # before the check of the time, which belongs to no act
+    if options.write:
         write_acts(checks.acts, versions, some=bool(acts))
     seconds = time.monotonic() - started
-    limit = (LIMIT + SESSION_LIMIT * max(0, sessions - SESSIONS)) * len(names)
-    checks.expect(f"it took less than {limit:g} seconds", seconds < limit)
     total = checks.passed + checks.failed
     done = f"{checks.passed} of {total} passed"
     print(f"providers-e2e: {done} with {', '.join(names)} in {seconds:.0f} s")

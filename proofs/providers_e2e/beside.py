@@ -19,9 +19,6 @@ from proofs.providers_e2e.claude_world import ClaudeWorld, claude_world
 from proofs.providers_e2e.codex_world import CodexWorld, codex_world
 from sapwood.core.program_session import ProgramSession
 
-LIMIT = 300.0
-"""The time limit of both programs together, in seconds."""
-
 _TURNS = 6
 _CODEX = ("codex", "exec", "--skip-git-repo-check", "resume")
 
@@ -146,7 +143,6 @@ def main(arguments: list[str]) -> int:
     checks.expect("no way leads out of here", not reaches_outside())
     asyncio.run(_run(checks, arguments))
     seconds = time.monotonic() - started
-    checks.expect(f"it took less than {LIMIT:g} seconds", seconds < LIMIT)
     total = checks.passed + checks.failed
     print(f"beside-e2e: {checks.passed} of {total} passed in {seconds:.0f} s")
     return int(checks.failed > 0)

@@ -33,10 +33,6 @@ from sapwood.programs.agent_provider import (
 from sapwood.programs.claude_code.row_forms import RowContext, boundary_row
 from sapwood.programs.claude_code.transcript import read_transcript
 
-LIMIT = 300.0
-"""The time limit of all of them, in seconds."""
-
-
 _WAITING = b'"command":"tail -f /dev/null"'
 """The call of a command that never ends, as it is in a transcript."""
 
@@ -504,7 +500,6 @@ def main(arguments: list[str]) -> int:
     checks.expect("no way leads out of here", not reaches_outside())
     asyncio.run(run_traps(checks, arguments))
     seconds = time.monotonic() - started
-    checks.expect(f"it took less than {LIMIT:g} seconds", seconds < LIMIT)
     total = checks.passed + checks.failed
     print(f"claude-traps: {checks.passed} of {total} passed in {seconds:.0f} s")
     return int(checks.failed > 0)

@@ -32,8 +32,6 @@ from sapwood.programs.codex.sessions import current_file
 from sapwood.programs.codex.thread_history import RolloutReader
 
 _ANYWHERE = ("--skip-git-repo-check", "--disable", "plugins")
-LIMIT = 240.0
-"""The time limit of all of them, in seconds."""
 
 
 async def live_trim(world: CodexWorld, checks: Checks) -> None:
@@ -492,7 +490,6 @@ def main(arguments: list[str]) -> int:
     checks.expect("no way leads out of here", not reaches_outside())
     asyncio.run(run_traps(checks, arguments))
     seconds = time.monotonic() - started
-    checks.expect(f"it took less than {LIMIT:g} seconds", seconds < LIMIT)
     total = checks.passed + checks.failed
     print(f"codex-traps: {checks.passed} of {total} passed in {seconds:.0f} s")
     return int(checks.failed > 0)

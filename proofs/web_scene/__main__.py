@@ -18,8 +18,6 @@ from proofs.web_scene.served_home import ServedHome
 from tools.browser import NO_CHROMIUM, find_chromium
 
 PROGRAMS = ("claude-code", "codex")
-LIMIT = 300.0
-"""The time limit of the whole proof, in seconds. On a quiet machine it takes a tenth of it."""
 
 
 def main(arguments: list[str]) -> int:
@@ -43,7 +41,6 @@ def main(arguments: list[str]) -> int:
     for name in names:
         _play(name, checks, chromium, options.pictures)
     seconds = time.monotonic() - started
-    checks.expect(f"it took less than {LIMIT:g} seconds", seconds < LIMIT)
     total = checks.passed + checks.failed
     done = f"{checks.passed} of {total} passed"
     print(f"web-scene: {done} with {', '.join(names)} in {seconds:.0f} s")
