@@ -28,6 +28,7 @@ RECIPES: tuple[tuple[str, ...], ...] = (
     ("web-scene",),
     ("integrations",),
     ("protocols",),
+    ("contract",),
     ("deploy-check",),
     ("sizes",),
     ("rolling-restart",),

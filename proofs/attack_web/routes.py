@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from typing import get_args
 from urllib.parse import quote
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp
@@ -78,17 +79,21 @@ def filled(path: str, agent: str, other: str = "1") -> str:
 
 def attempts(endpoint: Endpoint, agent: str, space: str, words: str) -> Iterator[Attempt]:
     """Requests that try to reach an agent, the space and the words of another tenant."""
-    names = dict.fromkeys((*_NAMES, *endpoint.query, *endpoint.body))
+    own = _own_names(endpoint)
     names_agent = "{agent}" in endpoint.path
     for other, value in (("1", ""), (agent, agent), ("1", words), ("1", f"{agent} {words}")):
         path = filled(endpoint.path, agent, other)
-        given = dict.fromkeys(names, value) | {"space": space}
-        if endpoint.method == "GET":
-            query = "&".join(f"{name}={quote(text)}" for name, text in given.items())
-            yield Attempt("GET", f"{path}?{query}" if value else path, b"", names_agent)
-        else:
-            body: dict[str, object] = {**given, "agents": [value]} if value else {}
-            yield Attempt(endpoint.method, path, msgspec.json.encode(body), names_agent)
+        every = dict.fromkeys((*_NAMES, *own), value) | {"space": space}
+        # A route that refuses unknown names is also tried with its own alone.
+        for given in (every, dict.fromkeys(own, value)):
+            if endpoint.method == "GET":
+                query = "&".join(f"{name}={quote(text)}" for name, text in given.items())
+                yield Attempt("GET", f"{path}?{query}" if value else path, b"", names_agent)
+            else:
+                agents = {"agents": [value]} if given is every else {}
+                body: dict[str, object] = {**given, **agents} if value else {}
+                yield Attempt(endpoint.method, path, msgspec.json.encode(body), names_agent)
+        if endpoint.method != "GET":
             yield Attempt(
                 endpoint.method, f"{path}?agent={quote(value)}&space={space}", b"{}", names_agent
             )
@@ -96,6 +101,13 @@ def attempts(endpoint: Endpoint, agent: str, space: str, words: str) -> Iterator
         path = filled(endpoint.path, agent)
         for body in _bodies(agent, words):
             yield Attempt(endpoint.method, path, msgspec.json.encode(body), names_agent)
+
+
+def _own_names(endpoint: Endpoint) -> list[str]:
+    """The names of what a route takes as text."""
+    kinds = [kind for kind in (endpoint.query, endpoint.request) if kind is not None]
+    fields = [each for kind in kinds for each in structs.fields(kind)]
+    return [each.name for each in fields if str in (each.type, *get_args(each.type)[:1])]
 
 
 def _bodies(agent: str, words: str) -> Iterator[dict[str, object]]:

@@ -10,6 +10,7 @@ from sapwood.config.server_tokens import SCOPES, TokenScope, TokenStore
 from sapwood.core.ids import AgentId
 from sapwood_server.access.identity import Identities
 from sapwood_server.served_space import ServedSpaces
+from tests.server.answer_schemas import check_answer
 
 ADDRESS = "http://127.0.0.1:8420"
 STORES = ("sqlite", "postgres")
@@ -38,9 +39,12 @@ class Served(Struct):
         return self.plain_client({"Authorization": f"Bearer {value}", **(headers or {})})
 
     def plain_client(self, headers: dict[str, str] | None = None) -> httpx2.AsyncClient:
-        """A client without a token."""
+        """A client without a token. Every answer that it gets must be as the API says."""
         transport = httpx2.ASGITransport(app=self.app)
-        return httpx2.AsyncClient(transport=transport, base_url=ADDRESS, headers=headers)
+        hooks = {"response": [check_answer]}
+        return httpx2.AsyncClient(
+            transport=transport, base_url=ADDRESS, headers=headers, event_hooks=hooks
+        )
 
 
 async def record(connection: Connection, *turns: tuple[str, str], space: str = "local") -> AgentId:

@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib.resources import files
 
 from starlette.applications import Starlette
@@ -35,7 +36,12 @@ from sapwood_server.protocols.ag_ui_api import ag_ui_endpoints
 from sapwood_server.protocols.mcp_api import mcp_endpoints
 from sapwood_server.protocols.openai_conversations import conversation_endpoints
 from sapwood_server.protocols.openai_responses import response_endpoints
-from sapwood_server.request_context import Endpoint, RequestContext, json_response
+from sapwood_server.request_context import (
+    Endpoint,
+    RequestBody,
+    RequestContext,
+    json_response,
+)
 from sapwood_server.routes.command_api import changing_endpoints
 from sapwood_server.routes.configuration_api import configuration_endpoints
 from sapwood_server.routes.conversation_api import reading_endpoints, session_endpoints
@@ -235,22 +241,26 @@ def endpoints(streams: OpenStreams, codes: PairingCodes | None = None) -> tuple[
     )
 
     async def openapi(_: RequestContext) -> Response:
-        return json_response(openapi_document((*api, document, *described)))
+        return json_response(described())
 
-    document = Endpoint("GET", "/v1/openapi.json", "read", openapi, "Describe this API")
-    pages = page_endpoints()
-    described = [each for each in pages if each.path.startswith("/v1/")]
-    return (*api, document, *pages)
+    table = (
+        *api,
+        Endpoint("GET", "/v1/openapi.json", "read", openapi, "Describe this API", internal=True),
+        *page_endpoints(),
+    )
+    described = cache(lambda: openapi_document(table))
+    return table
 
 
 def _pairing_endpoint(codes: PairingCodes) -> Endpoint:
     async def pair(call: RequestContext) -> Response:
         """A code that signs one other browser in as the same person, without `admin`."""
-        await call.body()
+        await call.read(RequestBody)
         code = codes.create(call.principal)
         return json_response({"code": code, "seconds": PAIRING_SECONDS}, 201)
 
-    return Endpoint("POST", "/v1/pairing", "read", pair, "Make a code to sign in another browser")
+    about = "Make a code to sign in another browser"
+    return Endpoint("POST", "/v1/pairing", "read", pair, about, internal=True)
 
 
 def _public_routes(guards: Guards) -> list[Route]:

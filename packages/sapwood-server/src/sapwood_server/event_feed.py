@@ -33,7 +33,7 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import Cursor, LogUnavailable, TailedEvent
-from sapwood.display.json_values import event_value, listed_value
+from sapwood.display.json_values import agent_value, event_value
 from sapwood.turns.log import Log
 
 _KEPT = 512
@@ -253,6 +253,13 @@ def sse_message(kind: str, value: object, place: int | str | None = None) -> byt
     return head + b"event: " + kind.encode() + b"\ndata: " + _encode(value) + b"\n\n"
 
 
+class AgentGone(Struct, frozen=True):
+    """An agent that was erased."""
+
+    agent: AgentId
+    gone: bool = True
+
+
 _SPACE_FEED_KEPT = 2_048
 _SPACE_FEED_TOGETHER = 0.1
 _SECONDS = 30.0
@@ -353,8 +360,7 @@ class SpaceFeed:
             known = self._shown.get(agent)
             if known is None or known[0] < at:
                 summary = await self._log.summary(self._space, agent)
-                gone: dict[str, object] = {"agent": agent, "gone": True}
-                value = gone if summary is None else listed_value(summary)
+                value = AgentGone(agent) if summary is None else agent_value(summary)
                 known = self._shown[agent] = (at, sse_message("agent", value))
             pieces.append(known[1])
         pieces[-1] = b"id: %d\n" % page[-1].after + pieces[-1]

@@ -2,13 +2,17 @@
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
+from sapwood.conversation.answers import Answer
 from sapwood.core.errors import LogError, LogUnavailable, RefusedError, SapwoodError
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
+from sapwood.core.token_count import Count
 
 PROBLEM_TYPE = "application/problem+json"
 
@@ -38,6 +42,54 @@ _STATUS = {
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
+FieldValue = str | float | bool | tuple[str | tuple[str, Count], ...] | None
+"""The value of a field of a refusal."""
+
+
+class OutcomeValue(Struct, frozen=True):
+    """What one step of a submission did: its answer, and the sentence for a person."""
+
+    answer: Answer
+    message: str
+
+
+class ProblemDocument(Struct, frozen=True, omit_defaults=True):
+    """A problem document (RFC 9457). `detail` says what happened and what to do next.
+
+    `type` names the kind of problem and never changes. Of a refusal, `refusal` is its name and
+    `fields` are its fields; nothing was changed then, except for what `done` lists. `scope` is the
+    scope that the token lacks, `failure` the kind of failure of a model.
+    """
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    refusal: str = ""
+    fields: Mapping[str, FieldValue] = {}
+    scope: str = ""
+    failure: str = ""
+    done: tuple[OutcomeValue, ...] = ()
+
+
+class OpenAIError(Struct, frozen=True):
+    """What OpenAI clients read of a problem."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str
+
+
+class OpenAIProblem(ProblemDocument, frozen=True, omit_defaults=True):
+    """A problem document of the routes that OpenAI clients use."""
+
+    param: str | None = None
+    code: str = ""
+    response: str = ""
+    error: OpenAIError | None = None
+
+
 class Problem(Exception):
     """An answer that is a problem document."""
 
@@ -49,7 +101,7 @@ class Problem(Exception):
         *,
         kind: str = "",
         headers: Mapping[str, str] | None = None,
-        fields: Mapping[str, object] | None = None,
+        fields: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(detail)
         self.status = status
@@ -63,13 +115,8 @@ class Problem(Exception):
 
     def response(self) -> Response:
         """The problem document."""
-        body = {
-            "type": f"urn:sapwood:problem:{self.kind}",
-            "title": self.title,
-            "status": self.status,
-            "detail": self.detail,
-            **self.fields,
-        }
+        kind = f"urn:sapwood:problem:{self.kind}"
+        body = OpenAIProblem(kind, self.title, self.status, self.detail, **self.fields)
         return Response(_encode(body), self.status, headers=self.headers, media_type=PROBLEM_TYPE)
 
 
@@ -77,12 +124,12 @@ def with_openai_error(problem: Problem) -> Problem:
     """The problem with the member `error`, as OpenAI clients read it."""
     kinds = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
     other = "server_error" if problem.status >= 500 else "invalid_request_error"
-    problem.fields["error"] = {
-        "message": problem.detail,
-        "type": kinds.get(problem.status, other),
-        "param": problem.fields.get("param"),
-        "code": problem.fields.get("code", problem.kind),
-    }
+    problem.fields["error"] = OpenAIError(
+        problem.detail,
+        kinds.get(problem.status, other),
+        problem.fields.get("param"),
+        problem.fields.get("code", problem.kind),
+    )
     return problem
 
 

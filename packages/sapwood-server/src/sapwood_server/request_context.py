@@ -2,11 +2,11 @@
 
 import hashlib
 import os
-from collections.abc import Awaitable, Callable
-from typing import Literal
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -26,6 +26,30 @@ from sapwood_server.served_space import ServedSpace
 _MAX_ID = 200
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
+
+
+class RequestBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """The body of a request. This one has no fields."""
+
+
+class OnceBody(RequestBody, frozen=True, kw_only=True):
+    """The body of a request that acts once, however often it is sent with the same id."""
+
+    id: Annotated[
+        str,
+        Meta(
+            max_length=_MAX_ID,
+            description="An idempotency id, instead of the header Idempotency-Key: repeated "
+            "requests with the same id act once and get the first answer.",
+        ),
+    ] = ""
+
+
+class QueryParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """The parameters of a query. This one has none."""
+
+
+Read = TypeVar("Read", bound=Struct)
 
 
 class RequestContext:
@@ -51,6 +75,21 @@ class RequestContext:
         if self._body is None:
             self._body = await read_json(self.request, max_bytes=self._max_bytes)
         return self._body
+
+    async def read(self, kind: type[Read]) -> Read:
+        """The body as a value of this type. Raises `Problem` for another type or unknown field."""
+        try:
+            return msgspec.convert(await self.body(), kind)
+        except msgspec.MsgspecError as error:
+            raise Problem(422, "Invalid body", f"The body cannot be read: {error}.") from None
+
+    def parameters(self, kind: type[Read]) -> Read:
+        """The query as a value of this type. Raises `Problem`. Empty values are left out."""
+        given = {name: value for name, value in self.request.query_params.items() if value}
+        try:
+            return msgspec.convert(given, kind, strict=False)
+        except msgspec.MsgspecError as error:
+            raise Problem(400, "Invalid query", f"The query cannot be read: {error}.") from None
 
     async def command_id(self) -> str | None:
         """The id of what the request asks for: the given one, made the principal's own."""
@@ -164,7 +203,10 @@ Handler = Callable[[RequestContext], Awaitable[Response]]
 class Endpoint(Struct, frozen=True):
     """One row of the table of routes. No endpoint can be made without saying its scope.
 
-    `body` and `query` describe what is sent, for the page of the API: names with their meaning.
+    `request` and `query` are the types of what is sent, `response` that of the answer: handlers
+    read and answer with them, and the description of the API is made from them. `details` adds to
+    it. An `internal` route serves the page or Sapwood's own client. `messages` are the types of
+    the messages of a stream, by their event; '' is any other event.
     `takes` and `answers` are content types. `errors`: problem documents, or such with the member
     `error` that OpenAI clients read.
     """
@@ -174,8 +216,13 @@ class Endpoint(Struct, frozen=True):
     scope: TokenScope
     handler: Handler
     summary: str
-    body: dict[str, str] = {}
-    query: dict[str, str] = {}
+    request: type[Struct] | None = None
+    query: type[QueryParameters] | None = None
+    response: object = None
+    statuses: tuple[int, ...] = (200,)
+    details: str = ""
+    internal: bool = False
+    messages: Mapping[str, tuple[type, ...]] = {}
     answers: str = "application/json"
     takes: str = "application/json"
     errors: Literal["problem", "openai"] = "problem"
@@ -183,9 +230,18 @@ class Endpoint(Struct, frozen=True):
     """Bytes that the body may have at most."""
 
     @property
+    def is_described(self) -> bool:
+        """Whether the route is part of the API that is promised.
+
+        Routes of the page, of Sapwood's own client and of the protocols of others are not.
+        """
+        own = self.path.startswith("/v1/") and self.errors == "problem"
+        return own and not self.internal
+
+    @property
     def is_once(self) -> bool:
         """Whether a request with an id is answered like the first one with it."""
-        return "id" in self.body
+        return self.request is not None and "id" in self.request.__struct_fields__
 
 
 def _hashed(whose: str) -> str:

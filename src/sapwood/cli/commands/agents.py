@@ -64,7 +64,8 @@ async def _list(invocation: Invocation, listed: _Listed, as_json: bool) -> None:
     from sapwood.app.conversation_service import offline_service
     from sapwood.cli.console import columns, print_lines
     from sapwood.cli.output.agent_table import agents_table
-    from sapwood.cli.output.event_text import json_line, listed_value
+    from sapwood.cli.output.event_text import json_line
+    from sapwood.display.json_values import agent_value
     from sapwood.display.quantities import now
 
     async with invocation.connected() as connection:
@@ -79,7 +80,7 @@ async def _list(invocation: Invocation, listed: _Listed, as_json: bool) -> None:
     agents, limit = found.agents, listed.limit
     shown = agents[:limit]
     if as_json:
-        print_lines(json_line(listed_value(summary)) for summary in shown)
+        print_lines(json_line(agent_value(summary)) for summary in shown)
         return
     if not agents and (listed.owner or listed.label):
         click.echo(

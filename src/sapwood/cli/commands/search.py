@@ -94,10 +94,11 @@ def _search_sessions(query: str, limit: int) -> "Sequence[SearchHit]":
 def _print_hits(hits: "Sequence[SearchHit]", as_json: bool) -> Exit:
     from sapwood.cli.console import columns, print_lines
     from sapwood.cli.output.answer_text import hit_lines
-    from sapwood.cli.output.event_text import json_line, listed_value
+    from sapwood.cli.output.event_text import json_line
+    from sapwood.display.json_values import hit_value
 
     if as_json:
-        print_lines(json_line(listed_value(hit)) for hit in hits)
+        print_lines(json_line(hit_value(hit)) for hit in hits)
     elif hits:
         print_lines(hit_lines(hits, columns()))
     else:

@@ -16,7 +16,6 @@ from sapwood.core.events import (
     TurnStarted,
 )
 from sapwood.display.json_values import event_value as event_value
-from sapwood.display.json_values import listed_value as listed_value
 from sapwood.display.json_values import usage_value as usage_value
 from sapwood.display.quantities import clock, money, usage_line
 from sapwood.display.text import cut, json_escaped

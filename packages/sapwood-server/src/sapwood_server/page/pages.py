@@ -1,8 +1,9 @@
 """The routes of the web page: the whole page, and the pieces that it fetches again."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from msgspec import structs
+from msgspec import Meta, structs
 from starlette.responses import HTMLResponse, Response
 
 from sapwood.app.permission_questions import waiting_questions
@@ -39,7 +40,12 @@ from sapwood_server.page.row_html import RenderedRow, row_html
 from sapwood_server.page.settings_html import settings_html
 from sapwood_server.page.setup_html import setup_html
 from sapwood_server.problems import refusal_problem
-from sapwood_server.request_context import Endpoint, RequestContext, json_response
+from sapwood_server.request_context import (
+    Endpoint,
+    QueryParameters,
+    RequestContext,
+    json_response,
+)
 from sapwood_server.served_space import READ_AT_START
 
 _LISTED = 400
@@ -248,10 +254,16 @@ async def export_file(call: RequestContext) -> Response:
     """The conversation as one HTML file, which needs no script and no network."""
     agent = await call.agent()
     html = await export_html(
-        call.space.connection, agent, everything=call.query("everything") == "1"
+        call.space.connection, agent, everything=call.parameters(ExportQuery).everything == "1"
     )
     named = {"Content-Disposition": f'attachment; filename="{agent}.html"'}
     return HTMLResponse(html, headers={"Cache-Control": "no-store", **named})
+
+
+class ExportQuery(QueryParameters, frozen=True):
+    """What the file has."""
+
+    everything: Annotated[str, Meta(description="`1`: also turns that are out of view.")] = ""
 
 
 def page_endpoints() -> tuple[Endpoint, ...]:
@@ -267,7 +279,7 @@ def page_endpoints() -> tuple[Endpoint, ...]:
             "read",
             export_file,
             "A conversation as a single HTML file",
-            query={"everything": "1: also turns that are out of view"},
+            query=ExportQuery,
             answers=html,
         ),
         Endpoint("GET", "/setup", "admin", setup_page, "What answers", answers=html),

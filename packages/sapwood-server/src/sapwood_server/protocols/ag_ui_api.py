@@ -522,14 +522,6 @@ async def _state(call: RequestContext, agent: AgentId, asked: _Run) -> list[Fiel
 
 def ag_ui_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
     """The routes of AG-UI."""
-    body = {
-        "threadId": "the client's name for the conversation",
-        "runId": "an idempotency id: repeated requests with the same id act once",
-        "messages": "all messages; those after the last reply are new",
-        "tools": "tools that the client runs",
-        "context": "texts to pin",
-        "resume": "answers to tool calls waiting for approval",
-    }
     handler = _runs(streams)
     return (
         Endpoint(
@@ -538,7 +530,6 @@ def ag_ui_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "write",
             handler,
             "Run a thread's conversation (AG-UI)",
-            body=body,
             max_bytes=_MAX_BYTES,
             answers="text/event-stream",
         ),
@@ -548,7 +539,6 @@ def ag_ui_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "write",
             handler,
             "Run a conversation (AG-UI)",
-            body=body,
             max_bytes=_MAX_BYTES,
             answers="text/event-stream",
         ),

@@ -194,16 +194,8 @@ async def answer_message(call: RequestContext) -> Response:
 
 def mcp_endpoints() -> tuple[Endpoint, ...]:
     """The routes of MCP."""
-    body = {"jsonrpc": "2.0", "method": "an MCP method", "params": ""}
     about = "Handle an MCP client's message; commands need their own scopes too"
     return (
-        Endpoint("POST", "/mcp", "read", answer_message, about, body=body),
-        Endpoint(
-            "POST",
-            "/mcp/{agent}",
-            "read",
-            answer_message,
-            "The same, for one conversation",
-            body=body,
-        ),
+        Endpoint("POST", "/mcp", "read", answer_message, about),
+        Endpoint("POST", "/mcp/{agent}", "read", answer_message, f"{about}, in one conversation"),
     )

@@ -199,7 +199,6 @@ def _prompt_part(part: PromptPart) -> Fields:
 def conversation_endpoints() -> tuple[Endpoint, ...]:
     """The routes of conversations."""
     one = "/v1/conversations/{agent}"
-    page = {"after": "the last item of the previous page", "limit": "", "order": "asc or desc"}
     return (
         Endpoint(
             "POST",
@@ -207,7 +206,6 @@ def conversation_endpoints() -> tuple[Endpoint, ...]:
             "write",
             create_conversation,
             "Start a conversation (OpenAI API)",
-            body={"items": "earlier messages", "metadata": "names and string values"},
             max_bytes=_MAX_BYTES,
             errors="openai",
         ),
@@ -218,7 +216,6 @@ def conversation_endpoints() -> tuple[Endpoint, ...]:
             "write",
             update_conversation,
             "Change a conversation's metadata",
-            body={"metadata": "names and string values"},
             errors="openai",
         ),
         Endpoint(
@@ -230,7 +227,6 @@ def conversation_endpoints() -> tuple[Endpoint, ...]:
             "read",
             list_items,
             "List what the model sees of a conversation",
-            query=page,
             errors="openai",
         ),
         Endpoint(
@@ -239,7 +235,6 @@ def conversation_endpoints() -> tuple[Endpoint, ...]:
             "write",
             create_items,
             "Add earlier turns",
-            body={"items": "messages"},
             max_bytes=_MAX_BYTES,
             errors="openai",
         ),

@@ -295,16 +295,6 @@ def _model(name: str) -> Fields:
 def response_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
     """The routes for responses and models."""
     one = "/v1/responses/{response}"
-    body = {
-        "input": "a string, or a list of items: messages and function results",
-        "conversation": "the id of an agent; a new one if left out",
-        "previous_response_id": "instead of a conversation: the response to continue from",
-        "model": "the model; defaults to the conversation's model",
-        "instructions": "the system prompt",
-        "tools": "functions that the client runs",
-        "stream": "true for server-sent events",
-        "background": "true to return immediately",
-    }
     return (
         Endpoint(
             "POST",
@@ -312,7 +302,6 @@ def response_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "write",
             _create(streams),
             "Create a response in a conversation (OpenAI API)",
-            body=body,
             max_bytes=_MAX_BYTES,
             errors="openai",
         ),
@@ -322,7 +311,6 @@ def response_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "read",
             _show(streams),
             "Show a response, or resume its stream",
-            query={"stream": "true for events", "starting_after": "a sequence number"},
             errors="openai",
         ),
         Endpoint(

@@ -6,12 +6,15 @@ conversation, route or content the id is refused.
 
 import asyncio
 import secrets
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal, get_type_hints
 
 import msgspec
+from msgspec import Meta, Struct, defstruct
 from starlette.responses import Response
 
 from sapwood.app.permission_questions import PostedQuestion, send_answer, waiting_questions
-from sapwood.conversation.answers import Changed
+from sapwood.conversation.answers import Answer, Changed, Prompted
 from sapwood.conversation.call import Person, typed_request
 from sapwood.conversation.prompt_files import names_files, with_named_files
 from sapwood.conversation.script import (
@@ -22,25 +25,61 @@ from sapwood.conversation.script import (
     parse,
     with_files,
 )
+from sapwood.conversation.service import HANDLERS, Outcome
 from sapwood.conversation.session import ConversationSession
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.commands import QueuePrompt, UnqueuePrompt
-from sapwood.core.ids import AgentId, CommandId
+from sapwood.core.ids import AgentId, CommandId, EventRef
 from sapwood.core.refusals import Refusal
+from sapwood.core.state import QueuedPrompt
+from sapwood.core.tags import Tags, entries_of
 from sapwood.core.turn_params import TurnParams
 from sapwood.display.permission_text import answer_choices
 from sapwood.workspace.permissions.permission_gate import Deny
-from sapwood_server.problems import Problem, refusal_problem
+from sapwood_server.problems import OutcomeValue, Problem, refusal_problem
 from sapwood_server.request_context import (
     Endpoint,
     Handler,
+    OnceBody,
+    RequestBody,
     RequestContext,
     json_response,
-    text_field,
 )
-from sapwood_server.routes.file_api import named_files, prompt_parts
+from sapwood_server.routes.file_api import GivenPart, named_files, prompt_parts
 
-_FILES = "list of ids of uploaded files"
+Files = Annotated[tuple[str, ...], Meta(description="The ids of uploaded files.")]
+PromptState = Literal["sent", "queued", "held", "none"]
+"""What came of a prompt. `held`: it was not carried out, because a turn is open and it has files.
+`none`: there was no prompt."""
+
+
+class StartBody(OnceBody, frozen=True, kw_only=True):
+    """A new conversation, by default in the folder of the server, with its model."""
+
+    prompt: Annotated[str, Meta(description="The first prompt, whatever it looks like.")] = ""
+    text: Annotated[str, Meta(description="Text and commands, instead of a prompt.")] = ""
+    name: str = ""
+    folder: str = ""
+    model: Annotated[
+        str, Meta(description="A model or an agent program; default: the configured one.")
+    ] = ""
+    has_prompt: Annotated[
+        bool, Meta(description="A prompt follows, so a model must be available.")
+    ] = False
+    owner: Annotated[str, Meta(description="To whom the conversation belongs.")] = ""
+    labels: Annotated[tuple[str, ...], Meta(description="Labels, for lists and retention.")] = ()
+    metadata: Annotated[Mapping[str, str], Meta(description="Names and values of your own.")] = (
+        msgspec.field(default_factory=dict)
+    )
+
+
+class ConversationMade(Struct, frozen=True):
+    """A new conversation, and what its prompt or its text did."""
+
+    agent: AgentId
+    answer: Prompted | None = None
+    outcomes: tuple[OutcomeValue, ...] = ()
+    prompt: PromptState = "none"
 
 
 async def start_agent(call: RequestContext) -> Response:
@@ -48,42 +87,63 @@ async def start_agent(call: RequestContext) -> Response:
 
     `text` is carried out in it as a submission is; `prompt` is a prompt whatever it looks like.
     """
-    body = await call.body()
-    text = text_field(body, "prompt")
-    script = _script(text_field(body, "text"))
+    body = await call.read(StartBody)
+    script = _script(body.text)
     _require_scopes(call, script)
-    name = text_field(body, "name")
-    folder = call.own_folder(text_field(body, "folder"))
+    folder = call.own_folder(body.folder)
     script = await _attached(call, script, folder)
     given = await call.command_id()
+    tags = Tags(body.owner, tuple(sorted({*body.labels})), entries_of(body.metadata))
     agent = await call.service.start(
         folder,
-        name=name,
-        model=text_field(body, "model").strip(),
-        has_prompt=bool(text) or has_prompt(script) or body.get("has_prompt") is True,
+        name=body.name,
+        model=body.model.strip(),
+        has_prompt=bool(body.prompt) or has_prompt(script) or body.has_prompt,
+        tags=tags if tags != Tags() else None,
         actor=call.principal.actor,
         command_id=f"{given}:start" if given else None,
     )
     answer = None
-    if text:
+    if body.prompt:
         answer = await call.service.prompt(
-            agent, text, actor=call.principal.actor, command_id=given
+            agent, body.prompt, actor=call.principal.actor, command_id=given
         )
         if isinstance(answer, Refusal):
             raise refusal_problem(answer)
-    done = await _carry_out(call, agent, script) if script else {"agent": agent}
-    return json_response({**done, "answer": answer}, 201)
+    if not script:
+        state: PromptState = "sent" if answer else "none"
+        return json_response(ConversationMade(agent, answer, prompt=state), 201)
+    done = await _carry_out(call, agent, script)
+    return json_response(ConversationMade(done.agent, answer, done.outcomes, done.prompt), 201)
+
+
+class PromptBody(OnceBody, frozen=True, kw_only=True):
+    """A prompt: a text with files, or parts. `params` are for this turn alone."""
+
+    text: str = ""
+    files: Files = ()
+    parts: Annotated[
+        tuple[GivenPart, ...] | None, Meta(description="Text, notes and files, instead of both.")
+    ] = None
+    params: TurnParams | None = None
+
+
+class PromptSent(Struct, frozen=True):
+    """A prompt opened a turn. The reply arrives as events."""
+
+    answer: Prompted
+    message: str
 
 
 async def send_prompt(call: RequestContext) -> Response:
     """Opens a turn with a prompt. The answer arrives as events."""
     agent = await call.agent()
-    body = await call.body()
-    if "parts" in body:
-        parts = await prompt_parts(call, agent, body["parts"])
+    body = await call.read(PromptBody)
+    if body.parts is not None:
+        parts = await prompt_parts(call, agent, body.parts)
     else:
-        files = await named_files(call, agent, body.get("files", []))
-        step = TextStep(text_field(body, "text"), files=files)
+        files = await named_files(call, agent, body.files)
+        step = TextStep(body.text, files=files)
         parts = step.parts if step.text.strip() or files else ()
     if not parts:
         raise Problem(422, "Empty prompt", "Write something to send.")
@@ -92,37 +152,52 @@ async def send_prompt(call: RequestContext) -> Response:
         parts,
         actor=call.principal.actor,
         command_id=await call.command_id(),
-        params=_params(body),
+        params=body.params,
     )
     if isinstance(answer, Refusal):
         raise refusal_problem(answer)
-    return json_response({"answer": answer, "message": answer.message}, 202)
+    return json_response(PromptSent(answer, answer.message), 202)
+
+
+class SubmissionBody(OnceBody, frozen=True, kw_only=True):
+    """What a person typed: a prompt, a command, or a script of both."""
+
+    text: str = ""
+    files: Files = ()
+    waits: Annotated[
+        bool, Meta(description="A prompt is queued while a turn is open; one with files is held.")
+    ] = False
+
+
+class SubmissionDone(Struct, frozen=True):
+    """What each step did, the agent that the next one is for, and what came of the prompt."""
+
+    outcomes: tuple[OutcomeValue, ...]
+    agent: AgentId
+    prompt: PromptState
 
 
 async def submit(call: RequestContext) -> Response:
     """Carries out what a person typed: a prompt, a command, or a script of both.
 
-    The answer says what came of the prompt: `sent`, `queued`, or `none` if there are commands only.
     With `waits`, a prompt is queued while a turn is open. One with files is then not carried out
     (`held`), and commands only leave the files to a later prompt.
     """
     agent = await call.agent()
-    body = await call.body()
-    waits = body.get("waits") is True
-    script = _script(text_field(body, "text"))
+    body = await call.read(SubmissionBody)
+    script = _script(body.text)
     state = (await call.space.connection.dispatcher.open(agent)).state
     script = await _attached(call, script, state.workspace.worktree or state.workspace.folder)
-    if body.get("files"):
-        filled = with_files(script, await named_files(call, agent, body["files"]))
-        if filled is None and not waits:
+    if body.files:
+        filled = with_files(script, await named_files(call, agent, body.files))
+        if filled is None and not body.waits:
             raise Problem(422, "No prompt", "'files' needs a prompt.")
         script = filled or script
     _require_scopes(call, script)
-    if waits and has_prompt(script) and await (await _session(call)).is_working():
-        if not body.get("files"):
-            await _queue(call, agent, text_field(body, "text"))
-        prompt = "held" if body.get("files") else "queued"
-        return json_response({"outcomes": [], "agent": agent, "prompt": prompt}, 202)
+    if body.waits and has_prompt(script) and await (await _session(call)).is_working():
+        if not body.files:
+            await _queue(call, agent, body.text)
+        return json_response(SubmissionDone((), agent, "held" if body.files else "queued"), 202)
     return json_response(await _carry_out(call, agent, script))
 
 
@@ -150,34 +225,57 @@ def _require_scopes(call: RequestContext, script: Script) -> None:
         call.principal.require(step.scope if isinstance(step, CommandStep) else "write")
 
 
-async def _carry_out(call: RequestContext, agent: AgentId, script: Script) -> dict[str, object]:
+async def _carry_out(call: RequestContext, agent: AgentId, script: Script) -> SubmissionDone:
     person = Person(call.principal.actor, await call.command_id())
     played = await call.service.play(agent, script, person)
     refused = next((each.answer for each in played if isinstance(each.answer, Refusal)), None)
-    outcomes = [
-        {"answer": each.answer, "message": each.message}
-        for each in played
-        if not isinstance(each.answer, Refusal)
-    ]
+    outcomes = _outcomes(played)
     if refused is not None:
         problem = refusal_problem(refused)
         problem.fields["done"] = outcomes
         raise problem
     prompt = "sent" if has_prompt(script) else "none"
-    return {"outcomes": outcomes, "agent": played[-1].agent if played else agent, "prompt": prompt}
+    last = played[-1].agent if played else None
+    return SubmissionDone(outcomes, last or agent, prompt)
+
+
+def _outcomes(played: Iterable[Outcome]) -> tuple[OutcomeValue, ...]:
+    return tuple(
+        OutcomeValue(each.answer, each.message)
+        for each in played
+        if not isinstance(each.answer, Refusal)
+    )
+
+
+class QueueList(Struct, frozen=True):
+    """The texts that wait for the end of the open turn, in the order in which they are sent."""
+
+    queue: tuple[QueuedPrompt, ...]
 
 
 async def list_queue(call: RequestContext) -> Response:
     """The texts that wait for the end of the open turn, in the order in which they are sent."""
     session = await _session(call)
-    return json_response({"queue": await session.queue()})
+    return json_response(QueueList(await session.queue()))
+
+
+class QueueBody(OnceBody, frozen=True, kw_only=True):
+    """A text that waits for the end of the open turn."""
+
+    text: str = ""
+
+
+class Queued(Struct, frozen=True):
+    """The id of the entry in the queue."""
+
+    entry: str
 
 
 async def queue_prompt(call: RequestContext) -> Response:
     """Keeps a text until the open turn has ended; any screen sends it then."""
     agent = await call.agent()
-    entry = await _queue(call, agent, text_field(await call.body(), "text"))
-    return json_response({"entry": entry}, 202)
+    entry = await _queue(call, agent, (await call.read(QueueBody)).text)
+    return json_response(Queued(entry), 202)
 
 
 async def _queue(call: RequestContext, agent: AgentId, text: str) -> str:
@@ -188,14 +286,35 @@ async def _queue(call: RequestContext, agent: AgentId, text: str) -> str:
     return entry
 
 
+class Done(Struct, frozen=True):
+    """Something was changed; `message` says what."""
+
+    message: str
+
+
 async def unqueue_prompt(call: RequestContext) -> Response:
     """Takes a text out of the queue, to change it or to leave it out."""
     agent = await call.agent()
-    await call.body()
+    await call.read(OnceBody)
     command = UnqueuePrompt(agent, call.request.path_params["entry"])
     actor, command_id = call.principal.actor, await call.command_id()
     await call.service.dispatch(command, actor, command_id=command_id)
-    return json_response({"message": "Removed from the queue."})
+    return json_response(Done("Removed from the queue."))
+
+
+class SendQueuedBody(RequestBody, frozen=True):
+    """Why the next text is sent."""
+
+    ended: Annotated[
+        bool, Meta(description="Because a turn ended: nothing is sent after an interrupted one.")
+    ] = False
+
+
+class QueuedSent(Struct, frozen=True):
+    """What the text of the queue did."""
+
+    outcomes: tuple[OutcomeValue, ...]
+    agent: AgentId
 
 
 async def send_queued(call: RequestContext) -> Response:
@@ -204,8 +323,9 @@ async def send_queued(call: RequestContext) -> Response:
     With `ended`, because a turn ended: then nothing is sent after an interrupted one. A script is
     left to a screen, which waits for the turn of each of its prompts.
     """
-    session = await _session(call)
-    ended = (await call.body()).get("ended") is True
+    agent = await call.agent()
+    session = ConversationSession(call.service, "", agent)
+    body = await call.read(SendQueuedBody)
     for first in (await session.queue())[:1]:
         script = parse(first.text)
         if not isinstance(script, Refusal) and len(script) > 1:
@@ -214,40 +334,63 @@ async def send_queued(call: RequestContext) -> Response:
                 "A script is waiting",
                 "The next item is a script, which only a terminal UI can send.",
             )
-    sent = [each async for each in (session.turn_ended() if ended else session.send_next())]
+    sent = [each async for each in (session.turn_ended() if body.ended else session.send_next())]
     for each in sent:
         if isinstance(each.answer, Refusal):
             raise refusal_problem(each.answer)
-    outcomes = [{"answer": each.answer, "message": each.message} for each in sent]
-    return json_response({"outcomes": outcomes, "agent": session.agent})
+    return json_response(QueuedSent(_outcomes(sent), session.agent or agent))
 
 
 async def _session(call: RequestContext) -> ConversationSession:
     return ConversationSession(call.service, "", await call.agent())
 
 
-def _params(body: dict[str, object]) -> TurnParams | None:
-    try:
-        return msgspec.convert(body.get("params"), TurnParams | None)
-    except msgspec.MsgspecError as error:
-        raise Problem(422, "Invalid parameters", f"'params' cannot be read: {error}.") from None
+class CommandBody(OnceBody, frozen=True, kw_only=True):
+    """A slash command: what is typed after its name."""
+
+    args: Annotated[str, Meta(description="What is typed after the name of the command.")] = ""
+    goal: Annotated[str, Meta(description="The text before a fork.")] = ""
+    picks: Annotated[bool, Meta(description="Ask for a missing argument instead of refusing.")] = (
+        False
+    )
+
+
+class CommandDone(Struct, frozen=True):
+    """What a command did: its typed answer, the sentence for a person, and the events it recorded.
+
+    `repeated`: it was carried out by an earlier request with the same id, and this is what the log
+    has of that.
+    """
+
+    answer: Answer
+    message: str
+    events: tuple[EventRef, ...] = ()
+    repeated: bool = False
+
+
+def _response_of(row: SlashCommand) -> type[Struct]:
+    """The type of the response of a command: `CommandDone` with the answers of its handler."""
+    answer = get_type_hints(HANDLERS[row.name])["return"] | Changed
+    name = "".join(word.capitalize() for word in row.name.split("-"))
+    return defstruct(f"{name}Done", [("answer", answer)], bases=(CommandDone,), frozen=True)
 
 
 def _command(row: SlashCommand, *, alone: bool = False) -> Handler:
     async def run(call: RequestContext) -> Response:
         agent = None if alone else await call.agent()
-        body = await call.body()
-        step, goal = CommandStep(row, text_field(body, "args").strip()), text_field(body, "goal")
+        body = await call.read(CommandBody)
+        step = CommandStep(row, body.args.strip())
         call.principal.require(step.scope)
         given = await call.command_id()
-        if given and (known := await _known(call, agent, given, typed_request(agent, step, goal))):
+        asked = typed_request(agent, step, body.goal)
+        if given and (known := await _known(call, agent, given, asked)):
             return known
         caller = Person(call.principal.actor, given)
-        service = call.space.agents.picking if body.get("picks") is True else call.service
-        answer = await service.answer(agent, step, caller=caller, goal=goal)
+        service = call.space.agents.picking if body.picks else call.service
+        answer = await service.answer(agent, step, caller=caller, goal=body.goal)
         if isinstance(answer, Refusal):
             raise refusal_problem(answer)
-        return json_response({"answer": answer, "message": answer.message})
+        return json_response(CommandDone(answer, answer.message, getattr(answer, "events", ())))
 
     return run
 
@@ -262,33 +405,52 @@ async def _known(
     if isinstance(first, Refusal):
         raise refusal_problem(first)
     answer = Changed(agent or AgentId(""), first.message, first.events)
-    return json_response(
-        {"answer": answer, "message": first.message, "events": first.events, "repeated": True}
-    )
+    return json_response(CommandDone(answer, first.message, first.events, repeated=True))
+
+
+class Interrupted(Struct, frozen=True):
+    """The open turn was stopped."""
+
+    message: str
+    events: tuple[EventRef, ...]
 
 
 async def interrupt(call: RequestContext) -> Response:
     """Stops the open turn and keeps every word that was shown."""
     agent = await call.agent()
-    await call.body()
+    await call.read(RequestBody)
     done = await call.space.agents.runner.interrupt(
         agent, f"by {call.principal.name or 'the user'}"
     )
     if isinstance(done, Refusal):
         raise refusal_problem(done)
-    return json_response({"message": done.message, "events": done.events})
+    return json_response(Interrupted(done.message, done.events))
+
+
+class QuestionList(Struct, frozen=True):
+    """The tool calls that wait for approval, with the exact text and its hash."""
+
+    questions: tuple[PostedQuestion, ...]
 
 
 async def list_permissions(call: RequestContext) -> Response:
     """The tool calls that wait for approval, with the exact text and its hash."""
     found = await waiting_questions(call.space.connection, await call.agent())
-    return json_response({"questions": found})
+    return json_response(QuestionList(tuple(found)))
+
+
+class AnswerBody(RequestBody, frozen=True):
+    """The answer to a question. It counts only for what was shown."""
+
+    key: Annotated[str, Meta(description="The key of an answer, such as `y` or `n`.")] = ""
+    hash: Annotated[str, Meta(description="The hash of what was shown.")] = ""
+    reason: Annotated[str, Meta(description="What the model is told if the call is denied.")] = ""
 
 
 async def answer_permission(call: RequestContext) -> Response:
     """Answers a question. The answer counts only for what was shown: `hash` must be its hash."""
     agent = await call.agent()
-    body = await call.body()
+    body = await call.read(AnswerBody)
     asked = call.request.path_params["question"]
     waiting = await waiting_questions(call.space.connection, agent)
     posted = next((each for each in waiting if each.id == asked), None)
@@ -296,10 +458,8 @@ async def answer_permission(call: RequestContext) -> Response:
         raise Problem(
             409, "No pending question", "This question was already answered, or its turn has ended."
         )
-    allows = await answer_question(
-        call, posted, text_field(body, "key"), text_field(body, "hash"), text_field(body, "reason")
-    )
-    return json_response({"message": "Allowed." if allows else "Denied."})
+    allows = await answer_question(call, posted, body.key, body.hash, body.reason)
+    return json_response(Done("Allowed." if allows else "Denied."))
 
 
 async def answer_question(
@@ -327,7 +487,6 @@ async def answer_question(
 def changing_endpoints() -> tuple[Endpoint, ...]:
     """The routes that change something: one for each row of the command table, and a few more."""
     agent = "/v1/agents/{agent}"
-    once = {"id": "an idempotency id: repeated requests with the same id act once"}
     commands = tuple(
         Endpoint(
             "POST",
@@ -335,12 +494,9 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             row.scope,
             _command(row),
             row.help,
-            body={
-                "args": row.usage or "none",
-                "goal": "the text before a fork",
-                "picks": "true: ask for a missing argument instead of refusing",
-                **once,
-            },
+            request=CommandBody,
+            response=_response_of(row),
+            details=f"`args`: {row.usage or 'none'}.",
         )
         for row in TABLE.rows
     )
@@ -351,7 +507,9 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             row.scope,
             _command(row, alone=True),
             f"{row.help}, without a conversation",
-            body={"args": row.usage or "none", **once},
+            request=CommandBody,
+            response=CommandDone,
+            internal=True,
         )
         for row in TABLE.rows
         if row.without_agent != "refused"
@@ -363,15 +521,9 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             "write",
             start_agent,
             "Start a conversation",
-            body={
-                "prompt": "the first prompt",
-                "text": "text and commands, instead of a prompt",
-                "name": "",
-                "folder": "",
-                "model": "a model or an agent program; default: the configured one",
-                "has_prompt": "true: a prompt follows, so a model must be available",
-                **once,
-            },
+            request=StartBody,
+            response=ConversationMade,
+            statuses=(201,),
         ),
         Endpoint(
             "POST",
@@ -379,13 +531,9 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             "write",
             send_prompt,
             "Send a prompt",
-            body={
-                "text": "the prompt",
-                "files": _FILES,
-                "parts": "text, notes and uploads, instead of both",
-                "params": "object with parameters for this turn",
-                **once,
-            },
+            request=PromptBody,
+            response=PromptSent,
+            statuses=(202,),
         ),
         Endpoint(
             "POST",
@@ -393,21 +541,28 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             "write",
             submit,
             "Run what a person typed",
-            body={
-                "text": "text and commands",
-                "files": _FILES,
-                "waits": "true: queue a prompt until the open turn ends",
-                **once,
-            },
+            request=SubmissionBody,
+            response=SubmissionDone,
+            statuses=(200, 202),
+            details="202: the prompt waits for the end of the open turn.",
         ),
-        Endpoint("GET", f"{agent}/queue", "read", list_queue, "List queued messages"),
+        Endpoint(
+            "GET",
+            f"{agent}/queue",
+            "read",
+            list_queue,
+            "List queued messages",
+            response=QueueList,
+        ),
         Endpoint(
             "POST",
             f"{agent}/queue",
             "write",
             queue_prompt,
             "Queue a message until the open turn ends",
-            body={"text": "the prompt", **once},
+            request=QueueBody,
+            response=Queued,
+            statuses=(202,),
         ),
         Endpoint(
             "POST",
@@ -415,7 +570,8 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             "write",
             send_queued,
             "Send the first queued message",
-            body={"ended": "true: if sent because a turn ended"},
+            request=SendQueuedBody,
+            response=QueuedSent,
         ),
         Endpoint(
             "POST",
@@ -423,14 +579,25 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             "write",
             unqueue_prompt,
             "Remove a message from the queue",
+            request=OnceBody,
+            response=Done,
         ),
-        Endpoint("POST", f"{agent}/interrupt", "write", interrupt, "Stop the open turn"),
+        Endpoint(
+            "POST",
+            f"{agent}/interrupt",
+            "write",
+            interrupt,
+            "Stop the open turn",
+            request=RequestBody,
+            response=Interrupted,
+        ),
         Endpoint(
             "GET",
             f"{agent}/permissions",
             "read",
             list_permissions,
             "List tool calls waiting for approval",
+            response=QuestionList,
         ),
         Endpoint(
             "POST",
@@ -438,7 +605,8 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             "approve",
             answer_permission,
             "Answer a tool call that is waiting for approval",
-            body={"key": "the key of an answer", "hash": "hash of what was shown", "reason": ""},
+            request=AnswerBody,
+            response=Done,
         ),
         *commands,
         *alone,

@@ -3,12 +3,20 @@
 It belongs to the person at the machine, so these routes need the scope `admin` in their own space.
 """
 
+from typing import Literal
+
 from starlette.responses import Response
 
 from sapwood.config.editor import list_settings, set_setting, shown_value, unset_setting
 from sapwood.conversation.model_setup import ModelSetup
 from sapwood_server.problems import Problem
-from sapwood_server.request_context import Endpoint, RequestContext, json_response, text_field
+from sapwood_server.request_context import (
+    Endpoint,
+    Handler,
+    RequestContext,
+    json_response,
+    text_field,
+)
 
 _MAX_KEY = 2_000
 
@@ -100,37 +108,15 @@ async def change_setting(call: RequestContext) -> Response:
 
 
 def configuration_endpoints() -> tuple[Endpoint, ...]:
-    """The routes about the configuration of the server's machine."""
-    return (
-        Endpoint("GET", "/v1/setup", "admin", show_setup, "Show what can answer conversations"),
-        Endpoint(
-            "POST",
-            "/v1/setup",
-            "admin",
-            choose_model,
-            "Choose what answers new conversations",
-            body={
-                "model": "a model or an agent program",
-                "key": "its API key, if there is none yet",
-                "address": "the address of an OpenAI-compatible server that has the model",
-                "anyway": "true: also if the provider does not list the model",
-            },
-        ),
-        Endpoint(
-            "POST",
-            "/v1/setup/models",
-            "admin",
-            look_for_models,
-            "List the models of an OpenAI-compatible server",
-            body={"address": "the address of the server"},
-        ),
-        Endpoint("GET", "/v1/settings", "admin", show_settings, "List the settings"),
-        Endpoint(
-            "POST",
-            "/v1/settings",
-            "admin",
-            change_setting,
-            "Change a setting",
-            body={"name": "the name of the setting", "value": "its value; none: the default"},
-        ),
+    """The routes about the configuration of the server's machine, which its page uses."""
+    rows: tuple[tuple[Literal["GET", "POST"], str, Handler, str], ...] = (
+        ("GET", "/v1/setup", show_setup, "Show what can answer conversations"),
+        ("POST", "/v1/setup", choose_model, "Choose what answers new conversations"),
+        ("POST", "/v1/setup/models", look_for_models, "List the models of a server"),
+        ("GET", "/v1/settings", show_settings, "List the settings"),
+        ("POST", "/v1/settings", change_setting, "Change a setting"),
+    )
+    return tuple(
+        Endpoint(method, path, "admin", handler, about, internal=True)
+        for method, path, handler, about in rows
     )

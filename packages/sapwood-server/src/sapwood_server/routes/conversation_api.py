@@ -7,65 +7,137 @@ They belong to the person at the machine, so these routes need the scope `admin`
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
-import msgspec
+from msgspec import Meta, Struct, structs
 from starlette.responses import Response, StreamingResponse
 
 from sapwood.app.health_server import PROMETHEUS
-from sapwood.conversation.completion import choices, known_names
-from sapwood.conversation.cut_preview import cut_plan
+from sapwood.conversation.answers import (
+    ContextsCompared,
+    ContextShown,
+    RequestReplayed,
+    SearchResults,
+)
+from sapwood.conversation.completion import Choice, choices, known_names
+from sapwood.conversation.cut_preview import CutPlan, cut_plan
 from sapwood.conversation.mentions import is_mention, mention_choices
 from sapwood.conversation.open_timeline import key_text
 from sapwood.conversation.surroundings import family_of
+from sapwood.core.context import Context
 from sapwood.core.events import ModelCalled
+from sapwood.core.ids import AgentId
 from sapwood.core.log_values import Cursor
-from sapwood.display.json_values import event_value, listed_value
+from sapwood.core.model_calls import Delta
+from sapwood.core.refusals import Refusal
+from sapwood.core.timeline.row_content import RowContent
+from sapwood.core.timeline.rows import TimelineRow
+from sapwood.display.json_values import AgentValue, EventValue, agent_value, event_value
 from sapwood.display.quantities import iso
 from sapwood.imports.importer import Importer
 from sapwood_server.access.rate_limit import OpenStreams
-from sapwood_server.problems import Problem
-from sapwood_server.request_context import Endpoint, Handler, RequestContext, json_response
+from sapwood_server.event_feed import AgentGone
+from sapwood_server.problems import Problem, refusal_problem
+from sapwood_server.request_context import (
+    Endpoint,
+    Handler,
+    QueryParameters,
+    RequestBody,
+    RequestContext,
+    json_response,
+)
 
 _PAGE = 100
 _MAX_PAGE = 500
 
+Limit = Annotated[int, Meta(ge=0, description=f"How many; more than {_MAX_PAGE} count as that.")]
+
+
+class AgentsQuery(QueryParameters, frozen=True):
+    """Which agents are listed."""
+
+    after: Annotated[str, Meta(description="`next` of the previous page.")] = ""
+    limit: Limit = _PAGE
+    status: Literal["running", "archived", "killed"] | None = None
+    owner: Annotated[str, Meta(description="Only agents of this owner.")] = ""
+    label: Annotated[str, Meta(description="Only agents with this label.")] = ""
+
+
+class AgentList(Struct, frozen=True):
+    """A page of agents. `next` is `after` of the next page; null on the last one."""
+
+    agents: tuple[AgentValue, ...]
+    next: str | None
+
 
 async def list_agents(call: RequestContext) -> Response:
     """Newest first; `after` is the id of the last agent of the previous page."""
+    asked = call.parameters(AgentsQuery)
     connection = call.space.connection
     after = None
-    if typed := call.query("after"):
-        after = (await connection.log.find(connection.space, typed, 1) or [None])[0]
-    limit = call.number("limit", _PAGE, minimum=1, maximum=_MAX_PAGE)
-    status = call.query("status") or None
-    if status not in (None, "running", "archived", "killed"):
-        raise Problem(400, "Unknown status", "'status' must be running, archived or killed.")
-    found = await connection.log.agents(connection.space, after=after, limit=limit, status=status)
-    return json_response({"agents": [listed_value(each) for each in found]})
+    if asked.after:
+        after = await connection.log.summary(connection.space, AgentId(asked.after))
+        if after is None:
+            raise Problem(400, "Unknown cursor", "'after' must be `next` of an earlier page.")
+    limit = _bounded(asked.limit)
+    found = await connection.log.agents(
+        connection.space,
+        after=after,
+        limit=limit + 1,
+        status=asked.status,
+        owner=asked.owner,
+        label=asked.label,
+    )
+    shown = found[:limit]
+    following = shown[-1].agent if len(found) > limit else None
+    return json_response(AgentList(tuple(map(agent_value, shown)), following))
+
+
+def _bounded(limit: int) -> int:
+    return max(1, min(limit, _MAX_PAGE))
+
+
+class AgentWithFamily(AgentValue, frozen=True, kw_only=True):
+    """What lists show of an agent, and of its root with all that descend from it."""
+
+    family: tuple[AgentValue, ...]
 
 
 async def show_agent(call: RequestContext) -> Response:
     """What lists show of one agent, and its family."""
     summary = await call.summary()
     family = await family_of(call.space.connection, summary.agent)
-    return json_response(
-        {**listed_value(summary), "family": [listed_value(each) for each in family]}
-    )
+    shown = structs.asdict(agent_value(summary))
+    return json_response(AgentWithFamily(**shown, family=tuple(map(agent_value, family))))
+
+
+class MarkValue(Struct, frozen=True):
+    """A mark, and the version of the log at which it was set."""
+
+    name: str
+    version: int
+
+
+class ContextReport(Struct, frozen=True):
+    """Where the context of an agent begins and ends, its marks, and what fills the window."""
+
+    context: Context
+    marks: tuple[MarkValue, ...]
+    breakdown: ContextShown
+    message: str
 
 
 async def show_context(call: RequestContext) -> Response:
     """What fills the window, and where the context begins and ends."""
     agent = await call.agent()
     [outcome] = await call.service.submit(agent, "/context")
+    if isinstance(outcome.answer, Refusal):
+        raise refusal_problem(outcome.answer)
+    assert isinstance(outcome.answer, ContextShown)
     state = (await call.space.connection.dispatcher.open(agent)).state
-    return json_response(
-        {
-            "context": state.context,
-            "marks": [{"name": mark.name, "version": mark.version} for mark in state.marks],
-            "breakdown": outcome.answer,
-            "message": outcome.message,
-        }
-    )
+    marks = tuple(MarkValue(mark.name, mark.version) for mark in state.marks)
+    return json_response(ContextReport(state.context, marks, outcome.answer, outcome.message))
 
 
 async def show_cuts(call: RequestContext) -> Response:
@@ -73,54 +145,114 @@ async def show_cuts(call: RequestContext) -> Response:
     return json_response(await cut_plan(call.space.connection, await call.agent()))
 
 
+class RowsQuery(QueryParameters, frozen=True):
+    """Which rows are read: the last ones unless another place is named."""
+
+    first: Annotated[int, Meta(ge=0, description="The position of the first row.")] | None = None
+    limit: Limit = _PAGE
+    around: Annotated[str, Meta(description="The key of a row.")] = ""
+    fold: Annotated[str, Meta(description="The key of a fold.")] = ""
+
+
+class RowValue(Struct, frozen=True):
+    """A row with its content, and whether the model sees it."""
+
+    key: str
+    row: TimelineRow
+    content: RowContent
+    in_context: bool
+
+
+class RowList(Struct, frozen=True):
+    """Some rows of a conversation. `first` is the place of the first of them among `total`.
+
+    `moved` counts the changes of the context: if it differs from before, rows may have other
+    places. `complete` is false while the beginning is still being read. If a row was asked for,
+    `target` is its key, and `fold` the key of the fold that it is in, as its row number `inside`.
+    """
+
+    rows: tuple[RowValue, ...]
+    first: int
+    total: int
+    version: int
+    moved: int
+    is_open: bool
+    complete: bool
+    target: str
+    fold: str
+    inside: int
+
+
 async def show_rows(call: RequestContext) -> Response:
     """Rows of the timeline: the last ones, from `first` on, or around a key; or of a fold."""
+    asked = call.parameters(RowsQuery)
     timeline = call.space.timeline(await call.agent())
-    limit = call.number("limit", _PAGE, minimum=1, maximum=_MAX_PAGE)
-    if key := call.query("fold"):
-        page = await timeline.fold(key, call.number("first", 0), limit)
+    if asked.fold:
+        page = await timeline.fold(asked.fold, asked.first or 0, _bounded(asked.limit))
     else:
-        first = call.number("first", 0) if call.query("first") else None
-        page = await timeline.page(first, limit, around=call.query("around"))
-    rows = [
-        {
-            "key": key_text(each.row.key),
-            "row": each.row,
-            "content": each.content,
-            "in_context": not each.dim,
-        }
-        for each in page.rows
-    ]
-    return json_response({**msgspec.structs.asdict(page), "rows": rows})
+        page = await timeline.page(asked.first, _bounded(asked.limit), around=asked.around)
+    rows = tuple(
+        RowValue(key_text(each.row.key), each.row, each.content, not each.dim) for each in page.rows
+    )
+    shown: dict[str, Any] = {**structs.asdict(page), "rows": rows}
+    return json_response(RowList(**shown))
+
+
+class EventsQuery(QueryParameters, frozen=True):
+    """Which events are read."""
+
+    after: Annotated[int, Meta(ge=0, description="A version; the events after it are read.")] = 0
+    limit: Limit = _PAGE
+
+
+class EventList(Struct, frozen=True):
+    """A page of events. `next` is `after` of the next page; null if there are no more yet."""
+
+    events: tuple[EventValue, ...]
+    next: int | None
 
 
 async def list_events(call: RequestContext) -> Response:
     """Events after a version, oldest first."""
+    asked = call.parameters(EventsQuery)
     agent = await call.agent()
-    connection = call.space.connection
-    found = await connection.log.read(
-        connection.space,
-        agent,
-        call.number("after", 0) + 1,
-        limit=call.number("limit", _PAGE, minimum=1, maximum=_MAX_PAGE),
-    )
-    return json_response({"events": [event_value(each) for each in found]})
+    connection, limit = call.space.connection, _bounded(asked.limit)
+    found = await connection.log.read(connection.space, agent, asked.after + 1, limit=limit + 1)
+    shown = found[:limit]
+    following = shown[-1].version if len(found) > limit else None
+    return json_response(EventList(tuple(map(event_value, shown)), following))
+
+
+class CallsQuery(QueryParameters, frozen=True):
+    """How many model calls are listed."""
+
+    limit: Limit = _PAGE
+
+
+class CallValue(Struct, frozen=True):
+    """A model call: its version in the log, its time, and the model."""
+
+    version: int
+    at: datetime
+    model: str
+
+
+class CallList(Struct, frozen=True):
+    """The model calls of an agent, newest first."""
+
+    calls: tuple[CallValue, ...]
 
 
 async def list_calls(call: RequestContext) -> Response:
     """The model calls, newest first."""
-    found = await call.service.model_calls(
-        await call.agent(), call.number("limit", _PAGE, maximum=_MAX_PAGE)
+    limit = min(call.parameters(CallsQuery).limit, _MAX_PAGE)
+    found = await call.service.model_calls(await call.agent(), limit)
+    calls = (
+        CallValue(each.version, each.when, each.event.model)
+        for each in found
+        if isinstance(each.event, ModelCalled)
     )
-    return json_response(
-        {
-            "calls": [
-                {"version": each.version, "at": each.when, "model": each.event.model}
-                for each in found
-                if isinstance(each.event, ModelCalled)
-            ]
-        }
-    )
+    return json_response(CallList(tuple(calls)))
 
 
 async def show_call(call: RequestContext) -> Response:
@@ -131,22 +263,44 @@ async def show_call(call: RequestContext) -> Response:
     return json_response(await call.service.replay(await call.agent(), int(typed)))
 
 
+class DifferenceQuery(QueryParameters, frozen=True):
+    """The contexts that are compared."""
+
+    a: Annotated[str, Meta(description="A mark or a turn.")] = ""
+    b: Annotated[str, Meta(description="A second one; default: now.")] = ""
+
+
 async def show_difference(call: RequestContext) -> Response:
     """What differs between two contexts, each a mark or a turn; or between one and now."""
+    asked = call.parameters(DifferenceQuery)
     agent = await call.agent()
-    left, right = call.query("a"), call.query("b") or None
-    if not left:
+    if not asked.a:
         raise Problem(400, "Point missing", "Name a mark or a turn: ?a=MARK&b=MARK.")
-    return json_response(await call.service.compare(agent, left, right))
+    return json_response(await call.service.compare(agent, asked.a, asked.b or None))
+
+
+class SearchQuery(QueryParameters, frozen=True):
+    """What is searched for."""
+
+    q: Annotated[str, Meta(description="Words.")] = ""
+    limit: Annotated[int, Meta(ge=0, description="How many; more than 200 count as that.")] = 20
 
 
 async def search(call: RequestContext) -> Response:
     """Searches everything ever said in the space."""
-    query = call.query("q").strip()
+    asked = call.parameters(SearchQuery)
+    query = asked.q.strip()
     if not query:
         raise Problem(400, "Search words missing", "Give search words: ?q=WORDS.")
-    limit = call.number("limit", 20, minimum=1, maximum=200)
+    limit = max(1, min(asked.limit, 200))
     return json_response(await call.service.search(query[:1000], limit=limit))
+
+
+class Completions(Struct, frozen=True):
+    """What can follow in the composer, and whether a turn is open."""
+
+    choices: tuple[Choice, ...]
+    open: bool
 
 
 async def complete(call: RequestContext) -> Response:
@@ -162,7 +316,7 @@ async def complete(call: RequestContext) -> Response:
         found = mention_choices(word, known, await call.space.workspace_files(folder))
     else:
         found = choices(line, known)
-    return json_response({"choices": found[:12], "open": state.open is not None})
+    return json_response(Completions(tuple(found[:12]), state.open is not None))
 
 
 async def show_numbers(call: RequestContext) -> Response:
@@ -174,7 +328,8 @@ def _event_stream(streams: OpenStreams) -> Handler:
     async def follow(call: RequestContext) -> Response:
         """Every event after `Last-Event-ID`, then each new one. Words come as `delta` before."""
         agent = await call.agent()
-        typed = call.request.headers.get("last-event-id") or call.query("after") or "0"
+        asked = call.parameters(FollowQuery)
+        typed = call.request.headers.get("last-event-id") or asked.after
         place = _numbers(typed)
         if place is None:
             raise Problem(400, "Not a version", "Last-Event-ID must be a version of the log.")
@@ -186,8 +341,9 @@ def _event_stream(streams: OpenStreams) -> Handler:
 def _space_stream(streams: OpenStreams) -> Handler:
     async def follow(call: RequestContext) -> Response:
         """Every event of the space after `Last-Event-ID`, by default after now."""
-        typed = call.request.headers.get("last-event-id") or call.query("after")
-        short = call.query("form") == "agents"
+        asked = call.parameters(SpaceFollowQuery)
+        typed = call.request.headers.get("last-event-id") or asked.after
+        short = asked.form == "agents"
         return _stream(call, streams, call.space.feed.follow(_cursor(typed), short=short))
 
     return follow
@@ -228,10 +384,22 @@ def _stream(call: RequestContext, streams: OpenStreams, pieces: AsyncGenerator[b
     return StreamingResponse(messages(), headers=headers, media_type="text/event-stream")
 
 
+class FollowQuery(QueryParameters, frozen=True):
+    """Where a stream of one agent begins."""
+
+    after: Annotated[str, Meta(description="A version, if there is no Last-Event-ID.")] = "0"
+
+
+class SpaceFollowQuery(QueryParameters, frozen=True):
+    """Where a stream of all agents begins, and what it has."""
+
+    after: Annotated[str, Meta(description="An id of this stream, without Last-Event-ID.")] = ""
+    form: Annotated[str, Meta(description="`agents`: only what lists need.")] = ""
+
+
 def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
     """The routes that change nothing."""
     agent = "/v1/agents/{agent}"
-    paging = {"first": "the position of the first row", "limit": "how many, at most 500"}
     return (
         Endpoint(
             "GET",
@@ -239,11 +407,24 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "read",
             list_agents,
             "List agents, newest first",
-            query={"after": "the last agent of the previous page", "limit": "", "status": ""},
+            query=AgentsQuery,
+            response=AgentList,
         ),
-        Endpoint("GET", agent, "read", show_agent, "Show an agent with its parent and children"),
         Endpoint(
-            "GET", f"{agent}/context", "read", show_context, "Show what fills the context window"
+            "GET",
+            agent,
+            "read",
+            show_agent,
+            "Show an agent with its parent and children",
+            response=AgentWithFamily,
+        ),
+        Endpoint(
+            "GET",
+            f"{agent}/context",
+            "read",
+            show_context,
+            "Show what fills the context window",
+            response=ContextReport,
         ),
         Endpoint(
             "GET",
@@ -251,6 +432,7 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "read",
             show_cuts,
             "Show what each possible cut would keep and cost",
+            response=CutPlan,
         ),
         Endpoint(
             "GET",
@@ -258,7 +440,8 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "read",
             show_rows,
             "Read rows of the timeline",
-            query={**paging, "around": "the key of a row", "fold": "the key of a fold"},
+            query=RowsQuery,
+            response=RowList,
         ),
         Endpoint(
             "GET",
@@ -266,8 +449,9 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "read",
             _event_stream(streams),
             "Follow events (server-sent); Last-Event-ID resumes exactly",
-            query={"after": "a version"},
+            query=FollowQuery,
             answers="text/event-stream",
+            messages={"delta": (Delta,), "": (EventValue,)},
         ),
         Endpoint(
             "GET",
@@ -275,15 +459,25 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "read",
             list_events,
             "Read events",
-            query={"after": "a version", "limit": ""},
+            query=EventsQuery,
+            response=EventList,
         ),
-        Endpoint("GET", f"{agent}/calls", "read", list_calls, "List model calls"),
+        Endpoint(
+            "GET",
+            f"{agent}/calls",
+            "read",
+            list_calls,
+            "List model calls",
+            query=CallsQuery,
+            response=CallList,
+        ),
         Endpoint(
             "GET",
             f"{agent}/calls/{{version}}",
             "read",
             show_call,
             "Show what the model saw in a call, verified by its hash",
+            response=RequestReplayed,
         ),
         Endpoint(
             "GET",
@@ -291,7 +485,8 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "read",
             show_difference,
             "Compare two contexts",
-            query={"a": "a mark or a version", "b": "a second one; default: now"},
+            query=DifferenceQuery,
+            response=ContextsCompared,
         ),
         Endpoint(
             "GET",
@@ -299,7 +494,7 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "read",
             complete,
             "Complete a line of the composer",
-            query={"line": "what was typed"},
+            internal=True,
         ),
         Endpoint(
             "GET",
@@ -307,8 +502,9 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "read",
             _space_stream(streams),
             "Follow the events of all agents",
-            query={"after": "an id of this stream", "form": "agents: only what lists need"},
+            query=SpaceFollowQuery,
             answers="text/event-stream",
+            messages={"agent": (AgentValue, AgentGone), "": (EventValue,)},
         ),
         Endpoint(
             "GET",
@@ -317,6 +513,7 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             show_numbers,
             "Read this process's counters and timings",
             answers="text/plain",
+            internal=True,
         ),
         Endpoint(
             "GET",
@@ -324,33 +521,63 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             "read",
             search,
             "Search all messages",
-            query={"q": "words", "limit": ""},
+            query=SearchQuery,
+            response=SearchResults,
         ),
     )
+
+
+class SessionValue(Struct, frozen=True):
+    """A session of another program on the server's machine. `size` is that of its file."""
+
+    session: str
+    program: str
+    title: str
+    folder: str
+    updated: str
+    size: int
+
+
+class SessionList(Struct, frozen=True):
+    """The sessions that are not imported."""
+
+    sessions: tuple[SessionValue, ...]
 
 
 async def list_sessions(call: RequestContext) -> Response:
     """The sessions that are not imported."""
     call.require_own_machine()
-    sessions = [
-        {
-            "session": each.key,
-            "program": each.found.source,
-            "title": each.title,
-            "folder": each.found.folder,
-            "updated": iso(each.found.updated),
-            "size": each.found.size,
-        }
+    sessions = tuple(
+        SessionValue(
+            each.key,
+            each.found.source,
+            each.title,
+            each.found.folder,
+            iso(each.found.updated),
+            each.found.size,
+        )
         for each in await call.space.machine_sessions.unimported(call.space.connection)
-    ]
-    return json_response({"sessions": sessions})
+    )
+    return json_response(SessionList(sessions))
+
+
+class ImportBody(RequestBody, frozen=True):
+    """The session to import, as the list of sessions names it."""
+
+    session: str
+
+
+class SessionImported(Struct, frozen=True):
+    """The agent of an imported session, and how many turns it gained."""
+
+    agent: AgentId
+    turns: int
 
 
 async def import_session(call: RequestContext) -> Response:
     """Imports a session, or what is new in it. The answer names its agent."""
     call.require_own_machine()
-    key = (await call.body()).get("session")
-    found = await call.space.machine_sessions.get(key) if isinstance(key, str) else None
+    found = await call.space.machine_sessions.get((await call.read(ImportBody)).session)
     if found is None:
         raise Problem(404, "Unknown session", "GET /v1/sessions lists the sessions.")
     importer = Importer(call.space.connection)
@@ -360,19 +587,28 @@ async def import_session(call: RequestContext) -> Response:
         await importer.close()
     if done.problem:
         raise Problem(422, "Not imported", f"The session could not be imported: {done.problem}")
-    return json_response({"agent": done.agent, "turns": done.turns}, 201)
+    return json_response(SessionImported(done.agent, done.turns), 201)
 
 
 def session_endpoints() -> tuple[Endpoint, ...]:
     """The routes about sessions of other programs."""
     return (
-        Endpoint("GET", "/v1/sessions", "admin", list_sessions, "List sessions of other programs"),
+        Endpoint(
+            "GET",
+            "/v1/sessions",
+            "admin",
+            list_sessions,
+            "List sessions of other programs",
+            response=SessionList,
+        ),
         Endpoint(
             "POST",
             "/v1/sessions/import",
             "admin",
             import_session,
             "Import a session",
-            body={"session": "the session, as GET /v1/sessions names it"},
+            request=ImportBody,
+            response=SessionImported,
+            statuses=(201,),
         ),
     )

@@ -8,7 +8,7 @@ import hashlib
 from typing import get_args
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 from starlette.responses import Response
 
 from sapwood.core.command_table import TABLE
@@ -36,29 +36,46 @@ _COMMANDS: dict[str, type[Command]] = {
 }
 
 
+class DispatchBody(Struct, frozen=True, kw_only=True):
+    """A command of the core: its class and its fields. The same id acts once.
+
+    `holder` is the name of the sender's lease, `call` the tool call that issued the command, and
+    `request` the original request, if the command was derived from more than that. With the role
+    `system`, the sender records something about its own turn.
+    """
+
+    kind: str = ""
+    command: object = None
+    id: str = ""
+    holder: str | None = None
+    call: str | None = None
+    role: str | None = None
+    request: str | None = None
+
+
 async def dispatch(call: RequestContext) -> Response:
     """Carries out one command of the core. The same id acts once and returns the first answer."""
-    body = await call.body()
+    body = await call.read(DispatchBody)
     command = _command(body)
     _require_scope(call, command)
-    holder = _holder(call, body.get("holder"))
+    holder = _holder(call, body.holder)
     command = _with_own_lease(call, command)
     if _records_turn(command):
         await _require_lease(call, command, holder)
     done = await call.service.dispatch(
         command,
-        _actor(call, command, body.get("role")),
-        call=_optional_text(body.get("call")),
+        _actor(call, command, body.role),
+        call=body.call,
         command_id=await call.command_id(),
         holder=holder,
-        request=_optional_text(body.get("request")) or "",
+        request=body.request or "",
     )
     call.space.agents.start()
     return json_response(done)
 
 
-def _command(body: dict[str, object]) -> Command:
-    kind = _COMMANDS.get(str(body.get("kind", "")))
+def _command(body: DispatchBody) -> Command:
+    kind = _COMMANDS.get(body.kind)
     if kind is None:
         raise Problem(
             422,
@@ -66,7 +83,7 @@ def _command(body: dict[str, object]) -> Command:
             "This command is reserved for Sapwood itself. Nothing was changed.",
         )
     try:
-        return msgspec.convert(body.get("command"), kind)
+        return msgspec.convert(body.command, kind)
     except msgspec.MsgspecError as error:
         raise Problem(422, "Invalid command", f"The command cannot be read: {error}.") from None
 
@@ -103,12 +120,11 @@ def _raises_budget(settings: Settings) -> bool:
     return any(limit <= 0 or limit > default for limit, default in limits)
 
 
-def _holder(call: RequestContext, given: object) -> str:
+def _holder(call: RequestContext, given: str | None) -> str:
     """The name of a lease, made the principal's own: nobody can use that of another one."""
-    text = _optional_text(given)
-    if not text:
+    if not given:
         return ""
-    whose = f"{call.principal.space}\n{call.principal.name}\n{text}"
+    whose = f"{call.principal.space}\n{call.principal.name}\n{given}"
     return "http-" + hashlib.sha256(whose.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
@@ -132,17 +148,11 @@ async def _require_lease(call: RequestContext, command: Command, holder: str) ->
         raise refusal_problem(TurnHeld(lease.until if lease else 0))
 
 
-def _actor(call: RequestContext, command: Command, role: object) -> Actor:
+def _actor(call: RequestContext, command: Command, role: str | None) -> Actor:
     """The principal; or, for what it records of its own turn, Sapwood or a model."""
     if role == "system" and (_records_turn(command) or isinstance(command, LeaseTurn)):
         return Actor("system")
     return call.principal.actor
-
-
-def _optional_text(value: object) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    raise Problem(422, "Invalid type", "'holder', 'call' and 'request' must be strings.")
 
 
 def dispatch_endpoints() -> tuple[Endpoint, ...]:
@@ -154,15 +164,8 @@ def dispatch_endpoints() -> tuple[Endpoint, ...]:
             "write",
             dispatch,
             "Run a core command",
-            body={
-                "kind": "the command's class",
-                "command": "its fields, an object",
-                "id": "an idempotency id: repeated requests with the same id act once",
-                "holder": "the name of the sender's lease",
-                "call": "the tool call that issued it",
-                "role": "system, for what the sender records about its own turn",
-                "request": "the original request, if the command was derived from more than that",
-            },
+            request=DispatchBody,
+            internal=True,
             max_bytes=_MAX_BYTES,
         ),
     )

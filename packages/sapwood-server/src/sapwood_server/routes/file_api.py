@@ -6,10 +6,11 @@ the conversation erases it. Its id is the SHA-256 of its content: one content is
 
 import asyncio
 import hashlib
+from collections.abc import Sequence
+from typing import Annotated
 from urllib.parse import quote
 
-import msgspec
-from msgspec import Struct, structs
+from msgspec import Meta, Struct, structs
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -21,7 +22,12 @@ from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.timeline.row_content import MessageEvent, message_parts
 from sapwood_server.access.rate_limit import OpenStreams
 from sapwood_server.problems import Problem
-from sapwood_server.request_context import Endpoint, RequestContext, json_response
+from sapwood_server.request_context import (
+    Endpoint,
+    QueryParameters,
+    RequestContext,
+    json_response,
+)
 
 _SECONDS = 120.0
 _AT_ONCE = 4
@@ -34,6 +40,33 @@ _SHOWN = ("image/gif", "image/jpeg", "image/png", "image/webp")
 _SANDBOX = "default-src 'none'; sandbox"
 
 
+class UploadQuery(QueryParameters, frozen=True):
+    """What is said of an upload."""
+
+    name: Annotated[str, Meta(description="The name of the file.")] = ""
+
+
+class FileFacts(Struct, frozen=True):
+    """What is known of a file. Its id is the SHA-256 of its content.
+
+    `width` and `height` are those of an image, `text` is the text that was found in a document.
+    """
+
+    id: str
+    name: str
+    media_type: str
+    size: int
+    width: int
+    height: int
+    text: str
+
+
+class FileUploaded(Struct, frozen=True):
+    """A file that prompts of this agent can have."""
+
+    file: FileFacts
+
+
 def file_endpoints() -> tuple[Endpoint, ...]:
     """The routes of files."""
     uploads = OpenStreams(_AT_ONCE, "uploads are in progress")
@@ -41,7 +74,7 @@ def file_endpoints() -> tuple[Endpoint, ...]:
     async def upload(call: RequestContext) -> Response:
         """Stores the body as a file. The same content again gives the first answer."""
         agent = await call.agent()
-        name = call.query("name").replace("\\", "/").rpartition("/")[2][:_MAX_NAME]
+        name = call.parameters(UploadQuery).name.replace("\\", "/").rpartition("/")[2][:_MAX_NAME]
         uploads.enter(call.principal.id)
         try:
             content = await _content(call.request)
@@ -53,7 +86,7 @@ def file_endpoints() -> tuple[Endpoint, ...]:
             )
         finally:
             uploads.leave(call.principal.id)
-        return json_response({"file": _facts(digest, file)}, 201)
+        return json_response(FileUploaded(_facts(digest, file)), 201)
 
     agent = "/v1/agents/{agent}"
     return (
@@ -63,7 +96,9 @@ def file_endpoints() -> tuple[Endpoint, ...]:
             "write",
             upload,
             f"Upload a file for a prompt: the body is its content, up to {LARGEST_FILE:,} bytes",
-            query={"name": "the name of the file"},
+            query=UploadQuery,
+            response=FileUploaded,
+            statuses=(201,),
             takes="application/octet-stream",
         ),
         Endpoint(
@@ -104,39 +139,35 @@ async def show_file(call: RequestContext) -> Response:
     raise Problem(404, "Unknown file", "This event has no such file.")
 
 
-async def named_files(call: RequestContext, agent: AgentId, ids: object) -> tuple[File, ...]:
+async def named_files(
+    call: RequestContext, agent: AgentId, wanted: Sequence[str]
+) -> tuple[File, ...]:
     """The uploaded files with these ids. Raises `Problem` if one is not there."""
-    try:
-        wanted = msgspec.convert(ids, list[str])
-    except msgspec.MsgspecError:
-        raise Problem(
-            422, "Not a list of ids", "'files' must be a list of ids of uploaded files."
-        ) from None
     if len(wanted) > _MAX_IN_PROMPT:
         raise Problem(422, "Too many files", f"A prompt can have up to {_MAX_IN_PROMPT} files.")
     return tuple([await _uploaded(call, agent, each) for each in wanted])
 
 
-class _Upload(Struct, frozen=True, tag="upload"):
+class Upload(Struct, frozen=True, tag="upload"):
     """A file that was uploaded before, in place of its content."""
 
     id: str
     name: str = ""
 
 
+GivenPart = Text | Note | File | Upload
+"""A part of a prompt."""
+
+
 async def prompt_parts(
-    call: RequestContext, agent: AgentId, parts: object
+    call: RequestContext, agent: AgentId, given: Sequence[GivenPart]
 ) -> tuple[PromptPart, ...]:
     """The parts of a prompt, with the content of each file. Raises `Problem`."""
-    try:
-        given = msgspec.convert(parts, list[Text | Note | File | _Upload])
-    except msgspec.MsgspecError as error:
-        raise Problem(422, "Invalid parts", f"'parts' cannot be read: {error}.") from None
     if sum(not isinstance(part, Text | Note) for part in given) > _MAX_IN_PROMPT:
         raise Problem(422, "Too many files", f"A prompt can have up to {_MAX_IN_PROMPT} files.")
     found: list[PromptPart] = []
     for part in given:
-        if isinstance(part, _Upload):
+        if isinstance(part, Upload):
             file = await _uploaded(call, agent, part.id)
             found.append(structs.replace(file, name=part.name or file.name))
         else:
@@ -216,16 +247,10 @@ def _files(recorded: Recorded) -> list[File]:
     return found
 
 
-def _facts(digest: str, file: File) -> dict[str, object]:
-    return {
-        "id": digest,
-        "name": file.name,
-        "media_type": file.media_type,
-        "size": file.size,
-        "width": file.width,
-        "height": file.height,
-        "text": file.text,
-    }
+def _facts(digest: str, file: File) -> FileFacts:
+    return FileFacts(
+        digest, file.name, file.media_type, file.size, file.width, file.height, file.text
+    )
 
 
 def _file_response(file: File) -> Response:

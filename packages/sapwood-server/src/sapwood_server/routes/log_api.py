@@ -80,7 +80,14 @@ async def _page(
 def log_endpoints() -> tuple[Endpoint, ...]:
     """The routes of the calls, and of who is signed in."""
     return (
-        Endpoint("GET", "/v1/session", "read", show_session, "Show who is signed in"),
+        Endpoint(
+            "GET",
+            "/v1/session",
+            "read",
+            show_session,
+            "Show who is signed in",
+            response=ServerSession,
+        ),
         *(
             Endpoint(
                 "POST",
@@ -88,7 +95,7 @@ def log_endpoints() -> tuple[Endpoint, ...]:
                 "read",
                 _handler(name, each.arguments),
                 each.about,
-                body=dict.fromkeys(each.arguments.__struct_fields__, ""),
+                internal=True,
             )
             for name, each in CALLS.items()
         ),
