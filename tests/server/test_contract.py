@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -16,14 +16,14 @@ _SHAPED = {"object": {"properties", "additionalProperties"}, "array": {"items", 
 DESCRIBED = [each for each in endpoints(OpenStreams(1)) if each.is_described]
 
 
-def schemas(value: object, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+def schemas(value: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """Every schema in a document, with its place."""
     if isinstance(value, list):
-        for number, each in enumerate(value):
+        for number, each in enumerate(cast(list[Any], value)):
             yield from schemas(each, f"{place}/{number}")
     if not isinstance(value, dict):
         return
-    for name, each in value.items():
+    for name, each in cast(dict[str, Any], value).items():
         here = f"{place}/{name}"
         if name in ("schema", "items", "additionalProperties") and isinstance(each, dict):
             yield here, each
