@@ -47,6 +47,7 @@ from sapwood_server.routes.configuration_api import configuration_endpoints
 from sapwood_server.routes.conversation_api import reading_endpoints, session_endpoints
 from sapwood_server.routes.dispatch_api import dispatch_endpoints
 from sapwood_server.routes.file_api import file_endpoints
+from sapwood_server.routes.lifecycle_api import lifecycle_endpoints
 from sapwood_server.routes.log_api import log_endpoints
 from sapwood_server.routes.openapi import openapi_document
 from sapwood_server.served_space import ServedSpaces
@@ -230,6 +231,7 @@ def endpoints(streams: OpenStreams, codes: PairingCodes | None = None) -> tuple[
         *log_endpoints(),
         *file_endpoints(),
         *session_endpoints(),
+        *lifecycle_endpoints(),
         *configuration_endpoints(),
         _pairing_endpoint(codes or PairingCodes()),
         *dispatch_endpoints(),
