@@ -69,7 +69,7 @@ class StartBody(OnceBody, frozen=True, kw_only=True):
     owner: Annotated[str, Meta(description="To whom the conversation belongs.")] = ""
     labels: Annotated[tuple[str, ...], Meta(description="Labels, for lists and retention.")] = ()
     metadata: Annotated[Mapping[str, str], Meta(description="Names and values of your own.")] = (
-        msgspec.field(default_factory=dict)
+        msgspec.field(default_factory=dict[str, str])
     )
 
 

@@ -36,7 +36,7 @@ class TagsBody(OnceBody, frozen=True, kw_only=True):
     remove: Annotated[tuple[str, ...], Meta(description="Labels to remove.")] = ()
     metadata: Annotated[
         Mapping[str, str], Meta(description="Entries to set; an empty value removes one.")
-    ] = msgspec.field(default_factory=dict)
+    ] = msgspec.field(default_factory=dict[str, str])
 
 
 async def change_tags(call: RequestContext) -> Response:

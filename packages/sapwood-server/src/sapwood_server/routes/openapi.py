@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from importlib.metadata import version
+from inspect import cleandoc
 from typing import Any, cast, get_args
 
 import msgspec
@@ -93,6 +94,7 @@ class _Schemas:
         )
         plain = {name: _plain_name(name) for name in components}
         renamed = _renamed({"found": found, "components": components}, plain)
+        _limit_tuples(renamed)
         self.components: dict[str, Schema] = {
             plain[name]: schema for name, schema in renamed["components"].items()
         }
@@ -104,7 +106,8 @@ class _Schemas:
             "anyOf": [{"$ref": each} for each in refs],
         }
         self._require_answered_fields(sent, answered)
-        for schema in self.components.values():
+        for name, schema in self.components.items():
+            schema["title"] = name
             schema["description"] = _described(schema.get("description", ""))
 
     def of(self, kind: object) -> Schema:
@@ -144,6 +147,20 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     return msgspec.json.decode(encoded)
 
 
+def _limit_tuples(schema: Any) -> None:
+    """Limits arrays of a fixed length by `maxItems`: generators cannot read `items: false`."""
+    if isinstance(schema, list):
+        for each in cast(list[Any], schema):
+            _limit_tuples(each)
+    elif isinstance(schema, dict):
+        inner = cast(Schema, schema)
+        if inner.get("items") is False:
+            inner["items"] = {"anyOf": inner["prefixItems"]}
+            inner["maxItems"] = len(inner["prefixItems"])
+        for each in inner.values():
+            _limit_tuples(each)
+
+
 def _structs_of(types: Iterable[Any]) -> Iterator[type[Struct]]:
     """These types and all that their fields lead to, as far as they are structs."""
     waiting: list[object] = list(msgspec.inspect.multi_type_info(types))
@@ -165,7 +182,7 @@ def _structs_of(types: Iterable[Any]) -> Iterator[type[Struct]]:
 
 def _described(text: str) -> str:
     """A docstring without its example."""
-    return text.partition(">>>")[0].strip()
+    return cleandoc(text.partition(">>>")[0]).strip()
 
 
 def _operation(endpoint: Endpoint, schemas: _Schemas) -> Schema:
