@@ -250,11 +250,12 @@ web-scene *ARGS:
 protocols *ARGS:
     python -m proofs.protocols "$@"
 
-# The API as it is described: valid, typed throughout, and every answer of the route tests fits it
+# The API as it is described: valid, typed, every answer of the route tests fits it, and generated clients work
 [group('prove')]
 contract *ARGS:
     python -m pytest -q -rP tests/server/test_contract.py "$@"
     python -m pytest -q tests/server "$@"
+    python -m proofs.protocols python typescript
 
 # The deployment files, checked by the real programs that are installed; prints what was not checked
 [group('prove')]

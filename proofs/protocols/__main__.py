@@ -1,4 +1,8 @@
-"""The command line of the proof; its last line is the figure."""
+"""The command line of the proof; its last line is the figure.
+
+The clients of OpenAI and AG-UI are real ones. Those of our own API are generated from its
+description by the usual generators.
+"""
 
 import argparse
 import os
@@ -12,29 +16,40 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
 from proofs.agents_e2e.environment import ProofError
-from proofs.integrations.frameworks import FRAMEWORKS, python_of
+from proofs.integrations.frameworks import FRAMEWORKS, Framework, python_of
 from sapwood.config.server_tokens import SCOPES, TokenStore
+from sapwood_server.access.rate_limit import OpenStreams
+from sapwood_server.application import endpoints
+from sapwood_server.routes.openapi import openapi_document
 from scripted_model import ScriptedModel
 
 LIMIT = 240.0
 """The time limit of a client, in seconds. On a quiet machine it takes a few of them."""
 
 _HERE = Path(__file__).resolve().parent
+_GENERATED = _HERE / "build"
 
 
 def _ag_ui() -> list[str]:
     """The command of the AG-UI client, which is fetched on first use."""
     folder = _HERE / "ag_ui"
+    return [_fetched(folder, "@ag-ui/client"), str(folder / "client.mjs")]
+
+
+def _fetched(folder: Path, package: str) -> str:
+    """The program `node`, after the packages of a folder were fetched on first use."""
     npm, node = shutil.which("npm"), shutil.which("node")
     if npm is None or node is None:
         raise ProofError("node and npm are not installed: apt-get install nodejs npm")
-    if not (folder / "node_modules" / "@ag-ui" / "client").exists():
-        print("protocols: fetching the AG-UI client, once", file=sys.stderr, flush=True)
+    if not (folder / "node_modules" / package).exists():
+        print(f"protocols: fetching {package}, once", file=sys.stderr, flush=True)
         done = subprocess.run([npm, "ci", "--silent", "--no-fund"], cwd=folder, check=False)
         if done.returncode:
             raise ProofError("`npm ci` failed. The packages come from the registry of npm.")
-    return [node, str(folder / "client.mjs")]
+    return node
 
 
 def _agents_sdk() -> list[str]:
@@ -43,7 +58,51 @@ def _agents_sdk() -> list[str]:
     return [str(python), str(_HERE / "agents_sdk_client.py")]
 
 
-CLIENTS: dict[str, Callable[[], list[str]]] = {"ag-ui": _ag_ui, "openai-agents": _agents_sdk}
+def _description(folder: Path) -> str:
+    """Writes the description of our API. Returns its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder / "openapi.json"
+    place.write_bytes(msgspec.json.encode(openapi_document(endpoints(OpenStreams(1)))))
+    return str(place)
+
+
+def _python() -> list[str]:
+    """The command of the story with a generated Python client. A warning of the generator fails."""
+    python = python_of(Framework("openapi_client"))
+    target = _GENERATED / "python"
+    command = [str(python.parent / "openapi-python-client"), "generate", "--overwrite"]
+    options = ["--fail-on-warning", "--meta", "none"]
+    package = str(target / "sapwood_client")
+    _run(*command, *options, "--path", _description(target), "--output-path", package)
+    return [str(python), str(_HERE / "python_story.py"), str(target)]
+
+
+def _typescript() -> list[str]:
+    """The command of the story with generated types for TypeScript, which are checked strictly."""
+    folder = _HERE / "typescript"
+    node = _fetched(folder, "openapi-fetch")
+    target = folder / "build"
+    bin_ = folder / "node_modules" / ".bin"
+    types = str(target / "api.d.ts")
+    _run(str(bin_ / "openapi-typescript"), _description(target), "--output", types, cwd=folder)
+    _run(str(bin_ / "tsc"), "--project", str(folder), cwd=folder)
+    return [node, str(target / "story.js")]
+
+
+def _run(*command: str, cwd: Path | None = None) -> None:
+    done = subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, timeout=LIMIT, check=False
+    )
+    if done.returncode:
+        raise ProofError(f"{Path(command[0]).name} failed: {(done.stdout + done.stderr)[-1500:]}")
+
+
+CLIENTS: dict[str, Callable[[], list[str]]] = {
+    "ag-ui": _ag_ui,
+    "openai-agents": _agents_sdk,
+    "python": _python,
+    "typescript": _typescript,
+}
 
 
 @contextmanager
@@ -52,7 +111,8 @@ def _served(home: Path, model: ScriptedModel) -> Generator[tuple[str, str]]:
     data, config = home / "data", home / "config"
     (config / "sapwood").mkdir(parents=True)
     (config / "sapwood" / "config.toml").write_text(
-        f'model = "claude-sonnet-5-5"\n[base_urls]\nanthropic = "{model.anthropic_url}"\n'
+        'model = "claude-sonnet-5-5"\nsandbox_ask = true\n'
+        f'[base_urls]\nanthropic = "{model.anthropic_url}"\n'
     )
     environ = {
         **{k: v for k, v in os.environ.items() if not k.startswith("SAPWOOD_")},
@@ -85,11 +145,13 @@ def _served(home: Path, model: ScriptedModel) -> Generator[tuple[str, str]]:
 def main(arguments: list[str]) -> int:
     """Runs each client; returns 1 if a check failed."""
     parser = argparse.ArgumentParser(prog="python -m proofs.protocols", description=__doc__)
-    parser.add_argument("client", nargs="?", choices=CLIENTS, help="only this one")
+    parser.add_argument("clients", nargs="*", help=f"only these: {', '.join(CLIENTS)}")
     options = parser.parse_args(arguments)
     passed = failed = 0
     started = time.monotonic()
-    names = [options.client] if options.client else list(CLIENTS)
+    names = options.clients or list(CLIENTS)
+    if unknown := set(names) - set(CLIENTS):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
     for name in names:
         try:
             lines = _play(name)

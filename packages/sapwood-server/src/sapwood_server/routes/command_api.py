@@ -427,22 +427,48 @@ async def interrupt(call: RequestContext) -> Response:
     return json_response(Interrupted(done.message, done.events))
 
 
+class ChoiceValue(Struct, frozen=True):
+    """An answer that can be given: its key, its words, and whether the tool then runs."""
+
+    key: str
+    words: str
+    allows: bool
+
+
+class QuestionValue(PostedQuestion, frozen=True, kw_only=True):
+    """A tool call that waits for approval: its id, its hash, what is shown, and the answers."""
+
+    choices: tuple[ChoiceValue, ...]
+
+
 class QuestionList(Struct, frozen=True):
     """The tool calls that wait for approval, with the exact text and its hash."""
 
-    questions: tuple[PostedQuestion, ...]
+    questions: tuple[QuestionValue, ...]
 
 
 async def list_permissions(call: RequestContext) -> Response:
     """The tool calls that wait for approval, with the exact text and its hash."""
     found = await waiting_questions(call.space.connection, await call.agent())
-    return json_response(QuestionList(tuple(found)))
+    questions = tuple(
+        QuestionValue(
+            each.id,
+            each.hash,
+            each.question,
+            choices=tuple(
+                ChoiceValue(choice.key, choice.words, choice.allows)
+                for choice in answer_choices(each.question)
+            ),
+        )
+        for each in found
+    )
+    return json_response(QuestionList(questions))
 
 
 class AnswerBody(RequestBody, frozen=True):
     """The answer to a question. It counts only for what was shown."""
 
-    key: Annotated[str, Meta(description="The key of an answer, such as `y` or `n`.")] = ""
+    key: Annotated[str, Meta(description="The key of one of the choices of the question.")] = ""
     hash: Annotated[str, Meta(description="The hash of what was shown.")] = ""
     reason: Annotated[str, Meta(description="What the model is told if the call is denied.")] = ""
 

@@ -5,7 +5,7 @@ that have a default; an answer has every field, unless its type leaves out defau
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from inspect import cleandoc
@@ -82,13 +82,14 @@ def openapi_document(endpoints: Iterable[Endpoint]) -> Schema:
 class _Schemas:
     """The schemas of all types, by reference."""
 
-    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         sent, answered = list[Any](), list[Any]([ProblemDocument, *_KINDS, _UNREADABLE])
+        asked = dict.fromkeys(each.query for each in endpoints if each.query is not None)
         for each in endpoints:
-            sent += [kind for kind in (each.request, each.query) if kind is not None]
+            sent += [each.request] if each.request is not None else []
             answered += [each.response] if each.response is not None else []
             answered += [kind for kinds in each.messages.values() for kind in kinds]
-        types = [*sent, *answered]
+        types = [*sent, *asked, *answered]
         found, components = msgspec.json.schema_components(
             types, schema_hook=_special, ref_template=_REF + "{name}"
         )
@@ -105,9 +106,15 @@ class _Schemas:
             "description": EventValue.__doc__,
             "anyOf": [{"$ref": each} for each in refs],
         }
+        self.queries = {each: self.components.pop(each.__name__) for each in asked}
+        """The parameters of queries, by their type."""
         self._require_answered_fields(sent, answered)
         for name, schema in self.components.items():
             schema["title"] = name
+            for field in schema.get("properties", {}).values():
+                # Every default of a body is an empty value. Generators of TypeScript take a field
+                # with a default for one that is always there.
+                field.pop("default", None)
             schema["description"] = _described(schema.get("description", ""))
 
     def of(self, kind: object) -> Schema:
@@ -234,8 +241,7 @@ def _parameters(endpoint: Endpoint, schemas: _Schemas) -> Iterator[Schema]:
     for name in re.findall(r"\{(\w+)\}", endpoint.path):
         yield {"name": name, "in": "path", "required": True, "schema": text}
     if endpoint.query is not None:
-        reference = schemas.of(endpoint.query)["$ref"]
-        described = schemas.components[reference.removeprefix(_REF)]
+        described = schemas.queries[endpoint.query]
         for name, schema in described["properties"].items():
             yield {
                 "name": name,
