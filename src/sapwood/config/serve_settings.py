@@ -65,6 +65,13 @@ class ServeConfig(Struct, frozen=True, forbid_unknown_fields=True):
         Natural,
         explained("Maximum number of event streams that one token can have open on one server."),
     ] = 4096
+    origins: Annotated[
+        tuple[str, ...],
+        explained(
+            "Origins whose web pages may use the API with a bearer token (CORS).",
+            example='["https://app.example"]',
+        ),
+    ] = ()
 
 
 class AccessRule(Struct, frozen=True):

@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from starlette.applications import Starlette
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -26,9 +27,11 @@ from sapwood_server.access.request_checks import (
     SECURITY_HEADERS,
     AllowedHosts,
     check_origin,
+    checked_origins,
     read_json,
 )
 from sapwood_server.access.stream_access import StreamAccess
+from sapwood_server.page.api_html import api_html
 from sapwood_server.page.page_html import sign_in_page
 from sapwood_server.page.pages import page_endpoints
 from sapwood_server.problems import Problem, problem_of, with_openai_error
@@ -78,7 +81,9 @@ class Guards:
         identities: Identities,
         hosts: AllowedHosts,
         limits: RequestLimits,
+        origins: frozenset[str] = frozenset(),
     ) -> None:
+        self.origins = origins
         self.spaces = spaces
         self.identities = identities
         self.hosts = hosts
@@ -128,7 +133,7 @@ class AuthenticatedEndpoint:
         guards = self._guards
         guards.hosts.check(request)
         principal = await guards.identities.of(request)
-        check_origin(request, by_cookie=principal.by_cookie)
+        check_origin(request, by_cookie=principal.by_cookie, others=guards.origins)
         guards.limits.check(principal)
         principal.require(self.endpoint.scope)
         return principal
@@ -188,9 +193,14 @@ def create_application(
     *,
     limits: RequestLimits | None = None,
     streams: int = _STREAMS,
+    origins: Iterable[str] = (),
 ) -> ASGIApp:
-    """The application over these spaces, for requests to these host names."""
-    guards = Guards(spaces, identities, AllowedHosts(hosts), limits or RequestLimits())
+    """The application over these spaces, for requests to these host names.
+
+    Pages of `origins` may use it with a bearer token. Raises `SapwoodError` if one is no origin.
+    """
+    others = checked_origins(origins)
+    guards = Guards(spaces, identities, AllowedHosts(hosts), limits or RequestLimits(), others)
     table = endpoints(OpenStreams(streams), identities.pairing)
     routes = [
         Route(
@@ -221,7 +231,18 @@ def create_application(
         exception_handlers={404: not_found, 405: not_allowed},
     )
     app.router.redirect_slashes = False
-    return SecurityHeaders(app)
+    return SecurityHeaders(_for_origins(app, others) if others else app)
+
+
+def _for_origins(app: ASGIApp, origins: frozenset[str]) -> ASGIApp:
+    """The application with the answers that browsers ask for before pages of others may use it."""
+    return CORSMiddleware(
+        app,
+        allow_origins=sorted(origins),
+        allow_methods=("GET", "POST", "DELETE"),
+        allow_headers=("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"),
+        expose_headers=("Idempotency-Replayed", "Retry-After", "WWW-Authenticate"),
+    )
 
 
 def endpoints(streams: OpenStreams, codes: PairingCodes | None = None) -> tuple[Endpoint, ...]:
@@ -245,9 +266,13 @@ def endpoints(streams: OpenStreams, codes: PairingCodes | None = None) -> tuple[
     async def openapi(_: RequestContext) -> Response:
         return json_response(described())
 
+    async def page(_: RequestContext) -> Response:
+        return HTMLResponse(api_html(described()))
+
     table = (
         *api,
         Endpoint("GET", "/v1/openapi.json", "read", openapi, "Describe this API", internal=True),
+        Endpoint("GET", "/api", "read", page, "The API, described", answers="text/html"),
         *page_endpoints(),
     )
     described = cache(lambda: openapi_document(table))

@@ -74,6 +74,7 @@ async def serve(
             (*_LOOPBACK, *names),
             limits=limits,
             streams=config.serve.streams,
+            origins=config.serve.origins,
         )
         server = _Server(
             uvicorn.Config(

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 
+from sapwood.core.errors import SapwoodError
 from sapwood_server.problems import Problem
 
 MAX_BYTES = 1_000_000
@@ -56,11 +57,33 @@ class AllowedHosts:
             )
 
 
-def check_origin(request: Request, *, by_cookie: bool) -> None:
+def checked_origins(origins: Iterable[str]) -> frozenset[str]:
+    """The origins, in lower case. Raises `SapwoodError` if one is not a scheme with a host.
+
+    >>> checked_origins(["https://App.example"])
+    frozenset({'https://app.example'})
+    """
+    found = frozenset(each.lower() for each in origins)
+    for each in found:
+        scheme, _, host = each.partition("://")
+        if scheme not in ("http", "https") or _HOST.fullmatch(host) is None:
+            raise SapwoodError(
+                f"'{each}' in serve.origins is not an origin. Write a scheme and a host, such as "
+                "https://app.example"
+            )
+    return found
+
+
+def check_origin(
+    request: Request, *, by_cookie: bool, others: frozenset[str] = frozenset()
+) -> None:
     """Raises `Problem` if a page of another origin sent the request.
 
-    A request of a browser that changes something must name its origin.
+    A request of a browser that changes something must name its origin. Pages of `others` may send
+    requests with a bearer token; a cookie of this origin never counts for them.
     """
+    if not by_cookie and request.headers.get("origin", "").lower() in others:
+        return
     own = f"{request.url.scheme}://{request.headers.get('host', '')}".lower()
     origin = request.headers.get("origin")
     site = request.headers.get("sec-fetch-site", "")
