@@ -350,3 +350,53 @@ async def test_a_server_that_stops_says_where_the_turn_goes_on(
         await asking
     assert stopped.value.status_code == 503
     assert stopped.value.response.headers["x-should-retry"] == "false"
+
+
+async def test_a_response_that_is_not_stored_leaves_nothing(
+    live: LiveServer, client: AsyncOpenAI
+) -> None:
+    log = live.connection.log
+    whole = await client.responses.create(
+        model=MODEL, input="Hello, heron. [[say: Hi.]]", store=False, metadata={"a": "1"}, user="u7"
+    )
+    assert (whole.output_text, whole.store) == ("Hi.", False)
+    assert (whole.metadata, whole.user) == ({"a": "1"}, "u7")
+    stream = await client.responses.create(
+        model=MODEL, input="Hello, heron. [[say: Hi.]]", store=False, stream=True
+    )
+    kinds = [event.type async for event in stream]
+    assert kinds[-1] == "response.completed"
+    asked = await client.responses.create(
+        model=MODEL, input='[[tool: weather {"city": "Oslo"}]]', store=False, tools=[WEATHER]
+    )
+    assert calls_of(asked)
+    assert await log.agents(live.connection.space) == []
+    assert await log.search(live.connection.space, "heron") == []
+    with pytest.raises(openai.NotFoundError):
+        await client.responses.retrieve(whole.id)
+
+
+async def test_what_would_have_no_effect_is_refused_and_the_rest_is_kept(
+    live: LiveServer, client: AsyncOpenAI
+) -> None:
+    first = await client.responses.create(
+        model=MODEL, input="Hello. [[say: Hi.]]", user="u7", truncation="auto", top_p=1
+    )
+    then = await client.responses.create(
+        model=MODEL,
+        input="And? [[say: No.]]",
+        previous_response_id=first.id,
+        metadata={"b": "2"},
+    )
+    assert (then.metadata, then.user) == ({"b": "2"}, "u7")
+    wrong: dict[str, dict[str, Any]] = {
+        "truncation": {"truncation": "disabled"},
+        "top_p": {"top_p": 0.5},
+        "store": {"store": False, "previous_response_id": first.id},
+        "user": {"user": "u8", "previous_response_id": first.id},
+    }
+    for param, given in wrong.items():
+        with pytest.raises(openai.BadRequestError) as refused:
+            await client.responses.create(model=MODEL, input="No. [[say: No.]]", **given)
+        assert refused.value.param == param
+    assert len(live.model.requests) == 2

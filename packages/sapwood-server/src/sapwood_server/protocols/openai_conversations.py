@@ -8,7 +8,7 @@ from starlette.responses import Response
 from sapwood.core.commands import Archive, TagAgent
 from sapwood.core.content import File, Note, PromptPart, Text, Thinking, ToolCall
 from sapwood.core.log_values import AgentSummary
-from sapwood.core.tags import Entry
+from sapwood.core.tags import Entry, Tags, entries_of
 from sapwood.core.turn import Reply, Turn
 from sapwood_server.protocols.openai_input import as_type, bad_request, read_input
 from sapwood_server.protocols.openai_prompt import record_turns, start_conversation
@@ -39,7 +39,8 @@ async def create_conversation(call: RequestContext) -> Response:
     asked = as_type(body, _NewConversation, "body")
     given = read_input(asked.items or [])
     system = "\n\n".join(given.system) or None
-    agent = await start_conversation(call, asked.metadata or {}, system=system)
+    tags = Tags(metadata=entries_of(asked.metadata or {}))
+    agent = await start_conversation(call, tags, system=system)
     if given.results:
         raise bad_request("items", "Function results must follow their calls.")
     await record_turns(call, agent, given.turns)

@@ -41,6 +41,31 @@ class ResponseRequest(Struct, frozen=True):
     metadata: dict[str, str] | None = None
     stream: bool | None = None
     background: bool | None = None
+    store: bool | None = None
+    user: str | None = None
+    truncation: str | None = None
+    top_p: float | None = None
+
+    def require_possible(self) -> None:
+        """Raises `Problem` for a field that would have no effect, so that none is ignored."""
+        if self.truncation not in (None, "auto"):
+            raise bad_request(
+                "truncation",
+                "Long conversations are trimmed to the window of the model. Send auto, or leave "
+                "'truncation' out.",
+            )
+        if self.top_p not in (None, 1):
+            raise bad_request("top_p", "'top_p' cannot be changed. Use 'temperature' instead.")
+        if self.store is not False:
+            return
+        if self.background:
+            raise bad_request("store", "A response in the background must be stored.")
+        if self.conversation_id or self.previous_response_id:
+            raise bad_request(
+                "store",
+                "A response in a stored conversation is stored. Leave 'store' out, or send the "
+                "whole input without a conversation.",
+            )
 
     @property
     def conversation_id(self) -> str:

@@ -12,6 +12,7 @@ from sapwood.core.commands import (
     LeaseTurn,
     RecordTurn,
     StartTurn,
+    TagAgent,
 )
 from sapwood.core.content import RecordedReply, RecordedResult, ToolCall
 from sapwood.core.events import SYSTEM
@@ -19,7 +20,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Settings, SettingsChange
-from sapwood.core.tags import Entry, Tags
+from sapwood.core.tags import Tags, entries_of
 from sapwood.core.turn import Turn
 from sapwood.core.turn_params import TurnParams
 from sapwood_server.problems import Problem, refusal_problem
@@ -35,6 +36,8 @@ from sapwood_server.protocols.openai_stream import ResponsePlace
 from sapwood_server.request_context import RequestContext
 
 _LEASE = 30.0
+NOT_STORED = "not-stored"
+"""The label of a conversation that is erased after its answer. One that a crash left has it too."""
 
 
 async def begin_response(
@@ -44,18 +47,20 @@ async def begin_response(
 
     `given` is the id of the request.
     """
+    request.require_possible()
     given_input = read_input(request.input)
     params = request.params()
     agent = await _conversation(call, request, given)
     if agent is None:
         if given_input.results:
             raise _no_call(given_input.results[0].call)
-        metadata = request.metadata or {}
+        labels = (NOT_STORED,) if request.store is False else ()
+        tags = Tags(request.user or "", labels, entries_of(request.metadata or {}))
         models = call.service.services.models
         assert models is not None
         _require(models, request.model or models.default)
         agent = await start_conversation(
-            call, metadata, request.model or "", _system(request, given_input), given
+            call, tags, request.model or "", _system(request, given_input), given
         )
     else:
         opened = await call.space.connection.dispatcher.open(agent)
@@ -64,13 +69,14 @@ async def begin_response(
             return await _send_results(call, turn, waiting, given_input, given)
         if given_input.results:
             raise _no_call(given_input.results[0].call)
+        await _tag(call, agent, opened.state.tags or Tags(), request)
         await _configure(call, agent, opened.state.settings, request, given_input, given)
     return await _prompt(call, agent, given_input.turns, params, given)
 
 
 async def start_conversation(
     call: RequestContext,
-    metadata: dict[str, str],
+    tags: Tags,
     model: str = "",
     system: str | None = None,
     given: RequestId = NO_ID,
@@ -79,11 +85,10 @@ async def start_conversation(
     models = call.service.services.models
     assert models is not None
     settings = models.first_settings(model, system=system)
-    entries = tuple(Entry(name, metadata[name]) for name in sorted(metadata))
     return await call.service.start(
         settings=structs.replace(settings, params=TurnParams(tools=())),
         script=True,
-        tags=Tags(metadata=entries) if entries else None,
+        tags=tags if tags != Tags() else None,
         actor=call.principal.actor,
         command_id=given.part("start"),
         request=given.request,
@@ -157,6 +162,17 @@ async def _branch(call: RequestContext, place: ResponsePlace, given: RequestId) 
 def _holds(turn: Turn, place: ResponsePlace) -> bool:
     ended = turn.last if turn.status != "open" else place.version
     return turn.agent == place.agent and turn.first <= place.version <= ended
+
+
+async def _tag(call: RequestContext, agent: AgentId, tags: Tags, request: ResponseRequest) -> None:
+    """Adds metadata to the conversation. Raises `Problem` if it belongs to another user."""
+    if request.user and tags.owner and request.user != tags.owner:
+        raise bad_request("user", "This conversation belongs to another user.")
+    entries = set(entries_of(request.metadata or {})) - set(tags.metadata)
+    owner = request.user if request.user and not tags.owner else None
+    if entries or owner:
+        command = TagAgent(agent, owner, metadata=tuple(entries))
+        await call.service.dispatch(command, call.principal.actor)
 
 
 async def _configure(

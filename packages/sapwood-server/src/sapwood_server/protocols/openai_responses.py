@@ -5,24 +5,27 @@ or calls functions of the client. A turn with such calls stays open until their 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from sapwood.app.erasure import eraser_for
 from sapwood.app.prompt_end import DriveFailure, PromptEnd, PromptProgress, StreamedWords
 from sapwood.conversation.agent_lookup import agent_at
 from sapwood.conversation.configured_models import KNOWN_MODELS
+from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
+from sapwood.core.tags import Tags
 from sapwood.turns.command_batch import request_text
 from sapwood_server.access.rate_limit import OpenStreams
 from sapwood_server.event_feed import sse_message
 from sapwood_server.problems import Problem, refusal_problem
 from sapwood_server.protocols.caller_calls import NO_ID, RequestId, known_event
 from sapwood_server.protocols.openai_input import ResponseRequest, as_type
-from sapwood_server.protocols.openai_prompt import begin_response
+from sapwood_server.protocols.openai_prompt import NOT_STORED, begin_response
 from sapwood_server.protocols.openai_stream import (
     Fields,
     ResponseHead,
@@ -42,6 +45,15 @@ _FAILURE_CODE = {"too_long": "context_length_exceeded", "budget": "insufficient_
 
 
 def _create(streams: OpenStreams) -> Handler:
+    erasing: set[asyncio.Task[None]] = set()
+
+    async def erase(call: RequestContext, agent: AgentId) -> None:
+        """Erases the conversation of a response that is not stored, also if the client left."""
+        task = asyncio.ensure_future(_erase(call, agent))
+        erasing.add(task)
+        task.add_done_callback(erasing.discard)
+        await asyncio.shield(task)
+
     async def create(call: RequestContext) -> Response:
         """Sends a prompt or results of functions, and answers with what comes of them."""
         body = await call.body()
@@ -52,11 +64,23 @@ def _create(streams: OpenStreams) -> Handler:
         head = await _head(call, place)
         if request.background:
             return json_response(ResponseStream(head).response("queued"))
+        if head.stored:
+            if request.stream:
+                return _streamed(call, head, streams, after=-1)
+            return await _whole(call, head, streams)
         if request.stream:
-            return _streamed(call, head, streams, after=-1)
-        return await _whole(call, head, streams)
+            return _streamed(call, head, streams, after=-1, ended=lambda: erase(call, place.agent))
+        try:
+            return await _whole(call, head, streams)
+        finally:
+            await erase(call, place.agent)
 
     return create
+
+
+async def _erase(call: RequestContext, agent: AgentId) -> None:
+    await call.space.agents.runner.interrupt(agent, "the response is not stored")
+    await eraser_for(call.space.connection).erase([agent], by=str(call.principal.actor))
 
 
 def _asked(body: dict[str, object]) -> str:
@@ -118,7 +142,7 @@ async def _head(call: RequestContext, place: ResponsePlace) -> ResponseHead:
     if turn is None or state.open is None:
         raise _unknown(place.id)
     [begun] = await log.read(space, place.agent, place.version, place.version)
-    own = state.open.params
+    own, tags = state.open.params, summary.tags or Tags()
     params = state.settings.params if own is None else own.over(state.settings.params)
     return ResponseHead(
         place,
@@ -127,6 +151,8 @@ async def _head(call: RequestContext, place: ResponsePlace) -> ResponseHead:
         state.settings.system,
         params,
         turn.open_calls,
+        tags,
+        NOT_STORED not in tags.labels,
     )
 
 
@@ -154,7 +180,12 @@ async def _events(
 
 
 def _streamed(
-    call: RequestContext, head: ResponseHead, streams: OpenStreams, *, after: int
+    call: RequestContext,
+    head: ResponseHead,
+    streams: OpenStreams,
+    *,
+    after: int,
+    ended: Callable[[], Awaitable[None]] | None = None,
 ) -> StreamingResponse:
     principal = call.principal.id
     streams.enter(principal)
@@ -169,6 +200,8 @@ def _streamed(
                     yield b": here\n\n"
         finally:
             streams.leave(principal)
+            if ended is not None:
+                await ended()
 
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(messages(), headers=headers, media_type="text/event-stream")

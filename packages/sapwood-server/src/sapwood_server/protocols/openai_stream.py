@@ -13,6 +13,7 @@ from sapwood.core.content import File, ToolCall, Usage
 from sapwood.core.events import ModelCalled, Recorded, ReplyAdded, ReplyLost, ToolFinished
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
+from sapwood.core.tags import Tags
 from sapwood.core.turn_params import TurnParams
 from sapwood_server.protocols.caller_calls import CallerCalls
 
@@ -60,6 +61,8 @@ class ResponseHead(Struct, frozen=True):
     instructions: str
     params: TurnParams
     open_calls: tuple[ToolCall, ...] = ()
+    tags: Tags = Tags()
+    stored: bool = True
 
 
 class _Item(Struct):
@@ -144,13 +147,13 @@ class ResponseStream:
             "incomplete_details": {"reason": reason} if reason else None,
             "instructions": head.instructions or None,
             "max_output_tokens": params.max_tokens,
-            "metadata": {},
+            "metadata": {each.name: each.value for each in head.tags.metadata},
             "model": self.model,
             "output": list(self.output),
             "parallel_tool_calls": True,
             "previous_response_id": None,
             "reasoning": {"effort": params.effort, "summary": None},
-            "store": True,
+            "store": head.stored,
             "temperature": params.temperature,
             "text": {"format": _format(params)},
             "tool_choice": _choice(params),
@@ -167,6 +170,7 @@ class ResponseStream:
             "top_p": None,
             "truncation": "auto",
             "usage": _usage(self.usage),
+            "user": head.tags.owner or None,
         }
 
     # The output
