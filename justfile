@@ -250,6 +250,11 @@ web-scene *ARGS:
 protocols *ARGS:
     python -m proofs.protocols "$@"
 
+# Write what is promised of Python and `/v1` from now on: `just promise --because "REASON"`
+[group('release')]
+promise *ARGS:
+    python -m tools.promise "$@"
+
 # The API as it is described: valid, typed, every answer of the route tests fits it, and generated clients work
 [group('prove')]
 contract *ARGS:
