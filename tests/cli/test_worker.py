@@ -213,6 +213,19 @@ def test_a_program_that_has_no_runtime_is_refused(
     assert why in refused.err
 
 
+@pytest.mark.parametrize("option", [("--spaces", "*"), ("--app", "barn:runtime")])
+def test_a_worker_of_a_program_without_a_database_says_so_and_ends(
+    sapwood: Sapwooder, home: Path, monkeypatch: pytest.MonkeyPatch, option: tuple[str, str]
+) -> None:
+    (home / "barn.py").write_text(APP)
+    monkeypatch.setenv("DEN", "http://127.0.0.1:9/v1")
+    monkeypatch.chdir(home)
+    monkeypatch.delenv("SAPWOOD_DATABASE", raising=False)
+    refused = sapwood("worker", *option)
+    assert refused.code == 1
+    assert "SAPWOOD_DATABASE" in refused.err
+
+
 def test_a_worker_tells_its_health_and_logs_json(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

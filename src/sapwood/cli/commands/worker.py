@@ -12,6 +12,7 @@ from sapwood.cli.command import WholeNumber
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import IN_TURN, Invocation
 from sapwood.cli.log_files import log_as_json, logs_as_json
+from sapwood.core.errors import SapwoodError
 
 if TYPE_CHECKING:
     from sapwood.api.runtime import Runtime
@@ -97,6 +98,11 @@ def command(
     require_separate(given)
     config = structs.replace(invocation.config, folders=given)
     described = None if app is None else _load(app)
+    if (app or spaces) and not config.database:
+        raise SapwoodError(
+            "No database is configured, so this worker would run the agents of an empty file. Name "
+            "the database of your program: --database ADDRESS, or SAPWOOD_DATABASE"
+        )
     place = None if health is None else _place(health)
     with log_as_json() if log_format == "json" else nullcontext():
         invocation.run(lambda: _work(invocation, config, at_once, spaces, described, place))
