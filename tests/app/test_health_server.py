@@ -9,7 +9,7 @@ from sapwood.api import Sapwood
 from sapwood.app.connection import connect
 from sapwood.app.health_server import Health, HealthServer, health_server
 from sapwood.core.log_values import LogError
-from sapwood.telemetry.metrics import Metrics
+from sapwood.metrics import Metrics
 
 
 class Probe:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.api import Agent, open
+from sapwood.trace_context import within_trace
 from scripted_model import ScriptedModel, call
 from tests.cli.calling import Sapwooder
 from tests.engine.eventually import eventually
@@ -84,6 +85,7 @@ async def start(address: str, space: str) -> None:
         await db.start("lead", model="den:qwen3")
 
 
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 APP = """
 import os
 import sapwood
@@ -115,6 +117,7 @@ def test_one_worker_runs_the_tools_of_a_program_in_all_spaces_of_a_pattern(
         monkeypatch.setenv("DEN", model.openai_url)
         command = [sys.executable, "-m", "sapwood.cli", "worker"]
         command += ["--app", "barn:runtime", "--spaces", f"{team}-*", "--at-once", "8"]
+        command += ["--log-format", "json"]
         worker = subprocess.Popen(command, stderr=subprocess.PIPE)
         try:
             said = asyncio.run(ask_everywhere(address, [f"{team}-a", f"{team}-b"]))
@@ -125,6 +128,15 @@ def test_one_worker_runs_the_tools_of_a_program_in_all_spaces_of_a_pattern(
     assert worker.returncode == 0, errors
     assert f"spaces {team}-*".encode() in errors
     assert b"Traceback" not in errors
+    ends = [each for each in map(json.loads, errors.splitlines()) if "event" in each]
+    assert sorted(each["space"] for each in ends) == [f"{team}-a", f"{team}-b"]
+    for each in ends:
+        assert (each["event"], each["turn"], each["calls"]) == ("turn.completed", 1, 2)
+        assert (each["model"], each["trace"]) == ("den:qwen3", TRACE)
+        assert each["agent"]
+        assert each["input_tokens"]
+        assert each["cost"] == 0, "the price of this model is not known"
+    assert b"roof" not in errors
 
 
 async def ask_everywhere(address: str, spaces: list[str]) -> list[str]:
@@ -139,7 +151,8 @@ async def ask_everywhere(address: str, spaces: list[str]) -> list[str]:
 
 
 async def _text(agent: Agent) -> str:
-    return (await agent.ask("roof")).text
+    with within_trace(TRACE):
+        return (await agent.ask("roof")).text
 
 
 def test_a_question_outlives_its_killed_worker_and_its_tool_runs_once(

@@ -1,6 +1,8 @@
 """The numbers of a process: what is counted, and the text that Prometheus reads."""
 
 import asyncio
+import logging
+from collections.abc import Callable
 
 import pytest
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader, NumberDataPoint
@@ -9,10 +11,10 @@ from sapwood.api import Sapwood
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import connect
 from sapwood.core.content import Text, ToolCall, Usage
-from sapwood.core.model_calls import Answer
+from sapwood.core.model_calls import Answer, Failure
 from sapwood.core.view import Request
 from sapwood.engine import LocalEngine
-from sapwood.telemetry.metrics import Metrics
+from sapwood.metrics import Metrics
 from sapwood.telemetry.metrics_export import export_metrics
 from sapwood.telemetry.metrics_tracing import MetricsTracing
 from sapwood.testing import FakeModel
@@ -28,12 +30,14 @@ def weather(request: Request, heard: str) -> Answer:
     return Answer((ToolCall("call1", "weather", "{}"),), "anthropic:claude", USAGE)
 
 
-async def measured_turn(metrics: Metrics) -> None:
-    """Runs a turn with two model calls and one tool."""
+async def measured_turn(
+    metrics: Metrics, model: Callable[[Request, str], Answer] = weather
+) -> None:
+    """Runs a turn, by default with two model calls and one tool."""
     connection = await connect(":memory:")
     tracing = MetricsTracing(metrics, Untraced())
     running = AgentRunner(
-        connection, LocalEngine(), FakeModel(weather), Weather(), {}, tracing=tracing
+        connection, LocalEngine(), FakeModel(model), Weather(), {}, tracing=tracing
     )
     await running.start()
     try:
@@ -64,6 +68,26 @@ async def test_a_turn_is_counted_with_its_calls_tools_tokens_and_cost() -> None:
     ):
         assert line in lines, metrics.text()
     assert "How cold" not in metrics.text()
+
+
+async def test_the_end_of_a_turn_is_logged_with_its_cause_and_its_cost(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def refuse(request: Request, heard: str) -> Answer:
+        raise Failure("overloaded", "The provider asks to wait for an hour.")
+
+    caplog.set_level(logging.INFO, "sapwood.turns")
+    await measured_turn(Metrics())
+    await measured_turn(Metrics(), refuse)
+    done, failed = [each for each in caplog.records if each.name == "sapwood.turns"]
+    fields = vars(done)["fields"]
+    assert (done.levelname, fields["event"]) == ("INFO", "turn.completed")
+    assert (fields["turn"], fields["model"], fields["calls"]) == (1, "claude", 2)
+    assert (fields["cost"], fields["cached_tokens"]) == (0.003, 1_800)
+    fields = vars(failed)["fields"]
+    assert (failed.levelname, fields["event"]) == ("WARNING", "turn.failed")
+    assert "asks to wait for an hour" in fields["reason"]
+    assert "How cold" not in caplog.text
 
 
 def test_buckets_add_up_and_every_metric_is_described_once() -> None:

@@ -158,7 +158,7 @@ async def worker(
 
 def measured(tracing: Tracing) -> Tracing:
     """Returns tracing that also counts and times everything in the numbers of this process."""
-    from sapwood.telemetry.metrics import METRICS
+    from sapwood.metrics import METRICS
     from sapwood.telemetry.metrics_tracing import MetricsTracing
 
     return MetricsTracing(METRICS, tracing)
@@ -197,7 +197,7 @@ def exported_metrics(config: Config, environ: Mapping[str, str] = os.environ) ->
         yield
         return
     try:
-        from sapwood.telemetry.metrics import METRICS
+        from sapwood.metrics import METRICS
         from sapwood.telemetry.metrics_export import otlp_metrics
     except ModuleNotFoundError:
         yield  # `tracing_for` says so

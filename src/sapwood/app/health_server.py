@@ -18,7 +18,7 @@ from importlib import metadata
 from sapwood.app.connection import Connection
 from sapwood.core.ids import Space
 from sapwood.core.log_values import LogError
-from sapwood.telemetry.metrics import METRICS, Metrics
+from sapwood.metrics import METRICS, Metrics
 
 _CHECK_SECONDS = 2.0
 _REQUEST_SECONDS = 5.0

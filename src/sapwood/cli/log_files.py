@@ -8,13 +8,13 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 import click
 
@@ -27,13 +27,12 @@ from sapwood.core.events import (
     ContextTrimmed,
     Recorded,
     ReplyAdded,
-    TurnCompleted,
-    TurnFailed,
     TurnInterrupted,
     TurnStarted,
 )
 from sapwood.core.log_values import Append
 from sapwood.core.model_calls import Failure
+from sapwood.log_fields import current_fields
 from sapwood.private_files import private_folder
 from sapwood.redaction import mask_secrets
 
@@ -41,6 +40,7 @@ _log = logging.getLogger("sapwood.cli")
 _agents_log = logging.getLogger("sapwood.agents")
 _FORM = "%(asctime)s %(levelname)-7s %(process)d %(name)s: %(message)s"
 _SIZE, _FILES = 2_000_000, 3
+_F = TypeVar("_F", bound=Callable[..., object])
 
 
 class _MaskingFormatter(logging.Formatter):
@@ -60,17 +60,20 @@ class _StderrFormatter(_MaskingFormatter):
 
 
 class _JsonFormatter(logging.Formatter):
-    """One JSON object for each message, with secrets masked."""
+    """One JSON object for each message, with its fields, and with secrets masked."""
 
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC)
-        fields = {
+        fields: dict[str, object] = {
             "time": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "process": record.process,
             "message": mask_secrets(record.getMessage()),
         }
+        own: Mapping[str, object] = getattr(record, "fields", {})
+        for name, value in {**current_fields(), **own}.items():
+            fields[name] = mask_secrets(value) if isinstance(value, str) else value
         if record.exc_info:
             fields["error"] = mask_secrets(self.formatException(record.exc_info))
         return json.dumps(fields, ensure_ascii=False)
@@ -148,10 +151,35 @@ def log_as_json(verbose: int = 0) -> Generator[None]:
             ours.addHandler(each)
 
 
+def log_format_option(function: _F) -> _F:
+    """Adds the option `--log-format` to a command that runs until it is stopped."""
+    return click.option(
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        envvar="SAPWOOD_LOG_FORMAT",
+        help="Log to stderr as text, or as JSON with one object per line.",
+    )(function)
+
+
+def log_in(log_format: str) -> AbstractContextManager[None]:
+    """Writes messages to stderr in the format of `--log-format` inside the block."""
+    return log_as_json() if log_format == "json" else nullcontext()
+
+
 def logs_as_json() -> bool:
     """Whether messages on stderr are JSON lines now."""
     handlers = logging.getLogger("sapwood").handlers
     return any(isinstance(each.formatter, _JsonFormatter) for each in handlers)
+
+
+def say(logger: logging.Logger, text: str) -> None:
+    """Prints a line for the person who started the command, or logs it if messages are JSON."""
+    if logs_as_json():
+        logger.info("%s", text)
+    else:
+        click.echo(text, err=True)
 
 
 class _StderrHandler(logging.StreamHandler[TextIO]):
@@ -167,6 +195,8 @@ def _stderr_handler(verbose: int) -> logging.Handler:
     handler.setLevel((logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)])
     handler.setFormatter(_StderrFormatter("%(levelname)s: %(message)s"))
     handler.addFilter(lambda record: not (record.name == _log.name and record.exc_info))
+    if not verbose:  # every face shows how a turn ended
+        handler.addFilter(lambda record: record.name != "sapwood.turns")
     return handler
 
 
@@ -183,7 +213,10 @@ def _file_handler(folder: Path) -> logging.Handler:
 
 
 def log_commits(appends: tuple[Append, ...]) -> None:
-    """Logs committed events: turns, model calls and their costs, without any text of them."""
+    """Logs committed events: turns, model calls and their costs, without any text of them.
+
+    The end of a turn is logged where it is driven (`sapwood.telemetry.turn_log`).
+    """
     for append in appends:
         for recorded in append.events:
             _log_event(recorded)
@@ -207,12 +240,8 @@ def _log_event(recorded: Recorded) -> None:
                 usage.output,
                 usage.cost,
             )
-        case TurnCompleted(size):
-            _agents_log.info("%s turn completed, %d tokens", place, size.tokens)
         case TurnInterrupted(_, reason):
             _agents_log.info("%s turn interrupted: %s", place, reason)
-        case TurnFailed(_, error):
-            _agents_log.info("%s turn failed: %s", place, error)
         case ContextTrimmed(cause, _, turns):
             _agents_log.info("%s %s left %d turns behind", place, cause, turns)
         case AgentKilled(target):

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from sapwood.core.errors import LogUnavailable, SapwoodError
 from sapwood.core.ids import AgentId, Space
+from sapwood.log_fields import within_fields
 
 DriveFunction = Callable[[Space, AgentId], Awaitable[None]]
 """Runs one agent's open turn as far as possible."""
@@ -56,9 +57,16 @@ async def drive_with_retries(
 
     Repeating is safe because every drive starts by reading the log. While the log's database
     cannot be reached, the drive is repeated without limit. Returns after success or after the last
-    failure, which is logged. Raises only `NotServed`, and `CancelledError` when this task itself is
-    cancelled.
+    failure, which is logged. Messages that are logged meanwhile have the fields `space` and
+    `agent`. Raises only `NotServed`, and `CancelledError` when this task itself is cancelled.
     """
+    with within_fields(space=space, agent=agent):
+        await _drive_with_retries(drive, space, agent, retry_after)
+
+
+async def _drive_with_retries(
+    drive: DriveFunction, space: Space, agent: AgentId, retry_after: Sequence[float]
+) -> None:
     pauses = iter((*retry_after, None))
     level = logging.WARNING
     while True:

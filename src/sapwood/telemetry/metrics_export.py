@@ -10,7 +10,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import MetricReader, PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 
-from sapwood.telemetry.metrics import Metrics
+from sapwood.metrics import Metrics
 
 _TIMEOUT = 5.0
 _EVERY_MILLISECONDS = 15_000

@@ -11,7 +11,8 @@ from sapwood.core.model_calls import Answer, ToolOutcome
 from sapwood.core.state import State
 from sapwood.core.turn import Turn
 from sapwood.core.view import Request
-from sapwood.telemetry.metrics import Metrics
+from sapwood.metrics import Metrics
+from sapwood.telemetry.turn_log import log_end, log_stop
 from sapwood.trace_context import within_trace
 
 
@@ -34,7 +35,7 @@ class _Inner(Protocol):
 
 
 class MetricsTracing:
-    """Measures turns, model calls, tools and compactions."""
+    """Measures turns, model calls, tools and compactions, and logs each turn that ends."""
 
     def __init__(self, metrics: Metrics, inner: _Inner) -> None:
         self._metrics = metrics
@@ -53,11 +54,14 @@ class MetricsTracing:
                     nonlocal status
                     status = turn.status
                     inner(turn)
+                    log_end(state, turn, monotonic() - started)
 
-                yield ended
-        except BaseException:
-            status = "error"
-            raise
+                try:
+                    yield ended
+                except BaseException as error:
+                    status = "error"
+                    log_stop(state, error, monotonic() - started)
+                    raise
         finally:
             metrics.add("sapwood_turns_running", -1)
             metrics.add("sapwood_turns_total", status=status)

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sapwood.telemetry.metrics import METRICS
+from sapwood.metrics import METRICS
 from sapwood_server.access.identity import COOKIE, Identities
 from sapwood_server.access.pairing import SECONDS as PAIRING_SECONDS
 from sapwood_server.access.pairing import PairingCodes

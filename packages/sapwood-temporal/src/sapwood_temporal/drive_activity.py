@@ -16,6 +16,7 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.engine import drives
 from sapwood.engine.drives import DriveFunction, NotServed
 from sapwood.engine.limits import DriveLimits, Intervals
+from sapwood.log_fields import within_fields
 from sapwood_temporal.workflow_values import (
     DRIVE,
     LIMITS,
@@ -51,6 +52,10 @@ class DriveActivity:
         How often it failed is kept in the details of the heartbeat, because Temporal's number of
         attempts also counts workers that died.
         """
+        with within_fields(space=order.space, agent=order.agent):
+            await self._run(order)
+
+    async def _run(self, order: DriveOrder) -> None:
         details = activity.info().heartbeat_details
         failures = int(details[0]) if details else 0
         await _require_current(failures)

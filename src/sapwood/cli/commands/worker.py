@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from contextlib import AsyncExitStack, nullcontext
+from contextlib import AsyncExitStack
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import click
 from sapwood.cli.command import WholeNumber
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import IN_TURN, Invocation
-from sapwood.cli.log_files import log_as_json, logs_as_json
+from sapwood.cli.log_files import log_format_option, log_in, say
 from sapwood.core.errors import SapwoodError
 
 if TYPE_CHECKING:
@@ -64,13 +64,7 @@ _log = logging.getLogger("sapwood.worker")
     metavar="[HOST:]PORT",
     help="Serve /healthz, /readyz and /metrics on this port; without a host, on 127.0.0.1.",
 )
-@click.option(
-    "--log-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Log to stderr as text, or as JSON with one object per line.",
-)
+@log_format_option
 @click.pass_obj
 def command(
     invocation: Invocation,
@@ -104,7 +98,7 @@ def command(
             "the database of your program: --database ADDRESS, or SAPWOOD_DATABASE"
         )
     place = None if health is None else _place(health)
-    with log_as_json() if log_format == "json" else nullcontext():
+    with log_in(log_format):
         invocation.run(lambda: _work(invocation, config, at_once, spaces, described, place))
 
 
@@ -147,17 +141,9 @@ async def _work(
                 await _serve_health(connection, served_spaces, health, stack)
             served = f"spaces {', '.join(spaces)}" if spaces else f"space {config.space}"
             place = shown_address(config.address)
-            _say(f"Running the agents of {place}, {served}. Press Ctrl-C to stop.")
+            say(_log, f"Running the agents of {place}, {served}. Press Ctrl-C to stop.")
             await stop.wait()
-            _say("Stopping. Other workers continue the open turns.")
-
-
-def _say(text: str) -> None:
-    """Tells the person who started the worker, or the reader of its JSON messages."""
-    if logs_as_json():
-        _log.info("%s", text)
-    else:
-        click.echo(text, err=True)
+            say(_log, "Stopping. Other workers continue the open turns.")
 
 
 async def _serve_health(
@@ -174,7 +160,7 @@ async def _serve_health(
         chosen = await stack.enter_async_context(server)
     except OSError as error:
         raise click.ClickException(f"--health cannot listen on {host}:{port}: {error}.") from None
-    _say(f"Health and metrics: http://{host}:{chosen}/healthz, /readyz, /metrics")
+    say(_log, f"Health and metrics: http://{host}:{chosen}/healthz, /readyz, /metrics")
 
 
 def _place(text: str) -> tuple[str, int]:

@@ -1,12 +1,17 @@
 """`sapwood serve`: serves conversations over HTTP and in a browser."""
 
+import logging
+
 import click
 from msgspec import structs
 
 from sapwood.cli.command import Number, WholeNumber
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import IN_TURN, Invocation
+from sapwood.cli.log_files import log_format_option, log_in, logs_as_json, say
 from sapwood.config.config_file import Config
+
+_log = logging.getLogger("sapwood.server")
 
 
 @subcommand(
@@ -80,6 +85,7 @@ from sapwood.config.config_file import Config
     ),
 )
 @click.option("--no-agents", is_flag=True, help="Do not run agents here; leave prompts to workers.")
+@log_format_option
 @click.pass_obj
 def command(
     invocation: Invocation,
@@ -93,6 +99,7 @@ def command(
     drain: float,
     folders: tuple[str, ...],
     no_agents: bool,
+    log_format: str,
 ) -> None:
     """Serve conversations over HTTP and in a browser.
 
@@ -115,11 +122,13 @@ def command(
     given = parse_folders(folders, invocation.config.folders)
     require_separate(given)
     config = structs.replace(invocation.config, serve=settings, folders=given)
-    invocation.run(
-        lambda: _serve(
-            invocation, config, port, host, host_names, not no_agents, reader_database or "", drain
+    with log_in(log_format):
+        invocation.run(
+            lambda: _serve(
+                *(invocation, config, port, host, host_names, not no_agents),
+                *(reader_database or "", drain),
+            )
         )
-    )
 
 
 async def _serve(
@@ -137,13 +146,15 @@ async def _serve(
     from sapwood_server.http_server import serve
 
     def print_address(address: str, token: str) -> None:
-        click.echo(f"Serving on {address}. Press Ctrl-C to stop.", err=True)
-        click.echo(
-            f"Open this in your browser (it works once): {address}/sign-in#token={token}", err=True
-        )
+        say(_log, f"Serving on {address}. Press Ctrl-C to stop.")
+        if not logs_as_json():  # logs are kept, and read by others
+            click.echo(
+                f"Open this in your browser (it works once): {address}/sign-in#token={token}",
+                err=True,
+            )
 
     def print_drain(seconds: float) -> None:
-        click.echo(f"Draining for {seconds:g} seconds, then stopping.", err=True)
+        say(_log, f"Draining for {seconds:g} seconds, then stopping.")
 
     with stop_on_signals() as stop:
         async with invocation.connected(
