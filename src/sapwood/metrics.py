@@ -11,10 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 
 _BUCKETS = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+_FINE_BUCKETS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_FINE = frozenset(
+    {"sapwood_commit_seconds", "sapwood_pool_wait_seconds", "sapwood_follower_lag_seconds"}
+)
+"""Histograms of durations that are usually milliseconds."""
+
 _MAX_LABELS = 200
 """The most sets of labels of one metric."""
 
-_HELP = {
+DESCRIBED = {
     "sapwood_turns_total": ("counter", "Turns that ended in this process, by status."),
     "sapwood_turns_running": ("gauge", "Turns that this process is running."),
     "sapwood_turn_seconds": (
@@ -31,9 +37,29 @@ _HELP = {
     "sapwood_http_requests_total": ("counter", "HTTP requests, by method and status."),
     "sapwood_http_seconds": ("histogram", "Time until the response to a request started."),
     "sapwood_open_turns": ("gauge", "Agents of the served spaces with work to do, by space."),
+    "sapwood_oldest_waiting_seconds": (
+        "gauge",
+        "Age of the turn that has waited longest for a worker, by space.",
+    ),
+    "sapwood_oldest_running_seconds": (
+        "gauge",
+        "Age of the drive that has run longest in any worker, by space.",
+    ),
+    "sapwood_claim_wait_seconds": (
+        "histogram",
+        "Time that agents waited for a free place or for a limit before this worker took them.",
+    ),
+    "sapwood_commit_seconds": ("histogram", "Time until the log had stored a commit."),
+    "sapwood_pool_wait_seconds": ("histogram", "Time that reads waited for a connection."),
+    "sapwood_follower_lag_seconds": (
+        "histogram",
+        "Time from an event until this process had it for those who follow.",
+    ),
     "sapwood_database_up": ("gauge", "Whether the database answered the last check."),
     "sapwood_info": ("gauge", "The version of Sapwood; always 1."),
 }
+
+"""Every metric: its kind, and its description."""
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -95,10 +121,10 @@ class Metrics:
         with self._lock:
             found = self._durations.setdefault(name, {})
             key = _limited(found, labels)
-            durations = found.setdefault(key, _Durations([0] * len(_BUCKETS)))
+            durations = found.setdefault(key, _Durations([0] * len(_buckets(name))))
             durations.count += 1
             durations.total += seconds
-            for index, bound in enumerate(_BUCKETS):
+            for index, bound in enumerate(_buckets(name)):
                 durations.counts[index] += seconds <= bound
 
     def samples(self) -> list[Sample]:
@@ -109,12 +135,12 @@ class Metrics:
     def _plain(self) -> Iterator[Sample]:
         for name, values in self._values.items():
             for labels, value in values.items():
-                yield Sample(name, _HELP[name][0], labels, value)
+                yield Sample(name, DESCRIBED[name][0], labels, value)
 
     def _histograms(self) -> Iterator[Sample]:
         for name, found in self._durations.items():
             for labels, durations in found.items():
-                bounds = [*(f"{bound:g}" for bound in _BUCKETS), "+Inf"]
+                bounds = [*(f"{bound:g}" for bound in _buckets(name)), "+Inf"]
                 for bound, count in zip(bounds, [*durations.counts, durations.count], strict=True):
                     yield Sample(f"{name}_bucket", "histogram", (*labels, ("le", bound)), count)
                 yield Sample(f"{name}_sum", "histogram", labels, durations.total)
@@ -127,11 +153,15 @@ class Metrics:
         for sample in self.samples():
             name = _metric_of(sample)
             if name != described:
-                kind, what = _HELP[name]
+                kind, what = DESCRIBED[name]
                 lines += [f"# HELP {name} {what}", f"# TYPE {name} {kind}"]
                 described = name
             lines.append(f"{sample.name}{_shown(sample.labels)} {_number(sample.value)}")
         return "".join(f"{line}\n" for line in lines)
+
+
+def _buckets(name: str) -> tuple[float, ...]:
+    return _FINE_BUCKETS if name in _FINE else _BUCKETS
 
 
 def _limited(known: Mapping[Labels, object], labels: Mapping[str, str]) -> Labels:

@@ -1,14 +1,19 @@
 """The health server of a worker: alive, ready, and its numbers."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
 from sapwood.app.health_server import Health, HealthServer, health_server
+from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import LogError
+from sapwood.engine.wake_database import open_wake_database
+from sapwood.engine.wake_requests import WakeRequest
 from sapwood.metrics import Metrics
 
 
@@ -66,6 +71,37 @@ async def test_open_turns_are_counted_in_the_served_spaces_alone(probe: Probe) -
     assert "other" not in text
     assert "How cold" not in text
     assert "text/plain; version=0.0.4" in text
+
+
+def woken(space: str, seconds: int) -> WakeRequest:
+    """An agent that was woken so many seconds ago."""
+    drive = f"{time.time_ns() - seconds * 1_000_000_000:016x}"
+    return WakeRequest(Space(space), AgentId(f"a{seconds}"), drive)
+
+
+async def test_the_age_of_waiting_and_running_work_is_measured_by_space(tmp_path: Path) -> None:
+    address = str(tmp_path / "log.db")
+    connection, metrics = await connect(address), Metrics()
+    engine = await open_wake_database(address)
+    try:
+        health = Health(connection, lambda space: space != "other", metrics)
+        for space, seconds in (("busy", 90), ("busy", 5), ("idle", 7), ("other", 500)):
+            await engine.wake(woken(space, seconds))
+        await engine.wake_here(woken("idle", 40), "worker", "worker/1")
+        await health.numbers()
+        found = {
+            (each.name, dict(each.labels)["space"]): each.value
+            for each in metrics.samples()
+            if each.name.startswith("sapwood_oldest")
+        }
+        assert found == {
+            ("sapwood_oldest_waiting_seconds", "busy"): pytest.approx(90, abs=30),
+            ("sapwood_oldest_waiting_seconds", "idle"): pytest.approx(7, abs=30),
+            ("sapwood_oldest_running_seconds", "idle"): pytest.approx(40, abs=30),
+        }
+    finally:
+        await engine.close()
+        await connection.close()
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,10 @@ async def test_the_end_of_a_turn_is_logged_with_its_cause_and_its_cost(
         raise Failure("overloaded", "The provider asks to wait for an hour.")
 
     caplog.set_level(logging.INFO, "sapwood.turns")
+    metrics = Metrics()
     await measured_turn(Metrics())
-    await measured_turn(Metrics(), refuse)
+    await measured_turn(metrics, refuse)
+    assert 'sapwood_model_calls_total{model="claude",outcome="overloaded"} 1' in metrics.text()
     done, failed = [each for each in caplog.records if each.name == "sapwood.turns"]
     fields = vars(done)["fields"]
     assert (done.levelname, fields["event"]) == ("INFO", "turn.completed")

@@ -18,6 +18,7 @@ from importlib import metadata
 from sapwood.app.connection import Connection
 from sapwood.core.ids import Space
 from sapwood.core.log_values import LogError
+from sapwood.engine.workers import read_engine_status
 from sapwood.metrics import METRICS, Metrics
 
 _CHECK_SECONDS = 2.0
@@ -49,6 +50,7 @@ class Health:
         """Counts and durations, in the text format of Prometheus."""
         if await self.database_answers():
             await self._count_open_turns()
+            await self._measure_queue()
         return self._metrics.text()
 
     async def database_answers(self) -> bool:
@@ -74,6 +76,21 @@ class Health:
                 self._metrics.clear("sapwood_open_turns")
                 for space, count in counted.items():
                     self._metrics.set("sapwood_open_turns", count, space=space)
+
+    async def _measure_queue(self) -> None:
+        """How old the work of the engine is in the served spaces, waiting and running."""
+        with suppress(LogError, TimeoutError):
+            async with asyncio.timeout(_CHECK_SECONDS):
+                status = await read_engine_status(self._connection.address or ":memory:")
+            ages: dict[tuple[str, Space], float] = {}
+            for each in sorted(status.queued, key=lambda each: -each.seconds):
+                name = f"sapwood_oldest_{'running' if each.worker else 'waiting'}_seconds"
+                if self._covers(each.space) and len(ages) < 2 * _MAX_SPACES:
+                    ages.setdefault((name, each.space), each.seconds)
+            for name in ("sapwood_oldest_waiting_seconds", "sapwood_oldest_running_seconds"):
+                self._metrics.clear(name)
+            for (name, space), seconds in ages.items():
+                self._metrics.set(name, seconds, space=space)
 
 
 class HealthServer:

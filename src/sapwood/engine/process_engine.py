@@ -23,7 +23,7 @@ from sapwood.core.log_values import AvailabilityListener
 from sapwood.engine.drives import DriveFunction, EngineError, NotServed, drive_with_retries
 from sapwood.engine.limits import DriveLimits, Intervals, KeyLimiter
 from sapwood.engine.wake_database import Claim, WakeDatabase, open_wake_database
-from sapwood.engine.wake_requests import SpaceRoundRobin, WakeRequest, new_drive_id
+from sapwood.engine.wake_requests import SpaceRoundRobin, WakeRequest, drive_age, new_drive_id
 from sapwood.engine.workers import (
     FailureDetector,
     is_of_one_process,
@@ -31,6 +31,7 @@ from sapwood.engine.workers import (
     process_has_ended,
     process_is_running,
 )
+from sapwood.metrics import METRICS
 
 _MAX_STARTED_HERE = 16
 """How many agents a worker drives at once that it woke itself. Others get their share of the rest.
@@ -431,6 +432,7 @@ class ProcessEngine:
                 self._let_go(held)
         if claim is None:
             return False
+        METRICS.observe("sapwood_claim_wait_seconds", drive_age(waiting.drive))
         held.claim = claim
         self._left.discard(key)
         self._wake_held(held, 0.0)

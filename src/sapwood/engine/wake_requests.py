@@ -82,6 +82,15 @@ def new_drive_id() -> str:
     return f"{time.time_ns():016x}{uuid.uuid4().hex[:16]}"
 
 
+def drive_age(drive: str) -> float:
+    """Seconds since the id of a drive was made.
+
+    >>> drive_age(new_drive_id()) < 60
+    True
+    """
+    return max(0.0, time.time() - int(drive[:16], 16) / 1_000_000_000)
+
+
 class WakeSql:
     """The statements on wake requests and workers, one SQL verb each."""
 

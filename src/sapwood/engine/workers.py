@@ -25,7 +25,7 @@ from msgspec import Struct
 from sapwood.config.database_address import is_of_plugin
 from sapwood.core.ids import Space
 from sapwood.core.log_values import LogError
-from sapwood.engine.wake_requests import SCHEMA, engine_file
+from sapwood.engine.wake_requests import SCHEMA, drive_age, engine_file
 
 _OF_ONE_PROCESS = "p"
 """Begins the last part of the id of a process that is no worker. Random numbers have no `p`."""
@@ -141,7 +141,7 @@ class FailureDetector:
 
 _WORKERS = "SELECT worker, beats FROM {prefix}workers ORDER BY worker"
 _QUEUES = (
-    "SELECT space, coalesce(worker, ''), count(*) FROM {prefix}bells"
+    "SELECT space, coalesce(worker, ''), count(*), min(drive) FROM {prefix}bells"
     " GROUP BY space, coalesce(worker, '') ORDER BY space"
 )
 
@@ -164,11 +164,15 @@ class WorkerSeen(Struct, frozen=True):
 
 
 class Queued(Struct, frozen=True):
-    """How many agents of a space were woken: those of a worker are run, the others wait."""
+    """How many agents of a space were woken: those of a worker are run, the others wait.
+
+    `seconds` is how long the first of them has been run, or has waited.
+    """
 
     space: Space
     worker: str
     agents: int
+    seconds: float = 0.0
 
 
 class EngineStatus(Struct, frozen=True):
@@ -224,9 +228,12 @@ async def _read_postgres(dsn: str) -> EngineStatus:
 
 
 def _status(
-    workers: Sequence[tuple[str, int]], queued: Sequence[tuple[str, str, int]]
+    workers: Sequence[tuple[str, int]], queued: Sequence[tuple[str, str, int, str]]
 ) -> EngineStatus:
     return EngineStatus(
         tuple(WorkerSeen(*row) for row in workers),
-        tuple(Queued(Space(space), worker, agents) for space, worker, agents in queued),
+        tuple(
+            Queued(Space(space), worker, agents, drive_age(oldest))
+            for space, worker, agents, oldest in queued
+        ),
     )

@@ -10,29 +10,10 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import MetricReader, PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 
-from sapwood.metrics import Metrics
+from sapwood.metrics import DESCRIBED, Metrics
 
 _TIMEOUT = 5.0
 _EVERY_MILLISECONDS = 15_000
-
-_NAMES = {
-    "sapwood_turns_total": "counter",
-    "sapwood_turns_running": "gauge",
-    "sapwood_turn_seconds_sum": "counter",
-    "sapwood_turn_seconds_count": "counter",
-    "sapwood_model_calls_total": "counter",
-    "sapwood_model_call_seconds_sum": "counter",
-    "sapwood_model_call_seconds_count": "counter",
-    "sapwood_tokens_total": "counter",
-    "sapwood_cost_dollars_total": "counter",
-    "sapwood_tool_calls_total": "counter",
-    "sapwood_tool_seconds_sum": "counter",
-    "sapwood_tool_seconds_count": "counter",
-    "sapwood_compactions_total": "counter",
-    "sapwood_open_turns": "gauge",
-    "sapwood_database_up": "gauge",
-}
-"""What is exported. A histogram goes out as the sum and the number of its durations."""
 
 
 def otlp_metrics(endpoint: str, metrics: Metrics) -> Callable[[], None]:
@@ -47,17 +28,23 @@ def otlp_metrics(endpoint: str, metrics: Metrics) -> Callable[[], None]:
 
 
 def export_metrics(reader: MetricReader, metrics: Metrics) -> Callable[[], None]:
-    """Gives the numbers to a reader. Returns what ends it."""
+    """Gives the numbers to a reader. Returns what ends it.
+
+    A histogram goes out as the sum and the number of its durations.
+    """
     version = metadata.version("sapwood")
     service = os.environ.get("OTEL_SERVICE_NAME", "sapwood")
     resource = Resource.create({SERVICE_NAME: service, SERVICE_VERSION: version})
     provider = MeterProvider([reader], resource, shutdown_on_exit=False)
     meter = provider.get_meter("sapwood", version)
-    for name, kind in _NAMES.items():
-        if kind == "counter":
+    for name, (kind, _) in DESCRIBED.items():
+        if kind == "gauge":
+            meter.create_observable_gauge(name, [_observed(metrics, name)])
+        elif kind == "counter":
             meter.create_observable_counter(name, [_observed(metrics, name)])
         else:
-            meter.create_observable_gauge(name, [_observed(metrics, name)])
+            for part in (f"{name}_sum", f"{name}_count"):
+                meter.create_observable_counter(part, [_observed(metrics, part)])
     return provider.shutdown
 
 

@@ -1,5 +1,6 @@
 """The class `MetricsTracing`: counts and times what the runtime does, and passes it on to spans."""
 
+import asyncio
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from time import monotonic
@@ -7,7 +8,8 @@ from typing import Protocol
 
 from sapwood.core.commands import Compact
 from sapwood.core.content import ToolCall
-from sapwood.core.model_calls import Answer, ToolOutcome
+from sapwood.core.errors import LogUnavailable
+from sapwood.core.model_calls import Answer, Failure, ToolOutcome
 from sapwood.core.state import State
 from sapwood.core.turn import Turn
 from sapwood.core.view import Request
@@ -59,7 +61,8 @@ class MetricsTracing:
                 try:
                     yield ended
                 except BaseException as error:
-                    status = "error"
+                    elsewhere = isinstance(error, asyncio.CancelledError | LogUnavailable)
+                    status = "left" if elsewhere else "error"
                     log_stop(state, error, monotonic() - started)
                     raise
         finally:
@@ -82,6 +85,12 @@ class MetricsTracing:
                     inner(answer)
 
                 yield answered
+        except Failure as failure:
+            outcome = failure.kind
+            raise
+        except asyncio.CancelledError:
+            outcome = "stopped"
+            raise
         finally:
             metrics.add("sapwood_model_calls_total", model=model, outcome=outcome)
             metrics.observe("sapwood_model_call_seconds", monotonic() - started, model=model)

@@ -12,6 +12,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from time import monotonic
 
 from msgspec import Struct, structs
 
@@ -47,6 +48,7 @@ from sapwood.core.refusals import CommandIdUsed, Refusal
 from sapwood.core.state import State
 from sapwood.core.text_size import LARGE_TEXT, is_large, stored_size, texts_in
 from sapwood.core.token_count import ZERO, Count, Counter
+from sapwood.metrics import METRICS
 from sapwood.programs.registry import runs_turns
 from sapwood.turns.arriving_words import ArrivingWords, EndedWords
 from sapwood.turns.command_batch import (
@@ -426,7 +428,9 @@ class Dispatcher:
 
     async def _store(self, commit: Commit, after: dict[AgentId, OpenAgent]) -> Receipt | None:
         """Commits and keeps the changed agents in memory. Returns an earlier receipt if any."""
+        began = monotonic()
         earlier = await self._log.commit(self._space, commit)
+        METRICS.observe("sapwood_commit_seconds", monotonic() - began)
         if earlier is not None:
             return earlier
         for append in commit.appends:

@@ -12,6 +12,7 @@ that changed. A follower names the last cursor that it has and gets everything a
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
@@ -34,6 +35,7 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import Cursor, LogUnavailable, TailedEvent
 from sapwood.display.json_values import agent_value, event_value
+from sapwood.metrics import METRICS
 from sapwood.turns.log import Log
 
 _KEPT = 512
@@ -235,10 +237,12 @@ class _Feed:
         after = (
             self._newest[-1][0] if self._newest else max(0, (summary.version if summary else 0) - 1)
         )
-        loop = asyncio.get_running_loop()
+        loop, began = asyncio.get_running_loop(), time.time()
         waking: asyncio.TimerHandle | None = None
         async for what in self._log.watch(self._space, self._agent, after):
             self.add(what)
+            if isinstance(what, Recorded):
+                _measure_lag(what, began)
             if waking is None or waking.when() <= loop.time():
                 waking = loop.call_later(self._feeds.together, self.wake)
 
@@ -391,17 +395,25 @@ class SpaceFeed:
                 await asyncio.sleep(_AGAIN)
 
     async def _keep(self, after: Cursor) -> None:
-        loop = asyncio.get_running_loop()
+        loop, began = asyncio.get_running_loop(), time.time()
         waking: asyncio.TimerHandle | None = None
         async for each in self._log.tail(self._space, after):
             if isinstance(each.recorded.event, WordsErased):
                 self._forget(len(self._newest))  # earlier events are not what they were
             self._newest.append(_kept(each, loop.time()))
+            _measure_lag(each.recorded, began)
             oldest = loop.time() - _SECONDS
             old = sum(kept.at < oldest for kept in self._newest)
             self._forget(max(old, len(self._newest) - _SPACE_FEED_KEPT))
             if waking is None or waking.when() <= loop.time():
                 waking = loop.call_later(_SPACE_FEED_TOGETHER, self._wake)
+
+
+def _measure_lag(recorded: Recorded, began: float) -> None:
+    """Measures how late an event is here, unless it is older than the reader."""
+    at = recorded.at / 1_000_000
+    if at >= began:
+        METRICS.observe("sapwood_follower_lag_seconds", max(0.0, time.time() - at))
 
 
 def _kept(each: TailedEvent, at: float = 0.0) -> _Kept:

@@ -8,12 +8,14 @@ Errors of the server and the connection: which are temporary, when to retry, wha
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import asyncpg
 
 from sapwood.core.ids import Space
 from sapwood.core.log_values import AvailabilityListener, LogError, LogUnavailable
+from sapwood.metrics import METRICS
 from sapwood.store.master_keys import KeyChanged
 
 if TYPE_CHECKING:
@@ -146,7 +148,9 @@ class ReaderPool:
             if self._closed:
                 raise LogError(_CLOSED)
             pool = await self._pool  # the first await creates it, without any connection
+            began = monotonic()
             async with pool.acquire() as connection:
+                METRICS.observe("sapwood_pool_wait_seconds", monotonic() - began)
                 return await action(connection)
 
         server = self._server

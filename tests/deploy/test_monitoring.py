@@ -1,0 +1,78 @@
+"""Alert rules and dashboard: the metrics that they name exist, and each alert has a runbook.
+
+`just deploy-check` also runs promtool over the rules where it is installed.
+"""
+
+import json
+import re
+from typing import Any
+
+import yaml
+
+from proofs.deploy.chart import CHART
+from sapwood.metrics import DESCRIBED, Metrics
+from tests.source_files import source_files
+
+ROOT = CHART.parents[2]
+MONITORING = ROOT / "deploy" / "monitoring"
+_NAME = re.compile(r"\bsapwood_\w+")
+
+
+def rules() -> list[dict[str, Any]]:
+    [group] = yaml.safe_load((MONITORING / "alerts.yaml").read_text())["groups"]
+    return group["rules"]
+
+
+def dashboard_queries() -> list[str]:
+    board = json.loads((MONITORING / "dashboard.json").read_text())
+    return [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+
+
+def printed_names() -> set[str]:
+    """The names of all samples that `/metrics` can print."""
+    metrics = Metrics()
+    for name, (kind, _) in DESCRIBED.items():
+        if kind == "histogram":
+            metrics.observe(name, 1.0)
+        else:
+            metrics.add(name)
+    return {line.partition(" ")[0].partition("{")[0] for line in metrics.text().splitlines()}
+
+
+def test_every_metric_that_is_queried_is_printed_and_every_printed_one_is_measured() -> None:
+    queries = [rule["expr"] for rule in rules()] + dashboard_queries()
+    named = {name for query in queries for name in _NAME.findall(query)}
+    assert named <= printed_names()
+    sources = [path.read_text() for name, path in source_files().items() if name != "metrics.py"]
+    written = " ".join(sources)
+    measured = {name for name in DESCRIBED if f'"{name}"' in written}
+    assert set(DESCRIBED) - measured == set()
+    shown = {re.sub("_bucket$", "", name) for name in named}
+    unused = {"sapwood_compactions_total", "sapwood_tool_seconds"}
+    assert set(DESCRIBED) - shown == unused, "what the dashboard leaves out is left out on purpose"
+
+
+def test_every_alert_has_a_section_of_the_runbook_with_cause_sight_and_cure() -> None:
+    page = (ROOT / "docs/guides/operations.md").read_text()
+    runbook = page.partition("\n## Runbook\n")[2].partition("\n## ")[0]
+    sections = dict(re.findall(r"### (\w+)\n(.*?)(?=\n### |\Z)", runbook, re.DOTALL))
+    assert list(sections) == [rule["alert"] for rule in rules()]
+    for rule in rules():
+        name = rule["alert"]
+        assert re.findall(r"^- \*\*(.*?)\*\*:", sections[name], re.MULTILINE) == [
+            *("Cause", "See it", "Cure")
+        ]
+        assert rule["annotations"]["runbook"] == f"docs/guides/operations.md#{name.lower()}"
+        assert rule["labels"]["severity"] in ("page", "ticket")
+
+
+def test_a_panel_names_alerts_that_exist() -> None:
+    board = json.loads((MONITORING / "dashboard.json").read_text())
+    alerts = {rule["alert"] for rule in rules()}
+    named = {
+        name
+        for panel in board["panels"]
+        for name in re.findall(r"Sapwood\w+", panel["description"])
+    }
+    assert named <= alerts
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
