@@ -10,11 +10,12 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from proofs.agents_e2e.environment import ProofError
-from proofs.deploy.chart import CHART, rendered
+from proofs.deploy.chart import CHART, EVERYTHING, rendered
 from proofs.deploy.programs import program
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
@@ -25,7 +26,7 @@ class NotChecked(Exception):
     """A program is missing. The text has the reason."""
 
 
-def _run(*command: str | Path, **environ: str) -> None:
+def _run(*command: str | Path, **environ: str) -> str:
     done = subprocess.run(
         [str(each) for each in command],
         env={**os.environ, **environ},
@@ -36,6 +37,7 @@ def _run(*command: str | Path, **environ: str) -> None:
     )
     if done.returncode:
         raise AssertionError((done.stdout + done.stderr).strip()[-1500:])
+    return done.stdout
 
 
 def _installed(name: str) -> str:
@@ -104,9 +106,28 @@ def _chart_by_helm() -> None:
     _run(program("helm"), "lint", "--strict", CHART)
 
 
+def _by_helm(values: dict[str, Any]) -> list[dict[str, Any]]:
+    """The objects of the chart as Helm renders them."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        yaml.safe_dump(values, file)
+        file.flush()
+        text = _run(program("helm"), "template", "demo", CHART, "--values", file.name)
+    return [each for each in yaml.safe_load_all(text) if each]
+
+
+def _chart_as_the_tests_render_it() -> None:
+    for values in ({}, EVERYTHING):
+        ours, theirs = rendered(**values), _by_helm(values)
+        assert _sorted(ours) == _sorted(theirs), "the tests render the chart in another way"
+
+
+def _sorted(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(objects, key=lambda each: (each["kind"], each["metadata"]["name"]))
+
+
 def _chart_by_schemas() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        for number, each in enumerate(rendered()):
+        for number, each in enumerate([*_by_helm({}), *_by_helm(EVERYTHING)]):
             file = Path(folder) / f"{number}.yaml"
             file.write_text(yaml.safe_dump(each))
             _run(program("kubernetes-validate"), "--strict", "--quiet", file)
@@ -121,6 +142,7 @@ CHECKS: dict[str, Callable[[], None]] = {
     "systemd units, by systemd-analyze": _units,
     "alerts.yaml, by promtool": _alerts,
     "Helm chart, by helm lint": _chart_by_helm,
+    "Helm chart, by helm template": _chart_as_the_tests_render_it,
     "Helm chart, by the schemas of Kubernetes": _chart_by_schemas,
 }
 

@@ -8,7 +8,10 @@ import yaml
 
 CHART = Path(__file__).resolve().parents[2] / "deploy" / "helm" / "sapwood"
 _FORM = re.compile(r"[ \t]*\{\{-\s*(.*?)\s*\}\}|\{\{\s*(.*?)\s*\}\}")
-_IF = re.compile(r"[ \t]*\{\{-? if (\S+) \}\}\n(.*?)[ \t]*\{\{-? end \}\}\n?", re.DOTALL)
+_IF = re.compile(
+    r"[ \t]*\{\{-? if (not )?(\S+) \}\}\n((?:(?!\{\{-? if ).)*?)[ \t]*\{\{-? end \}\}\n?", re.DOTALL
+)
+"""A block without another one inside."""
 
 
 def rendered(release: str = "demo", **changes: Any) -> list[dict[str, Any]]:
@@ -16,12 +19,32 @@ def rendered(release: str = "demo", **changes: Any) -> list[dict[str, Any]]:
     values: dict[str, Any] = {**yaml.safe_load((CHART / "values.yaml").read_text()), **changes}
     found: list[dict[str, Any]] = []
     for file in sorted((CHART / "templates").glob("*.yaml")):
-        text = _IF.sub(
-            lambda match: match[2] if _value(match[1], values, release) else "", file.read_text()
-        )
+        text, found_blocks = file.read_text(), 1
+        while found_blocks:
+            text, found_blocks = _IF.subn(
+                lambda match: (
+                    match[3] if bool(_value(match[2], values, release)) != bool(match[1]) else ""
+                ),
+                text,
+            )
         text = _FORM.sub(lambda match: _form(match[1] or match[2], values, release), text)
         found += [each for each in yaml.safe_load_all(text) if each]
     return found
+
+
+EVERYTHING: dict[str, Any] = {
+    "app": "shop.agents:runtime",
+    "autoscaling": {"enabled": True, "minReplicas": 2, "maxReplicas": 9, "targetSeconds": 15},
+    "spaces": {"claim": "shared"},
+    "ingress": {"enabled": True, "className": "nginx", "tlsSecret": "site"},
+    "networkPolicy": {
+        "enabled": True,
+        "ingressNamespace": "ingress-nginx",
+        "monitoringNamespace": "monitoring",
+        "egress": [{"port": 5432, "protocol": "TCP"}],
+    },
+}
+"""Values with which the chart has all its parts."""
 
 
 def _form(form: str, values: dict[str, Any], release: str) -> str:

@@ -12,8 +12,9 @@ import click
 import pytest
 import yaml
 
-from proofs.deploy.chart import CHART, rendered
+from proofs.deploy.chart import CHART, EVERYTHING, rendered
 from sapwood.cli.root import root as cli
+from sapwood.metrics import DESCRIBED
 
 DEPLOY = CHART.parents[1]
 
@@ -29,7 +30,7 @@ def command_lines() -> list[tuple[str, list[str]]]:
     for name, service in compose()["services"].items():
         if name.startswith(("server", "worker")):
             found.append((f"compose.yaml {name}", service["command"]))
-    for each in deployments():
+    for each in [*deployments(), *[each for each in rendered() if each["kind"] == "Job"]]:
         [container] = each["spec"]["template"]["spec"]["containers"]
         found.append((f"chart {container['name']}", container["args"]))
     return found
@@ -45,7 +46,7 @@ def deployments() -> list[dict[str, Any]]:
 
 def test_every_command_line_has_options_that_exist() -> None:
     lines = command_lines()
-    assert len(lines) == 8
+    assert len(lines) == 9
     for file, [name, *arguments] in lines:
         command = cli.get_command(click.Context(cli), name)
         assert command is not None, file
@@ -100,8 +101,36 @@ def test_the_chart_selects_its_own_pods_and_probes_its_own_ports() -> None:
 
 
 def test_the_chart_can_do_without_an_ingress() -> None:
-    kinds = {each["kind"] for each in rendered(ingress={"enabled": False, "className": ""})}
-    assert kinds == {"Deployment", "Service"}
+    without = rendered(ingress={"enabled": False, "className": "", "tlsSecret": ""})
+    kinds = {each["kind"] for each in without}
+    assert kinds == {"Deployment", "Job", "PodDisruptionBudget", "Service"}
+
+
+def test_the_whole_chart_scales_by_the_age_of_the_queue_and_keeps_strangers_out() -> None:
+    objects = rendered("blue", **EVERYTHING)
+    found = {(each["kind"], each["metadata"]["name"]): each["spec"] for each in objects}
+    workers = found["Deployment", "blue-worker"]
+    scaler = found["HorizontalPodAutoscaler", "blue-worker"]
+    assert "replicas" not in workers, "an upgrade would undo what the autoscaler did"
+    assert scaler["scaleTargetRef"]["name"] == "blue-worker"
+    [metric] = scaler["metrics"]
+    assert metric["external"]["metric"]["name"] in DESCRIBED
+    [worker] = workers["template"]["spec"]["containers"]
+    assert worker["args"][worker["args"].index("--app") + 1] == EVERYTHING["app"]
+    for name in ("server", "worker"):
+        pod = found["Deployment", f"blue-{name}"]["template"]
+        [container] = pod["spec"]["containers"]
+        assert container["resources"]["limits"]["memory"]
+        policy = found["NetworkPolicy", f"blue-{name}"]
+        budget = found["PodDisruptionBudget", f"blue-{name}"]
+        for selector in (policy["podSelector"], budget["selector"]):
+            assert selector["matchLabels"].items() <= pod["metadata"]["labels"].items()
+        [allowed] = policy["ingress"]
+        assert allowed["ports"][0]["port"] in {port["name"] for port in container["ports"]}
+    [tls] = found["Ingress", "blue"]["tls"]
+    assert tls["secretName"] == "site"
+    [job] = found["Job", "blue-migrate"]["template"]["spec"]["containers"]
+    assert job["args"] == ["migrate"]
 
 
 def test_everything_has_time_to_stop() -> None:
