@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import re
 import secrets
@@ -14,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from sapwood.api import Agent, open
+from sapwood.cli.log_files import log_in, log_to_folder
+from sapwood.log_fields import within_fields
 from sapwood.trace_context import within_trace
 from scripted_model import ScriptedModel, call
 from tests.cli.calling import Sapwooder
@@ -262,6 +265,16 @@ def test_a_worker_tells_its_health_and_logs_json(
     lines += [json.loads(line) for line in rest.splitlines()]
     assert lines[-1]["message"].startswith("Stopping.")
     assert {"time", "level", "logger", "message", "process"} <= set(lines[-1])
+
+
+def test_a_warning_is_logged_once_as_json_with_its_fields(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with log_in("json"), log_to_folder(tmp_path, 0), within_fields(space="acme", agent="a1"):
+        logging.getLogger("sapwood.engine").warning("It failed with sk-ant-%s.", "a1b2c3" * 8)
+    line = json.loads(capsys.readouterr().err)
+    assert (line["level"], line["space"], line["agent"]) == ("warning", "acme", "a1")
+    assert "a1b2c3a1b2c3" not in line["message"]
 
 
 @pytest.mark.parametrize("place", ["http", "127.0.0.1:http", "99999", ""])

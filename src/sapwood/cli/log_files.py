@@ -115,7 +115,7 @@ def log_to_folder(folder: Path, verbose: int) -> Generator[Path | None]:
     ours, others = logging.getLogger("sapwood"), logging.getLogger()
     ours.setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
     ours.propagate = False
-    on_stderr = _stderr_handler(verbose)
+    on_stderr = logging.NullHandler() if logs_as_json() else _stderr_handler(verbose)
     in_file = _file_handler(folder)
     ours.addHandler(on_stderr)
     for logger in (ours, others):  # messages of libraries go to the file only
@@ -133,22 +133,17 @@ def log_to_folder(folder: Path, verbose: int) -> Generator[Path | None]:
 
 
 @contextmanager
-def log_as_json(verbose: int = 0) -> Generator[None]:
-    """Writes messages to stderr as JSON lines inside the block, instead of as text."""
+def log_as_json() -> Generator[None]:
+    """Writes messages to stderr as JSON lines inside the block, and not as text."""
     ours = logging.getLogger("sapwood")
-    replaced = [each for each in ours.handlers if isinstance(each, _StderrHandler)]
     handler = _StderrHandler()
-    handler.setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
+    handler.setLevel(logging.INFO)
     handler.setFormatter(_JsonFormatter())
-    for each in replaced:
-        ours.removeHandler(each)
     ours.addHandler(handler)
     try:
         yield
     finally:
         ours.removeHandler(handler)
-        for each in replaced:
-            ours.addHandler(each)
 
 
 def log_format_option(function: _F) -> _F:

@@ -464,6 +464,9 @@ class ProcessEngine:
         alive = beats.keys() - dead.keys()
         self._has_workers = not all(is_of_one_process(each) for each in alive)
         buried = [each for each in dead if await database.remove_dead(each, dead[each])]
+        for each in buried:
+            level = logging.WARNING if self._is_worker else logging.INFO
+            _log.log(level, "The process %s does not answer. Others take over its agents.", each)
         if buried or self._is_first_beat:
             self._is_first_beat = False
             await database.release_orphans()
