@@ -272,6 +272,11 @@ deploy-check:
 rolling-restart *ARGS:
     python -m proofs.deploy.restart "$@"
 
+# Five incidents on a real server, workers and PostgreSQL: alert, log line, cure; `just incidents stuck_worker` for one
+[group('prove')]
+incidents *ARGS:
+    python -m proofs.incidents "$@"
+
 # Sessions of the real Claude Code and Codex, changed at rest from the command line
 [group('real programs')]
 beside-e2e *ARGS:

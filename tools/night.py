@@ -32,6 +32,7 @@ RECIPES: tuple[tuple[str, ...], ...] = (
     ("deploy-check",),
     ("sizes",),
     ("rolling-restart",),
+    ("incidents",),
     ("e2e",),
     ("prove",),
     ("prove-gate",),

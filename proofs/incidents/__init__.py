@@ -1,0 +1,1 @@
+"""Five incidents, staged on this machine and ended by the cure of the runbook."""

@@ -1,0 +1,269 @@
+"""Stages five incidents, one after the other; the last line has the figures.
+
+    just incidents
+    just incidents poisoned_conversation
+
+Each starts from a service that works: a server, two workers with `--app` and PostgreSQL. It checks
+that the metric of the alert passes its threshold (the `for` of the rule is not waited for), and
+that a log line names the cause. Then it applies the cure of the runbook and sees the incident end.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+
+from proofs.incidents.app import DEFECT, MODEL, POISON
+from proofs.incidents.site import IncidentError, Numbers, Process, Site, is_up, passes, total, until
+from sapwood import Agent, Sapwood, open
+from scripted_model import ModelRequest, Reply, ReplyLike, ScriptedModel
+from tools.postgres import Cluster, cluster
+
+_FLOOD = 120
+
+
+class _Stage:
+    """The service, and what the model does now."""
+
+    def __init__(self, site: Site, server: Cluster, db: Sapwood) -> None:
+        self.site = site
+        self.postgres = server
+        self.db = db
+        self.is_limited = False
+
+    def answer(self, request: ModelRequest) -> ReplyLike:
+        """The reply of the model."""
+        if self.is_limited:
+            return Reply(status=429, retry_after=3600)
+        slow = 4.0 if "slowly" in request.prompt else 0.05
+        return Reply.of("Done.", sleep=slow)
+
+    async def agent(self, space: str, name: str = "lead") -> Agent:
+        """A new conversation of a tenant."""
+        return await self.db.space(space).start(name, model=MODEL)
+
+    async def works(self, space: str = "quiet") -> None:
+        """Raises `IncidentError` unless a prompt is answered."""
+        await self.answers(await self.agent(space), "Say something.")
+
+    async def answers(self, agent: Agent, prompt: str) -> None:
+        """Raises `IncidentError` unless this agent answers the prompt."""
+        try:
+            async with asyncio.timeout(60):
+                said = (await agent.ask(prompt)).text
+        except TimeoutError:
+            raise IncidentError("a prompt was not answered within 60 s") from None
+        if said != "Done.":
+            raise IncidentError(f"a prompt was answered with {said!r}")
+
+
+async def database_down(stage: _Stage) -> None:
+    """PostgreSQL stops while a turn runs. Cure: start it; workers continue by themselves."""
+    site = stage.site
+    agent = await stage.agent("quiet")
+    await agent.prompt("Answer slowly.")
+    await asyncio.to_thread(stage.postgres.stop)
+    try:
+        for each in site.processes:
+            await until("sapwood_database_up is 0", partial(_is_database_down, each))
+        await until("/readyz answers 503", lambda: _status(stage, 503))
+        await until(
+            "a line says that the database is not responding",
+            lambda: [x for x in site.logged() if "database is not responding" in x["message"]],
+        )
+    finally:
+        stage.postgres.start()  # in this thread: Linux stops it when its parent thread ends
+    await until("/readyz answers 200", lambda: _status(stage, 200))
+    await until("the open turn is completed", lambda: _is_completed(agent))
+    await until(
+        "a line says that the database is back",
+        lambda: [x for x in site.logged() if "database is back" in x["message"]],
+    )
+
+
+async def _is_database_down(process: Process) -> bool:
+    numbers = await process.numbers()
+    return passes("SapwoodDatabaseDown", total(numbers, "sapwood_database_up"))
+
+
+async def _status(stage: _Stage, wanted: int) -> bool:
+    status, _ = await stage.site.workers[0].get("/readyz")
+    return status == wanted
+
+
+async def _is_completed(agent: Agent) -> bool:
+    return (await agent.events())[-1].kind == "turn.completed"
+
+
+async def stuck_worker(stage: _Stage) -> None:
+    """A worker stops to answer in a turn. Cure: kill it and start it again."""
+    site = stage.site
+    agent = await stage.agent("quiet")
+    await agent.prompt("Answer slowly.")
+    stuck = site.workers[0]
+
+    async def is_running() -> bool:
+        nonlocal stuck
+        for worker in site.workers:
+            if total(await worker.numbers(), "sapwood_turns_running"):
+                stuck = worker
+                return True
+        return False
+
+    await until("a worker runs the turn", is_running, 30)
+    stuck.send(signal.SIGSTOP)
+    numbers = await stuck.numbers()
+    if not passes("SapwoodProcessDown", total(numbers, "up")):
+        raise IncidentError("the stuck worker still answers")
+    [other] = [each for each in site.workers if each is not stuck]
+    await until("another worker completes the turn", lambda: _is_completed(agent))
+    await until(
+        "a line names the worker that does not answer",
+        lambda: [x for x in other.lines() if "does not answer" in x["message"]],
+    )
+    stuck.stop(signal.SIGKILL)
+    stuck.start()
+    await until("the new worker has an address", stuck.address)
+    await until("the new worker answers", lambda: is_up(stuck))
+
+
+async def flooding_tenant(stage: _Stage) -> None:
+    """A tenant has very many open turns. Others are answered. Cure: interrupt what waits."""
+    site = stage.site
+    agents = [await stage.agent("flood", f"loop-{number}") for number in range(_FLOOD)]
+    await asyncio.gather(*[agent.prompt("Answer slowly.") for agent in agents])
+
+    async def open_turns() -> float:
+        numbers = await site.workers[0].numbers()
+        return total(numbers, "sapwood_open_turns", space="flood")
+
+    async def is_seen() -> bool:
+        return passes("SapwoodTenantFloods", await open_turns())
+
+    await until("sapwood_open_turns names the space", is_seen)
+    began = time.monotonic()
+    await stage.works("quiet")
+    print(f"  a quiet tenant was answered in {time.monotonic() - began:.1f} s", flush=True)
+    numbers = await site.workers[0].numbers()
+    waited = total(numbers, "sapwood_oldest_waiting_seconds", space="quiet")
+    if passes("SapwoodQueueOld", waited):
+        raise IncidentError(f"the queue of a quiet tenant is {waited:.0f} s old")
+    await until("lines name the space", lambda: site.logged(event="turn.completed", space="flood"))
+    for agent in agents:
+        if await _is_open(agent):
+            await agent.interrupt("a loop of this tenant")
+
+    async def is_over() -> bool:
+        return await open_turns() == 0
+
+    await until("the space has no open turns", is_over)
+
+
+async def _is_open(agent: Agent) -> bool:
+    return (await agent.state()).open is not None
+
+
+async def refusing_provider(stage: _Stage) -> None:
+    """The provider refuses by a rate limit. Cure: wait for it, then the user continues."""
+    site = stage.site
+    before = await site.numbers()
+    stage.is_limited = True
+    agents = [await stage.agent("quiet") for _ in range(4)]
+    try:
+        await asyncio.gather(*[agent.prompt("Say something.") for agent in agents])
+
+        async def is_seen() -> bool:
+            now = await site.numbers()
+            name = "sapwood_model_calls_total"
+            failed = _increase(before, now, name, outcome="overloaded")
+            calls = _increase(before, now, name)
+            return calls > 0 and passes("SapwoodModelFailing", failed / calls)
+
+        await until("the share of failed calls passes the threshold", is_seen)
+        await until(
+            "lines name the provider's reason",
+            lambda: [x for x in site.logged(event="turn.failed") if "3600" in x["reason"]],
+        )
+    finally:
+        stage.is_limited = False
+    await stage.answers(agents[0], "Continue.")
+
+
+def _increase(before: Numbers, now: Numbers, name: str, **labels: str) -> float:
+    return total(now, name, **labels) - total(before, name, **labels)
+
+
+async def poisoned_conversation(stage: _Stage) -> None:
+    """A prompt meets a defect again and again. Cure: interrupt it and clear the context."""
+    site = stage.site
+    before = await site.numbers()
+    agent = await stage.agent("quiet")
+    await agent.prompt(f"Read {POISON}.")
+
+    async def is_seen() -> bool:
+        now = await site.numbers()
+        errors = _increase(before, now, "sapwood_turns_total", status="error")
+        return passes("SapwoodTurnErrors", errors)
+
+    await until("sapwood_turns_total counts errors", is_seen)
+    named = {"event": "turn.error", "space": "quiet", "agent": agent.id, "reason": DEFECT}
+    await until("a line names agent and defect", lambda: site.logged(**named))
+    await stage.works("quiet")
+    await site.run("interrupt", agent.id, space="quiet")
+    await agent.run_command("/clear")
+    await stage.answers(agent, "Go on without it.")
+
+
+INCIDENTS: tuple[Callable[[_Stage], Awaitable[None]], ...] = (
+    database_down,
+    stuck_worker,
+    flooding_tenant,
+    refusing_provider,
+    poisoned_conversation,
+)
+
+
+async def _run(names: list[str], folder: Path, server: Cluster, model: ScriptedModel) -> int:
+    site, failed = Site(folder, server.dsn, model.openai_url), 0
+    chosen = [each for each in INCIDENTS if not names or each.__name__ in names]
+    os.environ.update({name: site.environ[name] for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME")})
+    try:
+        await site.start()
+        async with open(server.dsn) as db:
+            stage = _Stage(site, server, db)
+            model.script(stage.answer)
+            for incident in chosen:
+                began = time.monotonic()
+                try:
+                    await stage.works()
+                    await incident(stage)
+                    await stage.works()
+                except IncidentError as problem:
+                    failed += 1
+                    print(f"NO {incident.__name__}: {problem}", flush=True)
+                else:
+                    print(f"ok {incident.__name__}: {time.monotonic() - began:.1f} s", flush=True)
+    finally:
+        site.stop()
+    print(f"incidents: {len(chosen) - failed} of {len(chosen)} seen, named and ended")
+    return int(failed > 0 or not chosen)
+
+
+def main(names: list[str]) -> int:
+    """Stages the named incidents, or all; returns 1 if one did not go as the runbook says."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))  # so that all is stopped
+    with (
+        tempfile.TemporaryDirectory(prefix="sapwood-incidents-") as folder,
+        cluster(volatile=True) as server,
+        ScriptedModel() as model,
+    ):
+        return asyncio.run(_run(names, Path(folder), server, model))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
