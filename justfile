@@ -345,7 +345,7 @@ prices:
 # Recompile the hashed requirements; `just lock --upgrade` moves to the newest versions
 [group('release')]
 lock *ARGS:
-    {{ compile }} {{ others }} pyproject.toml --extra all --extra temporal --group dev --output-file requirements/dev.txt "$@"
+    {{ compile }} {{ others }} pyproject.toml --extra all --extra meaning --extra temporal --group dev --output-file requirements/dev.txt "$@"
     {{ compile }} --group boot --constraints requirements/dev.txt --output-file requirements/boot.txt
     {{ compile }} --group audit --output-file requirements/audit.txt "$@"
     {{ compile }} --group site --output-file requirements/site.txt "$@"

@@ -11,6 +11,7 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
+from sapwood import meaning
 from tests.plugin_distribution import install_plugin as install_plugin  # a fixture for every test
 from tools.postgres import dsn_or_throwaway
 from tools.temporal_server import address_or_throwaway
@@ -36,6 +37,20 @@ def own_data_folder(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         patch.delenv("SAPWOOD_DATA", raising=False)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def search_by_words() -> Generator[None]:
+    """Search looks for words alone, though the extra `meaning` is installed for tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(meaning, "extra_installed", lambda: False)
+        yield
+
+
+@pytest.fixture
+def search_by_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search uses the extra `meaning`."""
+    monkeypatch.setattr(meaning, "extra_installed", lambda: True)
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,11 @@ class SearchKey(Struct, frozen=True):
 
 
 class SearchQuery(Struct, frozen=True):
-    """A query in its parts. `before` and `after` are microseconds since 1970; 0 is no limit."""
+    """A query in its parts. `before` and `after` are microseconds since 1970; 0 is no limit.
+
+    `question` is the query without filters, for a search by meaning; empty if a phrase must be
+    there word for word.
+    """
 
     keys: tuple[SearchKey, ...] = ()
     agents: tuple[str, ...] = ()
@@ -45,6 +49,7 @@ class SearchQuery(Struct, frozen=True):
     before: int = 0
     after: int = 0
     decisions: bool = False
+    question: str = ""
 
     @property
     def filters_turns(self) -> bool:
@@ -81,6 +86,7 @@ def read_query(text: str) -> SearchQuery:
         min(before, default=0),
         max(after, default=0),
         "is" in named,
+        "" if _PHRASE.search(words) else " ".join(words.split()),
     )
 
 

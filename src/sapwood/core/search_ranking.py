@@ -3,7 +3,7 @@
 One function ranks for every store and every face. A database only says which events have a term;
 the texts decide. The score of a turn is BM25 with a fixed mean length, plus a little for words that
 stand together as in the query, for other words of the query in the same conversation, and for turns
-that are new.
+that are new. Where texts can be compared by meaning, how much a text is like the query counts too.
 """
 
 import math
@@ -43,6 +43,9 @@ IN_TURNS = ("reply.added", "reply.lost", "tool.finished", "turn.failed")
 _K1, _B, _MEAN_CHARACTERS, _MAX_LENGTH = 1.2, 0.4, 400, 3.0
 _MAX_OCCURRENCES = 200
 _OTHER_FORM, _TOGETHER, _CONVERSATION, _NEW = 0.85, 0.25, 0.1, 0.02
+_MEANING, _LEAST_LIKENESS = 2.5, 0.2
+"""How much likeness counts beside the words, of which the best turn has 1. Events that have no word
+of the query and are less like it are no hits."""
 _DAY = 86_400_000_000
 _MONTH = 30 * _DAY
 _SPLIT_WEIGHT, _SIMILAR_WEIGHT, _COMPOUND_WEIGHT, _CHARACTER_WEIGHT = 0.7, 0.6, 0.4, 0.25
@@ -190,6 +193,7 @@ class _EventMatches(Struct, frozen=True):
     recorded: Recorded
     text: str
     matches: list[_Match]
+    likeness: float = 0.0
 
 
 class _Matcher(dict[str, "tuple[tuple[int, float], ...]"]):
@@ -245,13 +249,17 @@ def rank_turns(
     total: int,
     events: Sequence[CandidateEvent],
     limit: int | None = None,
+    likeness: Mapping[EventRef, float] | None = None,
 ) -> list[SearchHit]:
-    """The best turns of these events, best first, each with the sentence that fits best."""
+    """The best turns of these events, best first, each with the sentence that fits best.
+
+    `likeness` says how much each event is like the query in meaning, at most 1.
+    """
     worths = [key.weight * rarity(found[key].count, total) for key in keys]
     matcher = _Matcher(keys)
     turns: dict[EventRef, list[_EventMatches]] = {}
     for each in events:
-        matched = _matches(each.recorded, keys, matcher)
+        matched = _matches(each.recorded, keys, matcher) or _alike(each.recorded, likeness)
         if matched is not None:
             turns.setdefault(EventRef(each.recorded.agent, each.turn), []).append(matched)
     counts = {ref: _counts(parts) for ref, parts in turns.items()}
@@ -259,7 +267,7 @@ def rank_turns(
     for ref, each in counts.items():
         elsewhere.setdefault(ref.agent, set()).update(each)
     newest = max((part.recorded.at for parts in turns.values() for part in parts), default=0)
-    ranked: list[tuple[float, int, EventRef]] = []
+    scores: dict[EventRef, float] = {}
     for ref, parts in turns.items():
         own = counts[ref]
         at = max(part.recorded.at for part in parts)
@@ -267,9 +275,46 @@ def rank_turns(
         score += _together_bonus(parts, worths)
         score += _CONVERSATION * sum(worths[key] for key in elsewhere[ref.agent] - own.keys())
         score *= 1 + _NEW * 0.5 ** ((newest - at) / _MONTH)
-        ranked.append((round(score, 6), at, ref))
+        scores[ref] = score
+    if likeness:
+        _add_likeness(scores, turns, likeness)
+    found_in = {ref.agent for ref, parts in turns.items() if not _is_name(parts)}
+    scores = {
+        ref: score
+        for ref, score in scores.items()
+        if ref.agent not in found_in or not _is_name(turns[ref])
+    }
+    ranked = [
+        (round(score, 6), max(part.recorded.at for part in turns[ref]), ref)
+        for ref, score in scores.items()
+    ]
     ranked.sort(key=lambda each: (-each[0], -each[1], each[2].agent, -each[2].version))
     return [_hit(ref, turns[ref], worths, score) for score, _, ref in ranked[:limit]]
+
+
+def _is_name(parts: Sequence[_EventMatches]) -> bool:
+    """Whether this is the name of a conversation: a hit only if no turn of it is one."""
+    return all(part.recorded.kind in ("agent.started", "agent.renamed") for part in parts)
+
+
+def _alike(recorded: Recorded, likeness: Mapping[EventRef, float] | None) -> _EventMatches | None:
+    """An event without a word of the query that is about the same."""
+    if not likeness or likeness.get(recorded.ref, 0.0) < _LEAST_LIKENESS:
+        return None
+    text = normal_text(event_texts(recorded.event).search)[:_PART_CHARACTERS]
+    return _EventMatches(recorded, text, [], likeness[recorded.ref])
+
+
+def _add_likeness(
+    scores: dict[EventRef, float],
+    turns: Mapping[EventRef, Sequence[_EventMatches]],
+    likeness: Mapping[EventRef, float],
+) -> None:
+    """Adds the likeness of the best event of each turn to its score by words."""
+    highest = max(scores.values(), default=0.0) or 1.0
+    for ref, parts in turns.items():
+        best = max(likeness.get(part.recorded.ref, 0.0) for part in parts)
+        scores[ref] = scores[ref] / highest + _MEANING * best
 
 
 def search_events(query: SearchQuery, events: Sequence[CandidateEvent]) -> list[SearchHit]:
@@ -402,7 +447,7 @@ def _hit(
     turn: EventRef, parts: Sequence[_EventMatches], worths: Sequence[float], score: float
 ) -> SearchHit:
     windows = [(*_best_window(part.matches, worths), part) for part in parts]
-    _, start, best = max(windows, key=lambda each: each[0])
+    _, start, best = max(windows, key=lambda each: (each[0], each[2].likeness))
     snippet, marks = _sentence(best, start)
     recorded = best.recorded
     return SearchHit(

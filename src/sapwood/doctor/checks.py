@@ -141,6 +141,7 @@ _USES = {
     "acp": "conversations in an editor",
     "client": "conversations of a server",
     "engine": "workers",
+    "meaning": "search by meaning",
     "mcp": "tools from MCP servers",
     "otel": "OpenTelemetry spans",
     "postgres": "conversations in PostgreSQL",

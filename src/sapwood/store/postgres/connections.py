@@ -52,6 +52,9 @@ _READ_SECONDS = 300.0  # reading a long log takes long
 _CLOSED = "The log is closed. Open it again to continue."
 _NOTHING_CHANGED = "Nothing was changed. Is the server up? Then try again."
 
+INDEX_LOCK = "SELECT true FROM pg_advisory_xact_lock(hashtextextended($1, 0))"
+"""Takes the lock of a space for those who index it or erase something of it, one at a time."""
+
 T = TypeVar("T")
 
 

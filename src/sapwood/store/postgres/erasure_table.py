@@ -31,9 +31,9 @@ from sapwood.core.erasure import (
 from sapwood.core.events import SYSTEM, ContextLoaded, MailSent, Recorded, WordsErased
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.core.log_values import AgentSummary, LogError, Receipt
-from sapwood.store.postgres.connections import Reader, ReaderPool
+from sapwood.store.postgres.connections import INDEX_LOCK, Reader, ReaderPool
 from sapwood.store.postgres.event_table import COLUMNS, read_part, recorded_of
-from sapwood.store.postgres.fulltext import INDEX_LOCK, index_events
+from sapwood.store.postgres.fulltext import index_events
 from sapwood.store.postgres.key_table import KeyTable, is_closed
 from sapwood.store.space_cipher import (
     SpaceCipher,

@@ -17,6 +17,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from sapwood import meaning
 from sapwood.core.event_texts import event_texts
 from sapwood.core.events import Event, Recorded
 from sapwood.core.ids import AgentId, EventRef, Space
@@ -37,9 +38,10 @@ from sapwood.core.search_ranking import (
 )
 from sapwood.core.search_terms import agent_term, index_terms
 from sapwood.core.turn_numbers import TURN_STARTS
-from sapwood.store.postgres.connections import Fetch, ReaderPool
+from sapwood.store.postgres.connections import INDEX_LOCK, Fetch, ReaderPool
 from sapwood.store.postgres.event_table import COLUMNS, EventPlace, read_refs, recorded_of
 from sapwood.store.postgres.key_table import KeyTable
+from sapwood.store.postgres.meaning_table import nearest_events
 from sapwood.store.space_cipher import SpaceCipher
 
 if TYPE_CHECKING:
@@ -83,7 +85,6 @@ _MISSING = """
     ) AS missing
     FROM pg_current_snapshot() AS shot
 """
-INDEX_LOCK = "SELECT true FROM pg_advisory_xact_lock(hashtextextended($1, 0))"
 _TRY_LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))"
 _CURSOR = "SELECT tx, position FROM sapwood.searchable WHERE space = $1"
 _NEXT = f"""
@@ -406,8 +407,13 @@ async def search_words(
     both = (await index.look_up(common_terms(asked, found, index.limit), total)).values()
     with_all = [ref for hits in both for ref in hits.events]
     chosen = choose_events(asked, found, total, with_all)
-    events = await _candidates(fetch, space, chosen[:MAX_TEXTS], keys)
-    hits = rank_turns(asked, found, total, events, offset + limit)
+    near: list[EventRef] = []
+    if query.question and cipher is None and meaning.extra_installed():
+        near = await nearest_events(look_up or fetch, space, query, agents)
+    best = list(dict.fromkeys((*chosen[:MAX_TEXTS], *near)))
+    events = await _candidates(fetch, space, best, keys)
+    likeness = meaning.event_likeness(query.question, events) if near else None
+    hits = rank_turns(asked, found, total, events, offset + limit, likeness)
     if offset + limit > len(hits):
         rest = chosen[MAX_TEXTS : MAX_TEXTS + offset + limit]
         hits += unranked_hits(asked, await _candidates(fetch, space, rest, keys), hits)

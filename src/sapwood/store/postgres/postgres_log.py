@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 
 import msgspec
 
+from sapwood import meaning
 from sapwood.core.erasure import Erasure, Hold, Senders, UnfinishedErasure
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
@@ -32,6 +33,7 @@ from sapwood.store.postgres.fulltext import FulltextIndexer, search_words
 from sapwood.store.postgres.group_commit import WriterPool
 from sapwood.store.postgres.key_table import KeyTable, list_keys, renew_keys
 from sapwood.store.postgres.live_events import LiveEvents
+from sapwood.store.postgres.meaning_table import sign_events
 from sapwood.store.postgres.schema import WalledPool, shift_of, walled_server
 from sapwood.store.postgres.token_table import LimitTable, TokenTable
 from sapwood.store.space_cipher import (
@@ -76,6 +78,7 @@ class PostgresLog:
         self._writers = WriterPool(server, writers, self._announce)
         self._server = server
         self._notifier = CommitNotifier(server)
+        self._shift = shift
         self._places = CursorPlaces(self._scanners, space_scanners, shift)
         self._live_events = LiveEvents(
             *(self._space_readers, space_scanners, self._places),
@@ -323,9 +326,12 @@ class PostgresLog:
     ) -> list[SearchHit]:
         """Turns that have words of the query, best first; includes everything committed."""
         await self._indexer.catch_up(space)
+        asked = read_query(query)
+        if asked.question and meaning.extra_installed():
+            await sign_events(self._scanners, space, self._shift, self._keys)
         total = (await self._places.end(space)).events if agents is None else 0
         return await search_words(
-            *(self._of(space).fetch, space, read_query(query), agents, limit, offset, total),
+            *(self._of(space).fetch, space, asked, agents, limit, offset, total),
             look_up=self._readers.fetch,
             keys=self._keys,
         )

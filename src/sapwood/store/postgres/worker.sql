@@ -43,7 +43,7 @@ GRANT USAGE ON SEQUENCE sapwood.positions TO sapwood_worker;
 GRANT INSERT (space, agent, version, kind, data, contents, at, actor, command)
     ON sapwood.events TO sapwood_worker;
 GRANT INSERT ON sapwood.contents, sapwood.receipts, sapwood.snapshots, sapwood.search,
-    sapwood.space_keys, sapwood.cursor_places TO sapwood_worker;
+    sapwood.space_keys, sapwood.cursor_places, sapwood.meanings TO sapwood_worker;
 GRANT INSERT, UPDATE ON sapwood.agents, sapwood.searchable TO sapwood_worker;
 GRANT INSERT, UPDATE, DELETE ON sapwood.live_words TO sapwood_worker;
 

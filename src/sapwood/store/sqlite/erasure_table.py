@@ -54,7 +54,7 @@ _HOLD = "id, at, by, scope, subject, reason, released, released_by"
 _PLACE_HOLDER = "sapwood:erased"
 _TABLES_OF_SPACE = (
     *("receipts", "contents", "snapshots", "gaps", "word_rebuilds", "space_keys"),
-    *("cursor_places", "event_counts", "live_words"),
+    *("cursor_places", "event_counts", "live_words", "meanings"),
 )
 """The space and agent of the place holder; its kind is one that every version can read."""
 

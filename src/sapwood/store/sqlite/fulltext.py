@@ -16,6 +16,7 @@ from time import process_time
 
 from msgspec import Struct
 
+from sapwood import meaning
 from sapwood.core.errors import KeyMissing
 from sapwood.core.event_texts import event_texts
 from sapwood.core.events import Recorded
@@ -48,6 +49,7 @@ from sapwood.store.sqlite.event_table import (
     recorded_of,
 )
 from sapwood.store.sqlite.key_table import cipher_of
+from sapwood.store.sqlite.meaning_table import forget_meanings, nearest_events
 from sapwood.store.sqlite.writer import Writer
 
 _MAX_EVENTS = 200
@@ -154,7 +156,10 @@ def search_words(
     both = [index.look_up(key).events for key in common_terms(keys, found, index.limit)]
     total = index.event_count()
     chosen = choose_events(keys, found, total, chain.from_iterable(both))
-    hits = rank_turns(keys, found, total, index.read(chosen[:MAX_TEXTS]), offset + limit)
+    near = index.nearest()
+    events = index.read(list(dict.fromkeys((*chosen[:MAX_TEXTS], *near))))
+    likeness = meaning.event_likeness(query.question, events) if near else None
+    hits = rank_turns(keys, found, total, events, offset + limit, likeness)
     if offset + limit > len(hits):
         rest = index.read(chosen[MAX_TEXTS : MAX_TEXTS + offset + limit])
         hits += unranked_hits(keys, rest, hits)
@@ -230,6 +235,12 @@ class _WordIndex:
         where = " AND ".join((f"position = {self._table}.rowid", *tests))
         return f" AND EXISTS (SELECT 1 FROM events WHERE {where})", arguments
 
+    def nearest(self) -> list[int]:
+        """The positions of the events that are most like the question, with the extra `meaning`."""
+        if not self._query.question or not self.is_readable or not meaning.extra_installed():
+            return []
+        return nearest_events(self._connection, self._space, self._query, self._agents)
+
     def event_count(self) -> int:
         """How many events the space has, or the agents that are searched."""
         if self._agents is None:
@@ -267,6 +278,7 @@ class _WordIndex:
 
 def begin_rebuild(connection: sqlite3.Connection, space: Space) -> None:
     """Begins a new index of a space beside the old one, which contains words of erased events."""
+    forget_meanings(connection, space)
     connection.execute(
         "INSERT INTO word_rebuilds (space, number, position)"
         " SELECT space, 1000 + max((SELECT max(number) FROM spaces),"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sapwood.core.log_values import LogError
 
-NEWEST = 13
+NEWEST = 14
 """The schema that this version of Sapwood works with."""
 
 APPLICATION = 0x53617077

@@ -9,6 +9,7 @@ from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import finalize
 
+from sapwood import meaning
 from sapwood.core.erasure import Senders
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
@@ -58,6 +59,7 @@ from sapwood.store.sqlite.key_table import (
     is_empty,
     make_key,
 )
+from sapwood.store.sqlite.meaning_table import sign_events
 from sapwood.store.sqlite.schema import prepare
 from sapwood.store.sqlite.writer import Writer
 
@@ -320,6 +322,8 @@ class SqliteLog:
         if self._keys is not None:
             await self._indexer.finish_rebuild(space)
         asked = read_query(query)
+        if asked.question and meaning.extra_installed():
+            await sign_events(self._readers, self._writer, space)
         return await self._readers.run(
             lambda on: search_words(on, space, asked, agents, limit, offset)
         )
