@@ -36,6 +36,7 @@ SIGNATURE_BYTES = 32
 
 _CHARACTERS = 2_000
 """Characters of a text that count: the mean of more says less."""
+_MAX_KNOWN, _MAX_WORD = 65_536, 40
 _MISSING = "Search by meaning is not installed. Type: pip install 'sapwood[meaning]'"
 _PACKAGES = ("wordllama", "numpy", "tokenizers")
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
@@ -71,10 +72,11 @@ class TextModel:
             raise ModuleNotFoundError(_MISSING)
         folder = Path(package.submodule_search_locations[0])
         self._pieces: _Pieces = Tokenizer.from_file(str(folder / _PIECES))
-        self._weights = _read_weights(folder / _WEIGHTS)
+        self._known: dict[str, list[int]] = {}
+        weights = _read_weights(folder / _WEIGHTS).astype(np.float32)
         # The pieces are in the order of their frequency: rare ones say more.
-        self._worths = np.log(2 + np.arange(len(self._weights), dtype=np.float32))
-        middle = self._worths @ self._weights.astype(np.float32)
+        self._weights = weights * np.log(2 + np.arange(len(weights), dtype=np.float32))[:, None]
+        middle = self._weights.sum(axis=0)
         self._centre = middle * np.float32(_CENTRE / np.linalg.norm(middle))
 
     def vectors(self, texts: Sequence[str]) -> "Vectors":
@@ -83,10 +85,20 @@ class TextModel:
 
         found = np.zeros((len(texts), self._weights.shape[1]), np.float32)
         for number, text in enumerate(texts):
-            ids = self._pieces.encode(text[:_CHARACTERS], add_special_tokens=False).ids
-            if ids:
-                found[number] = self._worths[ids] @ self._weights[ids].astype(np.float32)
+            if ids := [each for word in text[:_CHARACTERS].split() for each in self._ids(word)]:
+                found[number] = self._weights.take(ids, axis=0).sum(axis=0)
         return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
+
+    def _ids(self, word: str) -> list[int]:
+        """The pieces of a word. To look a word up is much faster than to cut it up again."""
+        known = self._known.get(word)
+        if known is None:
+            known = self._pieces.encode(word, add_special_tokens=False).ids
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.clear()
+            if len(word) <= _MAX_WORD:
+                self._known[word] = known
+        return known
 
     def signatures(self, texts: Sequence[str]) -> list[bytes]:
         """The signature of each text."""
