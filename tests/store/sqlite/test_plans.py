@@ -9,7 +9,7 @@ import pytest
 
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import AgentSummary, Snapshot
-from sapwood.store.sqlite import SqliteLog, agent_table, commit_rows, event_table
+from sapwood.store.sqlite import SqliteLog, agent_table, commit_rows, event_table, meaning_table
 from tests.store.contract import append, commit_of, prompt_event, start
 
 SPACE, ADA, BOB = Space("space"), AgentId("ada"), AgentId("bob")
@@ -27,6 +27,7 @@ VERBS: dict[str, Callable[[sqlite3.Connection], object]] = {
     "tail of all": lambda on: event_table.read_all_after(on, 7, 10),
     "origins": lambda on: event_table.origins_after(on, 7),
     "end": event_table.last_position,
+    "sign": lambda on: meaning_table.next_page(on, SPACE),
     "summary": lambda on: agent_table.find_summary(on, SPACE, ADA),
     "find": lambda on: agent_table.find_agents(on, SPACE, "a", 10),
     "list": lambda on: agent_table.list_agents(on, SPACE, after=AFTER),

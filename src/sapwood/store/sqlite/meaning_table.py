@@ -22,10 +22,10 @@ from sapwood.store.sqlite.key_table import cipher_of
 from sapwood.store.sqlite.writer import Writer
 
 _PAGE = 200
-_AFTER = f"SELECT {ROW} FROM events WHERE position > ? AND space = ? ORDER BY position LIMIT ?"
-_BEFORE = (
-    f"SELECT {ROW} FROM events WHERE position < ? AND space = ? ORDER BY position DESC LIMIT ?"
-)
+# By position and not by the index of the space, which would sort all events of it for each page.
+_UNSIGNED = f"SELECT {ROW} FROM events NOT INDEXED WHERE space = ? AND position "
+_AFTER = f"{_UNSIGNED} > ? ORDER BY position LIMIT ?"
+_BEFORE = f"{_UNSIGNED} < ? ORDER BY position DESC LIMIT ?"
 _NEWEST = 2**62
 
 
@@ -64,10 +64,10 @@ def _unsigned(connection: sqlite3.Connection, space: Space) -> list[Row]:
         "SELECT min(first), max(last), sum(events) FROM meanings WHERE space = ?", (space,)
     ).fetchone()
     if last is not None:
-        rows: list[Row] = connection.execute(_AFTER, (last, space, _PAGE)).fetchall()
+        rows: list[Row] = connection.execute(_AFTER, (space, last, _PAGE)).fetchall()
         if rows or count >= MAX_SIGNED:
             return rows
-    return connection.execute(_BEFORE, (first or _NEWEST, space, _PAGE)).fetchall()
+    return connection.execute(_BEFORE, (space, first or _NEWEST, _PAGE)).fetchall()
 
 
 def insert_page(connection: sqlite3.Connection, page: SignedPage) -> None:
