@@ -62,8 +62,9 @@ def main(argv: list[str]) -> int:
         if asked.only != "sqlite":
             with dsn_or_throwaway() as dsn, own_database(dsn) as own:
                 slowest = max(slowest, asyncio.run(_postgres(own, events)))
-    print(f"p95 of a search: {slowest:.0f} ms of CPU (limit {LIMIT_MS:.0f}), {events:,} events")
-    return int(slowest > LIMIT_MS)
+    limit = "by meaning, no limit" if asked.meaning else f"limit {LIMIT_MS:.0f}"
+    print(f"p95 of a search: {slowest:.0f} ms of CPU ({limit}), {events:,} events")
+    return int(slowest > LIMIT_MS and not asked.meaning)
 
 
 async def _sqlite(path: Path, events: int) -> float:

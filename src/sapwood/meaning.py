@@ -14,9 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from sapwood.core.content import RecordedReply, Text
-from sapwood.core.event_texts import event_texts
-from sapwood.core.events import AgentRenamed, AgentStarted, Event, ReplyAdded, TurnRecorded
+from sapwood.core.event_texts import said_text
 from sapwood.core.ids import EventRef
 from sapwood.core.search_ranking import CandidateEvent
 
@@ -145,21 +143,6 @@ def _read_weights(path: Path) -> "NDArray[np.float16]":
 def text_model() -> TextModel:
     """The model of this process. Raises `ModuleNotFoundError` without the extra."""
     return TextModel()
-
-
-def said_text(event: Event) -> str:
-    """What people and models said in an event: commands and their output say little about it."""
-    match event:
-        case ReplyAdded(parts):
-            said = parts
-        case TurnRecorded(_, prompt, items):
-            replies = (item for item in items if isinstance(item, RecordedReply))
-            said = (*prompt, *(part for reply in replies for part in reply.parts))
-        case AgentStarted() | AgentRenamed():
-            return ""
-        case _:
-            return event_texts(event).search
-    return "\n".join(part.text for part in said if isinstance(part, Text))
 
 
 def event_likeness(question: str, events: Sequence[CandidateEvent]) -> dict[EventRef, float]:

@@ -1,5 +1,6 @@
 """The texts of an event, one place for each kind: its line, its notice, and what a search finds."""
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from msgspec import Struct
@@ -28,13 +29,15 @@ class EventTexts(Struct, frozen=True, gc=False):
 
     `line` is its content in a few words, for the log and lists; empty if its kind is enough. An
     event that is no message has a row in the conversation if it has a `notice`, a sentence behind a
-    `sign`. `search` is all text that a person, a model or a tool wrote.
+    `sign`. `search` is all text that a person, a model or a tool wrote. Of a turn or a reply with
+    tool calls, the first `said` characters of it are what people and models said.
     """
 
     line: str = ""
     search: str = ""
     notice: str = ""
     sign: str = "·"
+    said: int | None = None
 
 
 def event_summary(event: Event) -> str:
@@ -120,7 +123,8 @@ def event_texts(event: Event) -> EventTexts:
             return _call_reported(event)
         case events.ReplyAdded(parts, ended=ended):
             line = f"{_parts(parts)} {how_it_was_cut(ended)}".rstrip()
-            return EventTexts(line, _item_texts(event))
+            said = "\n".join(_said([event]))
+            return EventTexts(line, "\n".join([said, *_done([event])]), said=len(said))
         case events.TurnLeased():
             return EventTexts()
         case events.ReplyStreamed(parts):
@@ -129,7 +133,7 @@ def event_texts(event: Event) -> EventTexts:
             size = show(Count(tokens, exact=False))
             return EventTexts(
                 f"{model} {size}, asked again: {_parts(parts)}".rstrip(": "),
-                _item_texts(event),
+                "\n".join(_said([event]) + _done([event])),
                 f"Asked again because the process had ended; may be billed twice ({size} tokens)",
                 "↻",
             )
@@ -149,8 +153,8 @@ def event_texts(event: Event) -> EventTexts:
             return EventTexts(error, error)
         case events.TurnRecorded(_, prompt, items):
             line = " → ".join([_parts(prompt), *(_item(item) for item in items)])
-            texts = [part.text for part in prompt] + [_item_texts(item) for item in items]
-            return EventTexts(line, "\n".join(texts))
+            said = "\n".join([part.text for part in prompt] + _said(items))
+            return EventTexts(line, "\n".join([said, *_done(items)]), said=len(said))
         case events.MarkSet(name):
             return EventTexts(name or "(unnamed)", name)
         case events.ContextTrimmed(cause, _, turns, _, tokens, exact=exact):
@@ -271,15 +275,33 @@ def _texts(parts: tuple[PromptPart, ...]) -> str:
     return "\n".join(part.text for part in parts)
 
 
-def _item_texts(
-    item: events.ReplyAdded | events.ReplyLost | RecordedReply | RecordedResult,
-) -> str:
-    if isinstance(item, RecordedResult):
-        return item.content
-    return "\n".join(
-        f"{part.name} {part.args}" if isinstance(part, ToolCall) else part.text
-        for part in item.parts
-    )
+_Item = events.ReplyAdded | events.ReplyLost | RecordedReply | RecordedResult
+
+
+def _said(items: Sequence[_Item]) -> list[str]:
+    """What a model wrote in these."""
+    replies = [item for item in items if not isinstance(item, RecordedResult)]
+    return [part.text for each in replies for part in each.parts if not isinstance(part, ToolCall)]
+
+
+def _done(items: Sequence[_Item]) -> list[str]:
+    """The tool calls of these, and their results."""
+    done: list[str] = []
+    for item in items:
+        if isinstance(item, RecordedResult):
+            done.append(item.content)
+        else:
+            calls = [part for part in item.parts if isinstance(part, ToolCall)]
+            done += [f"{call.name} {call.args}" for call in calls]
+    return done
+
+
+def said_text(event: Event) -> str:
+    """What people and models said in an event, without tool calls; a single result counts too."""
+    if isinstance(event, events.AgentStarted | events.AgentRenamed):
+        return ""
+    texts = event_texts(event)
+    return texts.search if texts.said is None else texts.search[: texts.said]
 
 
 def _one_line(text: str) -> str:

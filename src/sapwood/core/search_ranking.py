@@ -43,6 +43,8 @@ IN_TURNS = ("reply.added", "reply.lost", "tool.finished", "turn.failed")
 _K1, _B, _MEAN_CHARACTERS, _MAX_LENGTH = 1.2, 0.4, 400, 3.0
 _MAX_OCCURRENCES = 200
 _OTHER_FORM, _TOGETHER, _CONVERSATION, _NEW = 0.85, 0.25, 0.1, 0.02
+_BY_TOOLS = 0.7
+"""How much a word counts in a tool call, and in the results of an imported turn."""
 _MEANING, _LEAST_LIKENESS = 2.5, 0.2
 """How much likeness counts beside the words, of which the best turn has 1. Events that have no word
 of the query and are less like it are no hits."""
@@ -193,6 +195,7 @@ class _EventMatches(Struct, frozen=True):
     recorded: Recorded
     text: str
     matches: list[_Match]
+    said: int
     likeness: float = 0.0
 
 
@@ -301,8 +304,8 @@ def _alike(recorded: Recorded, likeness: Mapping[EventRef, float] | None) -> _Ev
     """An event without a word of the query that is about the same."""
     if not likeness or likeness.get(recorded.ref, 0.0) < _LEAST_LIKENESS:
         return None
-    text = normal_text(event_texts(recorded.event).search)[:_PART_CHARACTERS]
-    return _EventMatches(recorded, text, [], likeness[recorded.ref])
+    text, said = _text_of(recorded)
+    return _EventMatches(recorded, text[:_PART_CHARACTERS], [], said, likeness[recorded.ref])
 
 
 def _add_likeness(
@@ -373,15 +376,22 @@ def _matches(
     recorded: Recorded, keys: Sequence[SearchKey], matcher: _Matcher
 ) -> _EventMatches | None:
     """What an event has of the query; of a very long text, the first part that has anything."""
-    text = normal_text(event_texts(recorded.event).search)
+    text, said = _text_of(recorded)
     phrases = [key.phrase for key in keys if key.phrase]
     for start in range(0, max(len(text), 1), _PART_CHARACTERS):
         part = text[start : start + _PART_CHARACTERS + _PART_OVERLAP]
         if phrases and not _has_all(part, phrases):
             continue
-        if matches := _matched_words(part, matcher):
-            return _EventMatches(recorded, part, matches)
+        if matches := _matched_words(part, matcher, said - start):
+            return _EventMatches(recorded, part, matches, said - start)
     return None
+
+
+def _text_of(recorded: Recorded) -> tuple[str, int]:
+    """The text of an event, and how much of its beginning people and models said."""
+    texts = event_texts(recorded.event)
+    text = normal_text(texts.search)
+    return text, len(text if texts.said is None else normal_text(texts.search[: texts.said]))
 
 
 def _has_all(text: str, phrases: Sequence[str]) -> bool:
@@ -389,8 +399,8 @@ def _has_all(text: str, phrases: Sequence[str]) -> bool:
     return all(phrase in words for phrase in phrases)
 
 
-def _matched_words(text: str, matcher: _Matcher) -> list[_Match]:
-    """Where the words of the query are.
+def _matched_words(text: str, matcher: _Matcher, said: int) -> list[_Match]:
+    """Where the words of the query are. After the first `said` characters they count less.
 
     A word begins with its term, and so does a part of an identifier. To look for the terms as
     letters is ten times as fast as to look at every word.
@@ -403,8 +413,9 @@ def _matched_words(text: str, matcher: _Matcher) -> list[_Match]:
             if at < 0:
                 break
             start, end = (at, at + len(term)) if is_unspaced(term) else _word_at(text, at)
+            share = 1.0 if start < said else _BY_TOOLS
             for key, worth in matcher[text[start:end]]:
-                found[start, key] = _Match(start, end, key, worth)
+                found[start, key] = _Match(start, end, key, share * worth)
             at = letters.find(term, max(end, at + 1))
     return sorted(found.values(), key=lambda match: (match.start, match.key))
 
@@ -484,7 +495,8 @@ def _sentence(part: _EventMatches, start: int) -> tuple[str, list[tuple[int, int
     begin = max((text.rfind(end, lowest, start) + 1 for end in _ENDS), default=0)
     cut_before = begin == 0 and lowest > 0
     begin = max(begin, lowest)
-    end = min(len(text), begin + _SNIPPET)
+    last = part.said if start < part.said else len(text)
+    end = min(len(text), last, begin + _SNIPPET)
     marks: list[tuple[int, int]] = []
     line = "…" if cut_before else ""
     at = begin
@@ -496,7 +508,7 @@ def _sentence(part: _EventMatches, start: int) -> tuple[str, list[tuple[int, int
         line += text[match.start : match.end]
         at = match.end
     line = _joined(line, text[at:end]).rstrip()
-    return f"{line}{'…' if end < len(text) else ''}", marks
+    return f"{line}{'…' if end < min(len(text), last) else ''}", marks
 
 
 def _joined(line: str, more: str) -> str:

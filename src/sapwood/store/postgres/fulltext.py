@@ -381,6 +381,7 @@ async def search_words(
     total: int,
     look_up: Fetch | None = None,
     keys: KeyTable | None = None,
+    shift: int = 0,
 ) -> list[SearchHit]:
     """A page of the turns that have words of the query, best match first.
 
@@ -409,7 +410,7 @@ async def search_words(
     chosen = choose_events(asked, found, total, with_all)
     near: list[EventRef] = []
     if query.question and cipher is None and meaning.extra_installed():
-        near = await nearest_events(look_up or fetch, space, query, agents)
+        near = await nearest_events(look_up or fetch, space, shift, query, agents)
     best = list(dict.fromkeys((*chosen[:MAX_TEXTS], *near)))
     events = await _candidates(fetch, space, best, keys)
     likeness = meaning.event_likeness(query.question, events) if near else None

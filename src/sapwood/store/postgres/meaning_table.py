@@ -2,17 +2,19 @@
 
 A search makes the signatures that are missing, the newest first, for a limited time. The next one
 continues. Only one process at a time works on a space. Events after the oldest running transaction
-have no signature yet. Encrypted spaces have none, since they tell what a text is about.
+have no signature yet, so a search looks at the newest of them in any case. Encrypted spaces have
+none, since they tell what a text is about.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from sapwood.core.event_texts import said_text
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.core.search_query import SearchQuery
-from sapwood.meaning import MAX_SIGNED, SIGN_SECONDS, said_text, text_model
+from sapwood.meaning import MAX_SIGNED, SIGN_SECONDS, text_model
 from sapwood.store.postgres.connections import INDEX_LOCK, Fetch, ReaderPool
 from sapwood.store.postgres.event_table import COLUMNS, recorded_of
 from sapwood.store.postgres.key_table import KeyTable
@@ -20,7 +22,7 @@ from sapwood.store.postgres.key_table import KeyTable
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
 
-_PAGE = 200
+_PAGE, _MAX_UNSETTLED = 200, 50
 _SIGNED = """
     SELECT
         (SELECT sum(cardinality(versions)) FROM sapwood.meanings WHERE space = $1) AS events,
@@ -46,6 +48,10 @@ _BEFORE = f"""
 """
 _NEWEST = f"""
     SELECT {COLUMNS}, tx, position FROM sapwood.events WHERE space = $1 AND {_SETTLED}
+    ORDER BY tx DESC, position DESC LIMIT $3
+"""
+_UNSETTLED = f"""
+    SELECT agent, version, at FROM sapwood.events WHERE space = $1 AND NOT {_SETTLED}
     ORDER BY tx DESC, position DESC LIMIT $3
 """
 _INSERT = """
@@ -125,11 +131,17 @@ def _signed(events: Sequence[Recorded]) -> tuple[list[Recorded], bytes]:
 
 
 async def nearest_events(
-    fetch: Fetch, space: Space, query: SearchQuery, agents: Sequence[AgentId] | None
+    fetch: Fetch, space: Space, shift: int, query: SearchQuery, agents: Sequence[AgentId] | None
 ) -> list[EventRef]:
-    """The events that are most like a question, within the limits of a search."""
+    """The events most like a question, and unsigned ones, within the limits of a search."""
+    new = await fetch(_UNSETTLED, space, shift, _MAX_UNSETTLED)
     rows = await fetch(_READ, space, MAX_SIGNED)
-    return await asyncio.to_thread(_nearest, rows, query, agents)
+    unsigned = [
+        EventRef(row["agent"], row["version"])
+        for row in new
+        if _is_asked(query, agents, row["agent"], row["at"])
+    ]
+    return [*await asyncio.to_thread(_nearest, rows, query, agents), *unsigned]
 
 
 def _nearest(
@@ -149,9 +161,15 @@ def _nearest(
         among = [
             place
             for place, (ref, at) in enumerate(zip(refs, times, strict=True))
-            if (wanted is None or ref.agent in wanted)
-            and at >= query.after
-            and not 0 < query.before <= at
+            if _is_asked(query, wanted, ref.agent, at)
         ]
     signatures = b"".join(row["signatures"] for row in rows)
     return [refs[place] for place in text_model().nearest(query.question, signatures, among)]
+
+
+def _is_asked(
+    query: SearchQuery, agents: Collection[AgentId] | None, agent: AgentId, at: int
+) -> bool:
+    """Whether a search is about an event of this agent and time."""
+    in_time = at >= query.after and not 0 < query.before <= at
+    return in_time and (agents is None or agent in agents)

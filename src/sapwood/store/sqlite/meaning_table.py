@@ -13,9 +13,10 @@ from functools import partial
 
 from msgspec import Struct
 
+from sapwood.core.event_texts import said_text
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.search_query import SearchQuery
-from sapwood.meaning import MAX_SIGNED, SIGN_SECONDS, said_text, text_model
+from sapwood.meaning import MAX_SIGNED, SIGN_SECONDS, text_model
 from sapwood.store.sqlite.connections import ReaderPool
 from sapwood.store.sqlite.event_table import ROW, Row, recorded_of
 from sapwood.store.sqlite.key_table import cipher_of
