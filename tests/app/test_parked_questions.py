@@ -24,10 +24,13 @@ from sapwood.engine import LocalEngine
 from sapwood.testing import FakeModel
 from sapwood.turns import tool_calls
 from sapwood.turns.clock_and_ids import now
-from sapwood.workspace.permissions.permission_gate import AllowOnce, Deny
+from sapwood.workspace.combined_toolbox import CombinedToolbox
+from sapwood.workspace.permissions.permission_gate import AllowOnce, Deny, PermissionAnswer, Reply
+from sapwood.workspace.question_toolbox import QuestionToolbox
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
 WRITE = ToolCall("c1", "write_file", '{"path": "out.txt", "content": "done"}')
+ASK = ToolCall("c3", "ask_user", '{"question": "Which port?", "choices": ["80", "8080"]}')
 SECOND = ToolCall("c2", "write_file", '{"path": "two.txt", "content": "done"}')
 DAYS = 30 * 86_400_000_000
 
@@ -52,7 +55,8 @@ async def process(
     connection = await connect(folder / "a.db")
     asking = PermissionQuestions(connection, seconds=seconds, clock=clock)
     model, engine = FakeModel(_plan(*(calls or (WRITE,)))), LocalEngine()
-    runner = AgentRunner(connection, engine, model, WorkspaceToolbox(approve=asking.ask))
+    tools = CombinedToolbox(WorkspaceToolbox(approve=asking.ask), QuestionToolbox(asking.ask))
+    runner = AgentRunner(connection, engine, model, tools)
     try:
         await runner.start()
         async with asyncio.timeout(60):
@@ -83,7 +87,7 @@ async def _driven(at: Process) -> None:
         await asyncio.wait(tasks)
 
 
-async def _answered_elsewhere(folder: Path, answer: AllowOnce | Deny) -> PostedQuestion:
+async def _answered_elsewhere(folder: Path, answer: PermissionAnswer) -> PostedQuestion:
     """Answers the one question from a process that drives nothing."""
     connection = await connect(folder / "a.db")
     try:
@@ -201,3 +205,22 @@ async def test_calls_after_a_question_wait_for_its_answer(tmp_path: Path) -> Non
         await _asked(at, tmp_path)
         [posted] = await all_waiting_questions(at.connection)
         assert posted.question.subject == "out.txt"
+
+
+async def test_a_question_of_the_model_waits_without_a_process_and_its_answer_is_the_result(
+    tmp_path: Path,
+) -> None:
+    async with process(tmp_path, ASK) as at:
+        agent = await _asked(at, tmp_path)
+        [shown] = await agent.run_command("/answer")
+        assert "Which port?\n1  80\n2  8080\nAnswer with a number" in shown.message
+    async with process(tmp_path, ASK) as at:  # another process does not ask again
+        agent = await Sapwood(at.connection).find("demo")
+        await at.runner.wake(agent.id)
+        await _driven(at)
+    posted = await _answered_elsewhere(tmp_path, Reply("neither, use 443"))
+    assert posted.question.choices == ("80", "8080")
+    events, _ = await _continued(tmp_path)
+    [result] = [each for each in events if isinstance(each, ToolFinished)]
+    assert (result.content, result.error) == ("The user answered: neither, use 443", False)
+    assert sum(isinstance(each, QuestionAsked) for each in events) == 1

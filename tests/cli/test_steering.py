@@ -200,7 +200,7 @@ def test_a_fork_names_an_agent_or_a_session(sapwood: Sapwooder, demo: str) -> No
 
 
 def test_questions_are_listed_and_answered_by_id(sapwood: Sapwooder, database: Database) -> None:
-    assert "No tool calls are waiting" in sapwood("answer").out
+    assert "No questions are waiting" in sapwood("answer").out
 
     async def ask(db: Sapwood) -> None:
         agent = await db.start("asks", model="oak")
@@ -209,11 +209,18 @@ def test_questions_are_listed_and_answered_by_id(sapwood: Sapwooder, database: D
         question = PermissionQuestion(agent.id, "/project", "shell", "make", "why", "make")
         shown = msgspec.json.encode(question).decode()
         await agent.do(AskQuestion(agent.id, "5f1c0a", "shell", "make", shown, "ab12", "1"), SYSTEM)
+        own = msgspec.structs.replace(question, tool="ask_user", choices=("80", "8080"))
+        shown = msgspec.json.encode(own).decode()
+        await agent.do(
+            AskQuestion(agent.id, "77aa", "ask_user", "make", shown, "cd34", "2"), SYSTEM
+        )
 
     database(ask)
     listed = sapwood("answer").out
     assert "make" in listed
     assert "sapwood answer 5f1c0a yes" in listed
+    assert "  2  8080\nTo answer, type: sapwood answer 77aa 1" in listed
     assert sapwood("answer", "5f1c", "no", "too slow").out == "Denied.\n"
-    assert "No tool calls are waiting" in sapwood("answer").out
+    assert sapwood("answer", "77aa", "no", "port").out == "Answered.\n", "all text is an answer"
+    assert "No questions are waiting" in sapwood("answer").out
     assert "No question is waiting" in sapwood("answer", "5f1c", "yes").err

@@ -97,10 +97,23 @@ _ALLOW = ("y  Allow once", "a  Always in this project", "n  Deny", "t  Deny with
 _ALL = (*_ALLOW, "p  Always in this project: allow shell(make *)")
 
 
+_TEXT = "The invoices of 2025 have no tax number. What should the export do?"
+_ASKED = PermissionQuestion(
+    AgentId("kept"),
+    "/srv/wood",
+    "ask_user",
+    _TEXT,
+    "The turn waits for your answer.",
+    _TEXT,
+    choices=("Leave the field empty", "Stop with an error", "Use the number of 2024"),
+)
+_CHOICES = ("1  Leave the field", "3  Use the number", "t  Write an answer", "n  Do not answer")
+
+
 def permission(question: PermissionQuestion, *keys: str) -> Open:
     async def show(stage: Stage) -> None:
         stage.app.push_screen(PermissionPage(question))
-        await stage.sees("Allow this?")
+        await stage.sees("A question for you" if question.choices else "Allow this?")
         await stage.pilot.press(*keys)
 
     return show
@@ -172,6 +185,8 @@ DIALOGS = {
     "permission-reason": Dialog(
         permission(_question("edit_file", "invoice.py", _DIFF), "t"), ("Why not",)
     ),
+    "question-choices": Dialog(permission(_ASKED), _CHOICES),
+    "question-own-words": Dialog(permission(_ASKED, "t"), ("Your answer",)),
     "first-run": Dialog(first_run(sees="API key for"), ("enter chooses", "claude-sonnet-5-5")),
     "first-run-key": Dialog(
         first_run("enter", sees="Paste your API key"), ("enter continues", "Paste your API key")

@@ -122,6 +122,21 @@ def test_what_was_approved_runs(stage: Stage) -> None:
     assert (stage.server.home / "project/approved.txt").exists()
 
 
+def test_a_question_of_the_model_is_answered_by_a_choice_or_in_own_words(stage: Stage) -> None:
+    call = '{"question": "Which port?", "choices": ["80", "8080"]}'
+    stage.begin(TURNS[0])
+    stage.prompt(f"Serve. [[tool: ask_user {call}]] [[tool: ask_user {call}]] [[say: Serving.]]")
+    dialog = stage.page.locator("#ask[open]")
+    expect(dialog.locator("h2")).to_have_text("The model asks you")
+    expect(dialog.locator(".cmd")).to_have_text("Which port?")
+    dialog.get_by_role("button", name="8080").click()
+    stage.page.locator("#ask[open] [data-key=t]").click()
+    stage.page.get_by_placeholder("Your answer").fill("443")
+    stage.page.keyboard.press("Enter")
+    stage.see("Serving.")
+    expect(stage.page.locator("body")).to_contain_text("The user answered: 443")
+
+
 def test_compact_puts_a_summary_in_place_with_its_score(stage: Stage) -> None:
     stage.begin(*TURNS)
     stage.type("/compact --keep 1 --anyway")

@@ -281,12 +281,21 @@ def toolbox_for(
         requires_sandbox=config.sandbox == "on",
         asks_in_sandbox=config.sandbox_ask,
     )
-    if not config.servers and not config.tools:
+    asking = _question_tool(approve, secrets)
+    if not config.servers and not config.tools and not asking:
         return toolbox
     from sapwood.workspace.combined_toolbox import CombinedToolbox
 
     servers = server_toolboxes(config.servers, rules, grants, approve, kept)
-    return CombinedToolbox(toolbox, *_plugin_tools(config.tools, space, rules, approve), *servers)
+    plugins = _plugin_tools(config.tools, space, rules, approve)
+    return CombinedToolbox(toolbox, *asking, *plugins, *servers)
+
+
+def _question_tool(approve: "AskPermission | None", secrets: Sequence[str]) -> list[Toolbox]:
+    """The tool by which a model asks the person; none where nobody can answer."""
+    from sapwood.workspace.question_toolbox import QuestionToolbox
+
+    return [QuestionToolbox(approve, secrets)] if approve else []
 
 
 def _plugin_tools(
@@ -318,7 +327,10 @@ def _confined_toolbox(
 
     kept = KeptRules()
     servers = {name: server for name, server in config.servers.items() if server.spaces}
-    parts: list[ToolboxPart] = list(server_toolboxes(servers, rules, grants, approve, kept))
+    parts: list[ToolboxPart] = [
+        *_question_tool(approve, secrets),
+        *server_toolboxes(servers, rules, grants, approve, kept),
+    ]
     if folder.path:
         tools = WorkspaceToolbox(
             rules,

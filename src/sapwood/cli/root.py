@@ -19,7 +19,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "open": "Open a conversation in the terminal UI",
         "run": "Send a prompt, or run a script of prompts and commands",
         "do": "Run slash commands on an agent, such as /mark X",
-        "answer": "List tool calls waiting for approval, or answer one",
+        "answer": "List questions waiting for a person, or answer one",
         "send": "Send mail to an agent",
     },
     "Inspect": {

@@ -502,7 +502,7 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "answer",
-            "Answer a pending tool call: yes, always or no",
+            "Answer a pending question: yes, always, no, a number or text",
             (Argument("ANSWER"), Argument("REASON")),
             decides=(AnswerQuestion,),
             without_agent="refused",

@@ -12,6 +12,7 @@ from sapwood.workspace.permissions.permission_gate import (
     Deny,
     PermissionAnswer,
     PermissionQuestion,
+    Reply,
 )
 from sapwood.workspace.permissions.permission_rules import PermissionRules
 
@@ -44,7 +45,8 @@ class ApprovalLine(Struct, frozen=True):
 class AnswerChoice(Struct, frozen=True):
     """One answer that a person can give: its key, its words, and the rules that it adds.
 
-    `answer` is None if the person gives a reason first. `grants` says what it allows from then on.
+    `answer` is None if the person writes a text first, which `hint` asks for: a reason, or the
+    answer to a question of the model. `grants` says what it allows from then on.
     """
 
     key: str
@@ -52,6 +54,12 @@ class AnswerChoice(Struct, frozen=True):
     answer: PermissionAnswer | None
     rules: PermissionRules = ()
     grants: str = ""
+    hint: str = ""
+    replies: bool = False
+
+    def given(self, text: str) -> PermissionAnswer:
+        """The answer, with the text that the person wrote if it needs one."""
+        return self.answer or (Reply(text) if self.replies and text else Deny(text))
 
     @property
     def rule_lines(self) -> list[str]:
@@ -73,12 +81,19 @@ class AnswerChoice(Struct, frozen=True):
 
     @property
     def allows(self) -> bool:
-        """Whether the answer lets the tool run."""
-        return isinstance(self.answer, AllowOnce | AllowAlways)
+        """Whether the answer lets the tool run, or answers the model's question."""
+        return isinstance(self.answer, AllowOnce | AllowAlways | Reply)
 
 
 def answer_choices(question: PermissionQuestion) -> list[AnswerChoice]:
     """The answers to a question, in the order in which they are listed."""
+    if question.choices:
+        picks = enumerate(question.choices, 1)
+        return [
+            *(AnswerChoice(str(key), visible(text), Reply(text)) for key, text in picks),
+            AnswerChoice("t", "Write an answer", None, hint="Your answer", replies=True),
+            AnswerChoice("n", "Do not answer", Deny()),
+        ]
     choices = [
         AnswerChoice(*_OFFERS[offer.kind], offer.answer, offer.rules, offer.grants)
         for offer in question.offers
@@ -90,7 +105,7 @@ def answer_choices(question: PermissionQuestion) -> list[AnswerChoice]:
     return [
         *choices,
         AnswerChoice("n", "Deny", Deny()),
-        AnswerChoice("t", "Deny with a reason", None),
+        AnswerChoice("t", "Deny with a reason", None, hint="Why not, or what to do instead"),
     ]
 
 
@@ -103,6 +118,8 @@ def request_sentence(question: PermissionQuestion, agent_name: str = "") -> str:
     'The model wants to edit invoice.py'
     """
     who = f"The model of '{agent_name}'" if agent_name else "The model"
+    if question.choices:
+        return f"{who} asks you"
     if question.tool == "shell":
         return f"{who} wants to run a command"
     if act := _ACTS.get(question.tool):

@@ -1,4 +1,4 @@
-"""`sapwood answer`: lists the tool calls that wait for approval, and answers them."""
+"""`sapwood answer`: lists the questions that wait for a person, and answers them."""
 
 from typing import TYPE_CHECKING
 
@@ -14,35 +14,31 @@ if TYPE_CHECKING:
     from sapwood.app.permission_questions import PostedQuestion
 
 
-_ANSWERS = click.Choice(["yes", "always", "no"])
-
-
 @subcommand(
     examples=[
         "sapwood answer",
         "sapwood answer 5f1c yes",
         "sapwood answer 5f1c always",
         'sapwood answer 5f1c no "use the test database"',
+        "sapwood answer 5f1c 2",
     ]
 )
 @click.argument("question", required=False)
-@click.argument("answer", type=_ANSWERS, required=False)
-@click.argument("reason", required=False, default="")
+@click.argument("answer", nargs=-1)
 @click.pass_obj
-def command(invocation: Invocation, question: str | None, answer: str | None, reason: str) -> Exit:
-    """List tool calls waiting for approval, or answer one.
+def command(invocation: Invocation, question: str | None, answer: tuple[str, ...]) -> Exit:
+    """List questions waiting for a person, or answer one.
 
-    QUESTION is an id from the list, or the start of one. Answer yes to allow this call, always to
-    allow it and later calls like it, or no with a REASON for the model. A question waits until
+    QUESTION is an id from the list, or the start of one. Answer yes to allow a tool call, always to
+    allow it and later calls like it, or no with a reason for the model. Answer a question that the
+    model asks with the number of a choice, or in your own words. A question waits until
     someone answers it here, in the terminal UI or in the browser, unless ask_seconds is set. Then a
     worker, a server, or the next terminal UI that opens the conversation continues the turn.
     """
-    return invocation.run(lambda: _answer(invocation, question, answer, reason))
+    return invocation.run(lambda: _answer(invocation, question, " ".join(answer)))
 
 
-async def _answer(
-    invocation: Invocation, question: str | None, answer: str | None, reason: str
-) -> Exit:
+async def _answer(invocation: Invocation, question: str | None, answer: str) -> Exit:
     from sapwood.app.conversation_service import offline_service
     from sapwood.app.permission_questions import all_waiting_questions
     from sapwood.cli.run.run_output import TextOutput
@@ -53,7 +49,7 @@ async def _answer(
 
     async with invocation.connected_for_commands() as connection:
         waiting = await all_waiting_questions(connection)
-        if question is None or answer is None:
+        if question is None or not answer:
             found = waiting if question is None else [_chosen(waiting, question)]
             for line in _lines(found):
                 click.echo(line)
@@ -63,7 +59,7 @@ async def _answer(
         by_model = is_in_tool_call()
         output = TextOutput(notes=False)
         player = ScriptPlayer(service, posted.question.agent, output, by_model=by_model)
-        step = CommandStep(TABLE["answer"], f"{posted.id} {answer} {reason}".rstrip())
+        step = CommandStep(TABLE["answer"], f"{posted.id} {answer}")
         return (await player.play((step,))).exit
 
 
@@ -85,9 +81,13 @@ def _chosen(waiting: "list[PostedQuestion]", typed: str) -> "PostedQuestion":
 
 def _lines(waiting: "list[PostedQuestion]") -> "Iterator[str]":
     from sapwood.cli.run.terminal_approval import question_lines
+    from sapwood.display.text import visible
 
     if not waiting:
-        yield "No tool calls are waiting for approval."
+        yield "No questions are waiting for an answer."
     for posted in waiting:
         yield from question_lines(posted.question)
-        yield f"To answer, type: sapwood answer {posted.id} yes (or always, or no)"
+        choices = posted.question.choices
+        yield from (f"  {number}  {visible(each)}" for number, each in enumerate(choices, 1))
+        how = "1 (or another number, or your own words)" if choices else "yes (or always, or no)"
+        yield f"To answer, type: sapwood answer {posted.id} {how}"

@@ -169,10 +169,12 @@ class ModelScriptPlayer(ScriptPlayer):
 
     def _waits_for_answer(self, posted: PostedQuestion) -> StepResult:
         """Ends the run: another process asks for approval, and a script has nobody to ask."""
+        asks = bool(posted.question.choices)
+        waits = "The model asks a question" if asks else f"{posted.question.tool} needs approval"
         waits = (
-            f"{posted.question.tool} is waiting for approval, so the turn is on hold. To allow it, "
-            f"type: sapwood answer {posted.id} yes. To see the rest of the turn, type: sapwood run "
-            f"--agent {self.agent}"
+            f"{waits}, so the turn is on hold. To {'answer' if asks else 'allow'} it, "
+            f"type: sapwood answer {posted.id} {'1' if asks else 'yes'}. To see the rest of "
+            f"the turn, type: sapwood run --agent {self.agent}"
         )
         return StepResult(Exit.BLOCKED, waits)
 

@@ -99,7 +99,7 @@ class TerminalApproval:
             if choice is None:
                 continue
             if choice.answer is None:
-                return Deny((await self._typed("Why not, or what to do instead: ") or "").strip())
+                return choice.given((await self._typed(f"{choice.hint}: ") or "").strip())
             return choice.answer
 
     async def _typed(self, prompt: str) -> str | None:

@@ -7,7 +7,6 @@ The command that answers a tool call which waits for approval.
 
 import asyncio
 import re
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,9 +20,6 @@ from sapwood.core.settings import BUDGET, SettingsChange, field_of, typed_name
 from sapwood.core.turn_params import TurnParams
 from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources, project_folder
 from sapwood.workspace.permissions.permission_rules import MODES, RuleError, mode_of, parse_rules
-
-if TYPE_CHECKING:
-    from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
 
 _EMPTY = ('""', "''")
 _SHARES = ("levels", "low_water", "summary_score", "budget_cost")
@@ -179,17 +175,23 @@ async def answer(call: Call) -> Changed:
     waiting = state.open.questions if state.open else ()
     if not waiting:
         raise RefusedError(NoQuestion())
-    word, reason = call.first_and_rest
+    text = call.run.args.strip()
+    word, _, rest = text.partition(" ")
     first = next((each for each in waiting if each.question == word), None)
-    if first is not None:
-        word, _, reason = reason.partition(" ")
+    text = text if first is None else rest.strip()
     first = first or waiting[0]
     [recorded] = await call.space.log.read(call.space.space, call.agent, first.asked, first.asked)
     assert isinstance(recorded.event, QuestionAsked)
-    from sapwood.workspace.permissions.permission_gate import Deny, PermissionQuestion
+    from sapwood.workspace.permissions.permission_gate import Deny, PermissionQuestion, Reply
 
     question = msgspec.json.decode(recorded.event.shown, type=PermissionQuestion)
-    given = _answer(word, reason, question)
+    given = question.typed_answer(text)
+    if given is None and question.choices:
+        choices = "\n".join(f"{n}  {each}" for n, each in enumerate(question.choices, 1))
+        raise call.misused(
+            f"The model asks:\n{question.preview}\n{choices}\n"
+            "Answer with a number, or in your own words."
+        )
     if given is None:
         raise call.misused(
             f"{question.tool} in {question.workspace or 'no folder'} wants:\n{question.preview}\n"
@@ -203,18 +205,5 @@ async def answer(call: Call) -> Changed:
         msgspec.json.encode(given).decode(),
     )
     done = await call.give(command)
-    return Changed(call.agent, done.message, done.events)
-
-
-def _answer(word: str, reason: str, question: "PermissionQuestion") -> "PermissionAnswer | None":
-    from sapwood.workspace.permissions.permission_gate import AllowAlways, AllowOnce, Deny
-
-    match word:
-        case "yes":
-            return AllowOnce()
-        case "always":
-            return AllowAlways(question.always)
-        case "no":
-            return Deny(reason)
-        case _:
-            return None
+    message = "Answered." if isinstance(given, Reply) else done.message
+    return Changed(call.agent, message, done.events)

@@ -35,7 +35,7 @@ from sapwood.display.permission_text import (
 )
 from sapwood.display.text import cut, visible
 from sapwood.tui.screens.modal_page import ModalPage
-from sapwood.workspace.permissions.permission_gate import Deny, PermissionAnswer, PermissionQuestion
+from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
 
 _FRAME = 2
 _NAME = 40
@@ -63,13 +63,15 @@ class PermissionPage(ModalPage[PermissionAnswer]):
 
     def compose(self) -> ComposeResult:
         """Yields the question, the text of what would be done, and the answers."""
-        with self.frame("Allow this?", "enter answers · esc denies and stops the turn"):
+        title = "A question for you" if self._question.choices else "Allow this?"
+        hint = "stops" if self._question.choices else "denies and stops"
+        with self.frame(title, f"enter answers · esc {hint} the turn"):
             yield Static(self._head(), id="asked")
             yield self._text
             yield Static(id="left")
             yield Static(self._warning(), id="warning")
             yield OptionList(*map(_option, self._choices), id="answers")
-            yield Input(placeholder="Why not, or what to do instead", id="why")
+            yield Input(id="why")
 
     def on_mount(self) -> None:
         """Highlights the first answer, and hides the field for the reason."""
@@ -132,7 +134,8 @@ class PermissionPage(ModalPage[PermissionAnswer]):
 
     @on(Input.Submitted, "#why")
     def _reason_entered(self, event: Input.Submitted) -> None:
-        self.dismiss(Deny(event.value.strip()))
+        written = next(each for each in self._choices if each.answer is None)
+        self.dismiss(written.given(event.value.strip()))
 
     def on_key(self, event: events.Key) -> None:
         """Gives the answer of a key, or scrolls on."""
@@ -155,7 +158,8 @@ class PermissionPage(ModalPage[PermissionAnswer]):
             self.dismiss(choice.answer)
         else:
             self.query_one("#answers").display = False
-            why = self.query_one("#why")
+            why = self.query_one("#why", Input)
+            why.placeholder = choice.hint
             why.display = True
             why.focus()
             self._fit()

@@ -55,6 +55,8 @@ class PermissionQuestion(Struct, frozen=True):
     the answer `AllowAlways` adds, if there are such. `offers` are the ways to allow it, the
     narrowest first. `call` is the tool call, which can start again after the answer; '' if it
     cannot. `held`: only the process that asks has the exact text of the call, because of a secret.
+    `choices` are the answers that a model offers to a question of its own: nothing is allowed then,
+    and the answer is a `Reply`.
     """
 
     agent: AgentId
@@ -68,6 +70,27 @@ class PermissionQuestion(Struct, frozen=True):
     offers: tuple[PermissionOffer, ...] = ()
     call: str = ""
     held: bool = False
+    choices: tuple[str, ...] = ()
+
+    def typed_answer(self, text: str) -> "PermissionAnswer | None":
+        """The answer that a person typed as a text: yes, always or no with a reason.
+
+        To a question of a model, the number of a choice or any other text. None if it is none.
+        """
+        word, _, reason = text.partition(" ")
+        if self.choices:
+            place = int(text) if text.isascii() and text.isdigit() else 0
+            picked = self.choices[place - 1] if 0 < place <= len(self.choices) else text
+            return Reply(picked) if picked else None
+        match word:
+            case "yes":
+                return AllowOnce()
+            case "always":
+                return AllowAlways(self.always)
+            case "no":
+                return Deny(reason)
+            case _:
+                return None
 
 
 class AllowOnce(Struct, frozen=True, tag="once"):
@@ -86,7 +109,13 @@ class Deny(Struct, frozen=True, tag="no"):
     reason: str = ""
 
 
-PermissionAnswer = AllowOnce | AllowAlways | Deny
+class Reply(Struct, frozen=True, tag="reply"):
+    """Answers a question of the model. The model gets the text."""
+
+    text: str
+
+
+PermissionAnswer = AllowOnce | AllowAlways | Deny | Reply
 AskPermission = Callable[[PermissionQuestion], Awaitable[PermissionAnswer]]
 """Asks the person who may decide. It is cancelled when the turn is interrupted."""
 
@@ -226,7 +255,7 @@ class PermissionGate:
                 pass
             case AllowAlways(rules):
                 self._project.add(workspace, rules or question.always)
-            case Deny(reason):
+            case Deny(reason) | Reply(reason):
                 because = f": {reason}" if reason else "."
                 raise ToolError(f"{action.tool} did not run. The user said no{because}")
 

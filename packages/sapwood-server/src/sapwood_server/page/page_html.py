@@ -233,23 +233,27 @@ def question_html(posted: PostedQuestion, agent_name: str, waiting: int) -> str:
             "chips. What you see here is what runs.</span></div>"
         )
     more = f'<span class="num faint">{waiting} wait</span>' if waiting > 1 else ""
-    buttons = "".join(_button(each) for each in answer_choices(question))
+    choices = answer_choices(question)
+    hint = attribute(next((each.hint for each in choices if each.hint), ""))
+    buttons = "".join(map(_button, choices))
+    rule = "" if question.choices else f"<dt>Rule</dt><dd>{line(question.why)}</dd>"
     return (
         f'<header><h2>{line(request_sentence(question))}</h2><span class="grow"></span>{more}'
         f'</header><div class="scroll" tabindex="0"><dl class="facts"><dt>Who</dt><dd>'
         f'{line(agent_name)}</dd><dt>Folder</dt><dd class="mono">{line(question.workspace)}</dd>'
-        f"<dt>Rule</dt><dd>{line(question.why)}</dd><dt>Hash</dt>"
+        f"{rule}<dt>Hash</dt>"
         f'<dd class="mono">sha256 {posted.hash[:12]}</dd></dl>'
         f'<div class="code cmd">{shown}</div>{alert}'
-        '<label class="vh" for="reason">Reason</label>'
-        '<input id="reason" placeholder="Why not, or what to do instead" hidden></div>'
+        f'<label class="vh" for="reason">{hint}</label>'
+        f'<input id="reason" placeholder="{hint}" hidden></div>'
         f'<footer data-question="{attribute(posted.id)}" data-hash="{attribute(posted.hash)}">'
         f"{buttons}</footer>"
     )
 
 
 def _button(choice: AnswerChoice) -> str:
-    colour = "go" if choice.allows and not choice.rules else "" if choice.allows else "no"
+    plain = choice.replies or bool(choice.rules)
+    colour = "" if plain else "go" if choice.allows else "no"
     title = attribute(choice.grants)
     return (
         f'<button class="btn {colour}" data-key="{choice.key}" title="{title}">'

@@ -35,7 +35,7 @@ from sapwood.core.state import QueuedPrompt
 from sapwood.core.tags import Tags, entries_of
 from sapwood.core.turn_params import TurnParams
 from sapwood.display.permission_text import answer_choices
-from sapwood.workspace.permissions.permission_gate import Deny
+from sapwood.workspace.permissions.permission_gate import Deny, PermissionAnswer, Reply
 from sapwood_server.problems import OutcomeValue, Problem, refusal_problem
 from sapwood_server.request_context import (
     Endpoint,
@@ -484,14 +484,15 @@ async def answer_permission(call: RequestContext) -> Response:
         raise Problem(
             409, "No pending question", "This question was already answered, or its turn has ended."
         )
-    allows = await answer_question(call, posted, body.key, body.hash, body.reason)
-    return json_response(Done("Allowed." if allows else "Denied."))
+    given = await answer_question(call, posted, body.key, body.hash, body.reason)
+    done = "Answered." if isinstance(given, Reply) else "Allowed."
+    return json_response(Done("Denied." if isinstance(given, Deny) else done))
 
 
 async def answer_question(
     call: RequestContext, posted: PostedQuestion, key: object, shown: object, reason: str
-) -> bool:
-    """Answers a question by the key of a choice. Returns whether it allows the call.
+) -> PermissionAnswer:
+    """Answers a question by the key of a choice. Returns the answer.
 
     `shown` is the hash of what was shown. Raises `Problem`.
     """
@@ -503,11 +504,11 @@ async def answer_question(
     if choice is None:
         keys = ", ".join(each.key for each in answer_choices(posted.question))
         raise Problem(422, "Unknown answer", f"'key' must be one of these: {keys}.")
-    answer = choice.answer or Deny(reason)
+    answer = choice.given(reason.strip())
     refused = await send_answer(call.space.connection, posted, answer, call.principal.actor)
     if refused is not None:
         raise refusal_problem(refused)
-    return choice.allows
+    return answer
 
 
 def changing_endpoints() -> tuple[Endpoint, ...]:

@@ -1,5 +1,5 @@
 // @ts-check
-// The dialog of a tool call that waits for approval. Focus starts on No; Escape denies and stops.
+// The dialog of a question to a person. Focus starts on No; Escape denies and stops.
 import { $, agent, announce, fill, getText, post, say } from './page.js';
 import { interrupt } from './composer.js';
 
@@ -15,7 +15,7 @@ export async function refreshQuestion() {
   shown = html;
   fill(dialog, html);
   if (!dialog.open) dialog.showModal();
-  announce('The model needs your approval.');
+  announce(dialog.querySelector('h2').textContent);
   const scroll = dialog.querySelector('.scroll');
   scroll.addEventListener('scroll', allow);
   allow();
