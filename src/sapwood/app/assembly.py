@@ -281,14 +281,26 @@ def toolbox_for(
         requires_sandbox=config.sandbox == "on",
         asks_in_sandbox=config.sandbox_ask,
     )
-    asking = _question_tool(approve, secrets)
-    if not config.servers and not config.tools and not asking:
-        return toolbox
     from sapwood.workspace.combined_toolbox import CombinedToolbox
 
+    asking = _question_tool(approve, secrets)
+    web = _web_tool(rules, approve, grants, kept, secrets)
     servers = server_toolboxes(config.servers, rules, grants, approve, kept)
     plugins = _plugin_tools(config.tools, space, rules, approve)
-    return CombinedToolbox(toolbox, *asking, *plugins, *servers)
+    return CombinedToolbox(toolbox, web, *asking, *plugins, *servers)
+
+
+def _web_tool(
+    rules: "PermissionRules",
+    approve: "AskPermission | None",
+    grants: "Grants | None",
+    project: "ProjectRules",
+    secrets: Sequence[str],
+) -> Toolbox:
+    from sapwood.workspace.permissions.permission_gate import PermissionGate
+    from sapwood.workspace.web_toolbox import WebToolbox
+
+    return WebToolbox(PermissionGate(rules, approve, grants, project, secrets))
 
 
 def _question_tool(approve: "AskPermission | None", secrets: Sequence[str]) -> list[Toolbox]:
@@ -344,6 +356,8 @@ def _confined_toolbox(
             folder_network=config.folders_network,
         )
         parts.insert(0, tools)
+    if config.folders_network:
+        parts.append(_web_tool(rules, approve, grants, kept, secrets))
     return ConfinedToolbox(CombinedToolbox(*parts), folder)
 
 

@@ -32,7 +32,7 @@ _OFFERS = {
     "prefix": ("p", "Always in this project"),
 }
 """The key and the words of each way to say yes."""
-LineKind = Literal["text", "label", "added", "removed", "place"]
+LineKind = Literal["text", "label", "sentence", "added", "removed", "place"]
 
 
 class ApprovalLine(Struct, frozen=True):
@@ -122,6 +122,8 @@ def request_sentence(question: PermissionQuestion, agent_name: str = "") -> str:
         return f"{who} asks you"
     if question.tool == "shell":
         return f"{who} wants to run a command"
+    if question.tool == "web_fetch":
+        return f"{who} wants to read a web page"
     if act := _ACTS.get(question.tool):
         return f"{who} wants to {act} {question.subject}"
     return f"{who} wants to use the tool {question.tool}"
@@ -129,6 +131,8 @@ def request_sentence(question: PermissionQuestion, agent_name: str = "") -> str:
 
 def approval_lines(question: PermissionQuestion) -> list[ApprovalLine]:
     """All that would be done, line by line: the folder, the command or path, the change."""
+    if question.choices:
+        return [ApprovalLine(line, "sentence") for line in question.subject.split("\n")]
     lines: list[ApprovalLine] = []
     if question.folder:
         lines.append(ApprovalLine(f"in the folder {question.folder}", "label"))
@@ -155,15 +159,15 @@ def wrapped_rows(
     """Divides a line into rows of at most `room` columns; `width` measures a character.
 
     Each row has pieces with whether they stand for invisible characters. What would be done is
-    divided at exactly the width, so that no blank is lost. A label is Sapwood's own sentence and
-    is divided between words.
+    divided at exactly the width, so that no blank is lost. A label is Sapwood's own sentence: it
+    and a question of the model are divided between words.
 
     >>> [row[0][0] for row in wrapped_rows(ApprovalLine("a allows: From now on.", "label"), 13)]
     ['a allows: ', 'From now on.']
     """
     pieces = visible_parts(line.text.expandtabs(4))
     text = "".join(piece for piece, _ in pieces)
-    ends = _row_ends(text, room, width, at_words=line.kind == "label")
+    ends = _row_ends(text, room, width, at_words=line.kind in ("label", "sentence"))
     rows: list[list[tuple[str, bool]]] = [[] for _ in ends]
     row = at = 0
     for piece, is_hidden in pieces:

@@ -193,6 +193,7 @@ class ApprovalText(ScrollView, can_focus=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "approval--text",
         "approval--label",
+        "approval--sentence",
         "approval--added",
         "approval--removed",
         "approval--place",

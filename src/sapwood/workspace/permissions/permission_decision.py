@@ -26,6 +26,7 @@ from sapwood.workspace.permissions.permission_rules import (
     command_pattern,
     covers_command,
     covers_folder,
+    covers_host,
     covers_path,
     is_for_all,
     is_for_command_line,
@@ -91,7 +92,23 @@ class OtherAction(Struct, frozen=True):
     reads: bool = False
 
 
-ToolAction = FileAction | ShellAction | OtherAction
+class FetchAction(Struct, frozen=True):
+    """Reading a page of the web. `place` is the host, with the port if it is not the usual one.
+
+    `is_private`: the host is not on the public internet, so only a rule for exactly it allows it.
+    """
+
+    tool: str
+    place: str
+    url: str
+    is_private: bool = False
+
+    @property
+    def reads(self) -> bool:
+        return True
+
+
+ToolAction = FileAction | ShellAction | FetchAction | OtherAction
 
 
 class PermissionDecision(Struct, frozen=True):
@@ -228,7 +245,7 @@ def _not_writable(
 
 
 def _decide_one(
-    action: FileAction | OtherAction | _Command,
+    action: FileAction | FetchAction | OtherAction | _Command,
     rules: PermissionRules,
     granted: PermissionRules,
     mode: PermissionMode,
@@ -251,7 +268,7 @@ def _decide_one(
 
 
 def _asked_because_of(
-    rule: PermissionRule, action: FileAction | OtherAction | _Command
+    rule: PermissionRule, action: FileAction | FetchAction | OtherAction | _Command
 ) -> PermissionDecision:
     """The question about a line to which a denial may apply. Only a rule for all of it helps."""
     whole = _rule_for_line(action.line) if isinstance(action, _Command) else None
@@ -260,7 +277,9 @@ def _asked_because_of(
 
 
 def _default_decision(
-    action: FileAction | OtherAction | _Command, remedy: PermissionRules, mode: PermissionMode
+    action: FileAction | FetchAction | OtherAction | _Command,
+    remedy: PermissionRules,
+    mode: PermissionMode,
 ) -> PermissionDecision:
     if isinstance(action, FileAction):
         if action.is_outside:
@@ -269,7 +288,9 @@ def _default_decision(
             return PermissionDecision("ask", action.guard, remedy)
         if mode == "accept-edits" and not action.reads:
             return PermissionDecision("allow", "The permission mode is accept-edits.")
-    if not isinstance(action, _Command) and action.reads:
+    if isinstance(action, FetchAction) and action.is_private:
+        return PermissionDecision("deny", f"{action.place} is not on the public internet.", remedy)
+    if not isinstance(action, _Command | FetchAction) and action.reads:
         return PermissionDecision("allow", "Reading is allowed.")
     if mode == "all":
         return PermissionDecision("allow", "The permission mode is all.")
@@ -290,7 +311,9 @@ def _default_decision(
     return PermissionDecision("ask", NOT_COVERED, remedy)
 
 
-def _matches(rule: PermissionRule, action: FileAction | OtherAction | _Command) -> bool:
+def _matches(
+    rule: PermissionRule, action: FileAction | FetchAction | OtherAction | _Command
+) -> bool:
     match action:
         case FileAction():
             if not names_tool(rule, action.tool, action.related_tool):
@@ -300,6 +323,8 @@ def _matches(rule: PermissionRule, action: FileAction | OtherAction | _Command) 
             return covers_path(rule, action.path)
         case _Command():
             return names_tool(rule, action.tool) and _matches_command(rule, action)
+        case FetchAction(tool, place):
+            return names_tool(rule, tool) and covers_host(rule, place, exact=action.is_private)
         case _:
             return names_tool(rule, action.tool) and is_for_all(rule)
 
@@ -320,7 +345,9 @@ def _matches_command(rule: PermissionRule, command: _Command) -> bool:
     )
 
 
-def _names_line(rule: PermissionRule, action: FileAction | OtherAction | _Command) -> bool:
+def _names_line(
+    rule: PermissionRule, action: FileAction | FetchAction | OtherAction | _Command
+) -> bool:
     """Whether the rule is for exactly the line of the command, in the line's own folder."""
     return (
         isinstance(action, _Command)
@@ -330,7 +357,9 @@ def _names_line(rule: PermissionRule, action: FileAction | OtherAction | _Comman
     )
 
 
-def _may_match(rule: PermissionRule, action: FileAction | OtherAction | _Command) -> bool:
+def _may_match(
+    rule: PermissionRule, action: FileAction | FetchAction | OtherAction | _Command
+) -> bool:
     """Whether a rule that forbids or asks may be for something that the line runs unseen."""
     if not isinstance(action, _Command) or not names_tool(rule, action.tool):
         return False
@@ -364,7 +393,7 @@ def _reads_anywhere(rule: PermissionRule, command: _Command) -> bool:
     )
 
 
-def _remedy(action: FileAction | OtherAction | _Command) -> PermissionRules:
+def _remedy(action: FileAction | FetchAction | OtherAction | _Command) -> PermissionRules:
     """The narrowest rule that allows this action; none if it cannot be written as a rule."""
     match action:
         case FileAction():
@@ -377,6 +406,8 @@ def _remedy(action: FileAction | OtherAction | _Command) -> PermissionRules:
                 whole = _rule_for_line(action.line)
                 return () if whole is None else (whole,)
             return _rule_for(action.tool, action.text, action.folder)
+        case FetchAction(tool, place):
+            return (PermissionRule("allow", tool, place),)
         case _:
             return (PermissionRule("allow", action.tool),)
 

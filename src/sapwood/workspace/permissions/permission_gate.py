@@ -16,6 +16,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.settings import PermissionMode
 from sapwood.workspace.permissions.permission_decision import (
     NOT_COVERED,
+    FetchAction,
     FileAction,
     PermissionDecision,
     ShellAction,
@@ -321,6 +322,8 @@ def _covered(action: ToolAction, rules: PermissionRules) -> str:
         case FileAction():
             verb = "Reading" if action.reads else "Any change to"
             return f"{verb} exactly this file with {action.tool}."
+        case FetchAction():
+            return f"Every page of {action.place}."
         case _:
             return f"Every call to {action.tool}, with any arguments."
 
@@ -340,6 +343,8 @@ def _subject(action: ToolAction) -> str:
             return action.path
         case ShellAction():
             return action.command
+        case FetchAction():
+            return action.url
         case _:
             return ""
 
@@ -347,7 +352,9 @@ def _subject(action: ToolAction) -> str:
 def _denied(action: ToolAction, decision: PermissionDecision) -> tuple[str, str]:
     """The message for the model, and the line for the person who reads the output of a script."""
     blocked = f"{action.tool} was blocked: {_uncapitalized(decision.why)}"
-    if isinstance(action, FileAction) and action.is_outside and decision.remedy:
+    is_outside = isinstance(action, FileAction) and action.is_outside
+    is_outside = is_outside or (isinstance(action, FetchAction) and action.is_private)
+    if is_outside and decision.remedy:
         flags = _flags(decision)
         allowed = f"{blocked} Only the user can allow it, with {flags}"
         return allowed, f"{blocked} Allow it with {flags}"

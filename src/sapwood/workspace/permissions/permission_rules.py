@@ -33,8 +33,8 @@ MODES: dict[PermissionMode, str] = {
     "read-only": "Nothing can be changed and no command can be run, even if a rule allows it.",
     "all": "Everything is allowed except protected files and whatever a rule denies or asks about.",
 }
-TOOLS = ("read_file", "list_files", "search_files", "write_file", "edit_file", "shell")
-"""The tools of the workspace. Tools of MCP servers are called SERVER__TOOL."""
+TOOLS = ("read_file", "list_files", "search_files", "write_file", "edit_file", "shell", "web_fetch")
+"""The tools of the workspace and of the web. Tools of MCP servers are called SERVER__TOOL."""
 _WILDCARD = re.compile(r"(?<!\\)(?:\\\\)*[*?\[]")
 _VERDICTS: dict[str, Verdict] = {"allow": "allow", "ask": "ask", "deny": "deny"}
 _RULE = re.compile(
@@ -173,6 +173,28 @@ def covers_folder(rule: PermissionRule, folder: str | None) -> bool:
     if folder is None:
         return False
     return _in_folder(rule.folder, folder) if rule.folder else folder == "."
+
+
+def covers_host(rule: PermissionRule, place: str, *, exact: bool = False) -> bool:
+    """Whether the rule covers a host, which has its port if that is not the usual one.
+
+    `*.example.org` stands for the hosts below it. A denial also holds for every port and for all
+    hosts below. With `exact`, a rule that allows must name this host.
+
+    >>> rule = PermissionRule("allow", "web_fetch", "*.example.org")
+    >>> covers_host(rule, "docs.example.org"), covers_host(rule, "example.org")
+    (True, False)
+    """
+    pattern = rule.pattern.casefold()
+    if rule.verdict == "allow" and exact:
+        return pattern == place
+    if is_for_all(rule):
+        return True
+    if rule.verdict == "allow":
+        return _command_regex(pattern, False).fullmatch(place) is not None
+    host = place if place.endswith("]") else re.sub(r":\d+$", "", place)
+    regex = _command_regex(pattern, True)
+    return any(regex.fullmatch(each) for each in (place, host)) or host.endswith(f".{pattern}")
 
 
 def command_pattern(command: str) -> str:
