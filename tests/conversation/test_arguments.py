@@ -237,6 +237,7 @@ ELSEWHERE = [
     "/retry",
     "/start",
     "/shell ls",
+    "/jobs",
     "/accept-plan",
     "/todo",
 ]

@@ -8,7 +8,11 @@ from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import connect
 from sapwood.conversation.completion import KnownNames, choices
 from sapwood.core.command_table import TABLE, SlashCommand
+from sapwood.core.commands import StartJob
+from sapwood.core.events import SYSTEM
 from sapwood.tui.composer import CompletionPopup, Composer
+from sapwood.turns.clock_and_ids import command_meta
+from sapwood.workspace.process_identity import process_identity
 from scripted_model import Reply, call, fail
 from tests.tui.stage import MODEL, Stage, on_stage, until
 
@@ -145,6 +149,19 @@ async def accepts(stage: Stage) -> None:
     await stage.sees("There is no plan to accept.")
 
 
+async def lists_jobs(stage: Stage) -> None:
+    """A background command has a row when it starts and when it ends, and a person can end it."""
+    controller = stage.conversation.controller
+    assert controller.agent is not None
+    started = StartJob(controller.agent, "sleep 600", "c1", process_identity())
+    await controller.connection.dispatcher.dispatch(started, command_meta(SYSTEM))
+    await stage.sees("Job 1 runs in the background: sleep 600")
+    await stage.type("/jobs")
+    await stage.sees("1  running  sleep 600")
+    await stage.type("/jobs end 1")
+    await stage.sees("Job 1 in the background: ended by the user")
+
+
 async def lists_todos(stage: Stage) -> None:
     """The model writes the list by its tool; the line goes when all of it is done."""
     items = "- [x] Find nests\n- [~] Count eggs\n3. Write it down"
@@ -185,6 +202,7 @@ CHECKS: dict[str, Check] = {
     "context": typed("/context", "LARGEST", "turn #"),
     "shell": runs_shell,
     "todo": lists_todos,
+    "jobs": lists_jobs,
     "accept-plan": accepts,
     "pin": typed("/pin style Be brief.", "Pinned style"),
     "unpin": typed("/unpin tone", "Unpinned tone"),

@@ -31,7 +31,8 @@ async def test_a_schema_is_tight_and_stays_as_it_is() -> None:
         '"default":"."},"needs":{"description":"What the sandbox has to open: network; protected, '
         "to write files that make programs run, such as .git/config; outside, for no sandbox. The "
         'user is asked.","type":"array","items":{"enum":["network","outside","protected"]},'
-        '"default":[]}},'
+        '"default":[]},"background":{"description":"Keep it running after the turn, such as a '
+        'server; see jobs.","type":"boolean","default":false}},'
         '"required":["command"],"additionalProperties":false}'
     )
     for spec in await WorkspaceToolbox().specs():

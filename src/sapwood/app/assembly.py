@@ -35,6 +35,7 @@ from sapwood.turns.trace import SharedTracing, Tracing, Untraced
 
 if TYPE_CHECKING:
     from sapwood.app.program_access import Programs
+    from sapwood.workspace.background_jobs import BackgroundJobs
     from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox
     from sapwood.workspace.permissions.guarded_paths import PathGuards
     from sapwood.workspace.permissions.permission_gate import AskPermission, Grants, ProjectRules
@@ -84,7 +85,13 @@ def assemble(
 
         approve = PermissionQuestions(connection, seconds=ask_seconds).ask
     toolbox = toolbox_for(
-        config, connection.folder, grants, approve, tuple(keys.values()), space=connection.space
+        config,
+        connection.folder,
+        grants,
+        approve,
+        tuple(keys.values()),
+        space=connection.space,
+        jobs=_background_jobs(connection),
     )
     programs = programs_for(
         config, grants, approve, tuple(keys.values()), available=connection.folder is None
@@ -249,6 +256,13 @@ def server_toolboxes(
     ]
 
 
+def _background_jobs(connection: Connection) -> "BackgroundJobs":
+    from sapwood.app.job_log import AgentJobLog
+    from sapwood.workspace.background_jobs import BackgroundJobs
+
+    return BackgroundJobs(AgentJobLog(connection))
+
+
 def toolbox_for(
     config: Config,
     folder: "SpaceFolder | None",
@@ -257,6 +271,7 @@ def toolbox_for(
     secrets: Sequence[str] = (),
     *,
     space: Space,
+    jobs: "BackgroundJobs | None" = None,
 ) -> Toolbox:
     """Returns the tools of agents that may work in any folder, or only in that of their space.
 
@@ -280,6 +295,7 @@ def toolbox_for(
         sandbox=sandbox_of(config),
         requires_sandbox=config.sandbox == "on",
         asks_in_sandbox=config.sandbox_ask,
+        jobs=jobs,
     )
     from sapwood.workspace.combined_toolbox import CombinedToolbox
 

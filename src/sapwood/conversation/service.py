@@ -37,7 +37,7 @@ from sapwood.conversation.handlers import (
     settings,
 )
 from sapwood.conversation.handlers.agents import wait
-from sapwood.conversation.handlers.shell import shell
+from sapwood.conversation.handlers.shell import jobs, shell
 from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
 from sapwood.conversation.session_changes import lags_behind
 from sapwood.conversation.turn_search import search_turns
@@ -117,6 +117,7 @@ HANDLERS: dict[str, Handler] = {
     "diff": inspection.diff_contexts,
     "revert": context.revert,
     "shell": shell,
+    "jobs": jobs,
     "model": settings.model,
     "system": settings.system,
     "config": settings.config,

@@ -235,6 +235,22 @@ class WriteTodo(_Command, frozen=True):
     items: tuple[TodoItem, ...]
 
 
+class StartJob(_Command, frozen=True):
+    """Record a shell command that is about to run in the background, by the process `holder`."""
+
+    line: str
+    call: str
+    holder: str
+
+
+class EndJob(_Command, frozen=True):
+    """Record the end of a background command, or have it ended by the process that runs it."""
+
+    job: int
+    result: str
+    output: str = ""
+
+
 class RecordShell(_Command, frozen=True):
     """Record a shell command that a person ran, and its output with the exit status.
 
@@ -649,6 +665,8 @@ Command = (
     | RemovePin
     | QueuePrompt
     | UnqueuePrompt
+    | StartJob
+    | EndJob
     | RecordShell
     | WriteTodo
     | Focus

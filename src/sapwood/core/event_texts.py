@@ -100,6 +100,12 @@ def event_texts(event: Event) -> EventTexts:
             texts = "\n".join(item.text for item in items)
             done = sum(item.status == "done" for item in items)
             return EventTexts(f"{done} of {len(items)} done: {texts}", texts)
+        case events.JobStarted(job, line):
+            notice = f"Job {job} runs in the background: {_one_line(line)}"
+            return EventTexts(f"{job} {line}", line, notice, "▷")
+        case events.JobEnded(job, result, output):
+            text = f"Job {job} in the background: {_one_line(result)}"
+            return EventTexts(f"{job} {result}", output, text, "□")
         case events.ShellRan(line, output):
             return EventTexts(f"{line}: {output[:500]}", f"{line}\n{output}")
         case events.FileAdded(file):

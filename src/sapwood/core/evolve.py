@@ -28,6 +28,7 @@ from sapwood.core.program_session import ProgramSession, SyncedSession
 from sapwood.core.state import (
     BACKGROUND_KEPT,
     ERASED_KEPT,
+    JOBS_KEPT,
     JUDGED_SENTENCES,
     JUDGED_STRETCHES,
     MARKS_KEPT,
@@ -37,6 +38,7 @@ from sapwood.core.state import (
     DeclaredNote,
     Files,
     Focus,
+    Job,
     Judgement,
     OpenQuestion,
     OpenTurn,
@@ -109,6 +111,10 @@ def _applied(state: State, recorded: Recorded) -> State:
             return structs.replace(state, queue=rest)
         case events.TodoWritten(items):
             return structs.replace(state, todo=items)
+        case events.JobStarted(job, line, _, holder):
+            return structs.replace(state, jobs=(*state.jobs, Job(job, line, holder)))
+        case events.JobEnded():
+            return _job_ended(state, event)
         case events.ShellRan(line, output, noted=True):
             return _noted(state, Note("shell", output, line, event.fence))
         case events.ShellRan():
@@ -387,6 +393,18 @@ def _replied(state: State, event: events.ReplyAdded) -> State:
         return after
     learnt = state.ratio(turn.called).observe(turn.estimate, event.usage.input)
     return structs.replace(after, calibration={**state.calibration, turn.called: learnt})
+
+
+def _job_ended(state: State, event: events.JobEnded) -> State:
+    jobs = [
+        structs.replace(each, result=event.result, output=event.output)
+        if each.job == event.job
+        else each
+        for each in state.jobs
+    ]
+    kept = {each.job for each in [each for each in jobs if each.result][-JOBS_KEPT:]}
+    left = tuple([each for each in jobs if not each.result or each.job in kept])
+    return structs.replace(state, jobs=left)
 
 
 def _asked(state: State, recorded: Recorded, event: events.QuestionAsked) -> State:

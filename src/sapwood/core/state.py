@@ -43,6 +43,12 @@ MARKS_KEPT = 256
 QUEUE_LIMIT = 64
 """The most texts in the queue of an agent; one more is refused."""
 
+JOB_LIMIT = 8
+"""The most background commands of a conversation that run at once in one process."""
+
+JOBS_KEPT = 8
+"""How many background commands that have ended are kept in the state."""
+
 TODO_LIMIT = 64
 """The most items of a to-do list; a longer one is refused."""
 
@@ -191,6 +197,16 @@ class Reverting(Struct, frozen=True):
     to: Destination
 
 
+class Job(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A background command. `result` says how it ended; '' if no end was recorded."""
+
+    job: int
+    line: str
+    holder: str
+    result: str = ""
+    output: str = ""
+
+
 class State(Struct, frozen=True, omit_defaults=True):
     """An agent at one version of its log.
 
@@ -207,7 +223,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     has is not stored again. `queue` are the texts that people sent while a turn was open, in the
     order in which they are to be sent. `last_call` is the newest model call of a turn. `turns`
     counts the turns that were started here, on all branches: the number of the newest one.
-    `todo` is the to-do list.
+    `todo` is the to-do list. `jobs` are the background commands: those that run, and the newest of
+    those that have ended.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as db:
@@ -258,6 +275,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     last_call: LastCall = LastCall()
     turns: int = 0
     todo: tuple[TodoItem, ...] = ()
+    jobs: tuple[Job, ...] = ()
 
     def ratio(self, model: str = "") -> Calibration:
         """The calibration of token estimates for a model, from the usage that it reported."""

@@ -4,7 +4,8 @@
 
 Processes that lose their parent get this one as their parent, also if they left the session or have
 an empty environment. When the program has ended, they have a moment to end too; then they are
-killed. It imports nothing of Sapwood, so that it starts fast.
+killed. If the process that started this one ends, so do the program and all that it started. It
+imports nothing of Sapwood, so that it starts fast.
 """
 
 import ctypes
@@ -15,6 +16,7 @@ import time
 from contextlib import suppress
 
 _SET_CHILD_SUBREAPER = 36
+_SET_PARENT_DEATH_SIGNAL = 1
 _MOMENT = 0.5
 """Seconds in which processes may still write after the program has ended."""
 _GRACE = 1.0
@@ -27,10 +29,18 @@ def main(arguments: list[str]) -> int:
     """Runs the program and returns its exit status. Ends by the same signal as the program."""
     ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGHUP, _orphaned)
+    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGHUP, 0, 0, 0)
     signal.signal(signal.SIGALRM, _give_up)
     program = os.fork()
     if program == 0:
-        for number in (signal.SIGTERM, signal.SIGALRM, signal.SIGPIPE, signal.SIGXFSZ):
+        for number in (
+            signal.SIGTERM,
+            signal.SIGHUP,
+            signal.SIGALRM,
+            signal.SIGPIPE,
+            signal.SIGXFSZ,
+        ):
             signal.signal(number, signal.SIG_DFL)
         try:
             os.execvp(arguments[0], arguments)
@@ -50,6 +60,14 @@ def _terminate(*_: object) -> None:
     """The program got the same signal. It has a moment to end."""
     _ended_early.append(True)
     signal.setitimer(signal.ITIMER_REAL, _GRACE)
+
+
+def _orphaned(*_: object) -> None:
+    """The parent has ended, so nobody sends a signal to the program."""
+    for child in _children():
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(child, signal.SIGTERM)
+    _terminate()
 
 
 def _give_up(*_: object) -> None:

@@ -9,7 +9,7 @@ import asyncio
 import os
 import secrets
 import signal
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import cast
@@ -47,17 +47,18 @@ async def run_program(
     merge_stderr: bool = False,
     max_bytes: int = MAX_RESULT_BYTES,
     handles: Collection[int] = (),
+    on_output: Callable[[bytes], None] | None = None,
 ) -> ProgramResult:
     """Runs a program in `folder` for at most `seconds`.
 
     `stdin` is its input; without it there is none. `merge_stderr` puts errors into the output.
     `max_bytes` limits the bytes of output that are kept. `handles` are descriptors that the program
-    gets. Raises `OSError` if the program cannot be started. When this is cancelled, the program is
-    ended first.
+    gets. `on_output` gets the output as it comes. Raises `OSError` if the program cannot be
+    started. When this is cancelled, the program is ended first.
     """
     mark = secrets.token_hex(16)
     starting = asyncio.get_running_loop().subprocess_exec(
-        lambda: _Child(max_bytes),
+        lambda: _Child(max_bytes, on_output),
         *arguments,
         stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -115,7 +116,8 @@ def _abandon(mark: str, starting: asyncio.Future[_Started]) -> None:
 class _Child(asyncio.SubprocessProtocol):
     """Collects what the program writes, and notices its end."""
 
-    def __init__(self, max_bytes: int) -> None:
+    def __init__(self, max_bytes: int, on_output: Callable[[bytes], None] | None) -> None:
+        self._on_output = on_output
         self.output = BoundedOutput(max_bytes)
         self.errors = BoundedOutput(max_bytes // 10)
         self.exited = asyncio.Event()
@@ -135,6 +137,8 @@ class _Child(asyncio.SubprocessProtocol):
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         (self.output if fd == 1 else self.errors).add(data)
+        if fd == 1 and self._on_output is not None:
+            self._on_output(data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._open.discard(fd)

@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import nearest
+from sapwood.workspace.background_jobs import BackgroundJobs
 from sapwood.workspace.confinement import Confinement, Need
 from sapwood.workspace.file_walk import ShouldStop
 from sapwood.workspace.permissions.guarded_paths import PathGuards
@@ -35,9 +36,10 @@ from sapwood.workspace.tools.file_changes import (
 )
 from sapwood.workspace.tools.file_reader import read_file
 from sapwood.workspace.tools.file_search import list_files, search_files, select_files
-from sapwood.workspace.tools.shell_tool import run_shell
+from sapwood.workspace.tools.shell_tool import ShellResult, run_shell
 from sapwood.workspace.tools.tool_arguments import (
     EditFile,
+    Jobs,
     ListFiles,
     ReadFile,
     SearchFiles,
@@ -61,12 +63,17 @@ _SPECS = (
         Shell,
     ),
 )
+_JOBS = tool_spec("jobs", "Lists background commands of shell, reads one or ends it.", Jobs)
+_JOB_SECONDS = 7 * 86_400.0
+_JOB_BYTES = 10_000
+_KEEPS_RUNNING = "It keeps running in the background after the turn."
 _WANTS: dict[Need, str] = {
     "network": "It needs the network.",
     "protected": "It needs to write protected files, such as .git/config, that make programs run.",
     "outside": "It needs to run outside the sandbox, where it can do anything that you can.",
 }
 _READING = frozenset({"read_file", "list_files", "search_files"})
+_HARMLESS = _READING | {"jobs"}
 _Result = TypeVar("_Result")
 
 
@@ -94,7 +101,8 @@ class WorkspaceToolbox:
     `asks_in_sandbox`.
 
     With a `folder`, no file outside of it is opened, whatever rules and people say. Commands then
-    run only in the sandbox of tenants, with a network if `folder_network` says so.
+    run only in the sandbox of tenants, with a network if `folder_network` says so. `jobs` runs
+    commands in the background; without it there are none.
     """
 
     def __init__(
@@ -112,6 +120,7 @@ class WorkspaceToolbox:
         asks_in_sandbox: bool = False,
         folder: SpaceFolder | None = None,
         folder_network: bool = False,
+        jobs: BackgroundJobs | None = None,
     ) -> None:
         self._gate = PermissionGate(rules, approve, grants, project, tuple(secrets))
         self._guards = guards or PathGuards()
@@ -120,6 +129,7 @@ class WorkspaceToolbox:
         self._requires_sandbox = requires_sandbox
         self._folder = folder
         self._tenant = TenantSandbox(folder.path, folder_network) if folder else None
+        self._jobs = jobs
         self._secrets = tuple(secrets)
         self._environment = environment_for_tools(environment, secrets)
         self._tools: dict[str, Callable[[_Call], Awaitable[ToolOutcome]]] = {
@@ -130,14 +140,16 @@ class WorkspaceToolbox:
             "edit_file": self._edit,
             "shell": self._shell,
         }
+        if jobs is not None:
+            self._tools["jobs"] = self._read_jobs
 
     async def specs(self) -> Sequence[ToolSpec]:
-        """The six tools, always the same."""
-        return _SPECS
+        """The tools, always the same."""
+        return _SPECS if self._jobs is None else (*_SPECS, _JOBS)
 
     def effect(self, use: ToolUse) -> Effect:
         """`none` for tools that only read."""
-        return "none" if use.call.name in _READING else "some"
+        return "none" if use.call.name in _HARMLESS else "some"
 
     async def run(self, use: ToolUse) -> ToolOutcome:
         """Runs the call; an outcome with `error` says why it failed or was not allowed."""
@@ -160,7 +172,9 @@ class WorkspaceToolbox:
             return ToolOutcome(f"{name} failed: {error.strerror or error}.", error=True)
 
     async def close(self) -> None:
-        """Does nothing: no call leaves anything open."""
+        """Ends the background commands."""
+        if self._jobs is not None:
+            await self._jobs.close()
 
     async def _read(self, call: _Call) -> ToolOutcome:
         wanted = read_arguments("read_file", call.args, ReadFile)
@@ -220,10 +234,15 @@ class WorkspaceToolbox:
         change = await asyncio.to_thread(sandbox.change, call.root) if sandbox else ""
         plain = ShellAction("shell", wanted.command, place.shown, astray)
         action = self._with_needs(plain, call, wanted.needs, sandbox, change)
+        if wanted.background:  # no checkpoint undoes what it does later
+            wants = f"{_KEEPS_RUNNING} {action.wants}".strip()
+            action = structs.replace(action, is_confined=False, wants=wants)
         await self._require(action, call)
         if sandbox and change:
             await asyncio.to_thread(sandbox.accept, call.root)
         used = None if "outside" in wanted.needs else sandbox
+        if wanted.background:
+            return await self._start_job(call, wanted, place, used)
         result = await run_shell(
             wanted.command, place, wanted.timeout, self._environment, used, wanted.needs
         )
@@ -231,12 +250,47 @@ class WorkspaceToolbox:
             await asyncio.to_thread(sandbox.accept, call.root)
         return ToolOutcome(result.text, error=result.failed)
 
+    async def _start_job(
+        self, call: _Call, wanted: Shell, place: ResolvedPath, sandbox: Confinement | None
+    ) -> ToolOutcome:
+        if self._jobs is None:
+            raise ToolError("Commands cannot run in the background here. Leave background out.")
+
+        def run(on_output: Callable[[bytes], None]) -> Awaitable[ShellResult]:
+            return run_shell(
+                wanted.command,
+                place,
+                _JOB_SECONDS,
+                self._environment,
+                sandbox,
+                wanted.needs,
+                max_bytes=_JOB_BYTES,
+                on_output=on_output,
+            )
+
+        number = await self._jobs.start(call.use.agent, wanted.command, call.use.call.id, run)
+        return ToolOutcome(
+            f"Job {number} runs in the background. Call jobs with job: {number} for its output."
+        )
+
+    async def _read_jobs(self, call: _Call) -> ToolOutcome:
+        wanted = read_arguments("jobs", call.args, Jobs)
+        assert self._jobs is not None
+        agent = call.use.agent
+        if not wanted.job:
+            return ToolOutcome(self._jobs.listed(agent))
+        if wanted.end:
+            return ToolOutcome(await self._jobs.end(agent, wanted.job))
+        return ToolOutcome(self._jobs.read(agent, wanted.job))
+
     async def _tenant_shell(
         self, call: _Call, wanted: Shell, place: ResolvedPath, sandbox: TenantSandbox
     ) -> ToolOutcome:
         """Runs a command in the folder of a space. Nobody can allow it more than the sandbox."""
         if wanted.needs:
             raise ToolError("Commands of this space cannot leave its sandbox. Leave needs out.")
+        if wanted.background:
+            raise ToolError("Commands of this space cannot run in the background.")
         if problem := await asyncio.to_thread(sandbox_problem):
             raise ToolError(f"shell needs a sandbox here, and there is none: {problem}.")
         action = ShellAction("shell", wanted.command, place.shown)

@@ -1,4 +1,4 @@
-"""The handler of `/shell`, which people type as `!COMMAND`."""
+"""The handlers of `/shell`, which people type as `!COMMAND`, and of `/jobs`."""
 
 import asyncio
 import os
@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from sapwood.conversation.answers import Changed
 from sapwood.conversation.call import Call
 from sapwood.conversation.script import PRIVATE
-from sapwood.core.commands import RecordShell
+from sapwood.core.commands import EndJob, RecordShell
 from sapwood.core.errors import RefusedError
-from sapwood.core.refusals import ShellNotHere
+from sapwood.core.refusals import JobNotRunning, ShellNotHere
 from sapwood.core.settings import Workspace
+from sapwood.core.state import Job
+from sapwood.workspace.process_identity import process_state
 from sapwood.workspace.tool_output import ToolError
 
 if TYPE_CHECKING:
@@ -46,6 +48,39 @@ async def shell(call: Call) -> Changed:
     record = RecordShell(call.agent, command, result.text, result.failed, is_noted)
     done = await call.give(record)
     return Changed(call.agent, done.message, done.events)
+
+
+async def jobs(call: Call) -> Changed:
+    """Lists the background commands, shows one with its output, or has one ended."""
+    first, rest = call.first_and_rest
+    word = rest if first == "end" else call.run.args
+    number = int(word) if word.isascii() and word.isdigit() else 0
+    if call.run.args and not number:
+        raise call.misused("Which job?")
+    if first == "end":
+        done = await call.give(EndJob(call.agent, number, "ended by the user"))
+        return Changed(call.agent, done.message, done.events)
+    found = (await call.opened()).state.jobs
+    if not number:
+        lines = [f"{each.job}  {job_status(each)}  {each.line}" for each in found]
+        return Changed(call.agent, "\n".join(lines) or "There are no background commands.")
+    job = next((each for each in found if each.job == number), None)
+    if job is None:
+        raise RefusedError(JobNotRunning(number))
+    return Changed(call.agent, f"{job.line}\n{job.output}\n[{job_status(job)}]")
+
+
+def job_status(job: Job) -> str:
+    """What became of a background command, also if its process was killed."""
+    if job.result:
+        return job.result
+    match process_state(job.holder):
+        case "running":
+            return "running"
+        case "ended":
+            return "ended when Sapwood stopped"
+        case "unknown":
+            return "unknown: started on another machine, or before a restart"
 
 
 async def _run(workspace: Workspace, command: str) -> "ShellResult":

@@ -21,6 +21,7 @@ from sapwood.core.commands import (
     DeferCompact,
     Drop,
     DropSummary,
+    EndJob,
     ExtendSummary,
     FailTurn,
     FinishRevert,
@@ -52,6 +53,7 @@ from sapwood.core.commands import (
     Send,
     SetMark,
     StartAgent,
+    StartJob,
     StartRevert,
     StartSuccessor,
     StartTool,
@@ -75,7 +77,7 @@ __all__ = ["Accepted", "Change", "Decision", "DecisionInput", "bad_id", "decide"
 # Not allowed on an imported conversation: they happen in its own program and are imported.
 _ELSEWHERE: frozenset[type[Command]] = frozenset(
     {
-        *(StartTurn, RecordTurn, RecordShell, Configure, Send),
+        *(StartTurn, RecordTurn, RecordShell, StartJob, Configure, Send),
         *(Clear, KeepLast, Drop, Restore, Load, Rewind, Undo, Redo, Compact, MaskResults),
         *(MakeCheckpoint, MissCheckpoint, StartRevert, FinishRevert),
     }
@@ -140,6 +142,10 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return agents.unqueue_prompt(inputs, command, meta)
         case WriteTodo():
             return agents.write_todo(inputs, command, meta)
+        case StartJob():
+            return agents.start_job(inputs, command, meta)
+        case EndJob():
+            return agents.end_job(inputs, command, meta)
         case RecordShell():
             return agents.record_shell(inputs, command, meta)
         case Focus():

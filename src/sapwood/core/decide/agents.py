@@ -10,6 +10,7 @@ from sapwood.core.commands import (
     CommandMeta,
     Configure,
     DeclareNote,
+    EndJob,
     Focus,
     Kill,
     QueuePrompt,
@@ -23,6 +24,7 @@ from sapwood.core.commands import (
     Rename,
     Send,
     StartAgent,
+    StartJob,
     StartSuccessor,
     TagAgent,
     Unarchive,
@@ -53,6 +55,8 @@ from sapwood.core.events import (
     Event,
     FileAdded,
     Focused,
+    JobEnded,
+    JobStarted,
     JudgedSentence,
     MailRead,
     MailReceived,
@@ -81,11 +85,13 @@ from sapwood.core.refusals import (
     AgentExists,
     BadSetting,
     EmptyText,
+    JobNotRunning,
     NotArchived,
     NotDescendant,
     NotQueued,
     QueueFull,
     RootNeedsHuman,
+    TooManyJobs,
     TooManyNotes,
     TooManyPins,
     TooManyTodos,
@@ -97,6 +103,7 @@ from sapwood.core.refusals import (
 from sapwood.core.settings import BUDGET, Settings, typed_name
 from sapwood.core.state import (
     FOCUS_LIMIT,
+    JOB_LIMIT,
     JUDGED_LENGTH,
     JUDGED_SENTENCES,
     JUDGED_STRETCHES,
@@ -254,6 +261,29 @@ def write_todo(inputs: DecisionInput, command: WriteTodo, meta: CommandMeta) -> 
     draft.add(TodoWritten(command.items))
     done = sum(item.status == "done" for item in command.items)
     return draft.accepted(f"{done} of {len(command.items)} done.")
+
+
+def start_job(inputs: DecisionInput, command: StartJob, meta: CommandMeta) -> Accepted:
+    state = inputs.state
+    require_running(state)
+    require_text(command.line, "command")
+    running = [each for each in state.jobs if not each.result and each.holder == command.holder]
+    if len(running) >= JOB_LIMIT:
+        raise Refused(TooManyJobs(JOB_LIMIT))
+    number = state.jobs[-1].job + 1 if state.jobs else 1
+    draft = Draft(state, inputs.live, meta)
+    draft.add(JobStarted(number, command.line, command.call, command.holder))
+    return draft.accepted()
+
+
+def end_job(inputs: DecisionInput, command: EndJob, meta: CommandMeta) -> Accepted:
+    require_text(command.result, "result")
+    running = [each.job for each in inputs.state.jobs if not each.result]
+    if command.job not in running:
+        raise Refused(JobNotRunning(command.job))
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(JobEnded(command.job, command.result, command.output))
+    return draft.accepted(f"Job {command.job} is being ended.")
 
 
 def record_shell(inputs: DecisionInput, command: RecordShell, meta: CommandMeta) -> Accepted:

@@ -42,6 +42,8 @@ __all__ = [
     "Focused",
     "InstructionText",
     "InstructionsRead",
+    "JobEnded",
+    "JobStarted",
     "JudgedKind",
     "JudgedSentence",
     "JudgedStatus",

@@ -197,6 +197,31 @@ class TodoWritten(Struct, frozen=True, gc=False):
     items: tuple[TodoItem, ...]
 
 
+class JobStarted(Struct, frozen=True, gc=False):
+    """A shell command of the model runs in the background, also after its turn.
+
+    `job` is its number in the conversation, `call` the tool call, and `holder` the process of
+    Sapwood that runs it: the command ends with that process.
+    """
+
+    kind: ClassVar = "job.started"
+
+    job: int
+    line: str
+    call: str
+    holder: str
+
+
+class JobEnded(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A background command has ended, or a person ended it. `output` is the end of its output."""
+
+    kind: ClassVar = "job.ended"
+
+    job: int
+    result: str
+    output: str = ""
+
+
 class ShellRan(Struct, frozen=True, omit_defaults=True, gc=False):
     """A person ran a shell command in the workspace. `output` ends with the exit status.
 
@@ -315,6 +340,8 @@ AgentEvent = (
     | PinRemoved
     | PromptQueued
     | PromptUnqueued
+    | JobStarted
+    | JobEnded
     | ShellRan
     | TodoWritten
     | FileAdded

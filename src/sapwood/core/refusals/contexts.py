@@ -200,6 +200,27 @@ class TooManyPins(Refusal, frozen=True):
         )
 
 
+class TooManyJobs(Refusal, frozen=True):
+    """Too many background commands run."""
+
+    limit: int
+
+    @property
+    def sentence(self) -> str:
+        limit = f"At most {self.limit} background commands run at once."
+        return f"{limit} To end one, type /jobs end NUMBER."
+
+
+class JobNotRunning(Refusal, frozen=True):
+    """No background command with this number runs."""
+
+    job: int
+
+    @property
+    def sentence(self) -> str:
+        return f"No job {self.job} is running. To list the jobs, type /jobs."
+
+
 class TooManyTodos(Refusal, frozen=True):
     """A to-do list has too many items."""
 

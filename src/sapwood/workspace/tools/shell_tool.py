@@ -7,7 +7,7 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from functools import partial
 
@@ -39,10 +39,11 @@ _HINT = (
 
 
 class ShellResult(Struct, frozen=True):
-    """The output with the exit status, and whether the command failed."""
+    """The output with the exit status, whether the command failed, and the status in words."""
 
     text: str
     failed: bool
+    status: str = ""
 
 
 async def run_shell(
@@ -54,11 +55,13 @@ async def run_shell(
     needs: Collection[Need] = (),
     *,
     max_bytes: int = MAX_RESULT_BYTES,
+    on_output: Callable[[bytes], None] | None = None,
 ) -> ShellResult:
     """Runs a command line in a folder, in the sandbox if one is given.
 
     `needs` is what the sandbox has to open for it. Outside the sandbox, at most `max_bytes` of
-    output are kept. Raises `ToolError` if it cannot be started.
+    output are kept. `on_output` gets the output as it comes. Raises `ToolError` if it cannot be
+    started.
     """
     if not await asyncio.to_thread(is_folder, place):
         raise ToolError(f"{place.shown} is not a folder. Give one as cwd.")
@@ -66,14 +69,20 @@ async def run_shell(
     arguments = [shell, "-c", command]
     if isinstance(sandbox, TenantSandbox):
         confined = await asyncio.to_thread(sandbox.command, arguments, place.root, place.real)
-        result = await _run(confined, place, seconds, environment)
-        return ShellResult(_text(result, seconds), result.status != 0)
+        return _ended(await _run(confined, place, seconds, environment), seconds)
     if sandbox is not None:
-        return await _run_confined(sandbox, arguments, place, seconds, environment, needs)
+        return await _run_confined(
+            sandbox, arguments, place, seconds, environment, needs, on_output
+        )
     if sys.platform == "linux" and sys.executable:
         arguments = [sys.executable, "-I", "-S", process_reaper.__file__, *arguments]
-    result = await _run(arguments, place, seconds, environment, max_bytes=max_bytes)
-    return ShellResult(_text(result, seconds), result.status != 0)
+    result = await _run(arguments, place, seconds, environment, (), max_bytes, on_output)
+    return _ended(result, seconds)
+
+
+def _ended(result: ProgramResult, seconds: float, notes: Sequence[str] = ()) -> ShellResult:
+    lines = [_text(result, seconds), *(f"[{note}]" for note in notes)]
+    return ShellResult("\n".join(lines), result.status != 0, _status(result, seconds))
 
 
 async def _run_confined(
@@ -83,14 +92,21 @@ async def _run_confined(
     seconds: float,
     environment: Mapping[str, str],
     needs: Collection[Need],
+    on_output: Callable[[bytes], None] | None,
 ) -> ShellResult:
     async with _in_threads(sandbox.confined(arguments, place, needs)) as confined:
         command = confined.command
         # Bubblewrap enters the folder itself, by what was opened and not by its path.
-        result = await _run(command.arguments, place, seconds, environment, command.handles)
+        result = await _run(
+            command.arguments,
+            place,
+            seconds,
+            environment,
+            command.handles,
+            on_output=on_output,
+        )
     notes = [*confined.notes, *sandbox_hints(result, sandbox.has_network(needs))]
-    lines = [_text(result, seconds), *(f"[{note}]" for note in notes)]
-    return ShellResult("\n".join(lines), result.status != 0)
+    return _ended(result, seconds, notes)
 
 
 @asynccontextmanager
@@ -122,6 +138,7 @@ async def _run(
     environment: Mapping[str, str],
     handles: Collection[int] = (),
     max_bytes: int = MAX_RESULT_BYTES,
+    on_output: Callable[[bytes], None] | None = None,
 ) -> ProgramResult:
     try:
         return await run_program(
@@ -132,6 +149,7 @@ async def _run(
             merge_stderr=True,
             handles=handles,
             max_bytes=max_bytes,
+            on_output=on_output,
         )
     except OSError as error:
         raise ToolError(f"The shell could not be started: {error.strerror}.") from error

@@ -72,6 +72,16 @@ class Shell(Struct, frozen=True, forbid_unknown_fields=True):
     timeout: Annotated[int, Meta(ge=1, le=3600, description="Seconds.")] = 120
     cwd: Annotated[str, Meta(min_length=1, description="A folder of the workspace.")] = "."
     needs: _Needs = ()
+    background: Annotated[
+        bool, Meta(description="Keep it running after the turn, such as a server; see jobs.")
+    ] = False
+
+
+class Jobs(Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments of `jobs`."""
+
+    job: Annotated[int, Meta(ge=0, description="Read its new output; 0 lists all.")] = 0
+    end: Annotated[bool, Meta(description="End it.")] = False
 
 
 _Arguments = TypeVar("_Arguments", bound=Struct)
