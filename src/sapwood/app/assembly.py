@@ -296,6 +296,7 @@ def toolbox_for(
         requires_sandbox=config.sandbox == "on",
         asks_in_sandbox=config.sandbox_ask,
         jobs=jobs,
+        instructions=config.context.instructions,
     )
     from sapwood.workspace.combined_toolbox import CombinedToolbox
 
@@ -370,6 +371,7 @@ def _confined_toolbox(
             guards=_guards(config),
             folder=folder,
             folder_network=config.folders_network,
+            instructions=config.context.instructions,
         )
         parts.insert(0, tools)
     if config.folders_network:

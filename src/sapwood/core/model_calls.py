@@ -103,7 +103,9 @@ class ToolOutcome(Struct, frozen=True):
 
     `reached` is the budget that the call would exceed: then the turn ends after this result.
     `blocked` tells the user why the call was not allowed and which rule would allow it; '' for all
-    other calls. `diff` is the change that a call made to a file, for people only.
+    other calls. `diff` is the change that a call made to a file, for people only. `instructions`
+    are the files with instructions that hold for the file of the call, with their texts: those that
+    are not in view are added to the result.
     """
 
     content: str
@@ -111,6 +113,7 @@ class ToolOutcome(Struct, frozen=True):
     reached: BudgetReached | None = None
     blocked: str = ""
     diff: str = ""
+    instructions: tuple[tuple[str, str], ...] = ()
 
 
 class AnswerAwaited(Exception):

@@ -15,6 +15,7 @@ They are never stored. If the process stops before a call has run, its exact arg
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -37,7 +38,7 @@ from sapwood.core.refusals import (
 )
 from sapwood.core.state import State
 from sapwood.core.tags import Tags
-from sapwood.core.turn import Reply, Turn
+from sapwood.core.turn import Reply, Result, Turn
 from sapwood.core.turn_params import TurnParams
 from sapwood.programs.program import READING_TOOLS
 from sapwood.programs.registry import program, program_executor
@@ -188,6 +189,7 @@ class ToolCalls:
         self._commands = commands
         self._tracing = tracing
         self._exact_args = ExactArguments()
+        self._added: dict[AgentId, tuple[int, frozenset[str]]] = {}
 
     def hold(self, turn: Turn, parts: Sequence[ReplyPart]) -> None:
         """Keeps the exact arguments of the calls of a reply until they have run."""
@@ -336,7 +338,8 @@ class ToolCalls:
         with self._tracing.tool(opened.state, call) as ended:
             try:
                 use = structs.replace(_use(opened.state, exact), is_saved=_is_saved(opened, turn))
-                masked = await self._masked(await self._toolbox.run(use))
+                outcome = self._with_instructions(opened, turn, await self._toolbox.run(use))
+                masked = await self._masked(outcome)
             except AnswerAwaited as waits:
                 return WaitingCall(waits.delay, for_answer=True)
             except (LogError, TurnLost):
@@ -345,6 +348,28 @@ class ToolCalls:
                 masked = self._defect(call, error)
             ended(masked)
             return masked
+
+    def _with_instructions(
+        self, opened: OpenAgent, turn: Turn, outcome: ToolOutcome
+    ) -> ToolOutcome:
+        """Adds the instructions that are not in view. The result is stored, so replays have them.
+
+        What left the view comes again with the next file of its folder.
+        """
+        if not outcome.instructions or outcome.error:
+            return outcome
+        added_in, added = self._added.get(turn.agent, (0, frozenset[str]()))
+        if added_in != turn.first:
+            added = frozenset[str]()
+        content = outcome.content
+        for name, text in outcome.instructions:
+            head = f"[Instructions for files in {name.rpartition('/')[0]}, from {name}"
+            if head not in added and not _is_in_view((*opened.live.turns, turn), head):
+                fence = secrets.token_hex(4)
+                content += f"\n\n{head}, up to {fence}]\n{text}\n[{fence}]"
+                added |= {head}
+        self._added[turn.agent] = (turn.first, added)
+        return structs.replace(outcome, content=content)
 
     def _is_command(self, call: ToolCall) -> bool:
         return self._commands is not None and call.name == SLASH
@@ -371,6 +396,11 @@ class ToolCalls:
         if (executor := program_executor(state.settings.model)) is not None:
             return program(executor.program).tools.get(call.name) not in READING_TOOLS
         return not self._is_command(call) and not self._is_harmless(state, call)
+
+
+def _is_in_view(turns: Sequence[Turn], words: str) -> bool:
+    results = (item for turn in turns for item in turn.items if isinstance(item, Result))
+    return any(words in result.content for result in results)
 
 
 def _is_unfinished(turn: Turn, call: ToolCall) -> bool:

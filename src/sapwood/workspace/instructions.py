@@ -22,6 +22,7 @@ LARGEST = 40_000
 """The most bytes of one file that are read: they are in every request."""
 
 _LINE = 4_096
+_OF_OTHERS = frozenset({"node_modules", "site-packages", "third_party", "vendor"})
 # Nothing else is taken from the file: it may be a link to a private one.
 _HEAD = re.compile(r"ref: refs/heads/(?P<branch>[!-~]{1,200})|(?P<commit>[0-9a-f]{40,64})")
 
@@ -46,6 +47,24 @@ def read_instructions(
     if files and root:
         texts += _file_texts(root)
     return tuple(texts)
+
+
+def nested_instructions(root: str, path: str) -> tuple[tuple[str, str], ...]:
+    """The instructions in the folders between the workspace's own and a file: paths and texts.
+
+    Folders with the code of others, and hidden ones, have none.
+    """
+    found: dict[str, str] = {}
+    folder = ""
+    for part in path.split("/")[:-1]:
+        if part.startswith(".") or part in _OF_OTHERS:
+            break
+        folder = f"{folder}{part}/"
+        for name in FILES:
+            text = "" if f"{folder}{name}" == path else _read(root, f"{folder}{name}")
+            if text and text not in found:
+                found[text] = f"{folder}{name}"
+    return tuple([(name, text) for text, name in found.items()])
 
 
 def default_prompt_of(root: str, today: date, *, git: bool = True) -> str:

@@ -13,6 +13,7 @@ from sapwood.core.refusals import nearest
 from sapwood.workspace.background_jobs import BackgroundJobs
 from sapwood.workspace.confinement import Confinement, Need
 from sapwood.workspace.file_walk import ShouldStop
+from sapwood.workspace.instructions import nested_instructions
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.permissions.permission_decision import FileAction, ShellAction, ToolAction
 from sapwood.workspace.permissions.permission_gate import (
@@ -102,7 +103,8 @@ class WorkspaceToolbox:
 
     With a `folder`, no file outside of it is opened, whatever rules and people say. Commands then
     run only in the sandbox of tenants, with a network if `folder_network` says so. `jobs` runs
-    commands in the background; without it there are none.
+    commands in the background; without it there are none. With `instructions`, a call that reads or
+    writes a file also returns the AGENTS.md and CLAUDE.md of the folders above it.
     """
 
     def __init__(
@@ -121,6 +123,7 @@ class WorkspaceToolbox:
         folder: SpaceFolder | None = None,
         folder_network: bool = False,
         jobs: BackgroundJobs | None = None,
+        instructions: bool = False,
     ) -> None:
         self._gate = PermissionGate(rules, approve, grants, project, tuple(secrets))
         self._guards = guards or PathGuards()
@@ -130,6 +133,7 @@ class WorkspaceToolbox:
         self._folder = folder
         self._tenant = TenantSandbox(folder.path, folder_network) if folder else None
         self._jobs = jobs
+        self._instructions = instructions
         self._secrets = tuple(secrets)
         self._environment = environment_for_tools(environment, secrets)
         self._tools: dict[str, Callable[[_Call], Awaitable[ToolOutcome]]] = {
@@ -179,7 +183,8 @@ class WorkspaceToolbox:
     async def _read(self, call: _Call) -> ToolOutcome:
         wanted = read_arguments("read_file", call.args, ReadFile)
         place = await self._allowed(call, wanted.path)
-        return ToolOutcome(await asyncio.to_thread(read_file, place, wanted.offset, wanted.limit))
+        text = await asyncio.to_thread(read_file, place, wanted.offset, wanted.limit)
+        return ToolOutcome(text, instructions=await self._instructions_for(call, place))
 
     async def _list(self, call: _Call) -> ToolOutcome:
         wanted = read_arguments("list_files", call.args, ListFiles)
@@ -211,7 +216,8 @@ class WorkspaceToolbox:
         )
         diff = await asyncio.to_thread(preview_write, place, wanted.content)
         done = await asyncio.to_thread(write_file, place, wanted.content, self._secrets)
-        return ToolOutcome(done, diff=shown_diff(diff))
+        above = await self._instructions_for(call, place)
+        return ToolOutcome(done, diff=shown_diff(diff), instructions=above)
 
     async def _edit(self, call: _Call) -> ToolOutcome:
         wanted = read_arguments("edit_file", call.args, EditFile)
@@ -219,7 +225,22 @@ class WorkspaceToolbox:
         place = await self._allowed(call, wanted.path, lambda place: preview_edit(place, *change))
         diff = await asyncio.to_thread(preview_edit, place, *change)
         done = await asyncio.to_thread(edit_file, place, *change)
-        return ToolOutcome(done, diff=shown_diff(diff))
+        above = await self._instructions_for(call, place)
+        return ToolOutcome(done, diff=shown_diff(diff), instructions=above)
+
+    async def _instructions_for(
+        self, call: _Call, place: ResolvedPath
+    ) -> tuple[tuple[str, str], ...]:
+        """The instructions of the folders above a file, as far as rules allow to read them."""
+        if not self._instructions or not place.is_inside:
+            return ()
+        found = await asyncio.to_thread(nested_instructions, call.root, place.shown)
+        actions = [(each, FileAction("read_file", each[0], reads=True)) for each in found]
+        return tuple(
+            each
+            for each, action in actions
+            if self._gate.decision(action, call.root, call.granted).verdict == "allow"
+        )
 
     async def _shell(self, call: _Call) -> ToolOutcome:
         wanted = read_arguments("shell", call.args, Shell)
