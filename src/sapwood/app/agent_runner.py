@@ -50,6 +50,7 @@ class AgentRunner:
     `secrets` are API keys by account, which are masked in all texts. `closing` are functions to
     await when the runner closes. `programs` run the turns of agents whose model names a program.
     With `commands`, models have the tool for slash commands. `params` are parameters of all turns.
+    `fallback` are models to go on with when one fails.
     """
 
     def __init__(
@@ -66,7 +67,9 @@ class AgentRunner:
         programs: ProgramAccess | None = None,
         commands: bool = True,
         params: TurnParams | None = None,
+        fallback: Sequence[str] = (),
     ) -> None:
+        self._fallback = fallback
         self.connection = connection
         self._reconfigure = reconfigure
         self._engine = engine
@@ -103,6 +106,7 @@ class AgentRunner:
             checkpoints=self._checkpoints,
             programs=self.programs,
             params=self._params,
+            fallback=self._fallback,
         )
         driver.on_failure = self._publish
         self._driver = driver

@@ -107,6 +107,7 @@ def assemble(
         checkpoints=checkpoints_for(connection, config),
         reconfigure=models.reconfigure,
         programs=programs,
+        fallback=config.fallback_models,
     )
 
 

@@ -377,6 +377,13 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         str,
         explained("Model for new conversations, such as claude-sonnet-5-5 or openai:gpt-5."),
     ] = ""
+    fallback_models: Annotated[
+        tuple[str, ...],
+        explained(
+            "Models to continue with, in this order, when a provider is overloaded or "
+            "unreachable, or refuses the key."
+        ),
+    ] = ()
     base_urls: Annotated[
         dict[str, str],
         explained("Address of a provider, or of your own server with an OpenAI-compatible API."),

@@ -102,9 +102,10 @@ class StartAgent(_Command, frozen=True):
 
 
 class Configure(_Command, frozen=True):
-    """Change settings."""
+    """Change settings. `why` is the reason if Sapwood does, and not a person."""
 
     change: SettingsChange
+    why: str = ""
 
 
 class QuotedTurn(Struct, frozen=True, omit_defaults=True):

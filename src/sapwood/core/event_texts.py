@@ -82,9 +82,10 @@ def event_texts(event: Event) -> EventTexts:
         case events.AgentKilled(target, by):
             line = f"{target}{f' by {by}' if by else ''}"
             return EventTexts(line, "", f"Killed with {target}", "✗")
-        case events.SettingsChanged(change):
+        case events.SettingsChanged(change, why):
             fields = change.changed_fields()
             line = ", ".join(f"{name} = {value}" for name, value in fields.items())
+            line = f"{line}, because {why}" if why else line
             return EventTexts(line, "", _one_line(line))
         case events.PinAdded(pin):
             source = f" from {pin.source}" if pin.source else ""

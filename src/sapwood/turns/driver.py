@@ -21,6 +21,7 @@ from sapwood.core.commands import (
     AddReply,
     Command,
     CompleteTurn,
+    Configure,
     FailTurn,
     InterruptTurn,
     MakeCheckpoint,
@@ -37,6 +38,7 @@ from sapwood.core.events import SYSTEM, Actor, AgentKilled, TurnInterrupted
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.model_calls import Answer, Failure, FailureKind, ToolSpec
 from sapwood.core.refusals import BudgetReached, Refusal
+from sapwood.core.settings import SettingsChange
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Reply, Turn, shortened
@@ -86,8 +88,13 @@ class Limits(Struct, frozen=True):
     cut_off: int = 3
 
 
+_OTHER_MODEL_HELPS: frozenset[FailureKind] = frozenset(
+    {"overloaded", "no_network", "bad_key", "no_key", "no_model"}
+)
+
+
 class Driver:
-    """Drives the agents of one space."""
+    """Drives the agents of one space. `fallback` are models to go on with when one fails."""
 
     def __init__(
         self,
@@ -104,8 +111,10 @@ class Driver:
         checkpoints: Checkpoints | None = None,
         programs: ProgramAccess | None = None,
         params: TurnParams | None = None,
+        fallback: Sequence[str] = (),
     ) -> None:
         self._params = params or TurnParams()
+        self._fallback = tuple(fallback)
         self._log = log
         self._space = space
         self._dispatcher = dispatcher
@@ -430,9 +439,29 @@ class Driver:
             done = await self._dispatcher.dispatch(mask, command_meta(SYSTEM))
             if not isinstance(done, Refusal) and done.events:
                 return  # something was masked; the next round sends the shorter request
+        if asked and await self._use_fallback(turn, failure):
+            return
         await report(self._dispatcher, opened.state, turn, str(failure))
         failed = FailTurn(agent, str(failure), asked, failure.kind, turn=turn.first)
         await self._finish(opened, turn, failed)
+
+    async def _use_fallback(self, turn: Turn, failure: Failure) -> bool:
+        """Changes to the next model of the list, if another model may help. Returns whether.
+
+        A reply of which words were shown is not asked for again.
+        """
+        if failure.kind not in _OTHER_MODEL_HELPS:
+            return False
+        opened, turn = await self._open_turn(turn)
+        failed = opened.state.settings.model
+        after = self._fallback.index(failed) + 1 if failed in self._fallback else 0
+        usable = [each for each in self._fallback[after:] if program_executor(each) is None]
+        if not usable or turn.streamed:
+            return False
+        why = f"{failed} failed: {failure}"
+        change = Configure(turn.agent, SettingsChange(model=usable[0]), why)
+        done = await self._dispatcher.dispatch(change, command_meta(SYSTEM))
+        return not isinstance(done, Refusal) and bool(done.events)
 
     # Files
 

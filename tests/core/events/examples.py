@@ -153,6 +153,7 @@ EXAMPLES: tuple[Event, ...] = (
     AgentKilled(LEAD),
     AgentKilled(LEAD, CHILD),
     SettingsChanged(SettingsChange()),
+    SettingsChanged(SettingsChange("gpt-5"), "oak failed: It is overloaded."),
     SettingsChanged(SettingsChange("gpt-5", "", 0, 1.0, 0, 0, (0.5, 0.65, 0.85))),
     PinAdded(Pin("rule", "No force push.", "docs/rules.md")),
     PinRemoved("rule"),

@@ -169,7 +169,7 @@ def configure(inputs: DecisionInput, command: Configure, meta: CommandMeta) -> A
     if after == inputs.state.settings:
         return Accepted((), "Nothing to change: the settings already have these values.")
     draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(SettingsChanged(command.change))
+    draft.add(SettingsChanged(command.change, command.why))
     slide(draft, inputs.counter)
     changed = " ".join(
         f"{typed_name(name)} = {_shown(name, after)}." for name in _differing(inputs, after)

@@ -134,12 +134,13 @@ class AgentKilled(Struct, frozen=True, omit_defaults=True, gc=False):
     by: AgentId | None = None
 
 
-class SettingsChanged(Struct, frozen=True, gc=False):
-    """Some settings have new values from now on."""
+class SettingsChanged(Struct, frozen=True, omit_defaults=True, gc=False):
+    """Some settings have new values from now on. `why`: Sapwood changed them, for this reason."""
 
     kind: ClassVar = "settings.changed"
 
     change: SettingsChange
+    why: str = ""
 
 
 class PinAdded(Struct, frozen=True, gc=False):

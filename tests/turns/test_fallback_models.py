@@ -1,0 +1,65 @@
+"""When a model fails, the turn goes on with the next one of the list, and the row says why."""
+
+import asyncio
+
+import pytest
+
+from sapwood.api import Agent, Sapwood
+from sapwood.app.agent_runner import AgentRunner
+from sapwood.app.connection import connect
+from sapwood.core.event_texts import event_texts
+from sapwood.core.events import SettingsChanged
+from sapwood.core.model_calls import Failure, FailureKind
+from sapwood.core.view import Request
+from sapwood.engine import LocalEngine
+from sapwood.testing import FakeModel, NoTools
+
+
+async def _ended(kind: FailureKind, *fallback: str) -> tuple[str, list[str], list[str]]:
+    """How a turn ends whose models fail but for `beech`: its end, the models asked, the rows."""
+
+    def plan(request: Request, heard: str) -> str:
+        if request.model != "beech":
+            raise Failure(kind, f"{request.model} is away.")
+        return "Here."
+
+    connection, model = await connect(":memory:"), FakeModel(plan)
+    runner = AgentRunner(connection, LocalEngine(), model, NoTools(), fallback=fallback)
+    try:
+        await runner.start()
+        agent = await Sapwood(connection).start("demo", model="oak")
+        await agent.run_command("Hello.")
+        await runner.wake(agent.id)
+        end = await asyncio.wait_for(_end_of(agent), 30)
+        changes = [each.event for each in await agent.events()]
+        rows = [event_texts(each).notice for each in changes if isinstance(each, SettingsChanged)]
+        return end, [each.model for each in model.requests], rows
+    finally:
+        await runner.close()
+        await connection.close()
+
+
+async def _end_of(agent: Agent) -> str:
+    async for recorded in agent.follow():
+        if recorded.kind in ("turn.completed", "turn.failed"):
+            return recorded.kind
+    raise AssertionError
+
+
+async def test_the_next_models_are_tried_in_order() -> None:
+    end, asked, rows = await _ended("overloaded", "ash", "claude-code", "beech", "yew")
+    assert end == "turn.completed"
+    assert asked == ["oak", "ash", "beech"], "a program is no model to go on with"
+    assert rows == [
+        "model = ash, because oak failed: oak is away.",
+        "model = beech, because ash failed: ash is away.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "fallback"), [("overloaded", ()), ("overloaded", ("oak",)), ("refused", ("beech",))]
+)
+async def test_without_a_model_that_may_help_the_turn_fails(
+    kind: FailureKind, fallback: tuple[str, ...]
+) -> None:
+    assert await _ended(kind, *fallback) == ("turn.failed", ["oak"], [])
