@@ -305,7 +305,13 @@ def toolbox_for(
     web = _web_tool(rules, approve, grants, kept, secrets)
     servers = server_toolboxes(config.servers, rules, grants, approve, kept)
     plugins = _plugin_tools(config.tools, space, rules, approve)
-    return CombinedToolbox(toolbox, web, *asking, *plugins, *servers)
+    combined = CombinedToolbox(toolbox, web, *asking, *plugins, *servers)
+    if not config.hooks:
+        return combined
+    from sapwood.app.configured_hooks import event_hooks
+    from sapwood.workspace.hooked_toolbox import HookedToolbox
+
+    return HookedToolbox(combined, event_hooks(config))
 
 
 def _web_tool(

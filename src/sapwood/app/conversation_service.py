@@ -4,6 +4,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from sapwood.app.configured_hooks import prompt_check
 from sapwood.app.connection import Connection, connect
 from sapwood.config.config_file import CheckpointConfig, Config, ContextConfig
 from sapwood.config.folders import data_folder
@@ -77,6 +78,7 @@ def conversation_service(
             connection.folder,
             config.context.bring_tokens,
             on_this_machine and not confined,
+            prompt_check(config) if config.hooks and not confined else None,
         )
     )
 

@@ -245,6 +245,22 @@ class McpServer(Struct, frozen=True, forbid_unknown_fields=True):
     ] = False
 
 
+class HookConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """A command of yours at an event of a conversation, as hooks of Claude Code are run."""
+
+    event: Annotated[
+        Literal["PreToolUse", "PostToolUse", "UserPromptSubmit"],
+        explained("When it runs: PreToolUse, PostToolUse or UserPromptSubmit."),
+    ] = "PreToolUse"
+    command: Annotated[
+        str, explained("Command line. It gets JSON on its input; exit code 2 blocks.")
+    ] = ""
+    matcher: Annotated[
+        str, explained("Tools that it is for, as a regular expression. Empty means all.")
+    ] = ""
+    seconds: Annotated[NotNegative, explained("How long it may take, in seconds.")] = 60.0
+
+
 class LimitConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """How many agents run at once; 0 for no limit."""
 
@@ -428,6 +444,13 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
             example='{command = ["files", "--here"]}',
         ),
     ] = field(default_factory=dict[str, McpServer])
+    hooks: Annotated[
+        dict[str, HookConfig],
+        explained(
+            "A command of yours that runs before or after tool calls, or before a prompt.",
+            example='{event = "PreToolUse", matcher = "shell", command = "check-command"}',
+        ),
+    ] = field(default_factory=dict[str, HookConfig])
     tools: Annotated[
         tuple[str, ...],
         explained("Tools of plug-ins that agents may use.", example='["weather"]'),

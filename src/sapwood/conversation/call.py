@@ -3,7 +3,7 @@
 The Protocols here are what handlers need from outside. `sapwood.app` provides them.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -106,7 +106,8 @@ class Services(Struct, frozen=True):
     the only folder in which agents of the space work; None if they may work in any. `bring_tokens`
     is the size up to which a turn that a prompt names is brought back by itself. `on_this_machine`:
     the person who uses the face started this process, so `!COMMAND` runs here with its rights, and
-    `@FILE` reads files here.
+    `@FILE` reads files here. `check_prompt` runs the person's hooks before a prompt is stored, and
+    returns a refusal if one objects.
     """
 
     space: OpenSpace
@@ -125,6 +126,7 @@ class Services(Struct, frozen=True):
     folder: SpaceFolder | None = None
     bring_tokens: int = 0
     on_this_machine: bool = False
+    check_prompt: Callable[[State, Sequence[PromptPart]], Awaitable[Refusal | None]] | None = None
 
     def workspace_of(self, state: State) -> Workspace:
         """The workspace of an agent, without a folder if the space does not allow that folder."""

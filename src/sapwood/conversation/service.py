@@ -284,6 +284,10 @@ class ConversationService:
                 return refused
         notice = await _read_pins_again(services, state)
         parts = (Text(prompt),) if isinstance(prompt, str) else prompt
+        if services.check_prompt is not None and actor.role == "human":
+            refused = await services.check_prompt(state, parts)
+            if refused is not None:
+                return refused
         brought = None
         if services.bring_tokens and runs_in is None and state.open is None:
             brought = await _bring_back(services, opened, parts)

@@ -50,6 +50,20 @@ class QueueFull(Refusal, frozen=True):
         )
 
 
+class HookBlocked(Refusal, frozen=True):
+    """A hook of the person objects to the prompt."""
+
+    hook: str
+    why: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The hook {self.hook} blocked the prompt: {self.why} Change the prompt, or change the "
+            "hook in the file that 'sapwood config' names."
+        )
+
+
 class NoQuestion(Refusal, frozen=True):
     """No question with this id waits for an answer."""
 

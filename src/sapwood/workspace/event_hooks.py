@@ -1,0 +1,94 @@
+"""The person's own commands at events of a conversation, run as Claude Code runs its hooks.
+
+A hook gets the same JSON on its standard input. With exit code 2 it objects, and its standard error
+says why. Any other end changes nothing.
+"""
+
+import logging
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from sapwood.workspace.programs import ProgramResult, run_program
+
+HookEvent = Literal["PreToolUse", "PostToolUse", "UserPromptSubmit"]
+_OBJECTS = 2
+_MAX_BYTES = 100_000
+_log = logging.getLogger("sapwood.hooks")
+
+
+class EventHook(Struct, frozen=True):
+    """A command at an event, for the tools that `matcher` matches; '' and '*' match all."""
+
+    name: str
+    event: HookEvent
+    command: str
+    matcher: str = ""
+    seconds: float = 60.0
+
+    def is_for(self, event: HookEvent, tool: str) -> bool:
+        """Whether the hook runs at this event. A matcher is a regular expression."""
+        if self.event != event:
+            return False
+        return self.matcher in ("", "*") or re.fullmatch(self.matcher, tool) is not None
+
+
+class Objection(Struct, frozen=True):
+    """The hook that objects, and why."""
+
+    hook: str
+    why: str
+
+
+class EventHooks:
+    """The hooks of one person, in order."""
+
+    def __init__(self, hooks: Sequence[EventHook]) -> None:
+        self._hooks = tuple(hooks)
+
+    async def objections(
+        self, event: HookEvent, folder: str, fields: Mapping[str, object], tool: str = ""
+    ) -> list[Objection]:
+        """Runs the hooks of an event until one objects; all of them after a tool call."""
+        found: list[Objection] = []
+        given = msgspec.json.encode(
+            {"transcript_path": "", "cwd": folder, "hook_event_name": event, **fields}
+        )
+        for hook in self._hooks:
+            if not hook.is_for(event, tool):
+                continue
+            if (why := await _objection(hook, given, folder)) is not None:
+                found.append(Objection(hook.name, why))
+                if event != "PostToolUse":
+                    break
+        return found
+
+
+async def _objection(hook: EventHook, given: bytes, folder: str) -> str | None:
+    try:
+        result = await _run(hook, given, folder)
+    except OSError as error:
+        _log.warning("The hook %s could not be started: %s", hook.name, error)
+        return None
+    if result.status == _OBJECTS:
+        return result.errors.strip() or "it gave no reason"
+    if result.status != 0:
+        ended = "took too long" if result.status is None else f"ended with {result.status}"
+        _log.warning("The hook %s %s: %s", hook.name, ended, result.errors.strip()[:500])
+    return None
+
+
+async def _run(hook: EventHook, given: bytes, folder: str) -> ProgramResult:
+    return await run_program(
+        [shutil.which("bash") or "/bin/sh", "-c", hook.command],
+        folder=folder or os.getcwd(),
+        environment=os.environ,
+        seconds=hook.seconds,
+        stdin=given,
+        max_bytes=_MAX_BYTES,
+    )
