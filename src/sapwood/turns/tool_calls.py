@@ -231,6 +231,7 @@ class ToolCalls:
                 await self._finish(turn, call, ToolOutcome(_NOT_OFFERED, error=True))
             else:
                 calls.append(call)
+        await self._toolbox.specs()  # after a restart, it knows no effects before
         if all(self._is_harmless(opened.state, call) for call in calls):
             ran = await asyncio.gather(*(self._run_tool(opened, turn, c) for c in calls))
         else:
