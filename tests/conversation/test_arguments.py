@@ -239,6 +239,7 @@ ELSEWHERE = [
     "/shell ls",
     "/accept-plan",
     "/todo",
+    "/use fix",
 ]
 """Carried out by services or with turns that this test leaves out."""
 

@@ -1,6 +1,8 @@
 """Every command can be typed on the screen, and every command has a test."""
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -157,6 +159,28 @@ async def lists_todos(stage: Stage) -> None:
     await until(lambda: "to do 1 of 3" not in stage.screen(), shown=stage.screen)
 
 
+def write_command(folder: Path) -> None:
+    folder.mkdir()
+    text = "---\ndescription: Count\n---\nCount $1."
+    (folder / "tally.md").write_text(text, encoding="utf-8")
+
+
+async def uses_custom_commands(stage: Stage) -> None:
+    """One of the home is listed with its source, completed, and sent as a prompt."""
+    with TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLAUDE_CONFIG_DIR", home)
+        write_command(Path(home, "commands"))
+        await stage.type("/use")
+        await stage.sees("/tally  Count  (command,")
+        await stage.pilot.press(*"/tal")
+        await stage.sees("/tally")
+        await stage.pilot.press("tab", *"nests")
+        stage.server.replies(["Three nests."])
+        await stage.pilot.press("enter")
+        await stage.sees("Three nests.")
+    assert "Count nests." in str(stage.server.requests[-1].body)
+
+
 CHECKS: dict[str, Check] = {
     "mark": typed("/mark HERE", "◆ HERE"),
     "clear": typed("/clear 1", "2 messages pruned · /clear 1"),
@@ -186,6 +210,7 @@ CHECKS: dict[str, Check] = {
     "shell": runs_shell,
     "todo": lists_todos,
     "accept-plan": accepts,
+    "use": uses_custom_commands,
     "pin": typed("/pin style Be brief.", "Pinned style"),
     "unpin": typed("/unpin tone", "Unpinned tone"),
     "replay": typed("/replay", "What the model saw", "the hash matches"),

@@ -13,7 +13,7 @@ text. A shell command below other lines is text: it may have been pasted unseen.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import ClassVar
 
 from msgspec import Struct, structs
@@ -25,6 +25,7 @@ from sapwood.core.refusals import Refusal, UnclearGoal, UnknownCommand, nearest
 from sapwood.core.settings import field_of, is_guarded
 
 _WORD = re.compile(r"/([A-Za-z][A-Za-z0-9_-]*)(?=\s|$)")
+_CUSTOM_WORD = re.compile(r"/([A-Za-z0-9][A-Za-z0-9_.:-]*)(?=\s|$)")
 _EVERYTHING = "--"
 """At the end of the line of a command with free text: everything that follows belongs to it."""
 
@@ -92,8 +93,12 @@ Step = TextStep | CommandStep
 Script = tuple[Step, ...]
 
 
-def parse(submission: str, *, shell: bool = False) -> Script | Refusal:
+def parse(
+    submission: str, *, shell: bool = False, custom: Collection[str] = ()
+) -> Script | Refusal:
     """The steps of a submission, in order. With `shell`, one after `!` is a shell command.
+
+    `custom` are names of custom commands: a submission that begins with one is all its own.
 
     >>> parse("/mark T")[0].command.name
     'mark'
@@ -107,6 +112,8 @@ def parse(submission: str, *, shell: bool = False) -> Script | Refusal:
     text = submission.strip("\r\n").rstrip()
     if shell and (command := _shell(text)) is not None:
         return (command,)
+    if custom and names_no_command(text) in custom:
+        return (CommandStep(TABLE["use"], text.lstrip()[1:]),)
     if "\n" not in text:
         return _one_line(text)
     steps: list[Step] = []
@@ -133,6 +140,16 @@ def parse(submission: str, *, shell: bool = False) -> Script | Refusal:
     else:
         _flush(said, steps)
     return _with_goals(steps)
+
+
+def names_no_command(submission: str) -> str:
+    """The word after a slash at the beginning if it is no command of the table, else ''.
+
+    >>> names_no_command("/fix a.py"), names_no_command("/mark T"), names_no_command("/etc/hosts")
+    ('fix', '', '')
+    """
+    word = _CUSTOM_WORD.match(submission.lstrip())
+    return word[1] if word and TABLE.get(word[1]) is None else ""
 
 
 def chunks(script: Script) -> Iterator[Script]:

@@ -37,8 +37,16 @@ from sapwood.conversation.handlers import (
     settings,
 )
 from sapwood.conversation.handlers.agents import wait
+from sapwood.conversation.handlers.custom import use
 from sapwood.conversation.handlers.shell import shell
-from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
+from sapwood.conversation.script import (
+    CommandStep,
+    Script,
+    TextStep,
+    chunks,
+    names_no_command,
+    parse,
+)
 from sapwood.conversation.session_changes import lags_behind
 from sapwood.conversation.turn_search import search_turns
 from sapwood.core.checkpoint import Unsaved
@@ -79,6 +87,7 @@ from sapwood.turns.command_batch import request_text
 from sapwood.turns.dispatch import Done
 from sapwood.turns.open_agent import OpenAgent
 from sapwood.turns.program_sessions import session_in
+from sapwood.workspace.custom_commands import custom_names
 
 _log = logging.getLogger("sapwood.commands")
 _CALLS_PAGE = 500
@@ -117,6 +126,7 @@ HANDLERS: dict[str, Handler] = {
     "diff": inspection.diff_contexts,
     "revert": context.revert,
     "shell": shell,
+    "use": use,
     "model": settings.model,
     "system": settings.system,
     "config": settings.config,
@@ -563,10 +573,27 @@ class ConversationService:
         Stops at the first refusal, so that no step runs in a state that its author did not expect.
         Raises `RefusedError` if the text cannot be parsed.
         """
-        script = parse(text)
+        return await self.play(agent, await self.parsed(agent, text))
+
+    async def parsed(
+        self, agent: AgentId | None, text: str, *, folder: str = "", shell: bool = False
+    ) -> Script:
+        """The steps of a submission, in which `/NAME` of a custom command is `/use NAME`.
+
+        `folder` is where a conversation would start if there is no agent. With `shell`, a text
+        after `!` is a shell command. Raises `RefusedError` if the text cannot be parsed.
+        """
+        custom: frozenset[str] = frozenset()
+        if names_no_command(text):
+            workspace = Workspace(folder)
+            if agent is not None:
+                state = (await self.services.space.dispatcher.open(agent)).state
+                workspace = self.services.workspace_of(state)
+            custom = custom_names(await self.services.read_custom_commands(workspace))
+        script = parse(text, shell=shell, custom=custom)
         if isinstance(script, Refusal):
             raise RefusedError(script)
-        return await self.play(agent, script)
+        return script
 
     async def play(
         self, agent: AgentId, script: Script, person: Person | None = None

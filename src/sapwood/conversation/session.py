@@ -18,7 +18,6 @@ from sapwood.conversation.script import (
     has_prompt,
     is_prompt,
     is_shell,
-    parse,
 )
 from sapwood.conversation.service import ConversationService, Outcome
 from sapwood.core.commands import QueuePrompt, UnqueuePrompt
@@ -60,9 +59,8 @@ class ConversationSession:
         cannot be parsed, `SapwoodError` if a file that it names cannot be sent, and `Failure` if a
         model cannot be called.
         """
-        script = parse(text, shell=self.service.services.on_this_machine)
-        if isinstance(script, Refusal):
-            raise RefusedError(script)
+        shell = self.service.services.on_this_machine
+        script = await self.service.parsed(self.agent, text, folder=self.folder, shell=shell)
         script = await self._with_files(script)
         if not script:
             async for outcome in self.send_next():
@@ -139,10 +137,14 @@ class ConversationSession:
         removed first. Anybody may have queued the text, also on another machine: no shell command
         in it runs, and files are attached only if this session queued it.
         """
-        script = parse(queued.text)
-        if isinstance(script, Refusal) or self.agent is None:  # a later version wrote it
+        try:
+            script = await self.service.parsed(self.agent, queued.text)
+        except RefusedError:  # a later version wrote it, or its custom command is gone
             await self._unqueue(queued)
-        elif len(script) == 1 and isinstance(script[0], TextStep):
+            return
+        if self.agent is None:
+            return
+        if len(script) == 1 and isinstance(script[0], TextStep):
             agent = self.agent
             if queued.entry in self._queued_here:
                 script = await self._with_files(script)

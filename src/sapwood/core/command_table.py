@@ -80,6 +80,7 @@ ArgumentKind = Literal[
     "agent",
     "call",
     "command",
+    "custom",
     "mark",
     "model",
     "name",
@@ -561,6 +562,12 @@ TABLE = CommandTable(
             slow=True,
             stopped="Stopped.",
             scope="approve",
+        ),
+        SlashCommand(
+            "use",
+            "Send a custom command or a skill; same as /NAME",
+            (Argument("NAME", ("custom",)), Argument("ARGUMENTS", lines=True)),
+            prompts=True,
         ),
         SlashCommand(
             "model",

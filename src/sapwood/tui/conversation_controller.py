@@ -19,6 +19,7 @@ from sapwood.app.permission_questions import (
 from sapwood.app.running_space import RunningSpace
 from sapwood.config.config_file import Config
 from sapwood.conversation.answers import Answer as CommandAnswer
+from sapwood.conversation.call import Services
 from sapwood.conversation.configured_models import NO_MODEL
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import Outcome
@@ -100,6 +101,11 @@ class ConversationController:
     @agent.setter
     def agent(self, agent: AgentId | None) -> None:
         self.session.agent = agent
+
+    @property
+    def services(self) -> Services:
+        """What the commands of the conversation use."""
+        return self.session.service.services
 
     @property
     def folder(self) -> str:

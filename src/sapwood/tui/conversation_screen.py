@@ -51,9 +51,10 @@ _SLOW = "slow"
 """The worker group of commands that may take long. Keys do not wait for it: escape must stop it."""
 
 
-def _steps(text: str) -> Script:
+def _steps(text: str, known: KnownNames) -> Script:
     """The steps of a submission; none if it is refused, as a mistyped command is."""
-    script = parse(text, shell=True)
+    custom = [each.word.removeprefix("/") for each in known.custom]
+    script = parse(text, shell=True, custom=custom)
     return () if isinstance(script, Refusal) else script
 
 
@@ -100,7 +101,7 @@ class ConversationScreen(ConversationView):
 
     @on(Composer.Sent)
     def _sent(self, event: Composer.Sent) -> None:
-        steps = _steps(event.text)
+        steps = _steps(event.text, self._known)
         if steps and all(isinstance(step, CommandStep) for step in steps):  # nothing to keep
             self.composer.forget(event.text)
         question = next((step.confirm for step in steps if step.confirm), "")
@@ -114,11 +115,11 @@ class ConversationScreen(ConversationView):
 
     def submit(self, text: str) -> None:
         """Runs a submission in the background; the status line shows it while it runs."""
-        self.run_worker(self._submit(text), group=_group_of(_steps(text)))
+        self.run_worker(self._submit(text), group=_group_of(_steps(text, self._known)))
 
     async def _submit(self, text: str) -> None:
         self._set_notice("")
-        with self._busy(_activity_of(_steps(text))):
+        with self._busy(_activity_of(_steps(text, self._known))):
             taken = await self.controller.submit(text)
         if taken:
             self.composer.sent.add(text)

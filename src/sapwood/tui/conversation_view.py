@@ -348,7 +348,7 @@ class ConversationView(Screen[None]):
         """Updates header, sidebar and status line."""
         self._refreshed_at = self._timeline.version
         found = self._surroundings = await surroundings(
-            self.controller.connection, self.controller.agent
+            self.controller.services, self.controller.agent, self.controller.folder
         )
         if self.application.is_running:  # else the widgets are being removed
             self._show_surroundings(found)

@@ -25,6 +25,7 @@ from sapwood.conversation.script import (
 from sapwood.conversation.session import ConversationSession
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.commands import QueuePrompt, UnqueuePrompt
+from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.refusals import Refusal
 from sapwood.core.turn_params import TurnParams
@@ -50,10 +51,10 @@ async def start_agent(call: RequestContext) -> Response:
     """
     body = await call.body()
     text = text_field(body, "prompt")
-    script = _script(text_field(body, "text"))
+    folder = call.own_folder(text_field(body, "folder"))
+    script = await _script(call, text_field(body, "text"), folder=folder)
     _require_scopes(call, script)
     name = text_field(body, "name")
-    folder = call.own_folder(text_field(body, "folder"))
     script = await _attached(call, script, folder)
     given = await call.command_id()
     agent = await call.service.start(
@@ -109,7 +110,7 @@ async def submit(call: RequestContext) -> Response:
     agent = await call.agent()
     body = await call.body()
     waits = body.get("waits") is True
-    script = _script(text_field(body, "text"))
+    script = await _script(call, text_field(body, "text"), agent)
     state = (await call.space.connection.dispatcher.open(agent)).state
     script = await _attached(call, script, state.workspace.worktree or state.workspace.folder)
     if body.get("files"):
@@ -138,11 +139,13 @@ async def _attached(call: RequestContext, script: Script, folder: str) -> Script
     return await asyncio.to_thread(with_named_files, script, folder, mask)
 
 
-def _script(text: str) -> Script:
-    script = parse(text)
-    if isinstance(script, Refusal):
-        raise refusal_problem(script)
-    return script
+async def _script(
+    call: RequestContext, text: str, agent: AgentId | None = None, folder: str = ""
+) -> Script:
+    try:
+        return await call.service.parsed(agent, text, folder=folder)
+    except RefusedError as refused:
+        raise refusal_problem(refused.refusal) from None
 
 
 def _require_scopes(call: RequestContext, script: Script) -> None:
