@@ -240,6 +240,7 @@ ELSEWHERE = [
     "/accept-plan",
     "/todo",
     "/use fix",
+    "/btw Why?",
 ]
 """Carried out by services or with turns that this test leaves out."""
 

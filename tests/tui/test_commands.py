@@ -1,5 +1,6 @@
 """Every command can be typed on the screen, and every command has a test."""
 
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -181,6 +182,27 @@ async def uses_custom_commands(stage: Stage) -> None:
     assert "Count nests." in str(stage.server.requests[-1].body)
 
 
+async def asks_on_the_side(stage: Stage) -> None:
+    """The answer is a row; only /load brings it into a request."""
+    stage.server.replies(["At dusk."])
+    await stage.type("/btw When do herons fish?")
+    await stage.sees("At dusk.")
+    asked = str(stage.server.requests[-1].body)
+    assert "on the side" in asked
+    assert "In tall trees." in asked
+    await stage.sees("type: /load")
+    load = re.search(r"/load \S+", stage.screen())
+    assert load is not None
+    stage.server.replies(["On roofs.", "In reeds."])
+    await stage.type("And swans?")
+    await stage.sees("On roofs.")
+    assert "herons fish" not in str(stage.server.requests[-1].body)
+    await stage.type(load[0])
+    await stage.type("And ducks?")
+    await stage.sees("In reeds.")
+    assert "At dusk." in str(stage.server.requests[-1].body)
+
+
 CHECKS: dict[str, Check] = {
     "mark": typed("/mark HERE", "◆ HERE"),
     "clear": typed("/clear 1", "2 messages pruned · /clear 1"),
@@ -191,6 +213,7 @@ CHECKS: dict[str, Check] = {
     "undo": undoes,
     "redo": redoes,
     "fork": forks,
+    "btw": asks_on_the_side,
     "send": typed("/send child Good luck.", ": Good luck."),
     "check-mail": typed("/check-mail", "Mail from"),
     "wait": typed("/wait 1", "Mail has arrived"),

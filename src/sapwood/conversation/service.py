@@ -39,6 +39,7 @@ from sapwood.conversation.handlers import (
 from sapwood.conversation.handlers.agents import wait
 from sapwood.conversation.handlers.custom import use
 from sapwood.conversation.handlers.shell import shell
+from sapwood.conversation.handlers.side_questions import btw
 from sapwood.conversation.script import (
     CommandStep,
     Script,
@@ -104,6 +105,7 @@ HANDLERS: dict[str, Handler] = {
     "undo": context.undo,
     "redo": context.redo,
     "fork": agents.fork,
+    "btw": btw,
     "send": agents.send,
     "check-mail": agents.check_mail,
     "wait": wait,

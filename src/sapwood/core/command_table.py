@@ -49,6 +49,7 @@ from sapwood.core.commands import (
     RecordJudgement,
     RecordNative,
     RecordShell,
+    RecordSideAnswer,
     RecordSync,
     RecordTurn,
     Redo,
@@ -412,6 +413,14 @@ TABLE = CommandTable(
             ),
             "both",
             decides=(Fork,),
+        ),
+        SlashCommand(
+            "btw",
+            "Ask a question on the side; nothing of it stays in the context",
+            (Argument("QUESTION", required=True, lines=True),),
+            decides=(RecordSideAnswer,),
+            slow=True,
+            stopped="Stopped.",
         ),
         SlashCommand(
             "send",

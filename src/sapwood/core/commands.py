@@ -204,6 +204,8 @@ class Fork(_Command, frozen=True):
     `workspace` is where it works, by default where its parent does. `change` are settings that
     differ from those of the parent, such as another model. `continues`: the child goes on with the
     conversation and is no helper of the parent, so it is not told of a parent and reports nothing.
+    `side`: the goal is a question on the side. The child is told so, and neither has the prompt of
+    the open turn nor reports anything.
     """
 
     child: AgentId
@@ -214,6 +216,7 @@ class Fork(_Command, frozen=True):
     workspace: Workspace | None = None
     change: SettingsChange | None = None
     continues: bool = False
+    side: bool = False
 
 
 class QueuePrompt(_Command, frozen=True):
@@ -245,6 +248,15 @@ class RecordShell(_Command, frozen=True):
     output: str
     failed: bool = False
     noted: bool = True
+
+
+class RecordSideAnswer(_Command, frozen=True):
+    """Record what a child answered to a question on the side. It does not come into view."""
+
+    child: AgentId
+    question: str
+    answer: str
+    failed: bool = False
 
 
 class Archive(_Command, frozen=True):
@@ -650,6 +662,7 @@ Command = (
     | QueuePrompt
     | UnqueuePrompt
     | RecordShell
+    | RecordSideAnswer
     | WriteTodo
     | Focus
     | Unfocus

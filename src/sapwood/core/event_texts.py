@@ -99,6 +99,8 @@ def event_texts(event: Event) -> EventTexts:
             return EventTexts(f"{done} of {len(items)} done: {texts}", texts)
         case events.ShellRan(line, output):
             return EventTexts(f"{line}: {output[:500]}", f"{line}\n{output}")
+        case events.SideAnswered(child, question, answer):
+            return EventTexts(f"{child}: {question}: {answer[:500]}", question)
         case events.FileAdded(file):
             return EventTexts(file.text)  # a search finds the prompt that has it
         case events.InstructionsRead(texts):

@@ -111,7 +111,7 @@ def _applied(state: State, recorded: Recorded) -> State:
             return structs.replace(state, todo=items)
         case events.ShellRan(line, output, noted=True):
             return _noted(state, Note("shell", output, line, event.fence))
-        case events.ShellRan():
+        case events.ShellRan() | events.SideAnswered():
             return state
         case events.InstructionsRead():
             head = state.context.head

@@ -41,6 +41,7 @@ from sapwood.core.commands import (
     RecordJudgement,
     RecordNative,
     RecordShell,
+    RecordSideAnswer,
     RecordSync,
     RecordTurn,
     Redo,
@@ -75,7 +76,7 @@ __all__ = ["Accepted", "Change", "Decision", "DecisionInput", "bad_id", "decide"
 # Not allowed on an imported conversation: they happen in its own program and are imported.
 _ELSEWHERE: frozenset[type[Command]] = frozenset(
     {
-        *(StartTurn, RecordTurn, RecordShell, Configure, Send),
+        *(StartTurn, RecordTurn, RecordShell, RecordSideAnswer, Configure, Send),
         *(Clear, KeepLast, Drop, Restore, Load, Rewind, Undo, Redo, Compact, MaskResults),
         *(MakeCheckpoint, MissCheckpoint, StartRevert, FinishRevert),
     }
@@ -142,6 +143,8 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return agents.write_todo(inputs, command, meta)
         case RecordShell():
             return agents.record_shell(inputs, command, meta)
+        case RecordSideAnswer():
+            return agents.record_side_answer(inputs, command, meta)
         case Focus():
             return agents.focus(inputs, command, meta)
         case Unfocus():

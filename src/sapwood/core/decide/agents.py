@@ -18,6 +18,7 @@ from sapwood.core.commands import (
     RecordJudgement,
     RecordNative,
     RecordShell,
+    RecordSideAnswer,
     RecordSync,
     RemovePin,
     Rename,
@@ -69,6 +70,7 @@ from sapwood.core.events import (
     SessionSynced,
     SettingsChanged,
     ShellRan,
+    SideAnswered,
     Size,
     TodoWritten,
     TurnInterrupted,
@@ -264,6 +266,16 @@ def record_shell(inputs: DecisionInput, command: RecordShell, meta: CommandMeta)
     draft = Draft(inputs.state, inputs.live, meta)
     fence = meta.nonce if command.noted else ""
     draft.add(ShellRan(command.line, command.output, command.failed, command.noted, fence))
+    return draft.accepted()
+
+
+def record_side_answer(
+    inputs: DecisionInput, command: RecordSideAnswer, meta: CommandMeta
+) -> Accepted:
+    require_running(inputs.state)
+    require_text(command.question, "question")
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(SideAnswered(command.child, command.question, command.answer, command.failed))
     return draft.accepted()
 
 

@@ -76,6 +76,7 @@ __all__ = [
     "SessionSynced",
     "SettingsChanged",
     "ShellRan",
+    "SideAnswered",
     "Size",
     "SummaryDropped",
     "TodoItem",

@@ -212,6 +212,17 @@ class ShellRan(Struct, frozen=True, omit_defaults=True, gc=False):
     fence: str = ""
 
 
+class SideAnswered(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A child answered a question on the side. The answer is shown, and not in view."""
+
+    kind: ClassVar = "side.answered"
+
+    child: AgentId
+    question: str
+    answer: str
+    failed: bool = False
+
+
 class FileAdded(Struct, frozen=True, gc=False):
     """A file was uploaded, for prompts that may follow. No request has it before a prompt does."""
 
@@ -316,6 +327,7 @@ AgentEvent = (
     | PromptQueued
     | PromptUnqueued
     | ShellRan
+    | SideAnswered
     | TodoWritten
     | FileAdded
     | InstructionsRead
