@@ -241,6 +241,7 @@ ELSEWHERE = [
     "/todo",
     "/use fix",
     "/btw Why?",
+    "/goal",
 ]
 """Carried out by services or with turns that this test leaves out."""
 

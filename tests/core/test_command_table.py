@@ -12,7 +12,7 @@ FOR_MODELS = "mark clear drop fork send check-mail wait kill compact recall brin
 HUMAN_ONLY = (
     "rewind edit retry undo redo new start agents switch archive unarchive rename answer context "
     "pin unpin "
-    "replay diff revert shell accept-plan use btw model system config permissions help exit"
+    "replay diff revert shell accept-plan use btw goal model system config permissions help exit"
 )
 BLOCKED = "accept-plan clear drop rewind edit retry undo redo compact bring new archive revert"
 

@@ -203,6 +203,22 @@ async def asks_on_the_side(stage: Stage) -> None:
     assert "At dusk." in str(stage.server.requests[-1].body)
 
 
+async def works_on_a_goal(stage: Stage) -> None:
+    """Until the check passes. The end says which turns can leave view."""
+    with TemporaryDirectory() as folder:
+        stage.server.replies(["Not yet.", "Still not.", "Now."])
+        check = f"echo >> {folder}/tries; wc -l < {folder}/tries | grep 3"
+        await stage.type(f"/goal Count to three. --budget 5 --check {check}")
+        await stage.sees("The goal is reached. It took 3 turns.")
+    await stage.sees("/drop 3-4")
+    sent = str(stage.server.requests[-1].body)
+    assert "Count to three." in sent
+    assert "failed. Continue." in sent
+    assert len(stage.server.requests) == 3
+    await stage.type("/goal")
+    await stage.sees("There is no goal.")
+
+
 CHECKS: dict[str, Check] = {
     "mark": typed("/mark HERE", "◆ HERE"),
     "clear": typed("/clear 1", "2 messages pruned · /clear 1"),
@@ -234,6 +250,7 @@ CHECKS: dict[str, Check] = {
     "todo": lists_todos,
     "accept-plan": accepts,
     "use": uses_custom_commands,
+    "goal": works_on_a_goal,
     "pin": typed("/pin style Be brief.", "Pinned style"),
     "unpin": typed("/unpin tone", "Unpinned tone"),
     "replay": typed("/replay", "What the model saw", "the hash matches"),

@@ -38,6 +38,7 @@ from sapwood.conversation.handlers import (
 )
 from sapwood.conversation.handlers.agents import wait
 from sapwood.conversation.handlers.custom import use
+from sapwood.conversation.handlers.goal import goal
 from sapwood.conversation.handlers.shell import shell
 from sapwood.conversation.handlers.side_questions import btw
 from sapwood.conversation.script import (
@@ -135,6 +136,7 @@ HANDLERS: dict[str, Handler] = {
     "permissions": settings.permissions,
     "todo": plans.todo,
     "accept-plan": plans.accept_plan,
+    "goal": goal,
     "help": inspection.help_,
     "exit": inspection.exit_,
 }

@@ -29,6 +29,7 @@ from sapwood.core.commands import (
     DeferCompact,
     Drop,
     DropSummary,
+    EndGoal,
     ExtendSummary,
     FailTurn,
     FinishRevert,
@@ -59,6 +60,7 @@ from sapwood.core.commands import (
     ReturnTo,
     Rewind,
     Send,
+    SetGoal,
     SetMark,
     StartAgent,
     StartRevert,
@@ -416,7 +418,7 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "btw",
-            "Ask a question on the side; nothing of it stays in the context",
+            "Ask on the side; nothing of it stays in view",
             (Argument("QUESTION", required=True, lines=True),),
             decides=(RecordSideAnswer,),
             slow=True,
@@ -623,6 +625,18 @@ TABLE = CommandTable(
             without_agent="refused",
             scope="approve",
             prompts=True,
+        ),
+        SlashCommand(
+            "goal",
+            "Work until a check passes or a budget ends",
+            (
+                Argument("TEXT | stop", lines=True),
+                Argument("CMD", flag="--check"),
+                Argument("N", flag="--budget"),
+            ),
+            decides=(SetGoal, EndGoal),
+            remote=False,
+            scope="approve",
         ),
         SlashCommand(
             "help",

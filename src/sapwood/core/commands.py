@@ -23,6 +23,7 @@ from sapwood.core.context import Context, Mark
 from sapwood.core.events import (
     HUMAN,
     Actor,
+    GoalEnd,
     InstructionText,
     JudgedSentence,
     JudgedStretch,
@@ -257,6 +258,29 @@ class RecordSideAnswer(_Command, frozen=True):
     question: str
     answer: str
     failed: bool = False
+
+
+class SetGoal(_Command, frozen=True):
+    """Set what the agent works on until `check` passes or a budget ends. `goal` is a new id.
+
+    A budget of 0 is no limit: `turns`, `tokens`, and `cost` in millionths of a dollar. Without a
+    `check`, the model says that the goal is reached.
+    """
+
+    goal: str
+    text: str
+    check: str = ""
+    turns: int = 0
+    tokens: int = 0
+    cost: int = 0
+
+
+class EndGoal(_Command, frozen=True):
+    """End the goal of this id. `message` says what can leave view now."""
+
+    goal: str
+    reason: GoalEnd
+    message: str = ""
 
 
 class Archive(_Command, frozen=True):
@@ -664,6 +688,8 @@ Command = (
     | RecordShell
     | RecordSideAnswer
     | WriteTodo
+    | SetGoal
+    | EndGoal
     | Focus
     | Unfocus
     | DeclareNote

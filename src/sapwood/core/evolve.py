@@ -37,6 +37,7 @@ from sapwood.core.state import (
     DeclaredNote,
     Files,
     Focus,
+    Goal,
     Judgement,
     OpenQuestion,
     OpenTurn,
@@ -109,6 +110,20 @@ def _applied(state: State, recorded: Recorded) -> State:
             return structs.replace(state, queue=rest)
         case events.TodoWritten(items):
             return structs.replace(state, todo=items)
+        case events.GoalSet():
+            goal = Goal(
+                event.goal,
+                event.text,
+                event.check,
+                event.turns,
+                event.tokens,
+                event.cost,
+                state.turns,
+                state.spent,
+            )
+            return structs.replace(state, goal=goal)
+        case events.GoalEnded():
+            return structs.replace(state, goal=None)
         case events.ShellRan(line, output, noted=True):
             return _noted(state, Note("shell", output, line, event.fence))
         case events.ShellRan() | events.SideAnswered():

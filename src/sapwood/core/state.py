@@ -123,6 +123,22 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     drops: tuple[DropDeferred, ...] = ()
 
 
+class Goal(Struct, frozen=True, omit_defaults=True):
+    """What the agent works on, as `SetGoal` describes it.
+
+    `first` is the number of turns before it, and `spent` what they cost.
+    """
+
+    id: str
+    text: str
+    check: str = ""
+    turns: int = 0
+    tokens: int = 0
+    cost: int = 0
+    first: int = 0
+    spent: Usage = Usage(0)
+
+
 class QueuedPrompt(Struct, frozen=True):
     """A text that waits for the end of the open turn, and its id."""
 
@@ -207,7 +223,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     has is not stored again. `queue` are the texts that people sent while a turn was open, in the
     order in which they are to be sent. `last_call` is the newest model call of a turn. `turns`
     counts the turns that were started here, on all branches: the number of the newest one.
-    `todo` is the to-do list.
+    `todo` is the to-do list, `goal` what a person wants to be reached.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as db:
@@ -258,6 +274,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     last_call: LastCall = LastCall()
     turns: int = 0
     todo: tuple[TodoItem, ...] = ()
+    goal: Goal | None = None
 
     def ratio(self, model: str = "") -> Calibration:
         """The calibration of token estimates for a model, from the usage that it reported."""

@@ -155,9 +155,11 @@ class ConversationController:
     # What runs
 
     async def resume(self) -> None:
-        """Continues a turn that an earlier process left open."""
+        """Continues a turn, or a goal, that an earlier process left open."""
         if self.agent and await self.session.is_working():
             await (await self.agents.started()).wake(self.agent)
+        else:
+            await self._show(self.session.continue_goal())
 
     async def interrupt(self) -> bool:
         """Interrupts the open turn; returns false if no turn is open. The queue then waits."""

@@ -195,7 +195,7 @@ class ConversationView(Screen[None]):
         self._remember(agent)
         self._find_chapters()
         self._tell_return_cost(agent)
-        if state.open is not None:
+        if state.open is not None or state.goal is not None:
             self._resume()
         if state.origin is not None:
             self._catch_up(state.origin)

@@ -36,7 +36,7 @@ async def shell(call: Call) -> Changed:
         raise call.misused("Which command?")
     workspace = call.services.workspace_of((await call.opened()).state)
     try:
-        result = await _run(workspace, command)
+        result = await run_in_workspace(workspace, command)
     except ToolError as error:
         raise call.misused(str(error).removesuffix(" Tell the user.")) from error
     except asyncio.CancelledError:
@@ -48,7 +48,8 @@ async def shell(call: Call) -> Changed:
     return Changed(call.agent, done.message, done.events)
 
 
-async def _run(workspace: Workspace, command: str) -> "ShellResult":
+async def run_in_workspace(workspace: Workspace, command: str) -> "ShellResult":
+    """Runs a shell command with all rights of this process. Raises `ToolError`."""
     from sapwood.workspace.safe_paths import ResolvedPath, root_of
     from sapwood.workspace.tools.shell_tool import run_shell
 

@@ -21,6 +21,7 @@ from sapwood.core.commands import (
     DeferCompact,
     Drop,
     DropSummary,
+    EndGoal,
     ExtendSummary,
     FailTurn,
     FinishRevert,
@@ -51,6 +52,7 @@ from sapwood.core.commands import (
     ReturnTo,
     Rewind,
     Send,
+    SetGoal,
     SetMark,
     StartAgent,
     StartRevert,
@@ -76,7 +78,7 @@ __all__ = ["Accepted", "Change", "Decision", "DecisionInput", "bad_id", "decide"
 # Not allowed on an imported conversation: they happen in its own program and are imported.
 _ELSEWHERE: frozenset[type[Command]] = frozenset(
     {
-        *(StartTurn, RecordTurn, RecordShell, RecordSideAnswer, Configure, Send),
+        *(StartTurn, RecordTurn, RecordShell, RecordSideAnswer, SetGoal, Configure, Send),
         *(Clear, KeepLast, Drop, Restore, Load, Rewind, Undo, Redo, Compact, MaskResults),
         *(MakeCheckpoint, MissCheckpoint, StartRevert, FinishRevert),
     }
@@ -143,6 +145,10 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return agents.write_todo(inputs, command, meta)
         case RecordShell():
             return agents.record_shell(inputs, command, meta)
+        case SetGoal():
+            return agents.set_goal(inputs, command, meta)
+        case EndGoal():
+            return agents.end_goal(inputs, command, meta)
         case RecordSideAnswer():
             return agents.record_side_answer(inputs, command, meta)
         case Focus():

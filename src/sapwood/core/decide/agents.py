@@ -10,6 +10,7 @@ from sapwood.core.commands import (
     CommandMeta,
     Configure,
     DeclareNote,
+    EndGoal,
     Focus,
     Kill,
     QueuePrompt,
@@ -23,6 +24,7 @@ from sapwood.core.commands import (
     RemovePin,
     Rename,
     Send,
+    SetGoal,
     StartAgent,
     StartSuccessor,
     TagAgent,
@@ -44,6 +46,7 @@ from sapwood.core.decide.guards import (
     require_word,
 )
 from sapwood.core.decide.trims import slide
+from sapwood.core.event_texts import goal_end
 from sapwood.core.events import (
     AgentArchived,
     AgentKilled,
@@ -54,6 +57,8 @@ from sapwood.core.events import (
     Event,
     FileAdded,
     Focused,
+    GoalEnded,
+    GoalSet,
     JudgedSentence,
     MailRead,
     MailReceived,
@@ -267,6 +272,24 @@ def record_shell(inputs: DecisionInput, command: RecordShell, meta: CommandMeta)
     fence = meta.nonce if command.noted else ""
     draft.add(ShellRan(command.line, command.output, command.failed, command.noted, fence))
     return draft.accepted()
+
+
+def set_goal(inputs: DecisionInput, command: SetGoal, meta: CommandMeta) -> Accepted:
+    require_running(inputs.state)
+    require_text(command.goal, "id")
+    require_text(command.text, "goal")
+    draft = Draft(inputs.state, inputs.live, meta)
+    budget = (command.turns, command.tokens, command.cost)
+    draft.add(GoalSet(command.goal, command.text, command.check, *budget))
+    return draft.accepted("The goal is set. To end it, type: /goal stop")
+
+
+def end_goal(inputs: DecisionInput, command: EndGoal, meta: CommandMeta) -> Accepted:
+    if inputs.state.goal is None or inputs.state.goal.id != command.goal:
+        return Accepted((), "The goal has ended already.")
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(GoalEnded(command.goal, command.reason, command.message))
+    return draft.accepted(goal_end(command.reason, command.message))
 
 
 def record_side_answer(

@@ -197,6 +197,36 @@ class TodoWritten(Struct, frozen=True, gc=False):
     items: tuple[TodoItem, ...]
 
 
+GoalEnd = Literal["reached", "budget", "stopped"]
+"""Why a goal ended: its check passed, its budget ended, or a person ended it."""
+
+
+class GoalSet(Struct, frozen=True, omit_defaults=True, gc=False):
+    """The agent got a goal, on which it works until `check` passes or a budget ends.
+
+    A budget of 0 is no limit; `cost` is in millionths of a dollar.
+    """
+
+    kind: ClassVar = "goal.set"
+
+    goal: str
+    text: str
+    check: str = ""
+    turns: int = 0
+    tokens: int = 0
+    cost: int = 0
+
+
+class GoalEnded(Struct, frozen=True, omit_defaults=True, gc=False):
+    """The goal ended. `message` says what can leave view."""
+
+    kind: ClassVar = "goal.ended"
+
+    goal: str
+    reason: GoalEnd
+    message: str = ""
+
+
 class ShellRan(Struct, frozen=True, omit_defaults=True, gc=False):
     """A person ran a shell command in the workspace. `output` ends with the exit status.
 
@@ -329,6 +359,8 @@ AgentEvent = (
     | ShellRan
     | SideAnswered
     | TodoWritten
+    | GoalSet
+    | GoalEnded
     | FileAdded
     | InstructionsRead
     | Focused
