@@ -242,6 +242,8 @@ ELSEWHERE = [
     "/use fix",
     "/btw Why?",
     "/goal",
+    "/init",
+    "/review",
 ]
 """Carried out by services or with turns that this test leaves out."""
 

@@ -12,9 +12,10 @@ FOR_MODELS = "mark clear drop fork send check-mail wait kill compact recall brin
 HUMAN_ONLY = (
     "rewind edit retry undo redo new start agents switch archive unarchive rename answer context "
     "pin unpin "
-    "replay diff revert shell accept-plan use btw goal model system config permissions help exit"
+    "replay diff revert shell accept-plan use btw goal init review "
+    "model system config permissions help exit"
 )
-BLOCKED = "accept-plan clear drop rewind edit retry undo redo compact bring new archive revert"
+BLOCKED = "accept-plan init clear drop rewind edit retry undo redo compact bring new archive revert"
 
 
 def test_models_have_exactly_the_commands_of_the_design() -> None:

@@ -219,6 +219,31 @@ async def works_on_a_goal(stage: Stage) -> None:
     await stage.sees("There is no goal.")
 
 
+async def writes_instructions(stage: Stage) -> None:
+    stage.server.replies(["Written."])
+    await stage.type("/init Mention the nests.")
+    await stage.sees("Written.")
+    sent = str(stage.server.requests[-1].body)
+    assert "Write the file AGENTS.md" in sent
+    assert "In particular: Mention the nests." in sent
+
+
+async def reviews(stage: Stage) -> None:
+    """On the side, with tools; the row has the command and not the long prompt."""
+    stage.server.replies(["Line 3 leaks.", "Nothing."])
+    await stage.type("/review the locks")
+    await stage.sees("Line 3 leaks.")
+    assert "btw /review the locks" in stage.text()
+    sent = str(stage.server.requests[-1].body)
+    assert "git diff HEAD" in sent
+    assert "In particular: the locks" in sent
+    await stage.type("/review --here")
+    await stage.sees("Nothing.")
+    sent = str(stage.server.requests[-1].body)
+    assert "git diff HEAD" in sent
+    assert "leaks" not in sent
+
+
 CHECKS: dict[str, Check] = {
     "mark": typed("/mark HERE", "◆ HERE"),
     "clear": typed("/clear 1", "2 messages pruned · /clear 1"),
@@ -251,6 +276,8 @@ CHECKS: dict[str, Check] = {
     "accept-plan": accepts,
     "use": uses_custom_commands,
     "goal": works_on_a_goal,
+    "init": writes_instructions,
+    "review": reviews,
     "pin": typed("/pin style Be brief.", "Pinned style"),
     "unpin": typed("/unpin tone", "Unpinned tone"),
     "replay": typed("/replay", "What the model saw", "the hash matches"),

@@ -35,6 +35,7 @@ from sapwood.conversation.handlers import (
     inspection,
     plans,
     settings,
+    written_prompts,
 )
 from sapwood.conversation.handlers.agents import wait
 from sapwood.conversation.handlers.custom import use
@@ -137,6 +138,8 @@ HANDLERS: dict[str, Handler] = {
     "todo": plans.todo,
     "accept-plan": plans.accept_plan,
     "goal": goal,
+    "init": written_prompts.init,
+    "review": written_prompts.review,
     "help": inspection.help_,
     "exit": inspection.exit_,
 }

@@ -639,6 +639,20 @@ TABLE = CommandTable(
             scope="approve",
         ),
         SlashCommand(
+            "init",
+            "Have the model write an AGENTS.md",
+            (Argument("WHAT", lines=True),),
+            during_turn=False,
+            prompts=True,
+        ),
+        SlashCommand(
+            "review",
+            "Review uncommitted changes on the side, or here",
+            (Argument(flag="--here"), Argument("WHAT", lines=True)),
+            slow=True,
+            stopped="Stopped.",
+        ),
+        SlashCommand(
             "help",
             "List commands, or explain one",
             (Argument("COMMAND", ("command",)),),

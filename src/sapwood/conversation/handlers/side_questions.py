@@ -23,19 +23,26 @@ async def btw(call: Call) -> Changed:
     return await ask_on_the_side(call, question)
 
 
-async def ask_on_the_side(call: Call, question: str, *, shown: str = "") -> Changed:
+async def ask_on_the_side(
+    call: Call, question: str, *, shown: str = "", reads_only: bool = True
+) -> Changed:
     """Has a child with the present context answer, and records its answer for the screens.
 
-    The child can change nothing, and is archived with its answer. `shown` is what the row says
-    instead of the question. If the call is cancelled, the child is interrupted. Raises
-    `RefusedError`, and `Failure` if the model cannot be called.
+    The child is archived with its answer. Unless `reads_only` is false, it can run no command and
+    change nothing. `shown` is what the row says instead of the question. If the call is cancelled,
+    the child is interrupted. Raises `RefusedError`, and `Failure` if the model cannot be called.
     """
     services = call.services
     if services.start_work is None:
         raise RefusedError(ModelNeeded(call.run.command.typed, call.agent))
     if services.models is not None:
         services.models.require((await call.opened()).state.settings.model)
-    child = await _child(call, question)
+    change = SettingsChange(permission_mode="read-only") if reads_only else None
+    name = title_of(shown or question)
+    child = await _child(
+        call,
+        Fork(call.agent, new_agent_id(), goal=question, name=name, change=change, side=True),
+    )
     try:
         turn = await _end_of_turn(call, child)
     except asyncio.CancelledError:
@@ -50,12 +57,8 @@ async def ask_on_the_side(call: Call, question: str, *, shown: str = "") -> Chan
     return Changed(call.agent, message, done.events)
 
 
-async def _child(call: Call, question: str) -> AgentId:
+async def _child(call: Call, fork: Fork) -> AgentId:
     """The child that answers, also if an earlier command of the same id made it."""
-    change = SettingsChange(permission_mode="read-only")
-    fork = Fork(
-        call.agent, new_agent_id(), goal=question, name=title_of(question), change=change, side=True
-    )
     made = await _give(call, fork, "fork")
     assert call.services.start_work is not None
     call.services.start_work()
