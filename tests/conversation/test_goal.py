@@ -14,7 +14,7 @@ from sapwood.conversation.service import ConversationService
 from sapwood.conversation.session import ConversationSession
 from sapwood.core.commands import AddReply, CompleteTurn, QueuePrompt, SetGoal
 from sapwood.core.content import Text, Usage
-from sapwood.core.refusals import BadArguments, CheckNotHere, ModelNeeded, ShellNotHere
+from sapwood.core.refusals import BadArguments, CheckNotHere, GoalNotHere, ShellNotHere
 
 
 @pytest.fixture
@@ -23,11 +23,9 @@ async def db() -> AsyncIterator[Sapwood]:
         yield db
 
 
-def session_of(agent: Agent, *, here: bool = True) -> ConversationSession:
+def session_of(agent: Agent) -> ConversationSession:
     """The session of a new process."""
-    services = structs.replace(
-        agent.service.services, on_this_machine=here, start_work=lambda: None
-    )
+    services = structs.replace(agent.service.services, on_this_machine=True)
     return ConversationSession(ConversationService(services), "", agent.id)
 
 
@@ -71,7 +69,7 @@ async def test_each_turn_is_opened_once_whatever_is_killed(db: Sapwood, tmp_path
 async def test_a_budget_ends_a_goal_that_the_model_has_to_reach(db: Sapwood) -> None:
     for budget, turns in (("2", 2), ("1.5k", 2), ("1k", 1)):
         agent = await db.start("demo")
-        session = session_of(agent, here=False)
+        session = session_of(agent)
         await send(session, f"/goal Find it. --budget {budget}")
         for _ in range(turns):
             assert (await agent.state()).open is not None
@@ -105,8 +103,6 @@ async def test_a_goal_waits_while_a_person_acts_and_ends_by_stop(db: Sapwood) ->
 
 async def test_a_check_that_was_not_typed_here_never_runs(db: Sapwood, tmp_path: Path) -> None:
     agent = await db.start("demo", folder=str(tmp_path))
-    [refused] = await send(session_of(agent, here=False), "/goal Go. --check touch ran")
-    assert isinstance(refused, CheckNotHere)
     await agent.service.dispatch(QueuePrompt(agent.id, "q1", "/goal Go. --check touch ran"))
     [queued] = [each.answer async for each in session_of(agent).send_next()]
     assert isinstance(queued, ShellNotHere)
@@ -127,4 +123,4 @@ async def test_what_cannot_be_a_goal_is_refused(db: Sapwood, line: str) -> None:
     [refused] = await send(session_of(agent), line)
     assert isinstance(refused, BadArguments)
     [nowhere] = await agent.run_command("/goal Go.")
-    assert isinstance(nowhere.answer, ModelNeeded)
+    assert isinstance(nowhere.answer, GoalNotHere)

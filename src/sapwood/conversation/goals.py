@@ -57,12 +57,12 @@ async def next_step(
 ) -> Prompted | Changed | Refusal | None:
     """Opens the next turn of the goal, or ends it; None if nothing is to do now.
 
-    Nothing is done while a turn is open, and after one that was interrupted or failed: the goal
-    continues after the next turn that is answered. Raises `Failure`.
+    Only a process of the person does it, while no turn is open. After a turn that was interrupted
+    or failed, nothing is done before the next one that is answered. Raises `Failure`.
     """
     opened = await services.space.dispatcher.open(agent)
     goal, last = opened.state.goal, _last_turn(opened)
-    if goal is None or opened.state.open is not None:
+    if goal is None or opened.state.open is not None or not services.on_this_machine:
         return None
     done = opened.state.turns - goal.first
     if done == 0:

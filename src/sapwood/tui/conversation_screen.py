@@ -124,7 +124,7 @@ class ConversationScreen(ConversationView):
         if taken:
             self.composer.sent.add(text)
             self.composer.forget(text)
-        elif self.composer.text in ("", text):
+        elif self.composer.message in ("", text):
             self._refused_text = text
             self.composer.put(text)
             if text.startswith(("/", "!")):  # what is typed next replaces a command
@@ -154,7 +154,7 @@ class ConversationScreen(ConversationView):
 
     @on(TextArea.Changed, "#composer")
     def _typed(self) -> None:
-        if self.composer.text != self._asked_about:
+        if self.composer.message != self._asked_about:
             self._asked_about = ""
         self.composer.show_files(self._workspace_folder)
         if self.composer.text:
@@ -167,7 +167,7 @@ class ConversationScreen(ConversationView):
         composer, popup = self.composer, self.query_one(CompletionPopup)
         # A refused text comes back with the reason above it, and a command that has to be confirmed
         # with a question. The list would cover them.
-        is_back = composer.text in (self._refused_text, self._asked_about)
+        is_back = composer.message in (self._refused_text, self._asked_about)
         found = [] if is_back else choices(composer.line_to_cursor, self._known)
         if is_mention(composer.word) and not is_back and not found:
             found = mention_choices(composer.word, self._known, self._files)
@@ -365,7 +365,7 @@ class ConversationScreen(ConversationView):
             self.show_message(copy_text(self.application, selected))
             self.clear_selection()
         elif composer.text:
-            composer.sent.add(composer.text)
+            composer.sent.add(composer.message)
             composer.text = ""
         elif self._is_second_press("leave"):
             self.leave()
@@ -407,7 +407,7 @@ class ConversationScreen(ConversationView):
     def action_editor(self) -> None:
         """Opens the text of the composer in the person's editor."""
         with self.application.suspend():
-            text = edit_text(self.composer.text)
+            text = edit_text(self.composer.message)
         self.composer.put(text)
 
     def action_read(self) -> None:

@@ -11,7 +11,7 @@ from sapwood.conversation.call import Call, Person
 from sapwood.conversation.goals import end_goal, keep_check, next_step
 from sapwood.core.commands import SetGoal, SetMark
 from sapwood.core.errors import RefusedError
-from sapwood.core.refusals import CheckNotHere, ModelNeeded, Refusal
+from sapwood.core.refusals import GoalNotHere, Refusal
 from sapwood.core.state import Goal, State
 from sapwood.turns.clock_and_ids import command_meta, new_nonce
 from sapwood.turns.dispatch import Done
@@ -37,16 +37,14 @@ async def goal(call: Call) -> Prompted | Changed:
         if opened.state.goal is None:
             return Changed(call.agent, "There is no goal.")
         return _accepted(await end_goal(call.services, opened, "stopped"))
-    if call.services.start_work is None:
-        raise RefusedError(ModelNeeded(call.run.command.typed, call.agent))
+    if not call.services.on_this_machine:
+        raise RefusedError(GoalNotHere())
     assert call.prompt is not None
     assert isinstance(call.caller, Person)
     if call.services.models is not None:
         call.services.models.require(opened.state.settings.model)
     command = _parsed(call)
     if command.check:
-        if not call.services.on_this_machine:
-            raise RefusedError(CheckNotHere(command.check))
         await asyncio.to_thread(keep_check, command.goal, command.check)
     once = f"{call.caller.command_id}:mark" if call.caller.command_id else None
     why = command_meta(call.caller.actor, command=once)

@@ -132,6 +132,14 @@ class CheckNotHere(Refusal, frozen=True):
         )
 
 
+class GoalNotHere(Refusal, frozen=True):
+    """This program does not continue a goal after each turn."""
+
+    @property
+    def sentence(self) -> str:
+        return "Only the terminal UI continues a goal after each turn. Type sapwood, then /goal."
+
+
 class ShellNotHere(Refusal, frozen=True):
     """This program does not run shell commands of people: they may be on another machine."""
 
