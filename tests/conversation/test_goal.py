@@ -71,6 +71,7 @@ async def test_a_budget_ends_a_goal_that_the_model_has_to_reach(db: Sapwood) -> 
         agent = await db.start("demo")
         session = session_of(agent)
         await send(session, f"/goal Find it. --budget {budget}")
+        last: object = None
         for _ in range(turns):
             assert (await agent.state()).open is not None
             await answered(agent, "Not yet.")
