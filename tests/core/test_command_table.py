@@ -23,7 +23,9 @@ def test_models_have_exactly_the_commands_of_the_design() -> None:
 
 
 def test_people_have_all_commands() -> None:
-    assert sorted(TABLE.names) == sorted([*FOR_MODELS.split(), *HUMAN_ONLY.split(), "load", "quit"])
+    assert sorted(TABLE.names) == sorted(
+        [*FOR_MODELS.split(), *HUMAN_ONLY.split(), "load", "quit", "sessions", "resume"]
+    )
 
 
 def test_who_gives_a_command_of_the_core_stands_in_one_place() -> None:

@@ -244,6 +244,18 @@ async def reviews(stage: Stage) -> None:
     assert "leaks" not in sent
 
 
+async def picks_a_model(stage: Stage) -> None:
+    """From a list, in which the present one is marked, or by a name that is not listed."""
+    await stage.type("/model")
+    await stage.sees(f"● {MODEL}")
+    await stage.pilot.press(*"opus-5-5")
+    await stage.sees("continues with claude-opus-5-5")
+    await stage.pilot.press("enter")
+    await stage.sees("model = claude-opus-5-5")
+    await stage.type("/sessions")
+    await stage.sees("Conversations")
+
+
 CHECKS: dict[str, Check] = {
     "mark": typed("/mark HERE", "◆ HERE"),
     "clear": typed("/clear 1", "2 messages pruned · /clear 1"),
@@ -283,7 +295,7 @@ CHECKS: dict[str, Check] = {
     "replay": typed("/replay", "What the model saw", "the hash matches"),
     "diff": typed("/diff START", "Difference", "+ #"),
     "revert": typed("/revert", "no checkpoint to revert to"),
-    "model": typed("/model", MODEL),
+    "model": picks_a_model,
     "system": typed("/system Be kind.", "system = Be kind."),
     "config": typed("/config cap 5000", "cap = 5000"),
     "permissions": typed("/permissions read-only", "The permission mode is read-only."),

@@ -30,8 +30,6 @@ _EVERYTHING = "--"
 """At the end of the line of a command with free text: everything that follows belongs to it."""
 
 _ELSEWHERE = {
-    "resume": ("switch",),
-    "sessions": ("switch", "agents"),
     "summarize": ("compact",),
 }
 """Commands of other programs, and those that do the same here."""

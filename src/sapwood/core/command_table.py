@@ -502,7 +502,12 @@ TABLE = CommandTable(
         ),
         SlashCommand("agents", "Show the tree of agents", without_agent="answers", scope="read"),
         SlashCommand(
-            "switch", "Switch to another agent", (_AGENT,), without_agent="answers", scope="read"
+            "switch",
+            "Switch to another agent or past conversation",
+            (_AGENT,),
+            aliases=("sessions", "resume"),
+            without_agent="answers",
+            scope="read",
         ),
         SlashCommand("archive", "Archive this agent", during_turn=False, decides=(Archive,)),
         SlashCommand("unarchive", "Reopen this archived conversation", decides=(Unarchive,)),

@@ -157,6 +157,12 @@ class ConversationView(Screen[None]):
 
     # Opening a conversation
 
+    def _name_of(self, sender: str) -> str:
+        """The name of who sent mail, or else the id."""
+        family = self._surroundings.agents if self._surroundings else ()
+        names = {each.agent: each.name for each in family}
+        return names.get(AgentId(sender)) or sender or "outside"
+
     async def open(self, agent: AgentId | None) -> None:
         """Shows the end of a conversation and follows it. None shows the welcome text."""
         self.controller.agent = agent
@@ -302,7 +308,7 @@ class ConversationView(Screen[None]):
                 self.show_questions()
             case MailReceived(_, _, sender):
                 self.notify(
-                    f"Mail from {sender or 'outside'}. Type /check-mail to read it.", markup=False
+                    f"Mail from {self._name_of(sender)}. Type /check-mail to read it.", markup=False
                 )
                 self.attention.call()
             case WordsErased():
