@@ -15,7 +15,7 @@ from typing import Protocol
 from sapwood.config.folders import data_folder
 from sapwood.conversation.answers import Changed, Prompted
 from sapwood.conversation.call import Services
-from sapwood.conversation.handlers.shell import run_in_workspace
+from sapwood.conversation.person_shell import run_in_workspace
 from sapwood.core.commands import EndGoal
 from sapwood.core.content import PromptPart, Text
 from sapwood.core.events import GoalEnd
