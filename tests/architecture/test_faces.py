@@ -61,6 +61,7 @@ PURE_FUNCTIONS = {
         "tool_name",
         "user_content",
     },
+    "sapwood.core.tags": {"entries_of"},  # metadata as pairs
     "sapwood.log_fields": {"current_fields"},  # the agent and the trace of a log message
     "sapwood.redaction": {"mask_secrets"},  # a text without its secrets
     # facts about agent programs, and what to type to resume a session

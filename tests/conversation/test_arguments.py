@@ -240,6 +240,11 @@ ELSEWHERE = [
     "/jobs",
     "/accept-plan",
     "/todo",
+    "/use fix",
+    "/btw Why?",
+    "/goal",
+    "/init",
+    "/review",
 ]
 """Carried out by services or with turns that this test leaves out."""
 

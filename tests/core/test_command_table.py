@@ -12,9 +12,10 @@ FOR_MODELS = "mark clear drop fork send check-mail wait kill compact recall brin
 HUMAN_ONLY = (
     "rewind edit retry undo redo new start agents switch archive unarchive rename answer context "
     "pin unpin "
-    "replay diff revert shell jobs accept-plan model system config permissions help exit"
+    "replay diff revert shell jobs accept-plan use btw goal init review "
+    "model system config permissions help exit"
 )
-BLOCKED = "accept-plan clear drop rewind edit retry undo redo compact bring new archive revert"
+BLOCKED = "accept-plan init clear drop rewind edit retry undo redo compact bring new archive revert"
 
 
 def test_models_have_exactly_the_commands_of_the_design() -> None:
@@ -22,7 +23,9 @@ def test_models_have_exactly_the_commands_of_the_design() -> None:
 
 
 def test_people_have_all_commands() -> None:
-    assert sorted(TABLE.names) == sorted([*FOR_MODELS.split(), *HUMAN_ONLY.split(), "load", "quit"])
+    assert sorted(TABLE.names) == sorted(
+        [*FOR_MODELS.split(), *HUMAN_ONLY.split(), "load", "quit", "sessions", "resume"]
+    )
 
 
 def test_who_gives_a_command_of_the_core_stands_in_one_place() -> None:

@@ -57,7 +57,8 @@ STATES = {
     "30": "2b0a825eb9ba3cab",
     "31": "72287f02f8bd9931",
     "32": "b57612f10c7a30e4",
-    "33": "84a61ed2d55d70d1",
+    "33": "a7c20bc2546318d9",
+    "34": "ef118f8e2f157bc8",
 }
 
 
@@ -105,7 +106,7 @@ def test_every_example_is_in_the_fixture(event: Event) -> None:
 def test_a_changed_state_has_a_new_schema() -> None:
     assert STATES.get(SCHEMA) == layout_of_state(), (
         "State has another layout than the snapshots that are stored. Raise SCHEMA in "
-        f"turns/opening.py and add it here with the hash {layout_of_state()!r}. "
+        f"turns/open_agent.py and add it here with the hash {layout_of_state()!r}. "
         "Raise it too when evolve gives another state for the same events."
     )
 

@@ -1,6 +1,9 @@
 """Every command can be typed on the screen, and every command has a test."""
 
+import re
 from collections.abc import Awaitable, Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -174,6 +177,102 @@ async def lists_todos(stage: Stage) -> None:
     await until(lambda: "to do 1 of 3" not in stage.screen(), shown=stage.screen)
 
 
+def write_command(folder: Path) -> None:
+    folder.mkdir()
+    text = "---\ndescription: Count\n---\nCount $1."
+    (folder / "tally.md").write_text(text, encoding="utf-8")
+
+
+async def uses_custom_commands(stage: Stage) -> None:
+    """One of the home is listed with its source, completed, and sent as a prompt."""
+    with TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLAUDE_CONFIG_DIR", home)
+        write_command(Path(home, "commands"))
+        await stage.type("/use")
+        await stage.sees("/tally  Count  (command,")
+        await stage.pilot.press(*"/tal")
+        await stage.sees("/tally")
+        await stage.pilot.press("tab", *"nests")
+        stage.server.replies(["Three nests."])
+        await stage.pilot.press("enter")
+        await stage.sees("Three nests.")
+    assert "Count nests." in str(stage.server.requests[-1].body)
+
+
+async def asks_on_the_side(stage: Stage) -> None:
+    """The answer is a row; only /load brings it into a request."""
+    stage.server.replies(["At dusk."])
+    await stage.type("/btw When do herons fish?")
+    await stage.sees("At dusk.")
+    asked = str(stage.server.requests[-1].body)
+    assert "on the side" in asked
+    assert "In tall trees." in asked
+    await stage.sees("type: /load")
+    load = re.search(r"/load \S+", stage.screen())
+    assert load is not None
+    stage.server.replies(["On roofs.", "In reeds."])
+    await stage.type("And swans?")
+    await stage.sees("On roofs.")
+    assert "herons fish" not in str(stage.server.requests[-1].body)
+    await stage.type(load[0])
+    await stage.type("And ducks?")
+    await stage.sees("In reeds.")
+    assert "At dusk." in str(stage.server.requests[-1].body)
+
+
+async def works_on_a_goal(stage: Stage) -> None:
+    """Until the check passes. The end says which turns can leave view."""
+    with TemporaryDirectory() as folder:
+        stage.server.replies(["Not yet.", "Still not.", "Now."])
+        check = f"echo >> {folder}/tries; wc -l < {folder}/tries | grep 3"
+        await stage.type(f"/goal Count to three. --budget 5 --check {check}")
+        await stage.sees("The goal is reached. It took 3 turns.")
+    await stage.sees("/drop 3-4")
+    sent = str(stage.server.requests[-1].body)
+    assert "Count to three." in sent
+    assert "failed. Continue." in sent
+    assert len(stage.server.requests) == 3
+    await stage.type("/goal")
+    await stage.sees("There is no goal.")
+
+
+async def writes_instructions(stage: Stage) -> None:
+    stage.server.replies(["Written."])
+    await stage.type("/init Mention the nests.")
+    await stage.sees("Written.")
+    sent = str(stage.server.requests[-1].body)
+    assert "Write the file AGENTS.md" in sent
+    assert "In particular: Mention the nests." in sent
+
+
+async def reviews(stage: Stage) -> None:
+    """On the side, with tools; the row has the command and not the long prompt."""
+    stage.server.replies(["Line 3 leaks.", "Nothing."])
+    await stage.type("/review the locks")
+    await stage.sees("Line 3 leaks.")
+    assert "btw /review the locks" in stage.text()
+    sent = str(stage.server.requests[-1].body)
+    assert "git diff HEAD" in sent
+    assert "In particular: the locks" in sent
+    await stage.type("/review --here")
+    await stage.sees("Nothing.")
+    sent = str(stage.server.requests[-1].body)
+    assert "git diff HEAD" in sent
+    assert "leaks" not in sent
+
+
+async def picks_a_model(stage: Stage) -> None:
+    """From a list, in which the present one is marked, or by a name that is not listed."""
+    await stage.type("/model")
+    await stage.sees(f"● {MODEL}")
+    await stage.pilot.press(*"opus-5-5")
+    await stage.sees("continues with claude-opus-5-5")
+    await stage.pilot.press("enter")
+    await stage.sees("model = claude-opus-5-5")
+    await stage.type("/sessions")
+    await stage.sees("Conversations")
+
+
 CHECKS: dict[str, Check] = {
     "mark": typed("/mark HERE", "◆ HERE"),
     "clear": typed("/clear 1", "2 messages pruned · /clear 1"),
@@ -184,6 +283,7 @@ CHECKS: dict[str, Check] = {
     "undo": undoes,
     "redo": redoes,
     "fork": forks,
+    "btw": asks_on_the_side,
     "send": typed("/send child Good luck.", ": Good luck."),
     "check-mail": typed("/check-mail", "Mail from"),
     "wait": typed("/wait 1", "Mail has arrived"),
@@ -204,12 +304,16 @@ CHECKS: dict[str, Check] = {
     "todo": lists_todos,
     "jobs": lists_jobs,
     "accept-plan": accepts,
+    "use": uses_custom_commands,
+    "goal": works_on_a_goal,
+    "init": writes_instructions,
+    "review": reviews,
     "pin": typed("/pin style Be brief.", "Pinned style"),
     "unpin": typed("/unpin tone", "Unpinned tone"),
     "replay": typed("/replay", "What the model saw", "the hash matches"),
     "diff": typed("/diff START", "Difference", "+ #"),
     "revert": typed("/revert", "no checkpoint to revert to"),
-    "model": typed("/model", MODEL),
+    "model": picks_a_model,
     "system": typed("/system Be kind.", "system = Be kind."),
     "config": typed("/config cap 5000", "cap = 5000"),
     "permissions": typed("/permissions read-only", "The permission mode is read-only."),

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from textual import events
 
 from sapwood.app.engines import LazyEngine
 from sapwood.core.errors import SapwoodError
@@ -148,3 +149,30 @@ async def test_a_command_after_a_prompt_is_confirmed_before_the_prompt_is_sent()
         await stage.type("Find the leak.\n/kill demo")
         await stage.sees("Press enter again")
         assert await prompts(stage) == 0
+
+
+async def test_a_long_paste_is_a_chip_that_opens_and_is_sent_whole() -> None:
+    pasted = "\n".join(f"line {number}" for number in range(30))
+    async with on_stage() as stage:
+        composer = stage.conversation.composer
+        await stage.pilot.press(*"See ")
+        stage.app.post_message(events.Paste(pasted.replace("\n", "\r")))
+        chip = "[paste 1: 30 lines · tab opens]"
+        await until(lambda: composer.text == f"See {chip}")
+        await stage.pilot.press("tab")
+        assert composer.text == composer.message == f"See {pasted}"
+        composer.put(composer.message)
+        assert composer.text == f"See {chip}"
+        await stage.pilot.press("backspace")
+        assert composer.text == "See "
+        stage.app.post_message(events.Paste("two\nlines"))
+        await until(lambda: composer.text == "See two\nlines")
+        composer.put(f"See {pasted}")
+        stage.server.replies(["Seen."])
+        await stage.pilot.press("enter")
+        await stage.sees("Seen.")
+        assert "line 29" in str(stage.server.requests[-1].body)
+        assert "paste 1" not in str(stage.server.requests[-1].body)
+        assert not composer.text
+        await stage.pilot.press("up")
+        assert composer.text == f"See {chip}"

@@ -20,6 +20,14 @@ def split(total):  # in cents
 """
 
 
+PASTE = """(text) => {
+    const data = new DataTransfer();
+    data.setData('text/plain', text);
+    const given = { clipboardData: data, cancelable: true };
+    document.getElementById('message').dispatchEvent(new ClipboardEvent('paste', given));
+}"""
+
+
 def right_of(page: Page, selector: str) -> float:
     box = page.locator(selector).first.bounding_box()
     assert box is not None
@@ -74,6 +82,31 @@ def test_a_file_is_found_by_at_and_sent_with_the_prompt(stage: Stage) -> None:
     page.press("#message", "Shift+Tab")
     expect(page.locator("#chip-mode")).to_have_text("Plan")
     expect(page.locator("#accept")).to_be_visible()
+
+
+def test_a_custom_command_is_listed_and_a_long_paste_is_a_chip(stage: Stage) -> None:
+    commands = stage.server.home / "project" / ".claude" / "commands"
+    commands.mkdir(parents=True)
+    (commands / "tally.md").write_text("---\ndescription: Count them\n---\nCount $ARGUMENTS")
+    stage.begin(("One?", "First answer."))
+    page = stage.page
+    page.fill("#message", "/tal")
+    expect(page.locator("#choices li").first).to_contain_text("Count them  (command,")
+    stage.prompt("/tally herons [[say: Three.]]")
+    stage.see("Three.")
+    stage.idle()
+    assert "Count herons" in str(stage.server.model.requests[-1].body)
+    page.fill("#message", "[[say: Seen.]] ")
+    page.evaluate(PASTE, "\n".join(f"line {number}" for number in range(30)))
+    expect(page.locator("#message")).to_have_value("[[say: Seen.]] [paste 1: 30 lines]")
+    page.press("#message", "Enter")
+    stage.see("Seen.")
+    stage.idle()
+    assert "line 29" in str(stage.server.model.requests[-1].body)
+    expect(page.locator("#pastes")).to_be_hidden()
+    page.evaluate(PASTE, "\n".join("abcdefghijkl"))
+    page.click("#pastes button")
+    expect(page.locator("#message")).to_have_value("\n".join("abcdefghijkl"))
 
 
 def test_code_tables_and_words_fit_every_width(stage: Stage) -> None:

@@ -23,6 +23,7 @@ from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources
 
 if TYPE_CHECKING:
     from sapwood.conversation.session_changes import SessionChanges
+    from sapwood.workspace.custom_commands import CustomCommand
 
 
 Compact = Callable[[AgentId, int, bool, CommandMeta, str], Awaitable[Done | Refusal]]
@@ -79,6 +80,7 @@ def conversation_service(
             config.context.bring_tokens,
             on_this_machine and not confined,
             prompt_check(config) if config.hooks and not confined else None,
+            lambda workspace: _custom_commands(workspace, home=not confined),
         )
     )
 
@@ -86,11 +88,20 @@ def conversation_service(
 def _read_instructions(
     workspace: Workspace, config: ContextConfig, *, git: bool
 ) -> tuple[InstructionText, ...] | None:
+    from sapwood.workspace.custom_commands import skill_list
     from sapwood.workspace.instructions import read_instructions
 
-    return read_instructions(
+    read = read_instructions(
         workspace, default_prompt=config.default_prompt, files=config.instructions, git=git
     )
+    skills = skill_list(_custom_commands(workspace, home=git)) if config.instructions else ""
+    return (*(read or ()), InstructionText("skills", skills)) if skills else read
+
+
+def _custom_commands(workspace: Workspace, *, home: bool) -> "tuple[CustomCommand, ...]":
+    from sapwood.workspace.custom_commands import custom_commands
+
+    return custom_commands(workspace, os.environ if home else None)
 
 
 def offline_service(

@@ -3,6 +3,7 @@
 The Protocols here are what handlers need from outside. `sapwood.app` provides them.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
@@ -25,6 +26,7 @@ from sapwood.turns.command_batch import request_text
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.log import Log
 from sapwood.turns.open_agent import OpenAgent
+from sapwood.workspace.custom_commands import CustomCommand
 from sapwood.workspace.permissions.kept_rules import RuleSources
 from sapwood.workspace.space_folder import SpaceFolder
 
@@ -107,7 +109,7 @@ class Services(Struct, frozen=True):
     is the size up to which a turn that a prompt names is brought back by itself. `on_this_machine`:
     the person who uses the face started this process, so `!COMMAND` runs here with its rights, and
     `@FILE` reads files here. `check_prompt` runs the person's hooks before a prompt is stored, and
-    returns a refusal if one objects.
+    returns a refusal if one objects. `custom_commands` reads those of a workspace, and its skills.
     """
 
     space: OpenSpace
@@ -127,11 +129,17 @@ class Services(Struct, frozen=True):
     bring_tokens: int = 0
     on_this_machine: bool = False
     check_prompt: Callable[[State, Sequence[PromptPart]], Awaitable[Refusal | None]] | None = None
+    custom_commands: Callable[[Workspace], tuple[CustomCommand, ...]] | None = None
 
     def workspace_of(self, state: State) -> Workspace:
         """The workspace of an agent, without a folder if the space does not allow that folder."""
         workspace = state.workspace
         return workspace if self.folder is None else self.folder.confined(workspace)
+
+    async def read_custom_commands(self, workspace: Workspace) -> tuple[CustomCommand, ...]:
+        """The custom commands and skills for a workspace as they are now."""
+        read = self.custom_commands
+        return await asyncio.to_thread(read, workspace) if read is not None else ()
 
 
 class Person(Struct, frozen=True):
@@ -166,6 +174,7 @@ class Prompter(Protocol):
         *,
         actor: Actor = HUMAN,
         command_id: str | None = None,
+        request: str = "",
     ) -> Prompted | Refusal:
         """Opens it."""
         ...

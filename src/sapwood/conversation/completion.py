@@ -18,6 +18,7 @@ from sapwood.models.model_routes import PROVIDERS
 from sapwood.turns.checkpoints import chain_of
 from sapwood.turns.revert import revert_name
 from sapwood.turns.turn_lookup import number_at
+from sapwood.workspace.custom_commands import CustomCommand
 
 MODELS = KNOWN_MODELS
 
@@ -58,6 +59,7 @@ class KnownNames(Struct, frozen=True):
     pins: Names = ()
     turns: Names = ()
     rules: Names = ()
+    custom: tuple[Choice, ...] = ()
 
     def of_kind(self, kind: ArgumentKind) -> Names:
         """The names that an argument of this kind can be."""
@@ -78,6 +80,8 @@ class KnownNames(Struct, frozen=True):
                 return _permission_words()
             case "rule":
                 return self.rules
+            case "custom":
+                return tuple((each.word.removeprefix("/"), each.help) for each in self.custom)
             case "command":
                 return tuple((row.name, row.help) for row in TABLE.rows)
             case "call" | "name" | "number" | "text":
@@ -96,7 +100,7 @@ def choices(line: str, known: KnownNames) -> list[Choice]:
         return []
     name, space, rest = line[1:].partition(" ")
     if not space:
-        return _commands(name)
+        return _commands(name, known.custom)
     row = TABLE.get(name)
     return _arguments(row, rest.split(" "), known) if row else []
 
@@ -112,7 +116,7 @@ def is_complete(line: str, known: KnownNames) -> bool:
     name, space, rest = line[1:].partition(" ")
     row = TABLE.get(name)
     if not space or row is None:
-        return row is not None
+        return row is not None or any(each.word == line for each in known.custom)
     words = rest.split(" ")
     argument = _argument_at(row, len(words) - 1)
     return argument is None or any(_is_valid(words[-1], kind, known) for kind in argument.kinds)
@@ -139,7 +143,9 @@ def _names_one_agent(word: str, agents: Names) -> bool:
     )
 
 
-async def known_names(space: OpenSpace, state: State | None) -> KnownNames:
+async def known_names(
+    space: OpenSpace, state: State | None, custom: Sequence[CustomCommand] = ()
+) -> KnownNames:
     """The names that exist now in a space and in the conversation with this state."""
     agents = await space.log.agents(space.space, limit=_AGENTS)
     return KnownNames(
@@ -149,6 +155,7 @@ async def known_names(space: OpenSpace, state: State | None) -> KnownNames:
         models=model_names(),
         turns=await _turns(space, state) if state else (),
         rules=await _rules(state) if state else (),
+        custom=tuple(_custom(each) for each in custom if each.for_people),
         pins=tuple((pin.name, _one_line(pin.text)) for pin in state.pins) if state else (),
     )
 
@@ -172,14 +179,15 @@ def model_names() -> Names:
     return (*((name, "") for name in MODELS), *prefixes)
 
 
-def _commands(typed: str) -> list[Choice]:
+def _commands(typed: str, custom: tuple[Choice, ...]) -> list[Choice]:
     if not typed:
         rows = dict.fromkeys((*(TABLE[name] for name in _OFTEN_USED), *TABLE.rows))
-        return [Choice(row.typed, row.usage, row.help) for row in rows]
+        return [*(Choice(row.typed, row.usage, row.help) for row in rows), *custom]
     starting = [row for row in TABLE.rows if any(name.startswith(typed) for name in row.names)]
     starting.sort(key=lambda row: typed not in row.names)
     inside = [row for row in TABLE.rows if typed in row.name and row not in starting]
-    return [Choice(row.typed, row.usage, row.help) for row in (*starting, *inside)]
+    own = [Choice(row.typed, row.usage, row.help) for row in (*starting, *inside)]
+    return [*own, *(each for each in custom if typed.casefold() in each.word.casefold())]
 
 
 def _arguments(row: SlashCommand, words: Sequence[str], known: KnownNames) -> list[Choice]:
@@ -258,6 +266,11 @@ async def _turns(space: OpenSpace, state: State) -> Names:
             reverts += 1
             found.append((revert_name(reverts), "before a revert"))
     return tuple(found)
+
+
+def _custom(command: CustomCommand) -> Choice:
+    about = f"{_one_line(command.about)}  ({command.kind}, {command.path})"
+    return Choice(f"/{command.name}", command.hint, about)
 
 
 def _one_line(text: str) -> str:

@@ -13,7 +13,7 @@ text. A shell command below other lines is text: it may have been pasted unseen.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import ClassVar
 
 from msgspec import Struct, structs
@@ -25,12 +25,11 @@ from sapwood.core.refusals import Refusal, UnclearGoal, UnknownCommand, nearest
 from sapwood.core.settings import field_of, is_guarded
 
 _WORD = re.compile(r"/([A-Za-z][A-Za-z0-9_-]*)(?=\s|$)")
+_CUSTOM_WORD = re.compile(r"/([A-Za-z0-9][A-Za-z0-9_.:-]*)(?=\s|$)")
 _EVERYTHING = "--"
 """At the end of the line of a command with free text: everything that follows belongs to it."""
 
 _ELSEWHERE = {
-    "resume": ("switch",),
-    "sessions": ("switch", "agents"),
     "summarize": ("compact",),
 }
 """Commands of other programs, and those that do the same here."""
@@ -92,8 +91,12 @@ Step = TextStep | CommandStep
 Script = tuple[Step, ...]
 
 
-def parse(submission: str, *, shell: bool = False) -> Script | Refusal:
+def parse(
+    submission: str, *, shell: bool = False, custom: Collection[str] = ()
+) -> Script | Refusal:
     """The steps of a submission, in order. With `shell`, one after `!` is a shell command.
+
+    `custom` are names of custom commands: a submission that begins with one is all its own.
 
     >>> parse("/mark T")[0].command.name
     'mark'
@@ -107,6 +110,8 @@ def parse(submission: str, *, shell: bool = False) -> Script | Refusal:
     text = submission.strip("\r\n").rstrip()
     if shell and (command := _shell(text)) is not None:
         return (command,)
+    if custom and names_no_command(text) in custom:
+        return (CommandStep(TABLE["use"], text.lstrip()[1:]),)
     if "\n" not in text:
         return _one_line(text)
     steps: list[Step] = []
@@ -133,6 +138,16 @@ def parse(submission: str, *, shell: bool = False) -> Script | Refusal:
     else:
         _flush(said, steps)
     return _with_goals(steps)
+
+
+def names_no_command(submission: str) -> str:
+    """The word after a slash at the beginning if it is no command of the table, else ''.
+
+    >>> names_no_command("/fix a.py"), names_no_command("/mark T"), names_no_command("/etc/hosts")
+    ('fix', '', '')
+    """
+    word = _CUSTOM_WORD.match(submission.lstrip())
+    return word[1] if word and TABLE.get(word[1]) is None else ""
 
 
 def chunks(script: Script) -> Iterator[Script]:
@@ -164,8 +179,11 @@ def is_prompt(step: Step) -> bool:
 
 
 def is_shell(step: Step) -> bool:
-    """Whether a step runs a shell command with the rights of the person."""
-    return isinstance(step, CommandStep) and step.command is TABLE["shell"]
+    """Whether a step runs a shell command with the rights of the person, also as a check."""
+    if not isinstance(step, CommandStep):
+        return False
+    has_check = step.command is TABLE["goal"] and "--check" in step.args
+    return step.command is TABLE["shell"] or has_check
 
 
 def with_files(script: Script, files: tuple[File, ...]) -> Script | None:

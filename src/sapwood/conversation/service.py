@@ -35,10 +35,21 @@ from sapwood.conversation.handlers import (
     inspection,
     plans,
     settings,
+    written_prompts,
 )
 from sapwood.conversation.handlers.agents import wait
+from sapwood.conversation.handlers.custom import use
+from sapwood.conversation.handlers.goal import goal
 from sapwood.conversation.handlers.shell import jobs, shell
-from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
+from sapwood.conversation.handlers.side_questions import btw
+from sapwood.conversation.script import (
+    CommandStep,
+    Script,
+    TextStep,
+    chunks,
+    names_no_command,
+    parse,
+)
 from sapwood.conversation.session_changes import lags_behind
 from sapwood.conversation.turn_search import search_turns
 from sapwood.core.checkpoint import Unsaved
@@ -79,6 +90,7 @@ from sapwood.turns.command_batch import request_text
 from sapwood.turns.dispatch import Done
 from sapwood.turns.open_agent import OpenAgent
 from sapwood.turns.program_sessions import session_in
+from sapwood.workspace.custom_commands import custom_names
 
 _log = logging.getLogger("sapwood.commands")
 _CALLS_PAGE = 500
@@ -95,6 +107,7 @@ HANDLERS: dict[str, Handler] = {
     "undo": context.undo,
     "redo": context.redo,
     "fork": agents.fork,
+    "btw": btw,
     "send": agents.send,
     "check-mail": agents.check_mail,
     "wait": wait,
@@ -118,12 +131,16 @@ HANDLERS: dict[str, Handler] = {
     "revert": context.revert,
     "shell": shell,
     "jobs": jobs,
+    "use": use,
     "model": settings.model,
     "system": settings.system,
     "config": settings.config,
     "permissions": settings.permissions,
     "todo": plans.todo,
     "accept-plan": plans.accept_plan,
+    "goal": goal,
+    "init": written_prompts.init,
+    "review": written_prompts.review,
     "help": inspection.help_,
     "exit": inspection.exit_,
 }
@@ -568,10 +585,27 @@ class ConversationService:
         Stops at the first refusal, so that no step runs in a state that its author did not expect.
         Raises `RefusedError` if the text cannot be parsed.
         """
-        script = parse(text)
+        return await self.play(agent, await self.parsed(agent, text))
+
+    async def parsed(
+        self, agent: AgentId | None, text: str, *, folder: str = "", shell: bool = False
+    ) -> Script:
+        """The steps of a submission, in which `/NAME` of a custom command is `/use NAME`.
+
+        `folder` is where a conversation would start if there is no agent. With `shell`, a text
+        after `!` is a shell command. Raises `RefusedError` if the text cannot be parsed.
+        """
+        custom: frozenset[str] = frozenset()
+        if names_no_command(text):
+            workspace = Workspace(folder)
+            if agent is not None:
+                state = (await self.services.space.dispatcher.open(agent)).state
+                workspace = self.services.workspace_of(state)
+            custom = custom_names(await self.services.read_custom_commands(workspace))
+        script = parse(text, shell=shell, custom=custom)
         if isinstance(script, Refusal):
             raise RefusedError(script)
-        return await self.play(agent, script)
+        return script
 
     async def play(
         self, agent: AgentId, script: Script, person: Person | None = None

@@ -18,13 +18,13 @@ from sapwood.conversation.script import (
     has_prompt,
     is_prompt,
     is_shell,
-    parse,
 )
 from sapwood.conversation.service import ConversationService, Outcome
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import QueuePrompt, UnqueuePrompt
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, title_of
-from sapwood.core.refusals import NoConversation, Refusal, ShellNotHere
+from sapwood.core.refusals import NoConversation, Refusal, ShellNotHere, TurnIsOpen
 from sapwood.core.state import QueuedPrompt
 from sapwood.turns.clock_and_ids import command_meta, new_nonce
 
@@ -60,9 +60,8 @@ class ConversationSession:
         cannot be parsed, `SapwoodError` if a file that it names cannot be sent, and `Failure` if a
         model cannot be called.
         """
-        script = parse(text, shell=self.service.services.on_this_machine)
-        if isinstance(script, Refusal):
-            raise RefusedError(script)
+        shell = self.service.services.on_this_machine
+        script = await self.service.parsed(self.agent, text, folder=self.folder, shell=shell)
         script = await self._with_files(script)
         if not script:
             async for outcome in self.send_next():
@@ -79,10 +78,27 @@ class ConversationSession:
             yield outcome
 
     async def turn_ended(self) -> AsyncGenerator[Outcome]:
-        """Sends what waited, unless the turn was interrupted."""
-        if not await self._was_interrupted():
-            async for outcome in self.send_next():
-                yield outcome
+        """Sends what waited, unless the turn was interrupted; else works on the goal."""
+        if await self._was_interrupted():
+            return
+        async for outcome in self.send_next():
+            yield outcome
+        async for outcome in self.continue_goal():
+            yield outcome
+
+    async def continue_goal(self) -> AsyncGenerator[Outcome]:
+        """Does the next step of the goal, if there is one and no turn is open."""
+        if self.agent is None or self._rest:
+            return
+        state = (await self.service.services.space.dispatcher.open(self.agent)).state
+        if state.goal is None or state.open is not None:
+            return
+        from sapwood.conversation.goals import next_step
+
+        agent = self.agent
+        answer = await next_step(self.service.services, agent, self.service.prompt)
+        if answer is not None and not isinstance(answer, TurnIsOpen):
+            yield Outcome(CommandStep(TABLE["goal"]), answer, agent)
 
     async def send_next(self) -> AsyncGenerator[Outcome]:
         """Sends what waited, once no turn is open: first the rest of a script, then the queue."""
@@ -139,10 +155,14 @@ class ConversationSession:
         removed first. Anybody may have queued the text, also on another machine: no shell command
         in it runs, and files are attached only if this session queued it.
         """
-        script = parse(queued.text)
-        if isinstance(script, Refusal) or self.agent is None:  # a later version wrote it
+        try:
+            script = await self.service.parsed(self.agent, queued.text)
+        except RefusedError:  # a later version wrote it, or its custom command is gone
             await self._unqueue(queued)
-        elif len(script) == 1 and isinstance(script[0], TextStep):
+            return
+        if self.agent is None:
+            return
+        if len(script) == 1 and isinstance(script[0], TextStep):
             agent = self.agent
             if queued.entry in self._queued_here:
                 script = await self._with_files(script)

@@ -8,13 +8,14 @@ from sapwood.analysis.chapter_report import ChapterReport, DeclaredStatus, Judge
 from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.declared_notes import goals_of
 from sapwood.analysis.session import Session
-from sapwood.conversation.call import OpenSpace
+from sapwood.conversation.call import OpenSpace, Services
 from sapwood.conversation.completion import KnownNames, known_names
 from sapwood.conversation.context_breakdown import Category, categories
 from sapwood.core.budget import Budget, budget_of
 from sapwood.core.content import Usage
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
+from sapwood.core.settings import Workspace
 from sapwood.core.state import State
 
 _FAMILY = 60
@@ -63,15 +64,18 @@ async def window_use(space: OpenSpace, agent: AgentId) -> WindowUse:
     )
 
 
-async def surroundings(space: OpenSpace, agent: AgentId | None) -> Surroundings:
-    """The surroundings as they are now; without an agent, only the names."""
+async def surroundings(services: Services, agent: AgentId | None, folder: str = "") -> Surroundings:
+    """The surroundings as they are now; without an agent, only the names, for a folder."""
+    space = services.space
     if agent is None:
-        return Surroundings(None, None, (), await known_names(space, None))
+        custom = await services.read_custom_commands(Workspace(folder))
+        return Surroundings(None, None, (), await known_names(space, None, custom))
     opened = await space.dispatcher.open(agent)
     state = opened.state
     budget = budget_of(state, opened.live, space.counter_for(state.settings.model))
     agents = await family_of(space, agent)
-    return Surroundings(state, budget, agents, await known_names(space, state))
+    custom = await services.read_custom_commands(services.workspace_of(state))
+    return Surroundings(state, budget, agents, await known_names(space, state, custom))
 
 
 async def family_of(space: OpenSpace, agent: AgentId) -> tuple[AgentSummary, ...]:

@@ -23,6 +23,7 @@ from sapwood.core.context import Context, Mark
 from sapwood.core.events import (
     HUMAN,
     Actor,
+    GoalEnd,
     InstructionText,
     JudgedSentence,
     JudgedStretch,
@@ -205,6 +206,8 @@ class Fork(_Command, frozen=True):
     `workspace` is where it works, by default where its parent does. `change` are settings that
     differ from those of the parent, such as another model. `continues`: the child goes on with the
     conversation and is no helper of the parent, so it is not told of a parent and reports nothing.
+    `side`: the goal is a question on the side. The child is told so, and neither has the prompt of
+    the open turn nor reports anything.
     """
 
     child: AgentId
@@ -215,6 +218,7 @@ class Fork(_Command, frozen=True):
     workspace: Workspace | None = None
     change: SettingsChange | None = None
     continues: bool = False
+    side: bool = False
 
 
 class QueuePrompt(_Command, frozen=True):
@@ -262,6 +266,38 @@ class RecordShell(_Command, frozen=True):
     output: str
     failed: bool = False
     noted: bool = True
+
+
+class RecordSideAnswer(_Command, frozen=True):
+    """Record what a child answered to a question on the side. It does not come into view."""
+
+    child: AgentId
+    question: str
+    answer: str
+    failed: bool = False
+
+
+class SetGoal(_Command, frozen=True):
+    """Set what the agent works on until `check` passes or a budget ends. `goal` is a new id.
+
+    A budget of 0 is no limit: `turns`, `tokens`, and `cost` in millionths of a dollar. Without a
+    `check`, the model says that the goal is reached.
+    """
+
+    goal: str
+    text: str
+    check: str = ""
+    turns: int = 0
+    tokens: int = 0
+    cost: int = 0
+
+
+class EndGoal(_Command, frozen=True):
+    """End the goal of this id. `message` says what can leave view now."""
+
+    goal: str
+    reason: GoalEnd
+    message: str = ""
 
 
 class Archive(_Command, frozen=True):
@@ -669,7 +705,10 @@ Command = (
     | StartJob
     | EndJob
     | RecordShell
+    | RecordSideAnswer
     | WriteTodo
+    | SetGoal
+    | EndGoal
     | Focus
     | Unfocus
     | DeclareNote

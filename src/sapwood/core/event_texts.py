@@ -55,6 +55,12 @@ def notice(event: Event) -> tuple[str, str]:
     return found.sign, found.notice or f"{event.kind} {_one_line(found.line)}".rstrip()
 
 
+def goal_end(reason: events.GoalEnd, message: str) -> str:
+    """How a goal ended, as a sentence, and what can leave view."""
+    sentences = {"budget": "The budget of the goal has ended.", "stopped": "The goal was ended."}
+    return f"{sentences.get(reason, 'The goal is reached.')} {message}".rstrip()
+
+
 def event_texts(event: Event) -> EventTexts:
     """The texts of an event."""
     match event:
@@ -109,6 +115,13 @@ def event_texts(event: Event) -> EventTexts:
             return EventTexts(f"{job} {result}", output, text, "□")
         case events.ShellRan(line, output):
             return EventTexts(f"{line}: {output[:500]}", f"{line}\n{output}")
+        case events.GoalSet(_, text, check):
+            line = f"{text}{f' · check: {check}' if check else ''}"
+            return EventTexts(line, text, f"Goal: {_one_line(line)}", "◎")
+        case events.GoalEnded(_, reason, message):
+            return EventTexts(f"{reason} {message}".strip(), "", goal_end(reason, message), "◎")
+        case events.SideAnswered(child, question, answer):
+            return EventTexts(f"{child}: {question}: {answer[:500]}", question)
         case events.FileAdded(file):
             return EventTexts(file.text)  # a search finds the prompt that has it
         case events.InstructionsRead(texts):

@@ -38,6 +38,7 @@ from sapwood.core.state import (
     DeclaredNote,
     Files,
     Focus,
+    Goal,
     Job,
     Judgement,
     OpenQuestion,
@@ -115,9 +116,23 @@ def _applied(state: State, recorded: Recorded) -> State:
             return structs.replace(state, jobs=(*state.jobs, Job(job, line, holder)))
         case events.JobEnded():
             return _job_ended(state, event)
+        case events.GoalSet():
+            goal = Goal(
+                event.goal,
+                event.text,
+                event.check,
+                event.turns,
+                event.tokens,
+                event.cost,
+                state.turns,
+                state.spent,
+            )
+            return structs.replace(state, goal=goal)
+        case events.GoalEnded():
+            return structs.replace(state, goal=None)
         case events.ShellRan(line, output, noted=True):
             return _noted(state, Note("shell", output, line, event.fence))
-        case events.ShellRan():
+        case events.ShellRan() | events.SideAnswered():
             return state
         case events.InstructionsRead():
             head = state.context.head

@@ -129,6 +129,22 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     drops: tuple[DropDeferred, ...] = ()
 
 
+class Goal(Struct, frozen=True, omit_defaults=True):
+    """What the agent works on, as `SetGoal` describes it.
+
+    `first` is the number of turns before it, and `spent` what they cost.
+    """
+
+    id: str
+    text: str
+    check: str = ""
+    turns: int = 0
+    tokens: int = 0
+    cost: int = 0
+    first: int = 0
+    spent: Usage = Usage(0)
+
+
 class QueuedPrompt(Struct, frozen=True):
     """A text that waits for the end of the open turn, and its id."""
 
@@ -223,8 +239,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     has is not stored again. `queue` are the texts that people sent while a turn was open, in the
     order in which they are to be sent. `last_call` is the newest model call of a turn. `turns`
     counts the turns that were started here, on all branches: the number of the newest one.
-    `todo` is the to-do list. `jobs` are the background commands: those that run, and the newest of
-    those that have ended.
+    `todo` is the to-do list, `goal` what a person wants to be reached. `jobs` are the background
+    commands: those that run, and the newest of those that have ended.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as db:
@@ -276,6 +292,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     turns: int = 0
     todo: tuple[TodoItem, ...] = ()
     jobs: tuple[Job, ...] = ()
+    goal: Goal | None = None
 
     def ratio(self, model: str = "") -> Calibration:
         """The calibration of token estimates for a model, from the usage that it reported."""

@@ -166,6 +166,13 @@ class Turn(Struct, frozen=True, gc=False):
         return isinstance(last, Reply) and not last.calls
 
     @property
+    def answer(self) -> str:
+        """The text of the last reply; empty if there is none."""
+        replies = [item for item in self.items if isinstance(item, Reply)]
+        parts = replies[-1].parts if replies else ()
+        return "\n\n".join(part.text for part in parts if isinstance(part, Text)).strip()
+
+    @property
     def messages(self) -> int:
         """The number of messages: the prompt, each reply, each result."""
         return 1 + len(self.items)

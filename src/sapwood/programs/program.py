@@ -92,6 +92,9 @@ class Program(NamedTuple):
     the line that `sapwood hook status-line` prints. `own_command` is how a command of Sapwood is
     typed while a session is open, with `{}` for its name and arguments. `installed_note` is for the
     user after `sapwood install`. A probe that takes longer than `probe_seconds` has proved nothing.
+    `command_folder` and `skill_folder` have the user's custom commands and skills, below its folder
+    and below the folder of the same name in a workspace; commands there only with
+    `has_project_commands`.
     """
 
     name: str
@@ -115,6 +118,9 @@ class Program(NamedTuple):
     has_status_line: bool = False
     own_command: str = "sapwood {} --later"
     probe_seconds: float = 20.0
+    command_folder: str = ""
+    skill_folder: str = ""
+    has_project_commands: bool = False
     tools: Mapping[str, ToolKind] = {}
 
     @property

@@ -17,6 +17,8 @@ from sapwood.core.token_count import Count, show
 from sapwood.display.text import one_line
 
 _KEPT = 1_000
+_SHOWN_LINES = 10
+"""The most lines of a paste that are shown."""
 
 
 class SentHistory:
@@ -68,8 +70,49 @@ class SentHistory:
 _LIST_KEYS = ("up", "down", "tab", "enter")
 
 
+class FoldedPastes:
+    """Long pastes, each with a chip that stands for it in the text field.
+
+    >>> pastes = FoldedPastes()
+    >>> pastes.fold("\\n".join("abcdefghijkl"))
+    '[paste 1: 12 lines · tab opens]'
+    >>> len(pastes.unfolded("See [paste 1: 12 lines · tab opens]").splitlines())
+    12
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def fold(self, pasted: str) -> str:
+        """The chip for a paste; a short one is its own."""
+        lines = len(pasted.splitlines())
+        if lines <= _SHOWN_LINES:
+            return pasted
+        chip = f"[paste {len(self._texts) + 1}: {lines} lines · tab opens]"
+        self._texts[chip] = pasted
+        return chip
+
+    def unfolded(self, text: str) -> str:
+        """The text with the pastes in place of their chips."""
+        for chip, pasted in self._texts.items():
+            text = text.replace(chip, pasted)
+        return text
+
+    def folded(self, text: str) -> str:
+        """The text with chips in place of the pastes that it has."""
+        for chip, pasted in self._texts.items():
+            text = text.replace(pasted, chip)
+        return text
+
+    def chip_before(self, line: str) -> str:
+        """The chip at the end of a line; empty if there is none."""
+        return next((chip for chip in self._texts if line.endswith(chip)), "")
+
+
 class Composer(TextArea):
     """A field of several lines. Enter sends; a pasted text of several lines does not.
+
+    A paste of more than ten lines is a chip: tab behind it opens it, and backspace removes it.
 
     Shift+enter, alt+enter, ctrl+j, and enter after a backslash make a new line. A picture that is
     dropped on the terminal is written as `@path`.
@@ -112,6 +155,7 @@ class Composer(TextArea):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, show_line_numbers=False, placeholder="Message, or / for commands")
         self.sent = SentHistory()
+        self.pastes = FoldedPastes()
         self.pick: Callable[[str], bool] = lambda key: False
         self.on_block = False
 
@@ -123,11 +167,15 @@ class Composer(TextArea):
             await super()._on_key(event)
 
     async def _on_paste(self, event: events.Paste) -> None:
-        if names := dropped_files(event.text):
+        pasted = event.text.replace("\r\n", "\n").replace("\r", "\n")
+        written = dropped_files(event.text) or self.pastes.fold(pasted)
+        if written != pasted:
             event.prevent_default()
-            self.insert(names)
+            self.insert(written)
 
     def _handled(self, key: str) -> bool:
+        if key in ("tab", "backspace") and self._change_chip(opens=key == "tab"):
+            return True
         if key in _LIST_KEYS and self.pick(key):
             return True
         if not self.text and (action := self._block_action(key)):
@@ -137,16 +185,31 @@ class Composer(TextArea):
             self.insert("\n")
         elif key == "enter":
             # A prompt stays in the field until it is stored. Then `forget` removes it.
-            self.post_message(self.Sent(self.text))
+            self.post_message(self.Sent(self.message))
         elif key in ("shift+enter", "ctrl+j", "alt+enter"):
             self.insert("\n")
         elif key == "up" and self.cursor_location[0] == 0:
             self.post_message(self.Recalled())
         elif key == "down" and self.cursor_location[0] == self.document.line_count - 1:
-            self._replace_with(self.sent.forward(self.text))
+            self._replace_with(self.sent.forward(self.message))
         else:
             return False
         return True
+
+    def _change_chip(self, *, opens: bool) -> bool:
+        """Opens or removes the chip before the cursor; returns false if there is none."""
+        chip = self.pastes.chip_before(self.line_to_cursor)
+        if not chip or self.selected_text:
+            return False
+        row, column = self.cursor_location
+        text = self.pastes.unfolded(chip) if opens else ""
+        self.replace(text, (row, column - len(chip)), (row, column))
+        return True
+
+    @property
+    def message(self) -> str:
+        """The text that is sent, with the pastes that the field shows as chips."""
+        return self.pastes.unfolded(self.text)
 
     def _block_action(self, key: str) -> str:
         if key == "end":
@@ -155,16 +218,16 @@ class Composer(TextArea):
 
     def recall(self) -> None:
         """Shows the message that was sent before."""
-        self._replace_with(self.sent.back(self.text))
+        self._replace_with(self.sent.back(self.message))
 
     def put(self, text: str) -> None:
-        """Replaces the text of the field."""
+        """Replaces the text of the field. Pastes in it are chips again."""
         self._replace_with(text)
 
     def forget(self, text: str) -> None:
         """Removes a text that was sent, and keeps what was typed after it."""
-        if self.text.startswith(text):
-            self.put(self.text[len(text) :])
+        if self.message.startswith(text):
+            self.put(self.message[len(text) :])
 
     def show_files(self, folder: str = "") -> None:
         """Names the files that the text sends, or where it runs, in the upper line of the frame.
@@ -173,7 +236,7 @@ class Composer(TextArea):
         """
         sent = [
             f"{os.path.basename(each.name) or each.name} {show(Count(each.tokens, exact=False))}"
-            for each in files_named(self.text, folder)
+            for each in files_named(self.message, folder)
         ]
         title = f"sends {one_line(', '.join(sent))}" if sent else _shell_title(self.text)
         self.border_title = Content(title).markup
@@ -200,7 +263,7 @@ class Composer(TextArea):
 
     def _replace_with(self, text: str | None) -> None:
         if text is not None:
-            self.text = text
+            self.text = self.pastes.folded(text)
             self.move_cursor(self.document.end)
 
 

@@ -19,6 +19,7 @@ from sapwood.app.permission_questions import (
 from sapwood.app.running_space import RunningSpace
 from sapwood.config.config_file import Config
 from sapwood.conversation.answers import Answer as CommandAnswer
+from sapwood.conversation.call import Services
 from sapwood.conversation.configured_models import NO_MODEL
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import Outcome
@@ -102,6 +103,11 @@ class ConversationController:
         self.session.agent = agent
 
     @property
+    def services(self) -> Services:
+        """What the commands of the conversation use."""
+        return self.session.service.services
+
+    @property
     def folder(self) -> str:
         """The folder that new conversations work in."""
         return self.session.folder
@@ -149,9 +155,11 @@ class ConversationController:
     # What runs
 
     async def resume(self) -> None:
-        """Continues a turn that an earlier process left open."""
+        """Continues a turn, or a goal, that an earlier process left open."""
         if self.agent and await self.session.is_working():
             await (await self.agents.started()).wake(self.agent)
+        else:
+            await self._show(self.session.continue_goal())
 
     async def interrupt(self) -> bool:
         """Interrupts the open turn; returns false if no turn is open. The queue then waits."""

@@ -51,9 +51,10 @@ _SLOW = "slow"
 """The worker group of commands that may take long. Keys do not wait for it: escape must stop it."""
 
 
-def _steps(text: str) -> Script:
+def _steps(text: str, known: KnownNames) -> Script:
     """The steps of a submission; none if it is refused, as a mistyped command is."""
-    script = parse(text, shell=True)
+    custom = [each.word.removeprefix("/") for each in known.custom]
+    script = parse(text, shell=True, custom=custom)
     return () if isinstance(script, Refusal) else script
 
 
@@ -100,7 +101,7 @@ class ConversationScreen(ConversationView):
 
     @on(Composer.Sent)
     def _sent(self, event: Composer.Sent) -> None:
-        steps = _steps(event.text)
+        steps = _steps(event.text, self._known)
         if steps and all(isinstance(step, CommandStep) for step in steps):  # nothing to keep
             self.composer.forget(event.text)
         question = next((step.confirm for step in steps if step.confirm), "")
@@ -114,16 +115,16 @@ class ConversationScreen(ConversationView):
 
     def submit(self, text: str) -> None:
         """Runs a submission in the background; the status line shows it while it runs."""
-        self.run_worker(self._submit(text), group=_group_of(_steps(text)))
+        self.run_worker(self._submit(text), group=_group_of(_steps(text, self._known)))
 
     async def _submit(self, text: str) -> None:
         self._set_notice("")
-        with self._busy(_activity_of(_steps(text))):
+        with self._busy(_activity_of(_steps(text, self._known))):
             taken = await self.controller.submit(text)
         if taken:
             self.composer.sent.add(text)
             self.composer.forget(text)
-        elif self.composer.text in ("", text):
+        elif self.composer.message in ("", text):
             self._refused_text = text
             self.composer.put(text)
             if text.startswith(("/", "!")):  # what is typed next replaces a command
@@ -153,7 +154,7 @@ class ConversationScreen(ConversationView):
 
     @on(TextArea.Changed, "#composer")
     def _typed(self) -> None:
-        if self.composer.text != self._asked_about:
+        if self.composer.message != self._asked_about:
             self._asked_about = ""
         self.composer.show_files(self._workspace_folder)
         if self.composer.text:
@@ -166,7 +167,7 @@ class ConversationScreen(ConversationView):
         composer, popup = self.composer, self.query_one(CompletionPopup)
         # A refused text comes back with the reason above it, and a command that has to be confirmed
         # with a question. The list would cover them.
-        is_back = composer.text in (self._refused_text, self._asked_about)
+        is_back = composer.message in (self._refused_text, self._asked_about)
         found = [] if is_back else choices(composer.line_to_cursor, self._known)
         if is_mention(composer.word) and not is_back and not found:
             found = mention_choices(composer.word, self._known, self._files)
@@ -364,7 +365,7 @@ class ConversationScreen(ConversationView):
             self.show_message(copy_text(self.application, selected))
             self.clear_selection()
         elif composer.text:
-            composer.sent.add(composer.text)
+            composer.sent.add(composer.message)
             composer.text = ""
         elif self._is_second_press("leave"):
             self.leave()
@@ -406,7 +407,7 @@ class ConversationScreen(ConversationView):
     def action_editor(self) -> None:
         """Opens the text of the composer in the person's editor."""
         with self.application.suspend():
-            text = edit_text(self.composer.text)
+            text = edit_text(self.composer.message)
         self.composer.put(text)
 
     def action_read(self) -> None:

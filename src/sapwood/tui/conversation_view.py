@@ -157,6 +157,12 @@ class ConversationView(Screen[None]):
 
     # Opening a conversation
 
+    def _name_of(self, sender: str) -> str:
+        """The name of who sent mail, or else the id."""
+        family = self._surroundings.agents if self._surroundings else ()
+        names = {each.agent: each.name for each in family}
+        return names.get(AgentId(sender)) or sender or "outside"
+
     async def open(self, agent: AgentId | None) -> None:
         """Shows the end of a conversation and follows it. None shows the welcome text."""
         self.controller.agent = agent
@@ -195,7 +201,7 @@ class ConversationView(Screen[None]):
         self._remember(agent)
         self._find_chapters()
         self._tell_return_cost(agent)
-        if state.open is not None:
+        if state.open is not None or state.goal is not None:
             self._resume()
         if state.origin is not None:
             self._catch_up(state.origin)
@@ -302,7 +308,7 @@ class ConversationView(Screen[None]):
                 self.show_questions()
             case MailReceived(_, _, sender):
                 self.notify(
-                    f"Mail from {sender or 'outside'}. Type /check-mail to read it.", markup=False
+                    f"Mail from {self._name_of(sender)}. Type /check-mail to read it.", markup=False
                 )
                 self.attention.call()
             case WordsErased():
@@ -348,7 +354,7 @@ class ConversationView(Screen[None]):
         """Updates header, sidebar and status line."""
         self._refreshed_at = self._timeline.version
         found = self._surroundings = await surroundings(
-            self.controller.connection, self.controller.agent
+            self.controller.services, self.controller.agent, self.controller.folder
         )
         if self.application.is_running:  # else the widgets are being removed
             self._show_surroundings(found)

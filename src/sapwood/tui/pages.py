@@ -194,6 +194,10 @@ class Pages:
             from sapwood.tui.screens.resume_page import ResumePage
 
             self._push(ResumePage(controller.connection, controller.folder), self._switch)
+        elif "model" in needed.argument.kinds:
+            from sapwood.tui.screens.model_page import ModelPage
+
+            self._push(ModelPage(needed.message), self._choose_model)
         elif _takes_turns(needed.argument) and controller.agent is not None:
             from sapwood.tui.screens.drop_page import DropPage
 
@@ -306,6 +310,12 @@ class Pages:
             self._host.import_session(picked)
         elif picked is not None:
             self._host.submit(f"{TABLE['switch'].typed} {picked}")
+
+    def _choose_model(self, model: str | None) -> None:
+        if model is not None and model.endswith(":"):  # of a provider, to be completed
+            self._host.composer.put(f"{TABLE['model'].typed} {model}")
+        elif model is not None:
+            self._host.submit(f"{TABLE['model'].typed} {model}")
 
     def _put(self, text: str | None) -> None:
         if text is not None:

@@ -61,7 +61,7 @@ def nested_instructions(root: str, path: str) -> tuple[tuple[str, str], ...]:
             break
         folder = f"{folder}{part}/"
         for name in FILES:
-            text = "" if f"{folder}{name}" == path else _read(root, f"{folder}{name}")
+            text = "" if f"{folder}{name}" == path else read_text(root, f"{folder}{name}")
             if text and text not in found:
                 found[text] = f"{folder}{name}"
     return tuple([(name, text) for text, name in found.items()])
@@ -85,17 +85,20 @@ def _file_texts(root: str) -> list[InstructionText]:
     """The files that exist. The same text under two names is taken once."""
     found: dict[str, str] = {}
     for name in FILES:
-        text = _read(root, name)
+        text = read_text(root, name)
         if text.strip() and text not in found:
             found[text] = name
     return [InstructionText(name, text) for text, name in found.items()]
 
 
-def _read(root: str, name: str) -> str:
-    """The text of a file; empty if there is none, or if it is a link that leaves the workspace."""
+def read_text(root: str, name: str, *, leaves: bool = False) -> str:
+    """The text of a file below `root`; empty if there is none.
+
+    A link out of `root` counts as none, unless `leaves`.
+    """
     try:
         place = locate(root, name)
-        if not place.is_inside:
+        if not place.is_inside and not leaves:
             return ""
         with open_file(place) as file:
             data = file.read(LARGEST + 1)

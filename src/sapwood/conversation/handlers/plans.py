@@ -14,7 +14,7 @@ from sapwood.core.errors import RefusedError
 from sapwood.core.events import TodoItem, TodoStatus
 from sapwood.core.refusals import NothingToAccept, Refusal
 from sapwood.core.settings import PermissionMode, SettingsChange
-from sapwood.core.turn import Reply, Turn
+from sapwood.core.turn import Turn
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.workspace.permissions.permission_rules import mode_of
 
@@ -96,8 +96,4 @@ async def _give(call: Call, command: Command, command_id: str | None) -> None:
 
 def _last_answer(turns: Sequence[Turn]) -> str:
     """The text of the last reply of the last turn, if that was answered."""
-    if not turns or turns[-1].status != "completed":
-        return ""
-    replies = [item for item in turns[-1].items if isinstance(item, Reply)]
-    parts = replies[-1].parts if replies else ()
-    return "\n\n".join(part.text for part in parts if isinstance(part, Text)).strip()
+    return turns[-1].answer if turns and turns[-1].status == "completed" else ""

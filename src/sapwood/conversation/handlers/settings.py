@@ -10,7 +10,13 @@ import re
 
 import msgspec
 
-from sapwood.conversation.answers import Changed, PermissionsShown, SettingShown, SettingsShown
+from sapwood.conversation.answers import (
+    ArgumentNeeded,
+    Changed,
+    PermissionsShown,
+    SettingShown,
+    SettingsShown,
+)
 from sapwood.conversation.call import Call
 from sapwood.core.commands import AnswerQuestion, Configure
 from sapwood.core.errors import RefusedError
@@ -28,13 +34,15 @@ _SHORT = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([kKmM])")
 _UNITS = {"k": 1_000, "m": 1_000_000}
 
 
-async def model(call: Call) -> SettingShown | Changed:
-    """Shows the model, or changes it to one that what is in view fits."""
+async def model(call: Call) -> SettingShown | Changed | ArgumentNeeded:
+    """Shows the model or a list of models, or changes it to one that what is in view fits."""
     if call.run.args:
         return await _configured(call, SettingsChange(model=call.run.args))
     default = call.services.models.default if call.services.models else ""
     value = (await call.opened()).state.settings.model if call.current else ""
     value = value or default
+    if call.services.picks:
+        return ArgumentNeeded(call.run.command.name, call.run.command.arguments[0], value)
     return SettingShown("model", value, value or "No model is set.")
 
 

@@ -1,26 +1,17 @@
 """The handlers of `/shell`, which people type as `!COMMAND`, and of `/jobs`."""
 
 import asyncio
-import os
-from typing import TYPE_CHECKING
 
 from sapwood.conversation.answers import Changed
 from sapwood.conversation.call import Call
+from sapwood.conversation.person_shell import run_in_workspace
 from sapwood.conversation.script import PRIVATE
 from sapwood.core.commands import EndJob, RecordShell
 from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import JobNotRunning, ShellNotHere
-from sapwood.core.settings import Workspace
 from sapwood.core.state import Job
 from sapwood.workspace.process_identity import process_state
 from sapwood.workspace.tool_output import ToolError
-
-if TYPE_CHECKING:
-    from sapwood.workspace.tools.shell_tool import ShellResult
-
-_MAX_SECONDS = 86_400.0
-_MAX_BYTES = 30_000
-"""Bytes of output that are kept: a part of them is sent to the model."""
 
 
 async def shell(call: Call) -> Changed:
@@ -38,7 +29,7 @@ async def shell(call: Call) -> Changed:
         raise call.misused("Which command?")
     workspace = call.services.workspace_of((await call.opened()).state)
     try:
-        result = await _run(workspace, command)
+        result = await run_in_workspace(workspace, command)
     except ToolError as error:
         raise call.misused(str(error).removesuffix(" Tell the user.")) from error
     except asyncio.CancelledError:
@@ -81,14 +72,3 @@ def job_status(job: Job) -> str:
             return "ended when Sapwood stopped"
         case "unknown":
             return "unknown: started on another machine, or before a restart"
-
-
-async def _run(workspace: Workspace, command: str) -> "ShellResult":
-    from sapwood.workspace.safe_paths import ResolvedPath, root_of
-    from sapwood.workspace.tools.shell_tool import run_shell
-
-    if not (workspace.worktree or workspace.folder):  # an agent without one: where Sapwood runs
-        workspace = Workspace(folder=os.getcwd())
-    root = await asyncio.to_thread(root_of, workspace)
-    place = ResolvedPath(root, root, ".")
-    return await run_shell(command, place, _MAX_SECONDS, os.environ, max_bytes=_MAX_BYTES)

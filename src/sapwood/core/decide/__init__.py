@@ -21,6 +21,7 @@ from sapwood.core.commands import (
     DeferCompact,
     Drop,
     DropSummary,
+    EndGoal,
     EndJob,
     ExtendSummary,
     FailTurn,
@@ -42,6 +43,7 @@ from sapwood.core.commands import (
     RecordJudgement,
     RecordNative,
     RecordShell,
+    RecordSideAnswer,
     RecordSync,
     RecordTurn,
     Redo,
@@ -51,6 +53,7 @@ from sapwood.core.commands import (
     ReturnTo,
     Rewind,
     Send,
+    SetGoal,
     SetMark,
     StartAgent,
     StartJob,
@@ -77,7 +80,7 @@ __all__ = ["Accepted", "Change", "Decision", "DecisionInput", "bad_id", "decide"
 # Not allowed on an imported conversation: they happen in its own program and are imported.
 _ELSEWHERE: frozenset[type[Command]] = frozenset(
     {
-        *(StartTurn, RecordTurn, RecordShell, StartJob, Configure, Send),
+        *(StartTurn, RecordTurn, RecordShell, RecordSideAnswer, StartJob, SetGoal, Configure, Send),
         *(Clear, KeepLast, Drop, Restore, Load, Rewind, Undo, Redo, Compact, MaskResults),
         *(MakeCheckpoint, MissCheckpoint, StartRevert, FinishRevert),
     }
@@ -148,6 +151,12 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return agents.end_job(inputs, command, meta)
         case RecordShell():
             return agents.record_shell(inputs, command, meta)
+        case SetGoal():
+            return agents.set_goal(inputs, command, meta)
+        case EndGoal():
+            return agents.end_goal(inputs, command, meta)
+        case RecordSideAnswer():
+            return agents.record_side_answer(inputs, command, meta)
         case Focus():
             return agents.focus(inputs, command, meta)
         case Unfocus():

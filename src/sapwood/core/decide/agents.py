@@ -10,6 +10,7 @@ from sapwood.core.commands import (
     CommandMeta,
     Configure,
     DeclareNote,
+    EndGoal,
     EndJob,
     Focus,
     Kill,
@@ -19,10 +20,12 @@ from sapwood.core.commands import (
     RecordJudgement,
     RecordNative,
     RecordShell,
+    RecordSideAnswer,
     RecordSync,
     RemovePin,
     Rename,
     Send,
+    SetGoal,
     StartAgent,
     StartJob,
     StartSuccessor,
@@ -45,6 +48,7 @@ from sapwood.core.decide.guards import (
     require_word,
 )
 from sapwood.core.decide.trims import slide
+from sapwood.core.event_texts import goal_end
 from sapwood.core.events import (
     AgentArchived,
     AgentKilled,
@@ -55,6 +59,8 @@ from sapwood.core.events import (
     Event,
     FileAdded,
     Focused,
+    GoalEnded,
+    GoalSet,
     JobEnded,
     JobStarted,
     JudgedSentence,
@@ -73,6 +79,7 @@ from sapwood.core.events import (
     SessionSynced,
     SettingsChanged,
     ShellRan,
+    SideAnswered,
     Size,
     TodoWritten,
     TurnInterrupted,
@@ -294,6 +301,34 @@ def record_shell(inputs: DecisionInput, command: RecordShell, meta: CommandMeta)
     draft = Draft(inputs.state, inputs.live, meta)
     fence = meta.nonce if command.noted else ""
     draft.add(ShellRan(command.line, command.output, command.failed, command.noted, fence))
+    return draft.accepted()
+
+
+def set_goal(inputs: DecisionInput, command: SetGoal, meta: CommandMeta) -> Accepted:
+    require_running(inputs.state)
+    require_text(command.goal, "id")
+    require_text(command.text, "goal")
+    draft = Draft(inputs.state, inputs.live, meta)
+    budget = (command.turns, command.tokens, command.cost)
+    draft.add(GoalSet(command.goal, command.text, command.check, *budget))
+    return draft.accepted("The goal is set. To end it, type: /goal stop")
+
+
+def end_goal(inputs: DecisionInput, command: EndGoal, meta: CommandMeta) -> Accepted:
+    if inputs.state.goal is None or inputs.state.goal.id != command.goal:
+        return Accepted((), "The goal has ended already.")
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(GoalEnded(command.goal, command.reason, command.message))
+    return draft.accepted(goal_end(command.reason, command.message))
+
+
+def record_side_answer(
+    inputs: DecisionInput, command: RecordSideAnswer, meta: CommandMeta
+) -> Accepted:
+    require_running(inputs.state)
+    require_text(command.question, "question")
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(SideAnswered(command.child, command.question, command.answer, command.failed))
     return draft.accepted()
 
 

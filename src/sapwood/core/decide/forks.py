@@ -27,6 +27,11 @@ from sapwood.core.state import State
 from sapwood.core.tags import Tags
 from sapwood.core.turn import Reply, Turn
 
+_ON_THE_SIDE = (
+    "The user asks the question below on the side. Your answer does not become a part of the "
+    "conversation. Answer briefly and change nothing."
+)
+
 
 def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
     state = inputs.state
@@ -39,6 +44,7 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
         raise Refused(AgentExists(command.child))
     mark = require_mark(state, command.mark)[1] if command.mark is not None else None
     context, prompt = _inheritance(inputs, mark, meta.call)
+    prompt = () if command.side else prompt
     goal: tuple[PromptPart, ...] = (Text(command.goal),) if command.goal.strip() else ()
     if mark is not None and _within_open_turn(inputs, mark) and not (prompt or goal):
         raise Refused(NoGoal(mark.name))
@@ -68,7 +74,10 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
         instructions=state.instructions,
         tags=Tags(state.tags.owner) if state.tags and state.tags.owner else None,
     )
-    told = () if command.continues else _told(state, meta, has_goal=bool(goal))
+    if command.side:
+        told: tuple[Note, ...] = (Note("program", _ON_THE_SIDE, fence=meta.nonce or UNSET),)
+    else:
+        told = () if command.continues else _told(state, meta, has_goal=bool(goal))
     asked = (*prompt, *told, *goal)
     first = TurnStarted(context.tip, asked, trace=meta.trace, number=1) if prompt or goal else None
     return Accepted(

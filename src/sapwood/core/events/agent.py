@@ -223,6 +223,36 @@ class JobEnded(Struct, frozen=True, omit_defaults=True, gc=False):
     output: str = ""
 
 
+GoalEnd = Literal["reached", "budget", "stopped"]
+"""Why a goal ended: its check passed, its budget ended, or a person ended it."""
+
+
+class GoalSet(Struct, frozen=True, omit_defaults=True, gc=False):
+    """The agent got a goal, on which it works until `check` passes or a budget ends.
+
+    A budget of 0 is no limit; `cost` is in millionths of a dollar.
+    """
+
+    kind: ClassVar = "goal.set"
+
+    goal: str
+    text: str
+    check: str = ""
+    turns: int = 0
+    tokens: int = 0
+    cost: int = 0
+
+
+class GoalEnded(Struct, frozen=True, omit_defaults=True, gc=False):
+    """The goal ended. `message` says what can leave view."""
+
+    kind: ClassVar = "goal.ended"
+
+    goal: str
+    reason: GoalEnd
+    message: str = ""
+
+
 class ShellRan(Struct, frozen=True, omit_defaults=True, gc=False):
     """A person ran a shell command in the workspace. `output` ends with the exit status.
 
@@ -236,6 +266,17 @@ class ShellRan(Struct, frozen=True, omit_defaults=True, gc=False):
     failed: bool = False
     noted: bool = False
     fence: str = ""
+
+
+class SideAnswered(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A child answered a question on the side. The answer is shown, and not in view."""
+
+    kind: ClassVar = "side.answered"
+
+    child: AgentId
+    question: str
+    answer: str
+    failed: bool = False
 
 
 class FileAdded(Struct, frozen=True, gc=False):
@@ -344,7 +385,10 @@ AgentEvent = (
     | JobStarted
     | JobEnded
     | ShellRan
+    | SideAnswered
     | TodoWritten
+    | GoalSet
+    | GoalEnded
     | FileAdded
     | InstructionsRead
     | Focused

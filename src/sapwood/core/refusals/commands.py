@@ -119,6 +119,27 @@ class ModelNeeded(Refusal, frozen=True):
         )
 
 
+class CheckNotHere(Refusal, frozen=True):
+    """A check runs only where the person typed it: others may have written it to the log."""
+
+    check: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The check was not typed on this machine, so it does not run: {self.check[:200]}. If "
+            "you want it, type /goal TEXT --check COMMAND in the terminal UI."
+        )
+
+
+class GoalNotHere(Refusal, frozen=True):
+    """This program does not continue a goal after each turn."""
+
+    @property
+    def sentence(self) -> str:
+        return "Only the terminal UI continues a goal after each turn. Type sapwood, then /goal."
+
+
 class ShellNotHere(Refusal, frozen=True):
     """This program does not run shell commands of people: they may be on another machine."""
 

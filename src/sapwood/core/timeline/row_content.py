@@ -30,6 +30,7 @@ from sapwood.core.events import (
     ReplyAdded,
     ReplyLost,
     ShellRan,
+    SideAnswered,
     ToolFinished,
     TurnFailed,
     TurnInterrupted,
@@ -149,6 +150,9 @@ def _row_content(row: Row, lookup: EventLookup) -> RowContent:
     if isinstance(event, ShellRan):
         call = ToolCall("", "!", encode({"command": event.line}).decode())
         return ToolUse(call, Result(row.version, "", event.output, event.failed))
+    if isinstance(event, SideAnswered):
+        call = ToolCall("", "btw", encode({"question": event.question}).decode())
+        return ToolUse(call, Result(row.version, "", event.answer, event.failed))
     match row.kind:
         case "prompt" | "note" | "thinking" | "reply" | "tool":
             return _message_content(row, event, lookup)

@@ -188,7 +188,7 @@ class Timeline:
             case events.TurnStarted():
                 self._opened_at = version
                 self._begin(agent, version, event.parent, event.prompt, self._next(event.number))
-            case events.ShellRan():
+            case events.ShellRan() | events.SideAnswered():
                 self._append("tool", agent, version, turn=-1)
             case events.ReplyAdded():
                 self._reply(agent, version, shown_parts(event.parts, event.ended))

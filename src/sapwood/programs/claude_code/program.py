@@ -22,6 +22,9 @@ PROGRAM = Program(
     installed_note="Watch the status line, or type !sapwood context.",
     has_status_line=True,
     own_command="/sapwood:{}",
+    command_folder="commands",
+    skill_folder="skills",
+    has_project_commands=True,
     tools={
         "Bash": "shell",
         "Write": "write_file",

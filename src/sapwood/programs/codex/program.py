@@ -20,6 +20,8 @@ PROGRAM = Program(
     ),
     install="npm install -g @openai/codex, or pip install openai-codex",
     log_in="codex login",
+    command_folder="prompts",
+    skill_folder="skills",
     tools={
         "exec_command": "shell",
         "shell": "shell",

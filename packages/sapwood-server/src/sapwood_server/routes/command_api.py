@@ -29,6 +29,7 @@ from sapwood.conversation.service import HANDLERS, Outcome
 from sapwood.conversation.session import ConversationSession
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.commands import QueuePrompt, UnqueuePrompt
+from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, CommandId, EventRef
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import QueuedPrompt
@@ -88,9 +89,9 @@ async def start_agent(call: RequestContext) -> Response:
     `text` is carried out in it as a submission is; `prompt` is a prompt whatever it looks like.
     """
     body = await call.read(StartBody)
-    script = _script(body.text)
-    _require_scopes(call, script)
     folder = call.own_folder(body.folder)
+    script = await _script(call, body.text, folder=folder)
+    _require_scopes(call, script)
     script = await _attached(call, script, folder)
     given = await call.command_id()
     tags = Tags(body.owner, tuple(sorted({*body.labels})), entries_of(body.metadata))
@@ -185,7 +186,7 @@ async def submit(call: RequestContext) -> Response:
     """
     agent = await call.agent()
     body = await call.read(SubmissionBody)
-    script = _script(body.text)
+    script = await _script(call, body.text, agent)
     state = (await call.space.connection.dispatcher.open(agent)).state
     script = await _attached(call, script, state.workspace.worktree or state.workspace.folder)
     if body.files:
@@ -213,11 +214,13 @@ async def _attached(call: RequestContext, script: Script, folder: str) -> Script
     return await asyncio.to_thread(with_named_files, script, folder, mask)
 
 
-def _script(text: str) -> Script:
-    script = parse(text)
-    if isinstance(script, Refusal):
-        raise refusal_problem(script)
-    return script
+async def _script(
+    call: RequestContext, text: str, agent: AgentId | None = None, folder: str = ""
+) -> Script:
+    try:
+        return await call.service.parsed(agent, text, folder=folder)
+    except RefusedError as refused:
+        raise refusal_problem(refused.refusal) from None
 
 
 def _require_scopes(call: RequestContext, script: Script) -> None:

@@ -309,7 +309,9 @@ async def complete(call: RequestContext) -> Response:
     connection = call.space.connection
     state = (await connection.dispatcher.open(agent)).state
     line = call.query("line")[:500]
-    known = await known_names(connection, state)
+    services = call.service.services
+    custom = await services.read_custom_commands(services.workspace_of(state))
+    known = await known_names(connection, state, custom)
     word = line.rpartition(" ")[2]
     if is_mention(word) and call.is_own_machine:
         folder = state.workspace.worktree or state.workspace.folder or call.space.agents.folder

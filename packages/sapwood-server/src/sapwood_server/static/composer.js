@@ -94,17 +94,49 @@ async function send() {
 
 async function sendTyped() {
   if (!await arriving) return;
-  const text = box.value, files = attached.map((each) => each.id), id = crypto.randomUUID();
+  const shown = box.value, text = unfolded(shown), files = attached.map((each) => each.id), id = crypto.randomUUID();
   if (!text.trim() && !files.length) return;
   const isForked = $('composer').dataset.elsewhere && !text.startsWith('/');
   const prompt = await submit(isForked ? `/fork --\n${text}` : text, id, files);
   if (!prompt) return;
   if (prompt === 'held') { queue.push({ id, text, files }); keepQueue(); }
-  if (box.value === text) clear();
+  if (box.value === shown) clear();
   if (prompt !== 'none') setAttached([]);
 }
 
-function clear() { box.value = ''; grow(); hide(); }
+function clear() { box.value = ''; grow(); hide(); showPastes(); }
+
+// Pastes of more than ten lines: a chip in the text stands for each, and a button opens it.
+/** @type {Map<string, string>} */
+const pastes = new Map();
+const pasteBox = document.createElement('div');
+pasteBox.id = 'pastes';
+
+/** @param {string} text */
+function unfolded(text) {
+  for (const [chip, pasted] of pastes) text = text.replaceAll(chip, () => pasted);
+  return text;
+}
+
+/** Writes a chip in place of a long paste; returns false for a short one. @param {string} pasted */
+function fold(pasted) {
+  const lines = pasted.replace(/\n$/, '').split('\n').length;
+  if (lines <= 10) return false;
+  const chip = `[paste ${pastes.size + 1}: ${lines} lines]`;
+  pastes.set(chip, pasted);
+  box.setRangeText(chip, box.selectionStart, box.selectionEnd, 'end');
+  grow(); showPastes();
+  return true;
+}
+
+function showPastes() {
+  const used = [...pastes].filter(([chip]) => box.value.includes(chip));
+  pasteBox.replaceChildren(...used.map(([chip, pasted]) => act(`Open ${chip.slice(1, -1)}`, () => {
+    box.value = box.value.replace(chip, () => pasted);
+    grow(); showPastes(); box.focus();
+  })));
+  pasteBox.hidden = !used.length;
+}
 
 /** Takes a prompt out of the queue in the log. @param {string} entry */
 async function unqueue(entry) {
@@ -237,7 +269,8 @@ function take(number) {
 }
 
 if (box) {
-  box.addEventListener('input', () => { grow(); complete(); });
+  $('attached').before(pasteBox);
+  box.addEventListener('input', () => { grow(); complete(); showPastes(); });
   box.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
     const listed = !list.hidden && found.length;
     if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
@@ -263,6 +296,7 @@ if (box) {
   $('composer').addEventListener('submit', (/** @type {Event} */ event) => { event.preventDefault(); send(); });
   box.addEventListener('paste', (/** @type {ClipboardEvent} */ event) => {
     if (event.clipboardData?.files.length) { event.preventDefault(); attach(event.clipboardData.files); }
+    else if (fold((event.clipboardData?.getData('text/plain') || '').replace(/\r\n?/g, '\n'))) event.preventDefault();
   });
   $('files').addEventListener('change', () => { attach($('files').files); box.focus(); });
   $('composer').addEventListener('dragover', (/** @type {DragEvent} */ event) => event.preventDefault());

@@ -1,0 +1,179 @@
+"""Goals: after each turn a check runs, and the model continues until it passes or a budget ends.
+
+The goal is in the log, and each of its turns is opened by a command whose id is made from it. So a
+killed process loses nothing, and two screens open one turn.
+
+A check runs with the rights of the person who typed it. Others can write to a log, so the check is
+also kept in a private file of this machine, and runs only if the two are the same.
+"""
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from sapwood.config.folders import data_folder
+from sapwood.conversation.answers import Changed, Prompted
+from sapwood.conversation.call import Services
+from sapwood.conversation.person_shell import run_in_workspace
+from sapwood.core.commands import EndGoal
+from sapwood.core.content import PromptPart, Text
+from sapwood.core.events import GoalEnd
+from sapwood.core.history_size import calibrated, turn_sizes
+from sapwood.core.ids import AgentId
+from sapwood.core.plural import counted
+from sapwood.core.refusals import CheckNotHere, Refusal
+from sapwood.core.state import Goal, State
+from sapwood.core.token_count import show
+from sapwood.core.turn import Turn
+from sapwood.private_files import replace_file
+from sapwood.turns.clock_and_ids import command_meta
+from sapwood.turns.open_agent import OpenAgent
+from sapwood.workspace.tool_output import ToolError
+
+REACHED = "GOAL REACHED"
+"""The last line of an answer, by which a model says that a goal without a check is reached."""
+
+_SHOWN_OUTPUT = 4_000
+
+
+class Prompter(Protocol):
+    """Opens a turn with a prompt, once for each command id."""
+
+    async def __call__(
+        self,
+        agent: AgentId,
+        prompt: tuple[PromptPart, ...],
+        *,
+        command_id: str | None = None,
+        request: str = "",
+    ) -> Prompted | Refusal:
+        """Opens it."""
+        ...
+
+
+async def next_step(
+    services: Services, agent: AgentId, prompt: Prompter
+) -> Prompted | Changed | Refusal | None:
+    """Opens the next turn of the goal, or ends it; None if nothing is to do now.
+
+    Only a process of the person does it, while no turn is open. After a turn that was interrupted
+    or failed, nothing is done before the next one that is answered. Raises `Failure`.
+    """
+    opened = await services.space.dispatcher.open(agent)
+    goal, last = opened.state.goal, _last_turn(opened)
+    if goal is None or opened.state.open is not None or not services.on_this_machine:
+        return None
+    done = opened.state.turns - goal.first
+    if done == 0:
+        return await _ask(agent, goal, done, _first_prompt(goal), prompt)
+    if last is None or last.status != "completed":
+        return None
+    output = ""
+    if goal.check:
+        if not await asyncio.to_thread(_is_of_this_machine, goal):
+            return CheckNotHere(goal.check)
+        output, is_reached = await _checked(services, opened.state, goal)
+    else:
+        is_reached = last.answer.rstrip().endswith(REACHED)
+    opened = await services.space.dispatcher.open(agent)
+    if opened.state.goal != goal or opened.state.open is not None:  # a person was faster
+        return None
+    if is_reached:
+        return await end_goal(services, opened, "reached")
+    if is_spent(opened.state, goal):
+        return await end_goal(services, opened, "budget")
+    return await _ask(agent, goal, done, _next_prompt(goal, output), prompt)
+
+
+async def end_goal(services: Services, opened: OpenAgent, reason: GoalEnd) -> Changed | Refusal:
+    """Ends the goal, and says which of its turns can leave view and by which command."""
+    goal = opened.state.goal
+    assert goal is not None
+    command = EndGoal(opened.state.agent, goal.id, reason, _what_can_leave(services, opened, goal))
+    done = await services.space.dispatcher.dispatch(command, command_meta())
+    if isinstance(done, Refusal):
+        return done
+    with suppress(OSError):
+        await asyncio.to_thread(_file_of(goal.id).unlink)
+    return Changed(opened.state.agent, done.message, done.events)
+
+
+def keep_check(goal: str, check: str) -> None:
+    """Keeps the check that a person typed on this machine. Raises `OSError`."""
+    replace_file(_file_of(goal), check)
+
+
+def is_spent(state: State, goal: Goal) -> bool:
+    """Whether the budget of the goal has ended."""
+    tokens = state.spent.input + state.spent.output - goal.spent.input - goal.spent.output
+    cost = state.spent.cost - goal.spent.cost
+    return (
+        (goal.turns > 0 and state.turns - goal.first >= goal.turns)
+        or (goal.tokens > 0 and tokens >= goal.tokens)
+        or (goal.cost > 0 and cost >= goal.cost)
+    )
+
+
+def _file_of(goal: str) -> Path:
+    return data_folder() / "goals" / "".join(char for char in goal if char.isalnum())
+
+
+def _is_of_this_machine(goal: Goal) -> bool:
+    try:
+        return _file_of(goal.id).read_text(encoding="utf-8") == goal.check
+    except (OSError, ValueError):
+        return False
+
+
+async def _checked(services: Services, state: State, goal: Goal) -> tuple[str, bool]:
+    """The output of the check, and whether it passed."""
+    try:
+        result = await run_in_workspace(services.workspace_of(state), goal.check)
+    except ToolError as error:
+        return str(error), False
+    return services.space.masked(result.text), not result.failed
+
+
+async def _ask(
+    agent: AgentId, goal: Goal, done: int, text: str, prompt: Prompter
+) -> Prompted | Refusal:
+    once = f"goal-{goal.id}-{done}"
+    return await prompt(agent, (Text(text),), command_id=once, request=once)
+
+
+def _first_prompt(goal: Goal) -> str:
+    if goal.check:
+        how = f"After each of your turns this check runs, and has to pass: `{goal.check}`"
+    else:
+        how = f"When it is reached, end your answer with the line {REACHED}."
+    return f"{goal.text}\n\nThis is a goal: work until it is reached. {how}"
+
+
+def _next_prompt(goal: Goal, output: str) -> str:
+    if not goal.check:
+        return f"Continue. When the goal is reached, end your answer with the line {REACHED}."
+    shown = output if len(output) <= _SHOWN_OUTPUT else f"[…]\n{output[-_SHOWN_OUTPUT:]}"
+    return f"The goal is not reached: the check `{goal.check}` failed. Continue.\n\n{shown}"
+
+
+def _last_turn(opened: OpenAgent) -> Turn | None:
+    return opened.live.turns[-1] if opened.live.turns else None
+
+
+def _what_can_leave(services: Services, opened: OpenAgent, goal: Goal) -> str:
+    """The turns of the goal but the last, their tokens, and the command that drops them."""
+    state, live = opened.state, opened.live
+    counter = services.space.counter_for(state.settings.model)
+    own = [
+        (turn.number, size)
+        for turn, size in zip(live.turns, turn_sizes(live, counter), strict=True)
+        if turn.agent == state.agent and turn.number > goal.first
+    ]
+    took = f"It took {counted(state.turns - goal.first, 'turn')}."
+    if len(own) < 2:
+        return took
+    first, last = own[0][0], own[-2][0]
+    place = str(first) if first == last else f"{first}-{last}"
+    freed = calibrated(sum(size for _, size in own[:-1]), counter, state.ratio())
+    return f"{took} To take {show(freed)} tokens of them out of view, type: /drop {place}"

@@ -1,0 +1,26 @@
+"""Shell commands that a person typed, which run with the rights of this process."""
+
+import asyncio
+import os
+from typing import TYPE_CHECKING
+
+from sapwood.core.settings import Workspace
+
+if TYPE_CHECKING:
+    from sapwood.workspace.tools.shell_tool import ShellResult
+
+_MAX_SECONDS = 86_400.0
+_MAX_BYTES = 30_000
+"""Bytes of output that are kept: a part of them is sent to the model."""
+
+
+async def run_in_workspace(workspace: Workspace, command: str) -> "ShellResult":
+    """Runs a shell command in the workspace, without the sandbox. Raises `ToolError`."""
+    from sapwood.workspace.safe_paths import ResolvedPath, root_of
+    from sapwood.workspace.tools.shell_tool import run_shell
+
+    if not (workspace.worktree or workspace.folder):  # an agent without one: where Sapwood runs
+        workspace = Workspace(folder=os.getcwd())
+    root = await asyncio.to_thread(root_of, workspace)
+    place = ResolvedPath(root, root, ".")
+    return await run_shell(command, place, _MAX_SECONDS, os.environ, max_bytes=_MAX_BYTES)

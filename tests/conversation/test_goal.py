@@ -1,0 +1,127 @@
+"""`/goal`: turns until a check passes or a budget ends, each once, also after a kill."""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from sapwood.api import Agent, Sapwood
+from sapwood.api import open as open_database
+from sapwood.conversation.answers import Changed, Prompted
+from sapwood.conversation.service import ConversationService
+from sapwood.conversation.session import ConversationSession
+from sapwood.core.commands import AddReply, CompleteTurn, QueuePrompt, SetGoal
+from sapwood.core.content import Text, Usage
+from sapwood.core.refusals import BadArguments, CheckNotHere, GoalNotHere, ShellNotHere
+
+
+@pytest.fixture
+async def db() -> AsyncIterator[Sapwood]:
+    async with open_database(":memory:") as db:
+        yield db
+
+
+def session_of(agent: Agent) -> ConversationSession:
+    """The session of a new process."""
+    services = structs.replace(agent.service.services, on_this_machine=True)
+    return ConversationSession(ConversationService(services), "", agent.id)
+
+
+async def send(session: ConversationSession, text: str) -> list[object]:
+    return [each.answer async for each in session.submit(text)]
+
+
+async def answered(agent: Agent, text: str) -> None:
+    """The open turn ends with this answer."""
+    await agent.service.dispatch(AddReply(agent.id, (Text(text),), usage=Usage(900, 100)))
+    await agent.service.dispatch(CompleteTurn(agent.id))
+
+
+async def step(session: ConversationSession) -> list[object]:
+    """What a session does when a turn has ended, or when it is opened again."""
+    return [each.answer async for each in session.continue_goal()]
+
+
+async def test_each_turn_is_opened_once_whatever_is_killed(db: Sapwood, tmp_path: Path) -> None:
+    agent = await db.start("demo", folder=str(tmp_path))
+    [first] = await send(session_of(agent), "/goal Make it. --check test -e made")
+    assert isinstance(first, Prompted)
+    assert not await step(session_of(agent))
+    await answered(agent, "Done?")
+    [second] = await step(session_of(agent))
+    assert isinstance(second, Prompted)
+    assert not await step(session_of(agent))
+    await answered(agent, "Now.")
+    (tmp_path / "made").touch()
+    [end] = await step(session_of(agent))
+    assert isinstance(end, Changed)
+    assert "The goal is reached. It took 2 turns." in end.message
+    assert end.message.endswith("/drop 1")
+    state = await agent.state()
+    assert state.goal is None
+    assert state.turns == 2
+    assert [mark.name for mark in state.marks] == ["goal"]
+    assert not await step(session_of(agent))
+
+
+async def test_a_budget_ends_a_goal_that_the_model_has_to_reach(db: Sapwood) -> None:
+    for budget, turns in (("2", 2), ("1.5k", 2), ("1k", 1)):
+        agent = await db.start("demo")
+        session = session_of(agent)
+        await send(session, f"/goal Find it. --budget {budget}")
+        last: object = None
+        for _ in range(turns):
+            assert (await agent.state()).open is not None
+            await answered(agent, "Not yet.")
+            [last] = await step(session)
+        assert isinstance(last, Changed)
+        assert "budget of the goal has ended" in last.message
+    agent = await db.start("demo")
+    session = session_of(agent)
+    await send(session, "/goal Find it. --budget $2")
+    await answered(agent, "Here.\n\nGOAL REACHED")
+    [last] = await step(session)
+    assert isinstance(last, Changed)
+    assert "The goal is reached. It took 1 turn." in last.message
+
+
+async def test_a_goal_waits_while_a_person_acts_and_ends_by_stop(db: Sapwood) -> None:
+    agent = await db.start("demo")
+    session = session_of(agent)
+    await send(session, "/goal Find it.")
+    await agent.interrupt()
+    assert not await step(session)
+    [shown] = await send(session, "/goal")
+    assert isinstance(shown, Changed)
+    assert "Goal: Find it." in shown.message
+    [stopped] = await send(session, "/goal stop")
+    assert isinstance(stopped, Changed)
+    assert "The goal was ended." in stopped.message
+    assert (await agent.state()).goal is None
+
+
+async def test_a_check_that_was_not_typed_here_never_runs(db: Sapwood, tmp_path: Path) -> None:
+    agent = await db.start("demo", folder=str(tmp_path))
+    await agent.service.dispatch(QueuePrompt(agent.id, "q1", "/goal Go. --check touch ran"))
+    [queued] = [each.answer async for each in session_of(agent).send_next()]
+    assert isinstance(queued, ShellNotHere)
+    await agent.service.dispatch(SetGoal(agent.id, "stranger", "Go.", "touch ran"))
+    session = session_of(agent)
+    await step(session)
+    await answered(agent, "Done.")
+    [foreign] = await step(session)
+    assert isinstance(foreign, CheckNotHere)
+    assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "line", ["/goal --check ls", "/goal Go. --budget much", "/goal G --budget 0"]
+)
+async def test_what_cannot_be_a_goal_is_refused(db: Sapwood, line: str) -> None:
+    agent = await db.start("demo")
+    [refused] = await send(session_of(agent), line)
+    assert isinstance(refused, BadArguments)
+    [nowhere] = await agent.run_command("/goal Go.")
+    assert isinstance(nowhere.answer, GoalNotHere)
