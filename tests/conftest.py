@@ -7,6 +7,7 @@ search longer.
 
 import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -31,9 +32,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def own_data_folder(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
-    """Sapwood's data folder is never that of the person who runs the tests."""
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """The home is that of nobody; only the caches of installers are the real ones."""
+    caches = {"XDG_CACHE_HOME": ".cache", "npm_config_cache": ".npm"}
     with pytest.MonkeyPatch.context() as patch:
+        for variable, folder in caches.items():
+            patch.setenv(variable, os.environ.get(variable) or str(Path.home() / folder))
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         patch.delenv("SAPWOOD_DATA", raising=False)
         yield

@@ -16,7 +16,7 @@ from sapwood.conversation.completion import KnownNames, choices, is_complete, kn
         ("/permissions ac", ["accept-edits"]),
         ("/permissions re", ["read-only", "remove"]),
         ("/permissions allow sh", ["shell("]),
-        ("/permissions deny w", ["write_file("]),
+        ("/permissions deny wr", ["write_file("]),
         ("/permissions remove ma", ["allow shell(make test)"]),
         ("/permissions remove ", ["allow shell(make test)", "deny read_file(.env)"]),
         ("/permissions read-only x", []),

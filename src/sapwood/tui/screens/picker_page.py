@@ -80,30 +80,28 @@ class PickerPage(ModalPage[str]):
         try:
             await self.fill(typed)
         except SapwoodError as error:
-            self.query_one("#columns").display = False
+            self.query("#columns").set(display=False)
             self.show_sentence(str(error))
         finally:
             looking.stop()
 
     def show_sentence(self, words: str) -> None:
-        """Shows a sentence in place of the list."""
-        none = self.query_one("#none", Static)
-        none.update(plain(words))
-        none.display = True
+        """Shows a sentence in place of the list, unless the page was closed in the meantime."""
+        for none in self.query("#none").results(Static):
+            none.update(plain(words))
+            none.display = True
 
     async def fill(self, typed: str) -> None:
         """Fills the list with the lines that match the filter."""
         found = await self.items(typed)
         self._listed = typed
-        if not self.query("#list"):  # the page was closed in the meantime
-            return
-        options = self.query_one(OptionList)
-        options.clear_options()
-        options.add_options([Option(item.line, item.id) for item in found])
-        options.highlighted = 0 if found else None
+        for options in self.query("#list").results(OptionList):  # none if the page was closed
+            options.clear_options()
+            options.add_options([Option(item.line, item.id) for item in found])
+            options.highlighted = 0 if found else None
         self.show_sentence(self.NOTHING)
-        self.query_one("#none").display = not found
-        self.query_one("#columns").display = bool(found)
+        self.query("#none").set(display=not found)
+        self.query("#columns").set(display=bool(found))
 
     @on(OptionList.OptionHighlighted)
     def _highlight_changed(self, event: OptionList.OptionHighlighted) -> None:

@@ -36,6 +36,7 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
 from sapwood.core.refusals import Refusal
+from sapwood.core.tags import Tags, entries_of
 from sapwood.core.turn_params import CallerTool, TurnParams
 from sapwood.display.json_values import event_value
 from sapwood.display.permission_text import answer_choices, request_sentence
@@ -294,7 +295,7 @@ async def _agent_of_thread(call: RequestContext, asked: _Run) -> AgentId:
     system = [_words(each) for each in asked.messages if each.role in ("system", "developer")]
     return await start_conversation(
         call,
-        {"thread": asked.thread_id[:500]} if asked.thread_id else {},
+        Tags(metadata=entries_of({"thread": asked.thread_id[:500]} if asked.thread_id else {})),
         system="\n\n".join(system) or None,
         given=RequestId(
             _command_id(call, asked.thread_id), request_text("thread", asked.thread_id)
