@@ -6,7 +6,9 @@ so each metric keeps a limited number of them and counts the others as `other`.
 
 import math
 import threading
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 
 from msgspec import Struct
 
@@ -74,11 +76,10 @@ class Sample(Struct, frozen=True):
 
 
 class _Durations(Struct):
-    """The buckets of a histogram."""
+    """How many durations are in each bucket of a histogram alone, and their sum."""
 
     counts: list[int]
     total: float = 0.0
-    count: int = 0
 
 
 class Metrics:
@@ -121,11 +122,11 @@ class Metrics:
         with self._lock:
             found = self._durations.setdefault(name, {})
             key = _limited(found, labels)
-            durations = found.setdefault(key, _Durations([0] * len(_buckets(name))))
-            durations.count += 1
+            bounds, durations = _buckets(name), found.get(key)
+            if durations is None:
+                durations = found[key] = _Durations([0] * (len(bounds) + 1))
             durations.total += seconds
-            for index, bound in enumerate(_buckets(name)):
-                durations.counts[index] += seconds <= bound
+            durations.counts[bisect_left(bounds, seconds)] += 1
 
     def samples(self) -> list[Sample]:
         """All numbers; a histogram gives its buckets, sum and count."""
@@ -141,10 +142,11 @@ class Metrics:
         for name, found in self._durations.items():
             for labels, durations in found.items():
                 bounds = [*(f"{bound:g}" for bound in _buckets(name)), "+Inf"]
-                for bound, count in zip(bounds, [*durations.counts, durations.count], strict=True):
+                counts = list(accumulate(durations.counts))
+                for bound, count in zip(bounds, counts, strict=True):
                     yield Sample(f"{name}_bucket", "histogram", (*labels, ("le", bound)), count)
                 yield Sample(f"{name}_sum", "histogram", labels, durations.total)
-                yield Sample(f"{name}_count", "histogram", labels, durations.count)
+                yield Sample(f"{name}_count", "histogram", labels, counts[-1])
 
     def text(self) -> str:
         """All numbers in the text format of Prometheus, version 0.0.4."""
