@@ -169,6 +169,11 @@ rolling-upgrade *ARGS:
 service *ARGS:
     python -m proofs.service "$@"
 
+# Kills of a screen that works on a goal with prompts in its queue: `just crash-screen --rounds 2`; needs tmux
+[group('prove')]
+crash-screen *ARGS:
+    python -m proofs.crash_screen "$@"
+
 # Answers interrupted while they stream to a screen: `just crash-stream --interruptions 20`; needs tmux
 [group('prove')]
 crash-stream *ARGS:

@@ -41,6 +41,7 @@ RECIPES: tuple[tuple[str, ...], ...] = (
     ("crash",),
     ("crash-runtime", "--engine", "all"),
     ("crash-stream",),
+    ("crash-screen",),
     ("crash-providers",),
     ("service",),
     ("fuzz-tools",),
