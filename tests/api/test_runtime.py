@@ -104,7 +104,8 @@ async def test_an_asynchronous_function_gets_the_context_of_the_call() -> None:
 async def test_a_function_gets_the_tags_of_its_agent_and_what_the_program_gave() -> None:
     def price(context: sapwood.ToolContext[dict[str, int]], item: str) -> str:
         where = context.metadata["shop"]
-        return f"{context.deps[item]} for {context.owner} {context.labels} in {where}"
+        of = f"{context.deps[item]} for {context.owner} {context.labels} in {where}"
+        return f"{of}, asked by {context.actor}"
 
     async with (
         asyncio.timeout(60),
@@ -115,7 +116,7 @@ async def test_a_function_gets_the_tags_of_its_agent_and_what_the_program_gave()
     ):
         agent = await db.start("demo", model="called")
         await agent.label("vip", owner="ada", metadata={"shop": "Oslo"})
-        assert (await agent.ask("Go.")).text == "7 for ada ('vip',) in Oslo"
+        assert (await agent.ask("Go.")).text == ("7 for ada ('vip',) in Oslo, asked by human")
 
 
 @pytest.mark.parametrize("retry", ["never", "by_key"])

@@ -152,6 +152,7 @@ def _applied(state: State, recorded: Recorded) -> State:
                 lease=event.lease,
                 params=event.params,
                 trace=event.trace,
+                actor=recorded.actor,
             )
             alone = 0 if recorded.actor.role == "human" else state.turns_without_human + 1
             return structs.replace(

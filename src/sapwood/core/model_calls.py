@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from sapwood.core.content import Ended, ReplyPart, ToolCall, Usage
+from sapwood.core.events.envelope import Actor
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals.agents import BudgetReached
 from sapwood.core.settings import PermissionMode, Workspace
@@ -86,7 +87,7 @@ class ToolUse(Struct, frozen=True):
     """A tool call, the agent and workspace that it runs for, and the agent's permission mode.
 
     `is_saved`: this turn has a checkpoint of the files before its first change. `tags` are those of
-    the agent, and `trace` is the trace of whoever gave the prompt.
+    the agent. `actor` gave the prompt, and `trace` is their trace.
     """
 
     agent: AgentId
@@ -96,6 +97,7 @@ class ToolUse(Struct, frozen=True):
     is_saved: bool = False
     tags: Tags = Tags()
     trace: str = ""
+    actor: Actor | None = None
 
 
 class ToolOutcome(Struct, frozen=True):

@@ -12,6 +12,7 @@ from sapwood.core.checkpoint import Destination
 from sapwood.core.content import Note, Usage
 from sapwood.core.context import ROOT, Context, Mark, Step
 from sapwood.core.events import (
+    Actor,
     ClearDeferred,
     DropDeferred,
     InstructionText,
@@ -109,7 +110,7 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     its raw token count. `questions` wait for an answer, and `answered` are those that have one, of
     calls without a result. `native`: the rows of the turn in another program's transcript are
     known. `lease`: a program runs the turn itself. `params` are parameters of this turn alone.
-    `trace` is the trace of whoever gave the prompt. `drops` are what its model asked to drop.
+    `actor` gave the prompt, and `trace` is their trace. `drops` are what its model asked to drop.
     """
 
     first: int
@@ -127,6 +128,7 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     params: TurnParams | None = None
     trace: str = ""
     drops: tuple[DropDeferred, ...] = ()
+    actor: Actor | None = None
 
 
 class Goal(Struct, frozen=True, omit_defaults=True):

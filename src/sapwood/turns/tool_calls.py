@@ -432,6 +432,7 @@ def _use(state: State, call: ToolCall) -> ToolUse:
         state.settings.permission_mode,
         tags=state.tags or Tags(),
         trace=state.open.trace if state.open else "",
+        actor=state.open.actor if state.open else None,
     )
 
 

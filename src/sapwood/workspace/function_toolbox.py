@@ -203,6 +203,7 @@ class FunctionToolbox:
                 {each.name: each.value for each in use.tags.metadata},
                 use.trace,
                 self._deps,
+                use.actor,
             )
         if inspect.iscoroutinefunction(found.function):
             return await cast("Callable[..., Awaitable[object]]", found.function)(**given)

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sapwood.core.errors import SapwoodError
+from sapwood.core.events import Actor
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.model_calls import ToolSpec
 from sapwood.workspace.tools.tool_arguments import tool_spec
@@ -41,7 +42,8 @@ class ToolContext(Struct, Generic[Dependencies], frozen=True):
     call is tried again after a crash, so a service can refuse to do the same thing twice. `owner`,
     `labels` and `metadata` are those of the agent, and `trace` is the `traceparent` of the program
     that gave the prompt. `deps` is what the program gave to `sapwood.runtime`: a function that
-    takes a `ToolContext[Shop]` sees its type.
+    takes a `ToolContext[Shop]` sees its type. `actor` gave the prompt: a person with the name that
+    the program or the server knows, a model, or the system.
 
     >>> def refund(context: ToolContext, order: str) -> str:
     ...     return f"{order} for {context.space}, once: {context.agent}/{context.call}"
@@ -57,6 +59,7 @@ class ToolContext(Struct, Generic[Dependencies], frozen=True):
     metadata: Mapping[str, str] = {}
     trace: str = ""
     deps: Dependencies = None  # pyright: ignore[reportAssignmentType] # if the program gave none
+    actor: Actor | None = None
 
 
 class FunctionSignature(Struct, frozen=True):
