@@ -142,6 +142,7 @@ async def test_no_cursor_tells_where_the_events_of_others_are(log: Log, space: S
     await grow(log, other(space), BOB, *(f"theirs {n}" for n in range(5)))
     await grow(log, space, ADA, "mine", "mine too")
     await grow(log, other(space), BOB, "theirs at last")
+    await take(log.tail(space), 2)  # a cursor is known once its event is settled
     guesses = [Cursor(n) for n in range(3, 12)]
     if not isinstance(log, MemoryLog):  # it never counted what others write
         guesses += [Cursor(0, n) for n in range(1, 12)] + [Cursor(1, 1), Cursor(2**61, 1)]

@@ -193,7 +193,10 @@ class Stage:
     def command(self, line: str) -> None:
         """Gives a command and waits until the composer is empty again."""
         self.type(line)
-        expect(self.page.locator("#message")).to_have_value("")
+        try:
+            expect(self.page.locator("#message")).to_have_value("")
+        except AssertionError as error:  # a refused command stays in the composer
+            raise AssertionError(self.page.locator("#says").inner_text()) from error
 
     def see(self, words: str) -> "Locator":
         """Waits until a reply has these words."""

@@ -123,18 +123,20 @@ def test_what_was_approved_runs(stage: Stage) -> None:
 
 
 def test_a_question_of_the_model_is_answered_by_a_choice_or_in_own_words(stage: Stage) -> None:
-    call = '{"question": "Which port?", "choices": ["80", "8080"]}'
+    port = '{"question": "Which port?", "choices": ["80", "8080"]}'
+    host = '{"question": "Which host?", "choices": ["here", "there"]}'
     stage.begin(TURNS[0])
-    stage.prompt(f"Serve. [[tool: ask_user {call}]] [[tool: ask_user {call}]] [[say: Serving.]]")
+    stage.prompt(f"Serve. [[tool: ask_user {port}]] [[tool: ask_user {host}]] [[say: Serving.]]")
     dialog = stage.page.locator("#ask[open]")
     expect(dialog.locator("h2")).to_have_text("The model asks you")
     expect(dialog.locator(".cmd")).to_have_text("Which port?")
     dialog.get_by_role("button", name="8080").click()
+    expect(dialog.locator(".cmd")).to_have_text("Which host?")
     stage.page.locator("#ask[open] [data-key=t]").click()
-    stage.page.get_by_placeholder("Your answer").fill("443")
+    stage.page.get_by_placeholder("Your answer").fill("the other one")
     stage.page.keyboard.press("Enter")
     stage.see("Serving.")
-    expect(stage.page.locator("body")).to_contain_text("The user answered: 443")
+    expect(stage.page.locator("body")).to_contain_text("The user answered: the other one")
 
 
 def test_compact_puts_a_summary_in_place_with_its_score(stage: Stage) -> None:
