@@ -185,6 +185,14 @@ def test_a_permission_mode_is_kept_with_the_agent(
     assert "write_file was blocked: the permission mode is read-only." in ran.err
 
 
+def test_a_list_of_custom_commands_opens_no_turn(
+    sapwood: Sapwooder, model: ScriptedModel, home: Path
+) -> None:
+    ran = sapwood("run", "--agent", "lister", "--new", stdin="/use\n")
+    assert (ran.code, len(model.requests)) == (0, 0)
+    assert "There are no custom commands and no skills here." in ran.out + ran.err
+
+
 def test_a_misspelt_rule_is_refused_where_it_is_given(sapwood: Sapwooder) -> None:
     for arguments in (
         ("run", "-p", "Hello!", "--allow", "shel(ls)"),

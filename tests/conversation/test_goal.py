@@ -117,7 +117,15 @@ async def test_a_check_that_was_not_typed_here_never_runs(db: Sapwood, tmp_path:
 
 
 @pytest.mark.parametrize(
-    "line", ["/goal --check ls", "/goal Go. --budget much", "/goal G --budget 0"]
+    "line",
+    [
+        "/goal --check ls",
+        "/goal --budget",
+        "/goal Go. --check",
+        "/goal Go. --budget much",
+        "/goal G --budget 0",
+        "/goal G --budget 0.02",
+    ],
 )
 async def test_what_cannot_be_a_goal_is_refused(db: Sapwood, line: str) -> None:
     agent = await db.start("demo")

@@ -15,6 +15,7 @@ from sapwood.core.commands import (
     KeepLast,
     Load,
     Rewind,
+    SetGoal,
     SetMark,
     StartTurn,
 )
@@ -82,6 +83,11 @@ async def test_a_turn_out_of_view_is_offered_with_its_size_and_command(desk: Des
         "User: How does retry.py wait?\n\nAssistant: It doubles the delay in next_delay."
     )
     assert "next_delay and retry.py are only in turn 1" in offer.sentence
+
+
+async def test_what_stands_outside_of_turns_is_not_offered(desk: Desk) -> None:
+    await desk.do(SetGoal(AGENT, "g1", "Make ok.txt exist.", "test -f ok.txt", 5))
+    assert await offered(desk, "Look at ok.txt") is None
 
 
 async def test_nothing_is_brought_back_by_an_offer(desk: Desk) -> None:

@@ -332,10 +332,15 @@ async def test_conversations_are_made_read_changed_and_archived(
     assert len(added.data) == 1
     listed = [item async for item in client.conversations.items.list(made.id, limit=1)]
     assert len(listed) == 3
-    assert (await client.conversations.delete(made.id)).deleted
+    writer = client.with_options(api_key=live.token("read", "write"))
+    archived = await writer.conversations.delete(made.id)
+    assert not archived.deleted, "it can be brought back"
     summary = await live.connection.log.summary(live.connection.space, AgentId(made.id))
     assert summary is not None
     assert summary.status == "archived"
+    owner = client.with_options(api_key=live.token("read", "write", "admin"))
+    assert (await owner.conversations.delete(made.id)).deleted
+    assert await live.connection.log.summary(live.connection.space, AgentId(made.id)) is None
 
 
 async def test_a_server_that_stops_says_where_the_turn_goes_on(

@@ -74,6 +74,22 @@ async def test_a_question_goes_when_the_turn_is_interrupted_elsewhere(tmp_path: 
         await stage.sees("interrupted")
 
 
+async def test_a_text_that_is_typed_at_a_question_answers_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("sapwood.tui.screens.permission_page.monotonic", lambda: now[0])
+    async with on_stage(folder=str(tmp_path), delay=0.02) as stage:
+        await stage.type(WRITE)
+        await stage.sees("Allow this?")
+        await stage.pilot.press("slash", *"yany", "enter")
+        assert isinstance(stage.app.screen, PermissionPage)
+        now[0] += 10.0
+        await stage.pilot.press("n")
+        await stage.sees("Done.")
+        assert not (tmp_path / "a.txt").exists()
+
+
 @pytest.mark.night
 async def test_who_is_typing_answers_nothing_by_accident(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

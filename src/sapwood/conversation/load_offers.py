@@ -36,6 +36,7 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.search_terms import parts_of
 from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn, quoted_turn
+from sapwood.core.turn_numbers import TURN_STARTS
 from sapwood.core.view.build import front_texts
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.open_agent import OpenAgent, read_live
@@ -228,6 +229,9 @@ async def _find(
             found.setdefault(turn, []).append(name)
     # The turn with most of the names, and of those the newest: it knows how things ended.
     for best in sorted(found, key=lambda turn: (len(found[turn]), turn.version), reverse=True):
+        [first] = await space.log.read(space.space, best.agent, best.version, best.version)
+        if first.kind not in TURN_STARTS:  # a goal or a note, which stands outside of turns
+            continue
         turn = await whole_turn(space.log, space.space, best.agent, best.version)
         if turn.status != "open" and await _is_on_path(space, opened.state, turn):
             names = tuple(found[best])

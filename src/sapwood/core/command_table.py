@@ -647,7 +647,7 @@ TABLE = CommandTable(
             (
                 Argument("TEXT | stop", lines=True),
                 Argument("CMD", flag="--check"),
-                Argument("N", flag="--budget"),
+                Argument("N|Nk|$N", flag="--budget"),
             ),
             decides=(SetGoal, EndGoal),
             remote=False,

@@ -18,6 +18,7 @@ from sapwood.cli.run.run_output import RunOutput
 from sapwood.cli.run.script_player import OK, ScriptPlayer, StepResult
 from sapwood.cli.run.stop_request import StopRequest
 from sapwood.cli.run.terminal_approval import TerminalApproval
+from sapwood.conversation.answers import Prompted
 from sapwood.conversation.script import Script, Step
 from sapwood.conversation.service import ConversationService
 from sapwood.core.errors import RefusedError, SapwoodError
@@ -64,7 +65,7 @@ class ModelScriptPlayer(ScriptPlayer):
             raise RefusedError(answer)
         if answer.message:
             self.output.note(answer.message)
-        return await self._print_turn(version)
+        return await self._print_turn(version) if isinstance(answer, Prompted) else OK
 
     async def command(self, chunk: Script) -> StepResult:
         """Runs a command and prints its answer. A stop request interrupts it."""

@@ -22,6 +22,8 @@ _MARK = "goal"
 _TURNS = 10
 """The most turns of a goal without a budget."""
 _BUDGET = re.compile(r"(\$)?(\d{1,9}(?:\.\d{1,6})?)([kKmM])?")
+_BUDGETS = "5 (turns), 200k (tokens) or $2"
+_BARE = re.compile(r"(?:^|\s)--(?:check|budget)\s*$")
 _OPTION = re.compile(
     r"""(?:^|\s)--(check|budget)\s+("(?:[^"\\]|\\.)*"|'[^']*'|(?:(?!\s--(?:check|budget)\s).)+)""",
     re.DOTALL,
@@ -81,19 +83,22 @@ def _parsed(call: Call) -> SetGoal:
     text = _OPTION.sub("", call.run.args).strip()
     if not text:
         raise call.misused("Which goal?")
+    if _BARE.search(text):
+        raise call.misused(f"--check needs a command, and --budget a number: {_BUDGETS}.")
     command = SetGoal(call.agent, new_nonce(), text, options.get("check", ""))
     if "budget" not in options:
         return structs.replace(command, turns=_TURNS)
     found = _BUDGET.fullmatch(options["budget"])
-    if found is None or (found[1] and found[3]) or not float(found[2]):
-        raise call.misused("A budget is 5 (turns), 200k (tokens) or $2.")
-    number = float(found[2])
+    number = float(found[2]) if found else 0.0
+    is_part = found and not found[1] and not found[3] and not number.is_integer()
+    if found is None or (found[1] and found[3]) or not number or is_part:
+        raise call.misused(f"A budget is {_BUDGETS}.")
     if found[1]:
         return structs.replace(command, cost=round(number * 1_000_000))
     if found[3]:
         times = 1_000 if found[3] in "kK" else 1_000_000
         return structs.replace(command, tokens=round(number * times))
-    return structs.replace(command, turns=max(1, round(number)))
+    return structs.replace(command, turns=round(number))
 
 
 def _unquoted(value: str) -> str:

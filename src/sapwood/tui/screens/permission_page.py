@@ -8,6 +8,7 @@ A sign in the gutter tells a wrapped line from a new one.
 """
 
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import ClassVar
 
 from msgspec import Struct
@@ -40,6 +41,8 @@ from sapwood.workspace.permissions.permission_gate import PermissionAnswer, Perm
 _FRAME = 2
 _NAME = 40
 _LEAST_ROWS = 2
+_TYPING_SECONDS = 1.5
+"""How long after a letter that answers nothing no key answers: somebody writes a text."""
 
 
 class PermissionPage(ModalPage[PermissionAnswer]):
@@ -60,6 +63,7 @@ class PermissionPage(ModalPage[PermissionAnswer]):
         self._lines = approval_lines(question)
         self._choices = answer_choices(question)
         self._text = ApprovalText(self._lines, self._tell_what_is_left)
+        self._typing_until = 0.0
 
     def compose(self) -> ComposeResult:
         """Yields the question, the text of what would be done, and the answers."""
@@ -130,6 +134,8 @@ class PermissionPage(ModalPage[PermissionAnswer]):
 
     @on(OptionList.OptionSelected)
     def _selected(self, event: OptionList.OptionSelected) -> None:
+        if self._is_typing():
+            return
         self._answer(self._choices[event.option_index])
 
     @on(Input.Submitted, "#why")
@@ -138,16 +144,27 @@ class PermissionPage(ModalPage[PermissionAnswer]):
         self.dismiss(written.given(event.value.strip()))
 
     def on_key(self, event: events.Key) -> None:
-        """Gives the answer of a key, or scrolls on."""
+        """Gives the answer of a key, or scrolls on. In a text that somebody types, no key does."""
         if self.query_one("#why").has_focus:
             return
-        if event.key == "space":
+        answers = {choice.key for choice in self._choices}
+        is_letter = event.is_printable and event.key != "space"
+        if is_letter and (event.character not in answers or self._is_typing()):
+            event.stop()
+            if not self._is_typing():
+                self.notify("A question waits for your answer. What you type is not sent.")
+            self._typing_until = monotonic() + _TYPING_SECONDS
+            return
+        if event.key == "space" and not self._is_typing():
             event.stop()
             self._text.page(1)
         for choice in self._choices:
             if event.character == choice.key:
                 event.stop()
                 self._answer(choice)
+
+    def _is_typing(self) -> bool:
+        return monotonic() < self._typing_until
 
     def _answer(self, choice: AnswerChoice) -> None:
         """Returns an answer, asks for the reason first, or scrolls on if not all was shown."""

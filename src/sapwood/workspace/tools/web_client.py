@@ -18,7 +18,7 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 from msgspec import Struct
 
 from sapwood.workspace.tool_output import ToolError
-from sapwood.workspace.tools.web_text import web_text
+from sapwood.workspace.tools.web_text import web_text, without_unseen
 
 MAX_BYTES = 2_000_000
 MAX_TEXT = 100_000
@@ -68,6 +68,10 @@ class WebAddress(Struct, frozen=True):
         try:
             return not is_public(name)
         except ValueError:
+            pass
+        try:  # `127.1`, `0x7f.1` and `2130706433` are addresses too
+            return not is_public(socket.inet_ntoa(socket.inet_aton(name)))
+        except OSError:
             return False
 
 
@@ -245,6 +249,8 @@ def _page(address: WebAddress, status: int, kind: str, data: bytes) -> WebPage:
     title = ""
     if is_html:
         title, text = web_text(text, address.url)
+    else:
+        text = without_unseen(text)
     if cut or len(text) > MAX_TEXT:
         text = f"{text[:MAX_TEXT]}\n[The rest of the page was left out.]"
     return WebPage(address, status, media_type, title, text)

@@ -1,5 +1,8 @@
 """The text of a web page, with its links: headings, lists and code stay recognizable. Pure.
 
+What a page hides from people by attributes of its elements, and characters that nobody sees, are
+left out: they would be words for the model alone. What a style sheet or a script hides is kept.
+
 It reads each character once, whatever a page contains: what is never closed ends the page. The
 parser of the standard library takes quadratic time for some pages, so it is not used.
 """
@@ -20,6 +23,17 @@ _NAME = re.compile(r"/?[A-Za-z][A-Za-z0-9-]{0,20}")
 _ENDS = {tag: re.compile(f"</{tag}", re.IGNORECASE) for tag in _SKIPPED}
 _VALUE = r"""\s{0,9}=\s{0,9}("[^"]*"|'[^']*'|[^\s"'>]+)"""
 _ATTRIBUTES = {name: re.compile(rf"\s{name}{_VALUE}", re.IGNORECASE) for name in ("href", "alt")}
+_HIDING = re.compile(
+    r"\shidden(?=[\s=/>]|$)|\saria-hidden\s{0,9}=\s{0,9}[\"']?true"
+    r"|\sstyle\s{0,9}=[^>]{0,2000}?(?:display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden"
+    r"|opacity\s{0,9}:\s{0,9}0(?![.\d])|font-size\s{0,9}:\s{0,9}0(?![.\d]))",
+    re.IGNORECASE,
+)
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+    "\U000e0000-\U000e007f]"
+)
+_VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
 _MAX_TAG = 8_000
 _SPACE = re.compile(r"\s+")
 _GAPS = re.compile(r"\n{3,}")
@@ -42,6 +56,11 @@ def web_text(page: str, address: str) -> tuple[str, str]:
     title = _SPACE.sub(" ", "".join(reader.title)).strip()
     lines = (line.rstrip() for line in "".join(reader.pieces).split("\n"))
     return title, _GAPS.sub("\n\n", "\n".join(lines)).strip()
+
+
+def without_unseen(text: str) -> str:
+    """The text without characters that nobody sees, and without sequences for terminals."""
+    return _UNSEEN.sub("", text)
 
 
 def _after_markup(page: str, start: int, reader: "_PageReader") -> int:
@@ -79,18 +98,25 @@ class _PageReader:
         self._in_title = False
         self._in_code = False
         self._link = ""
+        self._hidden, self._depth = "", 0
 
     def text(self, text: str) -> None:
         """Adds text: as it is in `pre`, with single blanks elsewhere."""
-        text = _unescaped(text)
+        if self._hidden:
+            return
+        text = without_unseen(_unescaped(text))
         if self._in_title:
             self.title.append(text)
         elif text:
             self.pieces.append(text if self._in_code else _SPACE.sub(" ", text))
 
     def start(self, tag: str, whole: str) -> None:
-        """Starts a line for a block, and notes links."""
-        if tag == "title":
+        """Starts a line for a block, and notes links and hidden elements."""
+        if self._hidden:
+            self._depth += tag == self._hidden
+        elif tag not in _VOID and _HIDING.search(whole):
+            self._hidden, self._depth = tag, 1
+        elif tag == "title":
             self._in_title = True
         elif tag == "a":
             self.close_link()
@@ -99,7 +125,7 @@ class _PageReader:
         elif tag in ("td", "th"):
             self.pieces.append(" | ")
         elif tag == "img":
-            self.pieces.append(_SPACE.sub(" ", _attribute(whole, "alt")))
+            self.pieces.append(_SPACE.sub(" ", without_unseen(_attribute(whole, "alt"))))
         elif tag in _BLOCKS:
             self._in_code = self._in_code or tag == "pre"
             self.pieces.append("\n" if tag in _LINES else "\n\n")
@@ -107,7 +133,10 @@ class _PageReader:
 
     def end(self, tag: str) -> None:
         """Ends a line after a block."""
-        if tag == "title":
+        if self._hidden:
+            self._depth -= tag == self._hidden
+            self._hidden = self._hidden if self._depth else ""
+        elif tag == "title":
             self._in_title = False
         elif tag == "a":
             self.close_link()
@@ -142,4 +171,8 @@ def _absolute(address: str, link: str) -> str:
         found = urljoin(address, link.strip())
     except ValueError:
         return ""
-    return _SPACE.sub("%20", found) if found.startswith(_LINK_SCHEMES) else ""
+    if not found.startswith(_LINK_SCHEMES):
+        return ""
+    scheme, _, rest = found.partition("://")
+    place, slash, path = rest.partition("/")
+    return _SPACE.sub("%20", f"{scheme}://{place.rpartition('@')[2]}{slash}{path}")

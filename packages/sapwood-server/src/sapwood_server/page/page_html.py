@@ -236,18 +236,21 @@ def question_html(posted: PostedQuestion, agent_name: str, waiting: int) -> str:
     choices = answer_choices(question)
     hint = attribute(next((each.hint for each in choices if each.hint), ""))
     buttons = "".join(map(_button, choices))
-    rule = "" if question.choices else f"<dt>Rule</dt><dd>{line(question.why)}</dd>"
+    why = f"<dt>Why</dt><dd>{line(question.why)}</dd>"
+    about = (
+        f'<dl class="facts"><dt>Who</dt><dd>{line(agent_name)}</dd><dt>Folder</dt>'
+        f'<dd class="mono">{line(question.workspace)}</dd>{why}<dt>Hash</dt>'
+        f'<dd class="mono">sha256 {posted.hash[:12]}</dd></dl>'
+    )
+    kind = ' data-choices="1"' if question.choices else ""
     return (
         f'<header><h2>{line(request_sentence(question))}</h2><span class="grow"></span>{more}'
-        f'</header><div class="scroll" tabindex="0"><dl class="facts"><dt>Who</dt><dd>'
-        f'{line(agent_name)}</dd><dt>Folder</dt><dd class="mono">{line(question.workspace)}</dd>'
-        f"{rule}<dt>Hash</dt>"
-        f'<dd class="mono">sha256 {posted.hash[:12]}</dd></dl>'
+        f'</header><div class="scroll" tabindex="0">{"" if question.choices else about}'
         f'<div class="code cmd">{shown}</div>{alert}'
         f'<label class="vh" for="reason">{hint}</label>'
         f'<input id="reason" placeholder="{hint}" hidden></div>'
-        f'<footer data-question="{attribute(posted.id)}" data-hash="{attribute(posted.hash)}">'
-        f"{buttons}</footer>"
+        f'<footer data-question="{attribute(posted.id)}" data-hash="{attribute(posted.hash)}"'
+        f"{kind}>{buttons}</footer>"
     )
 
 

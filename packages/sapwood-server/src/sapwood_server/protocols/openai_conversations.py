@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 from starlette.responses import Response
 
+from sapwood.app.erasure import eraser_for
 from sapwood.core.commands import Archive, TagAgent
 from sapwood.core.content import File, Note, PromptPart, Text, Thinking, ToolCall
 from sapwood.core.log_values import AgentSummary
@@ -69,11 +70,18 @@ async def update_conversation(call: RequestContext) -> Response:
 
 
 async def delete_conversation(call: RequestContext) -> Response:
-    """Archives the conversation: lists show it no more, and it can be brought back."""
+    """Erases the conversation for an administrator, and archives it for others.
+
+    An archived one is in no list and can be brought back, so it is not `deleted`.
+    """
     summary = await call.summary()
-    if summary.status == "running":
+    erases = "admin" in call.principal.scopes
+    if erases:
+        eraser = eraser_for(call.space.connection)
+        await eraser.erase([summary.agent], by=str(call.principal.actor))
+    elif summary.status == "running":
         await call.service.dispatch(Archive(summary.agent), call.principal.actor)
-    return json_response({"id": summary.agent, "object": "conversation.deleted", "deleted": True})
+    return json_response({"id": summary.agent, "object": "conversation.deleted", "deleted": erases})
 
 
 async def list_items(call: RequestContext) -> Response:
@@ -220,7 +228,12 @@ def conversation_endpoints() -> tuple[Endpoint, ...]:
             errors="openai",
         ),
         Endpoint(
-            "DELETE", one, "write", delete_conversation, "Archive a conversation", errors="openai"
+            "DELETE",
+            one,
+            "write",
+            delete_conversation,
+            "Erase or archive a conversation",
+            errors="openai",
         ),
         Endpoint(
             "GET",

@@ -201,7 +201,9 @@ async def show_rows(call: RequestContext) -> Response:
 class EventsQuery(QueryParameters, frozen=True):
     """Which events are read."""
 
-    after: Annotated[int, Meta(ge=0, description="A version; the events after it are read.")] = 0
+    after: Annotated[
+        int, Meta(ge=0, le=10**15, description="A version; the events after it are read.")
+    ] = 0
     limit: Limit = _PAGE
 
 

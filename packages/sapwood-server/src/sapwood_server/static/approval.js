@@ -1,5 +1,6 @@
 // @ts-check
-// The dialog of a question to a person. Focus starts on No; Escape denies and stops.
+// The dialog of a question to a person. Focus starts on No, and on the first choice of a question of the
+// model; Escape denies and stops.
 import { $, agent, announce, fill, getText, post, say } from './page.js';
 import { interrupt } from './composer.js';
 
@@ -19,7 +20,7 @@ export async function refreshQuestion() {
   const scroll = dialog.querySelector('.scroll');
   scroll.addEventListener('scroll', allow);
   allow();
-  dialog.querySelector('[data-key="n"]').focus();
+  dialog.querySelector(dialog.querySelector('footer').dataset.choices ? 'footer button' : '[data-key="n"]').focus();
 }
 
 /** Answers that allow work only after the end of the text was shown. */

@@ -32,9 +32,15 @@ export function refill(element, html) {
   fill(element, html);
 }
 
+/** A request; if nothing answers, the error says so in plain words. @param {string} path @param {RequestInit} options */
+async function ask(path, options) {
+  try { return await fetch(path, options); }
+  catch { throw new Error('The server does not answer. Is it running? What you wrote is kept.'); }
+}
+
 /** @param {string} path */
 export async function getText(path) {
-  const answer = await fetch(path, { headers: { Accept: 'text/html' } });
+  const answer = await ask(path, { headers: { Accept: 'text/html' } });
   if (answer.status === 401) { location.reload(); }
   if (answer.status === 204) return '';
   if (!answer.ok) throw await problem(answer);
@@ -43,21 +49,21 @@ export async function getText(path) {
 
 /** @param {string} path */
 export async function getJson(path) {
-  const answer = await fetch(path, { headers: { Accept: 'application/json' } });
+  const answer = await ask(path, { headers: { Accept: 'application/json' } });
   if (!answer.ok) throw await problem(answer);
   return answer.json();
 }
 
 /** @param {string} path @param {object} value */
 export async function post(path, value) {
-  const answer = await fetch(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(value) });
+  const answer = await ask(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(value) });
   if (!answer.ok) throw await problem(answer);
   return answer.json();
 }
 
 /** @param {string} path @param {Blob} content */
 export async function upload(path, content) {
-  const answer = await fetch(path, { method: 'POST', headers: { 'Content-Type': 'application/octet-stream' }, body: content });
+  const answer = await ask(path, { method: 'POST', headers: { 'Content-Type': 'application/octet-stream' }, body: content });
   if (!answer.ok) throw await problem(answer);
   return answer.json();
 }
