@@ -238,6 +238,28 @@ class Call(Struct, frozen=True):
             raise RefusedError(answer)
         return answer
 
+    async def open_turn(
+        self, prompt: tuple[PromptPart, ...], *, step: str = "", request: str = ""
+    ) -> Prompted:
+        """Opens a turn with a prompt of the person who calls. Raises `RefusedError`.
+
+        `step` names the prompt if the command does more than that, and `request` is what was asked
+        for if the prompt was made from it.
+        """
+        assert self.prompt is not None
+        assert isinstance(self.caller, Person)
+        once = self.caller.command_id
+        answer = await self.prompt(
+            self.agent,
+            prompt,
+            actor=self.caller.actor,
+            command_id=f"{once}:{step}" if once and step else once,
+            request=request,
+        )
+        if isinstance(answer, Refusal):
+            raise RefusedError(answer)
+        return answer
+
     async def first_answer(self) -> Done | None:
         """The answer to this command if it was carried out under its id before.
 

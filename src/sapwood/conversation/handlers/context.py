@@ -14,7 +14,7 @@ from sapwood.conversation.answers import (
     Prompted,
     PromptToEdit,
 )
-from sapwood.conversation.call import Call, Person, Services
+from sapwood.conversation.call import Call, Services
 from sapwood.core.commands import (
     AddPin,
     Clear,
@@ -163,21 +163,11 @@ async def retry(call: Call) -> Prompted:
         raise RefusedError(Imported(state.agent, state.origin.source))
     if call.services.models is not None:
         call.services.models.require(state.settings.model)
-    assert call.prompt is not None
-    assert isinstance(call.caller, Person)
     if not await call.first_answer():
         shown = await place_of(call.space, state, turn)
         await call.give(await _before(call, opened, turn, shown))
-    once = call.caller.command_id
-    asked = await call.prompt(
-        call.agent,
-        tuple([part for part in turn.prompt if _is_of_person(part)]),
-        actor=call.caller.actor,
-        command_id=f"{once}:prompt" if once else None,
-    )
-    if isinstance(asked, Refusal):
-        raise RefusedError(asked)
-    return asked
+    prompt = tuple([part for part in turn.prompt if _is_of_person(part)])
+    return await call.open_turn(prompt, step="prompt")
 
 
 def _is_of_person(part: PromptPart) -> bool:

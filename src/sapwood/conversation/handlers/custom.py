@@ -3,10 +3,9 @@
 from msgspec import structs
 
 from sapwood.conversation.answers import Changed, Prompted
-from sapwood.conversation.call import Call, Person, typed_request
+from sapwood.conversation.call import Call, typed_request
 from sapwood.core.content import Text
-from sapwood.core.errors import RefusedError
-from sapwood.core.refusals import Refusal, nearest
+from sapwood.core.refusals import nearest
 from sapwood.workspace.custom_commands import CODEX_PREFIX, CustomCommand, prompt_of
 
 
@@ -26,17 +25,8 @@ async def use(call: Call) -> Prompted | Changed:
     if command is None:
         close = ", ".join(nearest(name, tuple(by_name), 0.6)) or "type /use to list them"
         raise call.misused(f"There is no custom command or skill '{name[:60]}': {close}.")
-    assert call.prompt is not None
-    assert isinstance(call.caller, Person)
-    answer = await call.prompt(
-        call.agent,
-        (Text(prompt_of(command, arguments)),),
-        actor=call.caller.actor,
-        command_id=call.caller.command_id,
-        request=typed_request(call.agent, call.run),
-    )
-    if isinstance(answer, Refusal):
-        raise RefusedError(answer)
+    text = prompt_of(command, arguments)
+    answer = await call.open_turn((Text(text),), request=typed_request(call.agent, call.run))
     notes = (*_notes(command), answer.message)
     return structs.replace(answer, message="\n".join(filter(None, notes)))
 

@@ -63,18 +63,12 @@ async def accept_plan(call: Call) -> Prompted:
         raise RefusedError(NothingToAccept())
     if call.services.models is not None:
         call.services.models.require(opened.state.settings.model)
-    assert call.prompt is not None
     assert isinstance(call.caller, Person)
     once = call.caller.command_id
     await _give(call, AddPin(call.agent, _PIN, text), f"{once}:pin" if once else None)
     change = SettingsChange(permission_mode=mode)
     await _give(call, Configure(call.agent, change), f"{once}:mode" if once else None)
-    asked = await call.prompt(
-        call.agent, (Text(_ACCEPTED),), actor=call.caller.actor, command_id=once
-    )
-    if isinstance(asked, Refusal):
-        raise RefusedError(asked)
-    return asked
+    return await call.open_turn((Text(_ACCEPTED),))
 
 
 def _mode(call: Call) -> PermissionMode:

@@ -4,11 +4,9 @@ The model does the work by its ordinary tools, within its permissions.
 """
 
 from sapwood.conversation.answers import Changed, Prompted
-from sapwood.conversation.call import Call, Person
+from sapwood.conversation.call import Call
 from sapwood.conversation.handlers.side_questions import ask_on_the_side
 from sapwood.core.content import Text
-from sapwood.core.errors import RefusedError
-from sapwood.core.refusals import Refusal
 
 _HERE = "--here"
 
@@ -28,31 +26,17 @@ so. Change nothing."""
 
 async def init(call: Call) -> Prompted:
     """Has the model write an AGENTS.md. Raises `RefusedError`."""
-    return await _prompted(call, _with(_INIT, call.run.args))
+    return await call.open_turn((Text(_with(_INIT, call.run.args)),))
 
 
 async def review(call: Call) -> Prompted | Changed:
     """Has the changes in the working tree reviewed, on the side or here. Raises `RefusedError`."""
     first, rest = call.first_and_rest
     if first == _HERE:
-        return await _prompted(call, _with(_REVIEW, rest))
+        return await call.open_turn((Text(_with(_REVIEW, rest)),))
     question = _with(_REVIEW, call.run.args)
     return await ask_on_the_side(call, question, shown=call.run.line, reads_only=False)
 
 
 def _with(text: str, words: str) -> str:
     return f"{text}\n\nIn particular: {words}" if words else text
-
-
-async def _prompted(call: Call, text: str) -> Prompted:
-    assert call.prompt is not None
-    assert isinstance(call.caller, Person)
-    answer = await call.prompt(
-        call.agent,
-        (Text(text),),
-        actor=call.caller.actor,
-        command_id=call.caller.command_id,
-    )
-    if isinstance(answer, Refusal):
-        raise RefusedError(answer)
-    return answer

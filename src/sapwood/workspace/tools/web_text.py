@@ -22,13 +22,15 @@ _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _NAME = re.compile(r"/?[A-Za-z][A-Za-z0-9-]{0,20}")
 _ENDS = {tag: re.compile(f"</{tag}", re.IGNORECASE) for tag in _SKIPPED}
 _VALUE = r"""\s{0,9}=\s{0,9}("[^"]*"|'[^']*'|[^\s"'>]+)"""
-_ATTRIBUTES = {name: re.compile(rf"\s{name}{_VALUE}", re.IGNORECASE) for name in ("href", "alt")}
-_HIDING = re.compile(
-    r"\shidden(?=[\s=/>]|$)|\saria-hidden\s{0,9}=\s{0,9}[\"']?true"
-    r"|\sstyle\s{0,9}=[^>]{0,2000}?(?:display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden"
-    r"|opacity\s{0,9}:\s{0,9}0(?![.\d])|font-size\s{0,9}:\s{0,9}0(?![.\d]))",
+_READ = ("href", "alt", "style", "aria-hidden")
+_ATTRIBUTES = {name: re.compile(rf"\s{name}{_VALUE}", re.IGNORECASE) for name in _READ}
+_HIDING_STYLE = re.compile(
+    r"display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden"
+    r"|(?:opacity|font-size)\s{0,9}:\s{0,9}0(?![.\d])",
     re.IGNORECASE,
 )
+_QUOTED = re.compile(r"""\"[^"]*"|'[^']*'""")
+_HIDDEN = re.compile(r"\shidden(?=[\s=/]|$)", re.IGNORECASE)
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
     "\U000e0000-\U000e007f]"
@@ -114,7 +116,7 @@ class _PageReader:
         """Starts a line for a block, and notes links and hidden elements."""
         if self._hidden:
             self._depth += tag == self._hidden
-        elif tag not in _VOID and _HIDING.search(whole):
+        elif tag not in _VOID and _hides(whole):
             self._hidden, self._depth = tag, 1
         elif tag == "title":
             self._in_title = True
@@ -149,6 +151,15 @@ class _PageReader:
         if self._link:
             self.pieces.append(f"]({self._link})")
         self._link = ""
+
+
+def _hides(tag: str) -> bool:
+    """Whether people do not see what is in an element with this tag."""
+    return (
+        _HIDDEN.search(_QUOTED.sub("", tag)) is not None
+        or _attribute(tag, "aria-hidden").lower() == "true"
+        or _HIDING_STYLE.search(_attribute(tag, "style")) is not None
+    )
 
 
 def _attribute(tag: str, name: str) -> str:
