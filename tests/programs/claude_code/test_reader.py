@@ -212,6 +212,23 @@ def test_turns_that_a_compaction_left_whole_are_kept(tmp_path: Path) -> None:
     assert [turn.first for turn in session.in_view] == [2, 3]
 
 
+def test_a_reply_that_a_compaction_kept_without_its_command_is_no_whole_turn(
+    tmp_path: Path,
+) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("One.")
+    file.says("1")
+    file.user("<command-message>review</command-message>\n<command-name>/review</command-name>")
+    file.user("Review the heron.", isMeta=True)
+    told = {"trigger": "manual", "preservedMessages": {"uuids": [file.says("reviewed")]}}
+    file.row("system", subtype="compact_boundary", compactMetadata=told, parentUuid=None)
+    file.user("It was about birds.", isCompactSummary=True)
+    file.user("Three.")
+    file.says("3")
+    boundary = read_session(file.path).boundaries[0]
+    assert (boundary.kept, boundary.quoted) == (0, "Assistant: reviewed")
+
+
 def test_a_title_is_what_the_program_called_it(tmp_path: Path) -> None:
     file = ClaudeFile(tmp_path)
     file.user("Hello.")

@@ -538,3 +538,26 @@ def test_a_summary_of_the_program_stays_its_own_with_the_rows_it_kept(
     assert file.sync_session(written.history(6, front=(framed, request))).by == "nothing"
     file.sync_session(written.history(6, front=("A pin.", framed)))
     assert kept not in loaded(written)
+
+
+def test_of_two_equal_summaries_of_the_program_the_one_whose_rows_are_shown_is_used(
+    written: SessionWriter, tmp_path: Path
+) -> None:
+    text = "This session is being continued.\nHerons nest in trees."
+    said = {"role": "user", "content": text}
+    kept: list[str] = []
+    for place in range(2):
+        kept.append(written.groups[-1][-2])
+        boundary = written.add(
+            "system",
+            parent=None,
+            subtype="compact_boundary",
+            compactMetadata={"preservedMessages": {"anchorUuid": "?", "uuids": [kept[-1]]}},
+        )
+        written.add("user", parent=boundary, isCompactSummary=True, message=said)
+        written.turn(f"after {place}")
+    framed = f"[Summary of the conversation.]\n{text}\n\n[Messages]\nAssistant: "
+    file = written.file(tmp_path)
+    for place, answer in enumerate(("ANSWER 5", "ANSWER after 0")):
+        file.sync_session(written.history(6 + place, front=(framed + answer,)))
+        assert loaded(written) == [kept[place], *written.groups[6 + place]]

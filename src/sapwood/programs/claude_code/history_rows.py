@@ -1,9 +1,10 @@
 """Finds or makes the rows of the turns that a session must contain."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from msgspec import Struct
 
+from sapwood.core.content import ToolCall
 from sapwood.core.plural import counted
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.view.frames import REQUEST_FRAME
@@ -16,7 +17,7 @@ from sapwood.programs.claude_code.row_forms import (
     opening_row,
     turn_rows,
 )
-from sapwood.programs.claude_code.rows import WRITER, decode_row, text_of
+from sapwood.programs.claude_code.rows import WRITER, decode_row, parts_of, text_of
 from sapwood.programs.claude_code.transcript import LinkRow, Transcript
 from sapwood.programs.claude_code.user_text import classify_user_text
 from sapwood.programs.prompt_parts import shows
@@ -81,7 +82,7 @@ def rows_for_history(
         groups.append(tuple(group))
     waiting = _waiting_rows(transcript, groups[-1][-1:]) if groups else []
     left = tuple(row.uuid for row in waiting if row.uuid and row.uuid not in used)
-    own = find_program_summary(transcript, history.front)
+    own = find_program_summary(transcript, history.front, used)
     return HistoryRows(
         tuple(groups),
         tuple(new),
@@ -236,18 +237,47 @@ class ProgramSummary(Struct, frozen=True):
     kept: tuple[str, ...] = ()
 
 
-def find_program_summary(transcript: Transcript, front: Sequence[str]) -> ProgramSummary | None:
+def find_program_summary(
+    transcript: Transcript, front: Sequence[str], used: Collection[str] = ()
+) -> ProgramSummary | None:
     """The newest compaction of the program whose summary these texts contain; None if none is.
 
-    A quoted turn or a pin in front is none of the program's: then the texts are used as they are.
+    A program can write the same summary twice. Then it is the one whose kept rows are shown too:
+    in front, or as rows of turns, which are `used`. A quoted turn or a pin in front is none of the
+    program's: then the texts are used as they are.
     """
     if not front or any(not text.startswith(REQUEST_FRAME) for text in front[1:]):
         return None
+    found: list[ProgramSummary] = []
     for row in reversed(transcript.rows):
         text = _own_text(transcript, row) if row.is_compact_summary else ""
         if text and shows(front[0], text):
-            return ProgramSummary(text, _kept_rows(transcript, row))
-    return None
+            found.append(ProgramSummary(text, _kept_rows(transcript, row)))
+    if len(found) < 2:
+        return next(iter(found), None)
+    return max(found, key=lambda each: _likeness(transcript, each, front[0], used))
+
+
+def _likeness(
+    transcript: Transcript, summary: ProgramSummary, front: str, used: Collection[str]
+) -> tuple[int, int]:
+    """The replies behind a summary that are shown nowhere, as a negative count, and those in front.
+
+    The larger of two is the summary that the history has.
+    """
+    rows = [row for uuid in summary.kept if (row := transcript.row(uuid))]
+    replies = [row for row in rows if row.type == "assistant"]
+    quoted = [row.uuid for row in replies if _shows_reply(transcript, row, front)]
+    hidden = [row for row in replies if row.uuid not in quoted and row.uuid not in used]
+    return -len(hidden), len(quoted)
+
+
+def _shows_reply(transcript: Transcript, row: LinkRow, front: str) -> bool:
+    decoded = decode_row(transcript.bytes_of(row))
+    parts = parts_of(decoded.message.content) if decoded and decoded.message else ()
+    return all(
+        shows(front, part.args if isinstance(part, ToolCall) else part.text) for part in parts
+    )
 
 
 def _own_text(transcript: Transcript, row: LinkRow) -> str:

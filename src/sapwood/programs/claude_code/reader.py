@@ -266,11 +266,16 @@ class ClaudeReader(TranscriptReader):
             self.details.used = usage.input + usage.output
 
     def _remember(self, ref: RowRef, who: str, parts: Sequence[ReplyPart | str]) -> None:
-        """Keeps the newest messages, because a compaction may leave them in view."""
+        """Keeps the newest messages, because a compaction may leave them in view.
+
+        A command that the user typed is a message too: it waited until the model answered it.
+        """
         turn = self._builder.turns
-        self._lines.append(MessageLine(ref.key, turn, who, parts))
-        self._message_turns[ref.key] = turn
-        self._message_counts[turn] += 1
+        opening = [(key, "User", (part.text,)) for key, part in self._builder.take_opening()]
+        for key, by, said in (*opening, (ref.key, who, parts)):
+            self._lines.append(MessageLine(key, turn, by, said))
+            self._message_turns[key] = turn
+            self._message_counts[turn] += 1
         if len(self._lines) > _MAX_LINES:
             del self._lines[: _MAX_LINES // 2]
 

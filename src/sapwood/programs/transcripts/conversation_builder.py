@@ -43,6 +43,7 @@ class ConversationBuilder:
         self.done = False
         self.needs_earlier_rows = False
         self._pending: list[tuple[str, PromptPart]] = []
+        self._opening: list[tuple[str, PromptPart]] = []
         self._compaction: TranscriptCompaction | None = None
 
     @property
@@ -81,6 +82,11 @@ class ConversationBuilder:
     def take_waiting(self) -> PromptPart | None:
         """Takes the last part that waits for the next prompt back; None if none waits."""
         return self._pending.pop()[1] if self._pending else None
+
+    def take_opening(self) -> list[tuple[str, PromptPart]]:
+        """Takes the parts that had waited for the prompt of the open turn, with their rows."""
+        taken, self._opening = self._opening, []
+        return taken
 
     def keep_waiting(self, keys: Collection[str]) -> None:
         """Drops the parts that wait for the next prompt, but those of these rows."""
@@ -167,9 +173,9 @@ class ConversationBuilder:
             self._compaction = None
 
     def _open(self, ref: RowRef, *prompt: PromptPart) -> TurnBuilder:
-        waiting = [part for _, part in self._pending]
+        self._opening, self._pending = self._pending, []
+        waiting = [part for _, part in self._opening]
         parts = tuple(part for part in (*waiting, *prompt) if part.text.strip())
-        self._pending.clear()
         self.turn = TurnBuilder(ref, parts) if parts else TurnBuilder(ref)
         self.done = False
         return self.turn
