@@ -1,17 +1,28 @@
 """When a prompt has ended: by its turn, by failures to drive it, and not by a restarted turn."""
 
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Iterable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sapwood
 from sapwood.app.connection import Connection, connect
-from sapwood.app.prompt_end import MAX_FAILURES, DriveFailure, PromptEnd, PromptProgress
+from sapwood.app.prompt_end import (
+    MAX_FAILURES,
+    DriveFailure,
+    PromptEnd,
+    PromptProgress,
+    StreamedWords,
+)
 from sapwood.core.commands import FailTurn, InterruptTurn
-from sapwood.core.events import Recorded
-from sapwood.core.ids import AgentId
+from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall
+from sapwood.core.context import ROOT
+from sapwood.core.events import Actor, Event, ModelCalled, Recorded, ReplyAdded
+from sapwood.core.ids import AgentId, CommandId
+from sapwood.core.live_words import LiveWords, deltas_after, deltas_before, size_of_words
 from sapwood.core.model_calls import Delta
 from sapwood.testing import FakeModel, slash
 
@@ -76,6 +87,56 @@ async def test_failures_in_a_row_end_the_wait_and_a_reply_starts_to_count_anew(
     assert stuck is not None
     assert stuck.status == "stuck"
     assert stuck.message == f"The disk is full. The turn of {agent.id} is still open."
+
+
+PARTS = st.lists(
+    st.one_of(
+        st.builds(Text, st.text(min_size=1, max_size=4)),
+        st.builds(Thinking, st.text(min_size=1, max_size=4)),
+        st.builds(ToolCall, st.just("c"), st.just("shell"), st.just("{}")),
+    ),
+    min_size=1,
+    max_size=4,
+).map(tuple[ReplyPart, ...])
+
+
+def _words(deltas: Iterable[Delta]) -> list[tuple[str, str]]:
+    """The letters of deltas with their kinds, and the names of calls."""
+    return [(each.kind, part) for each in deltas for part in each.text or [each.name]]
+
+
+def _recorded(version: int, event: Event) -> Recorded:
+    return Recorded(AgentId("bcdfghjkmnpq"), version, event, 0, Actor("system"), CommandId("c"))
+
+
+@given(PARTS, st.data())
+def test_a_stream_that_is_resumed_after_any_delta_misses_and_repeats_no_word(
+    parts: tuple[ReplyPart, ...], data: st.DataObject
+) -> None:
+    whole = size_of_words(parts)
+    sizes = sorted(data.draw(st.sets(st.integers(1, whole), max_size=4)))
+    stream: list[Recorded | LiveWords] = [_recorded(7, ModelCalled("oak", ROOT, "hash"))]
+    stream += [LiveWords(7, CommandId("c"), _first(parts, size)) for size in sizes]
+    stream += [_recorded(8, ReplyAdded(parts))]
+    follower = StreamedWords(6)
+    seen = [(place, each) for place, what in enumerate(stream) for each in follower.deltas_of(what)]
+    last = data.draw(st.integers(0, len(seen) - 1))
+    place, item = seen[last]
+    resumed = StreamedWords(item.version, item.size)
+    rest = [each for what in stream[max(1, place) :] for each in resumed.deltas_of(what)]
+    before = [each for _, each in seen[: last + 1]]
+    assert sorted(_words(before + rest)) == sorted(_words(each for _, each in seen))
+    assert sorted(_words(before + rest)) == sorted(_words(deltas_after(parts, 0)))
+
+
+def _first(parts: tuple[ReplyPart, ...], size: int) -> tuple[ReplyPart, ...]:
+    """The first characters of a reply, as a provider sends them."""
+    made: dict[str, Callable[[Delta], ReplyPart]] = {
+        "text": lambda each: Text(each.text),
+        "thinking": lambda each: Thinking(each.text),
+        "call": lambda each: ToolCall("c", each.name, "{}"),
+    }
+    return tuple(made[each.kind](each) for each in deltas_before(parts, size))
 
 
 def test_no_face_has_a_rule_of_its_own() -> None:

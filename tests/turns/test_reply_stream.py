@@ -225,7 +225,8 @@ async def test_a_screen_that_opens_in_the_middle_gets_the_words_so_far(tmp_path:
         version = (await at.agent.state()).version
         async with aclosing(at.running.watch(at.agent.id, version)) as items:
             first = await anext(items)
-        assert first.what == Delta("text", "".join(WORDS))
+            said = "".join(WORDS)
+            assert first.what == Delta("text", said, version=version, size=len(said))
 
 
 async def test_a_program_that_joins_the_deltas_gets_the_whole_answer_once(tmp_path: Path) -> None:

@@ -882,14 +882,17 @@ class Agent(AgentHandle):
         """Yields every event after a version, then each new one, from any process. Never ends."""
         return self.connection.log.follow(self.connection.space, self.id, count(after, "after"))
 
-    async def watch(self, after: int = 0) -> AsyncIterator[Delta | Recorded]:
+    async def watch(self, after: int = 0, size: int = 0) -> AsyncIterator[Delta | Recorded]:
         """Yields as `follow` does, and words of replies as deltas while they arrive. Never ends.
 
-        Each word comes once. Who begins in the middle of a reply gets its words so far first.
+        Each word comes once. Who begins in the middle of a reply gets its words so far first. Go on
+        after the last item that you have with `watch(item.version)` for an event, and with
+        `watch(item.version, item.size)` for a delta.
         """
-        words, log = StreamedWords(), self.connection.log
-        async for what in log.watch(self.connection.space, self.id, count(after, "after")):
-            for delta in words.deltas_of(what.event if isinstance(what, Recorded) else what):
+        start, had = count(after, "after"), count(size, "size")
+        words, log = StreamedWords(start, had), self.connection.log
+        async for what in log.watch(self.connection.space, self.id, start):
+            for delta in words.deltas_of(what):
                 yield delta
             if isinstance(what, Recorded):
                 yield what

@@ -358,12 +358,14 @@ class SyncAgent(_SyncWrapper[Agent]):
         """Yields every event after a version, then each new one, from any process. Never ends."""
         return self._each(self._inner.follow(after))
 
-    def watch(self, after: int = 0) -> Iterator[Delta | Recorded]:
+    def watch(self, after: int = 0, size: int = 0) -> Iterator[Delta | Recorded]:
         """Yields as `follow` does, and words of replies as deltas while they arrive. Never ends.
 
-        Each word comes once. Who begins in the middle of a reply gets its words so far first.
+        Each word comes once. Who begins in the middle of a reply gets its words so far first. Go on
+        after the last item that you have with `watch(item.version)` for an event, and with
+        `watch(item.version, item.size)` for a delta.
         """
-        return self._each(self._inner.watch(after))
+        return self._each(self._inner.watch(after, size))
 
 
 class SyncSapwood(_SyncWrapper[Sapwood]):

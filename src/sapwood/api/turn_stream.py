@@ -150,7 +150,7 @@ class TurnStream(Generic[_Value]):
             end = await progress.end_after(what)
             if end is not None:
                 self._result = self._result_of(turn, end)
-            for delta in words.deltas_of(what.event):
+            for delta in words.deltas_of(what):
                 yield delta
             yield what
             if end is not None:

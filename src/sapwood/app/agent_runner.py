@@ -220,8 +220,7 @@ class AgentRunner:
             try:
                 streamed = StreamedWords()
                 async for what in log.watch(space, agent, after):
-                    event = what.event if isinstance(what, Recorded) else what
-                    for delta in streamed.deltas_of(event):
+                    for delta in streamed.deltas_of(what):
                         queue.put_nowait(AgentOutput(agent, delta))
                     if isinstance(what, Recorded):
                         queue.put_nowait(AgentOutput(agent, what))

@@ -3,6 +3,7 @@
 The words of replies as they arrive, read from the log: the same in every process.
 """
 
+from itertools import groupby
 from typing import Literal
 
 from msgspec import Struct
@@ -23,7 +24,13 @@ from sapwood.core.events import (
     TurnStarted,
 )
 from sapwood.core.ids import AgentId
-from sapwood.core.live_words import LiveWords, deltas_after, deltas_of, size_of_words
+from sapwood.core.live_words import (
+    LiveWords,
+    deltas_after,
+    deltas_before,
+    deltas_of,
+    size_of_deltas,
+)
 from sapwood.core.model_calls import Delta
 
 MAX_FAILURES = 4
@@ -97,49 +104,78 @@ class PromptProgress:
 
 
 class StreamedWords:
-    """Turns the events and the arriving words of an agent into deltas: each word once."""
+    """Turns the events and the arriving words of an agent into deltas: each word once.
 
-    def __init__(self) -> None:
-        self._parts: tuple[ReplyPart, ...] | None = None
+    A follower that resumes has seen the events up to `after`, and this much of the reply that was
+    arriving then.
+    """
+
+    def __init__(self, after: int = 0, size: int = 0) -> None:
+        self._version = after
+        self._had = size
+        self._seen: list[Delta] | None = None
         self._is_live = False
 
-    def deltas_of(self, what: Event | LiveWords) -> list[Delta]:
+    def deltas_of(self, what: Recorded | LiveWords) -> list[Delta]:
         """The words that were not in an earlier event, or among the words before."""
-        match what:
-            case LiveWords(parts=parts):
-                # Who comes in the middle of a reply gets all words so far.
-                self._is_live = True
-                seen, self._parts = self._parts or (), parts
-                return what.after(size_of_words(seen))
+        if isinstance(what, LiveWords):
+            # Who comes in the middle of a reply gets all words so far.
+            self._is_live = True
+            had, self._seen = self._size, deltas_of(what.parts)
+            return deltas_after(what.parts, had, max(self._version, what.asked))
+        found = self._deltas_of_event(what.event)
+        self._version = what.version
+        return found
+
+    @property
+    def _size(self) -> int:
+        return self._had if self._seen is None else size_of_deltas(self._seen)
+
+    def _deltas_of_event(self, event: Event) -> list[Delta]:
+        match event:
             case ModelCalled(instruction=""):
-                self._parts, self._is_live = (), False
+                self._seen, self._had, self._is_live = [], 0, False
             case ReplyStreamed(parts):
-                seen = self._parts or ()
-                if self._is_live:  # all words of a reply that was cut off
-                    return deltas_after(parts, size_of_words(seen))
-                if self._parts is not None:
-                    self._parts = (*seen, *parts)
-                return deltas_of(parts)
+                if self._is_live or (self._seen is None and self._had):
+                    # all words of a reply that was cut off
+                    return deltas_after(parts, self._size, self._version)
+                if self._seen is not None:
+                    self._seen += deltas_of(parts)
+                return deltas_after(parts, 0, self._version)
             case ReplyAdded(parts):
                 # Who came in the middle of a reply has seen an unknown part of it.
-                streamed, self._parts = self._parts, None
-                return [] if streamed is None else _rest_of(parts, streamed)
+                seen, had = self._seen, self._had
+                self._seen, self._had = None, 0
+                if seen is None:
+                    seen = deltas_before(parts, had) if had else None
+                return [] if seen is None else _rest_of(parts, seen, self._version)
             case _:
                 pass
         return []
 
 
-def _rest_of(parts: tuple[ReplyPart, ...], streamed: tuple[ReplyPart, ...]) -> list[Delta]:
+def _rest_of(parts: tuple[ReplyPart, ...], seen: list[Delta], version: int) -> list[Delta]:
     """The deltas of a reply that were not streamed before it was complete."""
-    rest: list[Delta] = []
-    seen, whole = deltas_of(streamed), deltas_of(parts)
+    size = size_of_deltas(seen)
+    if _words(seen) == _words(deltas_before(parts, size)):
+        return deltas_after(parts, size, version)
+    rest: list[Delta] = []  # the provider streamed the parts in another order
+    whole = deltas_of(parts)
     for kind in ("thinking", "text"):
         said = "".join(delta.text for delta in seen if delta.kind == kind)
         full = "".join(delta.text for delta in whole if delta.kind == kind)
         if full.startswith(said) and full != said:
-            rest.append(Delta(kind, full[len(said) :]))
+            rest.append(Delta(kind, full[len(said) :], version=version, size=size))
     calls = [delta for delta in whole if delta.kind == "call"]
     return rest + calls[sum(delta.kind == "call" for delta in seen) :]
+
+
+def _words(deltas: list[Delta]) -> list[tuple[str, str]]:
+    """The words of deltas by kind, however they are divided into pieces; the names of calls."""
+    return [
+        (kind, "".join(f"{each.text}{each.name}\n" if each.name else each.text for each in group))
+        for kind, group in groupby(deltas, lambda each: each.kind)
+    ]
 
 
 async def is_asked_again(connection: Connection, agent: AgentId, ended: int) -> bool:

@@ -4,9 +4,10 @@ Each agent has at most one such value. It is replaced while words arrive, and go
 that ends the reply.
 """
 
+from collections.abc import Iterable
 from typing import assert_never
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.core.content import File, ReplyPart, Text, Thinking, ToolCall
 from sapwood.core.ids import CommandId
@@ -32,14 +33,19 @@ class LiveWords(Struct, frozen=True):
         """How much has arrived: the number of characters, and one for each tool call."""
         return size_of_words(self.parts)
 
-    def after(self, size: int) -> list[Delta]:
-        """The words that someone does not have who has this much of them."""
-        return deltas_after(self.parts, size)
+    def after(self, size: int, version: int = 0) -> list[Delta]:
+        """The words that someone does not have who has this much of them at a version."""
+        return deltas_after(self.parts, size, version)
 
 
 def size_of_words(parts: tuple[ReplyPart, ...]) -> int:
     """The number of characters of these parts, and one for each tool call."""
-    return sum(map(_size, deltas_of(parts)))
+    return size_of_deltas(deltas_of(parts))
+
+
+def size_of_deltas(deltas: Iterable[Delta]) -> int:
+    """The number of characters of these deltas, and one for each tool call."""
+    return sum(map(_size, deltas))
 
 
 def deltas_of(parts: tuple[ReplyPart, ...]) -> list[Delta]:
@@ -60,19 +66,34 @@ def deltas_of(parts: tuple[ReplyPart, ...]) -> list[Delta]:
     return deltas
 
 
-def deltas_after(parts: tuple[ReplyPart, ...], size: int) -> list[Delta]:
-    """What comes after the first `size` characters.
+def deltas_after(parts: tuple[ReplyPart, ...], size: int, version: int = 0) -> list[Delta]:
+    """What comes after the first `size` characters. Each delta has its place in the stream.
 
-    >>> deltas_after((Thinking("Hm."), Text("Once upon")), 8)
-    [Delta(kind='text', text='upon', name='')]
+    >>> deltas_after((Thinking("Hm."), Text("Once upon")), 8, version=7)
+    [Delta(kind='text', text='upon', name='', version=7, size=12)]
     """
     rest: list[Delta] = []
+    end = 0
     for delta in deltas_of(parts):
-        length = _size(delta)
-        if size < length:
-            rest.append(Delta(delta.kind, delta.text[size:], delta.name) if size else delta)
-        size = max(0, size - length)
+        start, end = end, end + _size(delta)
+        if size < end:
+            text = delta.text[max(0, size - start) :]
+            rest.append(Delta(delta.kind, text, delta.name, version, end))
     return rest
+
+
+def deltas_before(parts: tuple[ReplyPart, ...], size: int) -> list[Delta]:
+    """The first `size` characters.
+
+    >>> [each.text for each in deltas_before((Thinking("Hm."), Text("Once upon")), 8)]
+    ['Hm.', 'Once ']
+    """
+    found: list[Delta] = []
+    for delta in deltas_of(parts):
+        if size > 0:
+            found.append(structs.replace(delta, text=delta.text[:size]))
+        size -= _size(delta)
+    return found
 
 
 def _size(delta: Delta) -> int:

@@ -134,6 +134,9 @@ class Delta(Struct, frozen=True, gc=False):
 
     For a tool call, `text` is a piece of its arguments, and the first piece has the `name`.
 
+    `version` and `size` say where a stream can be resumed: the version of the last event before
+    the piece, and how much of the reply there is with it. Both are 0 until a log is watched.
+
     >>> Delta("text", "Herons nest").text
     'Herons nest'
     """
@@ -141,6 +144,8 @@ class Delta(Struct, frozen=True, gc=False):
     kind: Literal["text", "thinking", "call"]
     text: str
     name: str = ""
+    version: int = 0
+    size: int = 0
 
 
 class CallHints(Struct, frozen=True):

@@ -174,7 +174,7 @@ class _Feed:
         messages = self._deltas.get((version, size))
         if messages is None:
             place = f"{version}.{words.size}"
-            deltas = words.after(size)
+            deltas = words.after(size, version)
             messages = b"".join(
                 sse_message("delta", each, place if each is deltas[-1] else None) for each in deltas
             )

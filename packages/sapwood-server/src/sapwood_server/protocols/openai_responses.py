@@ -272,7 +272,7 @@ async def _so_far(call: RequestContext, head: ResponseHead) -> Fields:
     words, following = StreamedWords(), head.place.version + 1
     while page := await log.read(space, head.place.agent, following, limit=_PAGE):
         for recorded in page:
-            for what in (*words.deltas_of(recorded.event), recorded):
+            for what in (*words.deltas_of(recorded), recorded):
                 stream.add(what)
             end = await progress.end_after(recorded)
             if end is not None or stream.waits:
