@@ -5,13 +5,14 @@ forks through Sapwood. The next request of the framework must hold exactly the l
 """
 
 import asyncio
+import base64
 import json
 from pathlib import Path
 
 import sapwood
 from proofs.agents_e2e.checks import Checks
 from proofs.integrations.frameworks import Framework, RunningExample, further_checks
-from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.content import File, Text, Thinking, ToolCall
 from sapwood.core.view import Message, Request, ToolResult
 from sapwood_frameworks.conversation import Conversation, Database
 from scripted_model import ModelRequest, ScriptedModel, conversation
@@ -34,7 +35,16 @@ _KINDS: dict[type, str] = {
     ToolResult: "result",
 }
 
+_DOT = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
+    "AAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+"""A picture with one pixel."""
+
 Part = tuple[str, ...]
+_FILE: Part = ("file",)
+_NAMED_FILES = ("[image]", "[input_image]", "[inlineData]")
+"""How the scripted model writes an image, by wire format."""
 
 
 class Story:
@@ -97,12 +107,18 @@ class Story:
             await agent.pin("style", PIN)
             await self._goes_on(agent, "Eight", "with a pin")
             checks.expect("the pin is sent", PIN in self._sent(), self._sent())
+            image = File.of(base64.b64decode(_DOT), name="dot.png")
+            async with agent.turn([Text("What is this?"), image]) as turn:
+                await turn.reply("A dot.")
+            await self._ask("Where is it? [[say: On the page.]]")
+            sent = self._sent().replace("-", "+").replace("_", "/")  # Google's base64
+            checks.expect("an image in view reaches the model", _DOT in sent, sent)
             before = await _length(agent)
             forked = await (await kept.fork(prefix + other)).agent()
             await self._restart(other)
             await self._goes_on(forked, "Nine", "in a fork")
             checks.expect("the fork does not change its parent", await _length(agent) == before)
-            hits = {hit.ref.agent for hit in await db.search("answer Nine")}
+            hits = {hit.ref.agent for hit in await db.search('"answer to Nine"')}
             checks.expect("the answer of the fork is found by search", hits == {forked.id}, hits)
 
     async def _restart(self, session: str) -> None:
@@ -172,6 +188,8 @@ def _live_parts(message: Message) -> list[Part]:
         match part:
             case Text():
                 found.append(("user" if message.role == "user" else "text", part.text))
+            case File():
+                found.append(_FILE)
             case Thinking() if part.signature:  # providers take back what they have signed
                 found.append(("thinking",))
             case ToolCall():
@@ -187,6 +205,8 @@ def _sent_parts(message: conversation.Message) -> list[Part]:
     found: list[Part] = []
     for part in message.parts:
         match part:
+            case conversation.Text() if part.text in _NAMED_FILES:
+                found.append(_FILE)
             case conversation.Text():
                 found.append(("user" if message.role == "user" else "text", part.text))
             case conversation.Thinking():

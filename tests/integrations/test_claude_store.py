@@ -70,6 +70,23 @@ async def test_one_batch_comes_back_as_messages(store: SapwoodSessionStore) -> N
     assert await contents(store) == EXPECTED
 
 
+async def test_images_and_documents_come_back_as_they_went_in(store: SapwoodSessionStore) -> None:
+    source = {"type": "base64", "media_type": "image/gif", "data": "R0lGODlhAgABAA=="}
+    page = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}
+    image: Row = {"type": "image", "source": source}
+    document: Row = {"type": "document", "source": page, "title": "map.pdf"}
+    text = {"type": "text", "text": "What is this?"}
+    result = {"type": "tool_result", "tool_use_id": "toolu_Oslo", "content": [text, image]}
+    rows = [
+        row(1, "user", [text, image, document]),
+        row(2, "assistant", [CALLS[0]], "tool_use"),
+        row(3, "user", [result]),
+        row(4, "assistant", [{"type": "text", "text": "A pond."}], "end_turn"),
+    ]
+    await store.append(KEY, rows)
+    assert await contents(store) == [each["message"]["content"] for each in rows]
+
+
 async def test_batches_that_split_a_reply_are_one_turn(store: SapwoodSessionStore) -> None:
     for each in ROWS:
         await store.append(KEY, [each])

@@ -44,6 +44,23 @@ async def test_parts_come_back_as_they_went_in() -> None:
     await database.close()
 
 
+async def test_images_come_back_as_they_went_in() -> None:
+    pond: dict[str, Any] = {"mime_type": "image/gif", "data": b"GIF89a\x02\x00\x01\x00"}
+    asked: list[dict[str, Any]] = [{"text": "What is this?"}, {"inline_data": pond}]
+    shown: list[dict[str, Any]] = [
+        RESULTS[0],
+        {"inline_data": {**pond, "display_name": "pond.gif"}},
+        RESULTS[1],
+    ]
+    database = Database(":memory:")
+    conversation = Conversation(database, "chats/ada/chat-43")
+    await conversation.add([*items_of_user(asked), reply_of(CALLS, "")])
+    await conversation.add([*items_of_user(shown), reply_of(ANSWER, "")])
+    messages = (await conversation.request()).messages
+    assert [parts_of(each) for each in messages] == [asked, CALLS, shown, ANSWER]
+    await database.close()
+
+
 def test_a_result_with_several_values_is_json() -> None:
     response = {"id": "1", "response": {"low": -3, "high": 2}}
     [result] = items_of_user([{"function_response": response}])

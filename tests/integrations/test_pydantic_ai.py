@@ -4,7 +4,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 from pydantic_ai import Agent, ModelRetry
-from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.messages import (
+    BinaryContent,
+    ModelMessage,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    UserPromptPart,
+)
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from sapwood import Text, ToolCall
@@ -75,6 +82,29 @@ async def test_the_next_run_gets_what_is_in_view(kept: SapwoodCapability[object]
     await agent.run("Anything new?", conversation_id="chat-42")
     assert len(model.seen[-1]) == 1
     assert "Answer in verse." in (model.instructions[-1] or "")
+
+
+async def test_an_image_of_a_prompt_and_of_a_tool_is_kept(
+    kept: SapwoodCapability[object],
+) -> None:
+    model, pond = Model(), BinaryContent(b"GIF89a\x02\x00\x01\x00", media_type="image/gif")
+
+    def weather(city: str) -> list[str | BinaryContent]:
+        return [f"A picture of {city}.", pond]
+
+    agent = Agent(model.function, tools=[weather], capabilities=[kept])
+    await agent.run(["Where is this?", pond, "Is it cold?"], conversation_id="chat-43")
+    await agent.run("Is it cold?", conversation_id="chat-43")
+    await agent.run("Thanks.", conversation_id="chat-43")
+    images = [
+        each.data
+        for message in model.seen[-1]
+        for part in message.parts
+        if isinstance(part, UserPromptPart) and not isinstance(part.content, str)
+        for each in part.content
+        if isinstance(each, BinaryContent)
+    ]
+    assert images == [pond.data] * 3
 
 
 async def test_a_run_that_fails_leaves_its_turn_ended(kept: SapwoodCapability[object]) -> None:

@@ -15,15 +15,26 @@ from typing import Any, cast
 from msgspec import structs
 
 from sapwood.api import Agent, Sapwood
-from sapwood.core.content import RecordedReply, RecordedResult, ReplyPart, Text, Thinking, ToolCall
+from sapwood.core.content import (
+    File,
+    RecordedReply,
+    RecordedResult,
+    ReplyPart,
+    Text,
+    Thinking,
+    ToolCall,
+)
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view import Message, Request, ToolResult
+from sapwood.core.view.frames import EMPTY_RESULT
 from sapwood.models.wire.signatures import REDACTED
+from sapwood_frameworks.content_files import file_in, not_kept
 from sapwood_frameworks.conversation import Conversation, Database, Item, Prompt
 
 Block = dict[str, object]
 
 _PROVIDER = "anthropic"
+_TAKEN = ("image/gif", "image/jpeg", "image/png", "image/webp", "application/pdf")
 
 
 def items_of_user(content: object) -> list[Item]:
@@ -32,13 +43,14 @@ def items_of_user(content: object) -> list[Item]:
     for block in _blocks(content):
         kind = block.get("type")
         if kind == "tool_result":
-            text = _result_text(block.get("content"))
+            text, files = _result(block.get("content"))
             error = bool(block.get("is_error"))
-            items.append(RecordedResult(str(block.get("tool_use_id")), text, error))
+            call = str(block.get("tool_use_id"))
+            items.append(RecordedResult(call, text, error, files=files))
         elif kind == "text" and str(block.get("text")).strip():
             items.append(Prompt((Text(str(block.get("text"))),)))
         elif kind != "text":
-            items.append(Prompt((Text(f"[{kind}: not kept in the history]"),)))
+            items.append(Prompt((file_in(block) or Text(not_kept(kind)),)))
     return items
 
 
@@ -69,9 +81,16 @@ def _blocks(content: object) -> Sequence[Mapping[str, object]]:
     return cast("list[Mapping[str, object]]", content) if isinstance(content, list) else []
 
 
-def _result_text(content: object) -> str:
-    texts = (str(block.get("text") or f"[{block.get('type')}]") for block in _blocks(content))
-    return "\n\n".join(texts)
+def _result(content: object) -> tuple[str, tuple[File, ...]]:
+    """The text of a result, and its files."""
+    texts: list[str] = []
+    files: list[File] = []
+    for block in _blocks(content):
+        if (file := file_in(block)) is not None:
+            files.append(file)
+        else:
+            texts.append(str(block.get("text") or f"[{block.get('type')}]"))
+    return "\n\n".join(texts), tuple(files)
 
 
 def blocks_of(message: Message) -> list[Block]:
@@ -81,6 +100,8 @@ def blocks_of(message: Message) -> list[Block]:
         match part:
             case Text():
                 blocks.append({"type": "text", "text": part.text})
+            case File():
+                blocks.append(_file_block(part))
             case Thinking(provider="anthropic", signature=str(signature)) if signature:
                 blocks.append(_thinking(part.text, signature))
             case ToolCall():
@@ -91,12 +112,29 @@ def blocks_of(message: Message) -> list[Block]:
                 result: Block = {
                     "type": "tool_result",
                     "tool_use_id": part.call,
-                    "content": part.content,
+                    "content": _result_content(part),
                 }
                 blocks.append({**result, "is_error": True} if part.error else result)
             case _:
                 pass
     return blocks
+
+
+def _result_content(result: ToolResult) -> object:
+    if not result.files:
+        return result.content
+    texts = [] if result.content == EMPTY_RESULT else [{"type": "text", "text": result.content}]
+    return [*texts, *map(_file_block, result.files)]
+
+
+def _file_block(file: File) -> Block:
+    """An image or a PDF as the API takes it; another file as text."""
+    if file.media_type not in _TAKEN:
+        return {"type": "text", "text": f"{file.text}\n{file.words}".strip()}
+    kind = "image" if file.media_type.startswith("image/") else "document"
+    source = {"type": "base64", "media_type": file.media_type, "data": file.data}
+    block: Block = {"type": kind, "source": source}
+    return {**block, "title": file.name} if file.name and kind == "document" else block
 
 
 def _thinking(text: str, signature: str) -> Block:

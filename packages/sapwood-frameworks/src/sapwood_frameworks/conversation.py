@@ -272,7 +272,7 @@ async def _extend(
             reply = AddReply(agent.id, item.parts, item.model, item.usage)
             await agent.do(reply, Actor("model", item.model), holder=_holder(agent))
         else:
-            finish = FinishTool(agent.id, item.call, item.content, item.error)
+            finish = FinishTool(agent.id, item.call, item.content, item.error, files=item.files)
             await agent.do(finish, SYSTEM, holder=_holder(agent))
     last = items[-1] if items else None
     if completes and isinstance(last, RecordedReply) and not _calls(last):
@@ -307,7 +307,7 @@ def _without_last_part(turn: Turn) -> list[RecordedReply | RecordedResult]:
 
 
 def _recorded(result: Result) -> RecordedResult:
-    return RecordedResult(result.call, result.content, result.error)
+    return RecordedResult(result.call, result.content, result.error, files=result.files)
 
 
 class FrameworkMissing(SapwoodError, ImportError):

@@ -11,8 +11,17 @@ from typing import cast
 
 from msgspec import structs
 
-from sapwood.core.content import RecordedReply, RecordedResult, ReplyPart, Text, Thinking, ToolCall
+from sapwood.core.content import (
+    File,
+    RecordedReply,
+    RecordedResult,
+    ReplyPart,
+    Text,
+    Thinking,
+    ToolCall,
+)
 from sapwood.core.view import Message, ToolResult
+from sapwood_frameworks.content_files import not_kept
 from sapwood_frameworks.conversation import Item, Prompt
 
 Part = dict[str, object]
@@ -28,9 +37,24 @@ def items_of_user(parts: Sequence[Mapping[str, object]]) -> list[Item]:
             items.append(_result(cast("Mapping[str, object]", response)))
         elif isinstance(text := part.get("text"), str):
             items += [Prompt((Text(text),))] if text.strip() else []
+        elif (file := _file(part)) is None:
+            items.append(Prompt((Text(not_kept(next(iter(part), "part"))),)))
+        elif items and isinstance(last := items[-1], RecordedResult):
+            items[-1] = structs.replace(last, files=(*last.files, file))
         else:
-            items.append(Prompt((Text(f"[{next(iter(part), 'part')}: not kept in the history]"),)))
+            items.append(Prompt((file,)))
     return items
+
+
+def _file(part: Mapping[str, object]) -> File | None:
+    inline = part.get("inline_data")
+    if not isinstance(inline, Mapping):
+        return None
+    fields = cast("Mapping[str, object]", inline)
+    data, name = fields.get("data"), str(fields.get("display_name") or "")
+    if isinstance(data, bytes):
+        return File.of(data, name=name, media_type=str(fields.get("mime_type") or ""))
+    return None
 
 
 def _result(response: Mapping[str, object]) -> RecordedResult:
@@ -76,9 +100,12 @@ def parts_of(message: Message) -> list[Part]:
     signature = ""
     for part in message.parts:
         made: Part
+        files: list[Part] = []
         match part:
             case Text():
                 made = {"text": part.text}
+            case File():
+                made = _inline(part)
             case ToolCall():
                 call = {"id": part.id, "name": part.name, "args": _object(part.args)}
                 made = {"function_call": call}
@@ -88,6 +115,7 @@ def parts_of(message: Message) -> list[Part]:
                     answer = _object(part.content) or answer
                 response = {"id": part.call, "name": part.name, "response": answer}
                 made = {"function_response": response}
+                files = [_inline(file) for file in part.files]
             case Thinking(provider="google") if part.signature:
                 if part.text:
                     parts.append({"text": part.text, "thought": True})
@@ -98,8 +126,13 @@ def parts_of(message: Message) -> list[Part]:
         if signature:
             made["thought_signature"] = base64.b64decode(signature)
             signature = ""
-        parts.append(made)
+        parts += [made, *files]
     return parts
+
+
+def _inline(file: File) -> Part:
+    blob: Part = {"mime_type": file.media_type, "data": file.content}
+    return {"inline_data": {**blob, "display_name": file.name} if file.name else blob}
 
 
 def _object(text: str) -> dict[str, object]:

@@ -6,9 +6,11 @@ word as a `Thinking` part, because LangChain sends it back in the form in which 
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import cast
 
 from sapwood.core.content import (
+    File,
     Note,
     RecordedReply,
     RecordedResult,
@@ -19,6 +21,8 @@ from sapwood.core.content import (
     Usage,
 )
 from sapwood.core.view import Message, Request, ToolResult
+from sapwood.core.view.frames import EMPTY_RESULT
+from sapwood_frameworks.content_files import file_in, not_kept
 from sapwood_frameworks.conversation import Item, Prompt
 
 Fields = dict[str, object]
@@ -32,12 +36,14 @@ def item_of(kind: str, fields: Mapping[str, object]) -> Item | None:
     content = fields.get("content")
     match kind:
         case "human":
-            return Prompt((Text(_text(content)),))
+            return Prompt(_prompt_parts(content))
         case "ai":
             return _reply(fields)
         case "tool":
             error = fields.get("status") == "error"
-            return RecordedResult(str(fields.get("tool_call_id")), _text(content), error)
+            files = tuple(part for part in _prompt_parts(content) if isinstance(part, File))
+            call = str(fields.get("tool_call_id"))
+            return RecordedResult(call, _text(content, with_files=False), error, files=files)
         case "system":
             return None
         case _:
@@ -85,10 +91,23 @@ def _blocks(content: object) -> list[Mapping[str, object]]:
     ]
 
 
-def _text(content: object) -> str:
+def _prompt_parts(content: object) -> tuple[Text | File, ...]:
+    """The texts and files of a content. Texts that follow each other are one part."""
+    found: list[Text | File] = []
+    for is_file, blocks in groupby(_blocks(content), lambda block: file_in(block) is not None):
+        if is_file:
+            found += [file for block in blocks if (file := file_in(block))]
+        else:
+            found.append(Text(_text(list(blocks))))
+    return tuple(found)
+
+
+def _text(content: object, *, with_files: bool = True) -> str:
+    """The texts of a content, and remarks about everything else."""
     return "\n\n".join(
-        str(block["text"]) if "text" in block else f"[{block.get('type')}: not kept in the history]"
+        str(block["text"]) if "text" in block else not_kept(block.get("type"))
         for block in _blocks(content)
+        if with_files or file_in(block) is None
     )
 
 
@@ -99,18 +118,43 @@ def messages_of(request: Request) -> list[tuple[str, Fields]]:
         if message.role == "assistant":
             found.append(("ai", _assistant(message)))
             continue
-        texts: list[str] = []
+        said: list[Text | File] = []
         for part in message.parts:
             if isinstance(part, ToolResult):
-                status = "error" if part.error else "success"
-                fields = {"content": part.content, "tool_call_id": part.call, "name": part.name}
-                found.append(("tool", {**fields, "status": status}))
-            elif isinstance(part, Text):
-                texts.append(part.text)
-        if texts:
-            content = [{"type": "text", "text": text} for text in texts]
-            found.append(("human", {"content": texts[0] if len(texts) == 1 else content}))
+                found.append(("tool", _result(part)))
+            elif isinstance(part, Text | File):
+                said.append(part)
+        if said:
+            found.append(("human", {"content": _content(said)}))
     return found
+
+
+def _result(part: ToolResult) -> Fields:
+    texts = [] if part.files and part.content == EMPTY_RESULT else [Text(part.content)]
+    return {
+        "content": _content([*texts, *part.files]),
+        "tool_call_id": part.call,
+        "name": part.name,
+        "status": "error" if part.error else "success",
+    }
+
+
+def _content(parts: Sequence[Text | File]) -> object:
+    """The content of a message: one text, or blocks in the form that every provider takes."""
+    match parts:
+        case [Text(text)]:
+            return text
+        case _:
+            return [_block(part) for part in parts]
+
+
+def _block(part: Text | File) -> Fields:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    kind = part.media_type.partition("/")[0]
+    kind = kind if kind in ("image", "audio", "video") else "file"
+    block: Fields = {"type": kind, "base64": part.data, "mime_type": part.media_type}
+    return {**block, "filename": part.name} if part.name else block
 
 
 def _assistant(message: Message) -> Fields:

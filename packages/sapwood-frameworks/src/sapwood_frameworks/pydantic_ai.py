@@ -2,16 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from sapwood.api import Agent, Sapwood
-from sapwood.core.content import Note, RecordedResult, Text
+from sapwood.core.content import File, Note, RecordedResult, Text
+from sapwood_frameworks.content_files import not_kept
 from sapwood_frameworks.conversation import Conversation, Database, Item, Prompt, framework_missing
 
 try:
     from pydantic_ai.capabilities import AbstractCapability, WrapRunHandler
     from pydantic_ai.messages import (
+        BinaryContent,
         ModelMessage,
         ModelRequest,
         ModelResponse,
@@ -175,11 +178,13 @@ def _items(message: ModelMessage, model: Model) -> list[Item]:
     for part in message.parts:
         match part:
             case UserPromptPart():
-                items.append(Prompt((Text(_text(part.content)),)))
+                items.append(Prompt(_prompt_parts(part.content)))
             case ToolReturnPart():
                 error = part.outcome != "success"
-                content = part.model_response_str(wrap_if_error=False)
-                items.append(RecordedResult(part.tool_call_id, content, error))
+                files = tuple(_file(each) for each in part.files if isinstance(each, BinaryContent))
+                named = [_words(each) for each in part.files if not isinstance(each, BinaryContent)]
+                content = "\n\n".join([part.model_response_str(wrap_if_error=False), *named])
+                items.append(RecordedResult(part.tool_call_id, content, error, files=files))
             case RetryFeedbackPart():
                 items.append(Prompt((Note("program", part.model_response()),)))
             case _:
@@ -187,14 +192,23 @@ def _items(message: ModelMessage, model: Model) -> list[Item]:
     return items
 
 
-def _text(content: str | Sequence[UserContent]) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n\n".join(
-        part if isinstance(part, str) else getattr(part, "content", "") or _left_out(part)
-        for part in content
-    )
+def _prompt_parts(content: str | Sequence[UserContent]) -> tuple[Text | File, ...]:
+    """The texts and files of a prompt. Texts that follow each other are one part."""
+    parts = [content] if isinstance(content, str) else content
+    found: list[Text | File] = []
+    for is_file, group in groupby(parts, lambda part: isinstance(part, BinaryContent)):
+        if is_file:
+            found += [_file(part) for part in group if isinstance(part, BinaryContent)]
+        else:
+            found.append(Text("\n\n".join(map(_words, group))))
+    return tuple(found)
 
 
-def _left_out(part: UserContent) -> str:
-    return f"[{type(part).__name__}: not kept in the history]"
+def _words(part: UserContent) -> str:
+    if isinstance(part, str):
+        return part
+    return getattr(part, "content", "") or not_kept(type(part).__name__)
+
+
+def _file(content: BinaryContent) -> File:
+    return File.of(content.data, media_type=content.media_type)

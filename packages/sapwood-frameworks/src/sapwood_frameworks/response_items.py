@@ -23,6 +23,7 @@ from sapwood.core.content import (
 from sapwood.core.view import Message, Request, ToolResult
 from sapwood.core.view.frames import EMPTY_RESULT
 from sapwood.models.wire.signatures import ReasoningItem, decode_reasoning, encode_reasoning
+from sapwood_frameworks.content_files import not_kept
 from sapwood_frameworks.conversation import Item, Prompt
 
 ResponseItem = dict[str, object]
@@ -144,7 +145,7 @@ def _part(part: Mapping[str, object]) -> Text | File:
             return Text(text)
     address = str(part.get("image_url") or part.get("file_data") or "")
     file = File.from_data_url(address, str(part.get("filename") or ""))
-    return file or Text(f"[{part.get('type')}: not kept in the history]")
+    return file or Text(not_kept(part.get("type")))
 
 
 # To the framework
