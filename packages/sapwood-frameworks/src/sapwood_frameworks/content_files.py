@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import cast
 
 from sapwood.core.content import File
-from sapwood.core.file_part import is_base64
 
 _NESTED = ("source", "image_url", "file", "input_audio")
 """Fields that have an object with the content in it, by provider."""
@@ -26,9 +25,8 @@ def file_in(block: Mapping[str, object]) -> File | None:
             block = {**block, **cast("Mapping[str, object]", inner)}
     data = _first(block, _DATA)
     name, kind = _first(block, _NAMES), _first(block, _TYPES)
-    if data.startswith("data:"):
-        return File.from_data_url(data, name)
-    return File.from_data_url(f"data:{kind};base64,{data}", name) if is_base64(data) else None
+    address = data if data.startswith("data:") else f"data:{kind};base64,{data}"
+    return File.from_data_url(address, name)
 
 
 def not_kept(kind: object) -> str:
