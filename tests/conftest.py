@@ -5,9 +5,11 @@
 search longer.
 """
 
+import asyncio
 import os
 from collections.abc import Generator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import settings
@@ -63,6 +65,20 @@ def postgres_dsn() -> Generator[str]:
     """The address of a real server. Without one the test fails; it is never skipped."""
     with dsn_or_throwaway(volatile=True) as dsn:
         yield dsn
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_dsn: str) -> Generator[str]:
+    """The name of a database with empty tables. Making another one of it takes a moment."""
+    from sapwood.store.postgres import PostgresLog
+    from tests.postgres_session import new_database
+
+    async def make_tables() -> None:
+        await (await PostgresLog.open(address)).close()
+
+    with new_database(postgres_dsn) as address:
+        asyncio.run(make_tables())
+        yield urlsplit(address).path.removeprefix("/")
 
 
 @pytest.fixture(scope="session")

@@ -69,18 +69,37 @@ def own_compactions(talk: Conversation) -> None:
 
 
 def _expect_undone(talk: Conversation, act: str, *, whole: bool) -> None:
-    """Checks the request of the last probe: the path, after a summary unless it is the `whole`."""
+    """Checks the request of the last probe: the path, after a summary unless it is the `whole`.
+
+    Between the two stands what the program itself had kept behind its summary.
+    """
     got = words(history_in(talk.request(talk.path[-1], last=False)))
     kept = [word for word in got if not word.startswith(_OWN_ROWS)]
-    front = [number for number, word in enumerate(kept) if word.startswith(_SUMMARY)]
+    behind = _behind_summary(kept)
     talk.checks.expect(
-        f"{act}: the summary is {'gone' if whole else 'in front'}", whole != bool(front)
+        f"{act}: the summary is {'gone' if whole else 'in front'}", whole == (behind is None)
     )
-    if front:
-        kept = kept[front[-1] + 1 + (kept[front[-1]] == QUESTION) :]
-    pieces = [word for word in kept if word not in _ANSWERS]
+    pieces = [word for word in (kept if behind is None else behind) if word not in _ANSWERS]
     wanted = [word for word in turns_of(*talk.path[:-1]) if word != "ANSWER75"] + talk.path[-1:]
+    if not whole:
+        wanted = _kept_by_program(talk, talk.path[0]) + wanted
     talk.checks.expect(f"{act}: the request has exactly what came after it", pieces == wanted, kept)
+
+
+def _behind_summary(sent: list[str]) -> list[str] | None:
+    """What stands behind the last summary; None if there is none."""
+    front = [number for number, word in enumerate(sent) if word.startswith(_SUMMARY)]
+    return sent[front[-1] + 1 + (sent[front[-1]] == QUESTION) :] if front else None
+
+
+def _kept_by_program(talk: Conversation, first: str) -> list[str]:
+    """What the program sent between its summary and the first turn after it."""
+    for body in talk.requests(first):
+        sent = [word for word in words(history_in(body)) if not word.startswith(_OWN_ROWS)]
+        behind = _behind_summary(sent)
+        if behind is not None:
+            return [word for word in behind[: behind.index(first)] if word not in _ANSWERS]
+    return []
 
 
 def compaction_in_a_driven_turn(talk: Conversation) -> None:

@@ -7,7 +7,6 @@ whole and must succeed; one marked ```sh no-run is not, and says why. What a pag
 is ended with it. A page that speaks of DATABASE_URL gets a PostgreSQL database of its own.
 """
 
-import asyncio
 import itertools
 import os
 import re
@@ -19,14 +18,14 @@ from collections.abc import Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import pytest
 
 from sapwood.config.config_file import parse_config
 from scripted_model import ScriptedModel
 from tests.docs.answers import answer
-from tests.docs.test_examples import PAGES, ROOT, execute, relative
+from tests.docs.test_examples import PAGES, ROOT, relative
+from tests.postgres_session import new_database
 from tests.programs.proved import keep_proof
 from tools.markdown_pages import Block, blocks_of
 
@@ -133,10 +132,8 @@ def shell(tmp_path: Path) -> Generator[Shell]:
 @pytest.fixture
 def database(postgres_dsn: str) -> Generator[str]:
     """A PostgreSQL database of a page's own."""
-    name = f"sapwood_typed_{os.getpid()}_{next(_numbers)}"
-    asyncio.run(execute(postgres_dsn, f"CREATE DATABASE {name}"))
-    yield urlsplit(postgres_dsn)._replace(path=f"/{name}").geturl()
-    asyncio.run(execute(postgres_dsn, f"DROP DATABASE {name} WITH (FORCE)"))
+    with new_database(postgres_dsn) as address:
+        yield address
 
 
 @pytest.mark.parametrize("page", _BY_LENGTH, ids=relative)

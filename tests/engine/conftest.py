@@ -1,10 +1,8 @@
 """Engines of every kind, a journal of drives, and workers in other processes."""
 
 import itertools
-import os
 from collections.abc import AsyncGenerator, Callable, Generator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -23,7 +21,7 @@ from tests.engine.backends import (
     TemporalBackend,
 )
 from tests.engine.drive_journal import DriveJournal
-from tests.postgres_session import execute
+from tests.postgres_session import new_database
 
 _numbers = itertools.count(1)
 # The check of a change has what most people run: a process on SQLite, workers on PostgreSQL.
@@ -44,12 +42,10 @@ StartWorker = Callable[..., AnotherWorker]
 
 
 @pytest.fixture(scope="module")
-def engine_database(postgres_dsn: str) -> Generator[str]:
+def engine_database(postgres_dsn: str, postgres_template: str) -> Generator[str]:
     """A database for the tests of one module, dropped after them."""
-    name = f"sapwood_engine_test_{os.getpid()}_{next(_numbers)}"
-    execute(postgres_dsn, f"CREATE DATABASE {name}")
-    yield urlsplit(postgres_dsn)._replace(path=f"/{name}").geturl()
-    execute(postgres_dsn, f"DROP DATABASE {name} WITH (FORCE)")
+    with new_database(postgres_dsn, postgres_template) as address:
+        yield address
 
 
 def _durable(kind: str, request: pytest.FixtureRequest, folder: Path) -> DurableBackend:

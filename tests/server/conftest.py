@@ -2,10 +2,8 @@
 
 import asyncio
 import itertools
-import os
 from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -15,6 +13,7 @@ from sapwood.config.server_tokens import FileTokens, TokenStore
 from sapwood_server.access.identity import Identities
 from sapwood_server.application import create_application
 from sapwood_server.served_space import ServedSpaces
+from tests.postgres_session import new_database
 from tests.server.live_server import LiveServer, live_server
 from tests.server.serving import Served
 
@@ -27,39 +26,11 @@ def store() -> str:
     return "sqlite"
 
 
-async def _on_server(dsn: str, statement: str) -> None:
-    import asyncpg
-
-    session = await asyncpg.connect(dsn)
-    try:
-        await session.execute(statement)
-    finally:
-        await session.close()
-
-
-@pytest.fixture(scope="session")
-def postgres_template(postgres_dsn: str) -> Generator[str]:
-    """The name of a database with empty tables, from which others are made in a moment."""
-    from sapwood.store.postgres import PostgresLog
-
-    async def make_tables() -> None:
-        address = urlsplit(postgres_dsn)._replace(path=f"/{name}").geturl()
-        await (await PostgresLog.open(address)).close()
-
-    name = f"sapwood_server_{os.getpid()}_template"
-    asyncio.run(_on_server(postgres_dsn, f"CREATE DATABASE {name}"))
-    asyncio.run(make_tables())
-    yield name
-    asyncio.run(_on_server(postgres_dsn, f"DROP DATABASE {name} WITH (FORCE)"))
-
-
 @pytest.fixture
-async def postgres_database(postgres_dsn: str, postgres_template: str) -> AsyncGenerator[str]:
+def postgres_database(postgres_dsn: str, postgres_template: str) -> Generator[str]:
     """The address of a database for one test; it is dropped afterwards."""
-    name = f"sapwood_server_{os.getpid()}_{next(_numbers)}"
-    await _on_server(postgres_dsn, f"CREATE DATABASE {name} TEMPLATE {postgres_template}")
-    yield urlsplit(postgres_dsn)._replace(path=f"/{name}").geturl()
-    await _on_server(postgres_dsn, f"DROP DATABASE {name} WITH (FORCE)")
+    with new_database(postgres_dsn, postgres_template) as address:
+        yield address
 
 
 @pytest.fixture

@@ -1,52 +1,32 @@
 """Fixtures: an open log of every kind, an unused space, and a way to open the database again."""
 
-import asyncio
 import itertools
 import os
 from collections.abc import AsyncGenerator, Generator
-from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
 from sapwood.core.ids import Space
 from sapwood.turns.log import Log
+from tests.postgres_session import new_database
 from tests.store.backends import MemoryBackend, PostgresBackend, SqliteBackend
 from tests.store.contract import Backend, OpenLog
 
 _numbers = itertools.count(1)
 
 
-async def _on_server(dsn: str, statement: str) -> None:
-    import asyncpg
-
-    connection = await asyncpg.connect(dsn)
-    try:
-        await connection.execute(statement)
-    finally:
-        await connection.close()
-
-
-@contextmanager
-def _new_database(server: str) -> Generator[str]:
-    name = f"sapwood_test_{os.getpid()}_{next(_numbers)}"
-    asyncio.run(_on_server(server, f"CREATE DATABASE {name}"))
-    yield urlsplit(server)._replace(path=f"/{name}").geturl()
-    asyncio.run(_on_server(server, f"DROP DATABASE {name} WITH (FORCE)"))
-
-
 @pytest.fixture(scope="module")
-def postgres_database(postgres_dsn: str) -> Generator[str]:
+def postgres_database(postgres_dsn: str, postgres_template: str) -> Generator[str]:
     """A database for the tests of one module; it is dropped afterwards."""
-    with _new_database(postgres_dsn) as address:
+    with new_database(postgres_dsn, postgres_template) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def encrypted_database(postgres_dsn: str) -> Generator[str]:
     """Another database for the tests of one module."""
-    with _new_database(postgres_dsn) as address:
+    with new_database(postgres_dsn) as address:
         yield address
 
 

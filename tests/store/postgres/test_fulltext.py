@@ -91,6 +91,18 @@ async def test_what_another_program_wrote_is_indexed_without_a_search(
         await second.close()
 
 
+async def test_a_rare_word_counts_more_while_a_transaction_of_others_is_open(
+    log: Log, space: Space, owner: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    texts = [f"the report of the customer number {n}" for n in range(30)]
+    async with owner.transaction():
+        await owner.execute("SELECT pg_current_xact_id()")
+        events = [of(text) for text in (*texts, "heron", "a report of the customer on the heron")]
+        await log.commit(space, commit_of(append(AgentId("ada"), *events)))
+        hits = await log.search(space, "which customer report mentions a heron")
+    assert [hit.ref.version for hit in hits][:2] == [32, 31]
+
+
 async def test_one_space_is_in_several_partitions(
     log: Log, space: Space, postgres_database: str
 ) -> None:

@@ -61,6 +61,15 @@ _OLD_PLACE = """
 """
 
 
+_STORED = """
+    SELECT (
+        SELECT count(*) FROM sapwood.events WHERE space = $1 AND (tx, position) > ($2, $3)
+    ) + (
+        SELECT count(*) FROM sapwood.gaps WHERE space = $1 AND (tx, position) > ($2, $3)
+    ) AS events
+"""
+
+
 class _Place(NamedTuple):
     """The place of the last of the first `events` events of a space."""
 
@@ -87,6 +96,14 @@ class CursorPlaces:
         if row["events"] > _FEW:
             await self._store(space, base)
         return Cursor(base.events + row["events"])
+
+    async def count(self, space: Space) -> int:
+        """The number of events, with those that no tail can yield yet."""
+        base = await self._before(space, MAX_BIGINT)
+        (row,) = await self._scanners.of(space).fetch(_STORED, space, base.tx, base.position)
+        if row["events"] > _FEW:
+            await self._store(space, base)
+        return base.events + row["events"]
 
     async def place_of(self, space: Space, cursor: Cursor) -> tuple[int, EventPlace]:
         """The number of events of the space up to a cursor, and the place of the last of them.

@@ -329,7 +329,7 @@ class PostgresLog:
         asked = read_query(query)
         if asked.question and meaning.extra_installed():
             await sign_events(self._scanners, space, self._shift, self._keys)
-        total = (await self._places.end(space)).events if agents is None else 0
+        total = await self._places.count(space) if agents is None else 0
         return await search_words(
             *(self._of(space).fetch, space, asked, agents, limit, offset, total),
             look_up=self._readers.fetch,
