@@ -1,6 +1,7 @@
 """Files of the configuration and the data are written by `private_files` alone."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tests.source_files import source_files
@@ -33,11 +34,11 @@ def writes(tree: ast.AST) -> Iterator[int]:
         texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
         texts += [k.value.value for k in node.keywords if isinstance(k.value, ast.Constant)]
         modes = [text for text in texts if isinstance(text, str) and len(text) <= 3]
-        flags = "O_CREAT" in ast.dump(node) or "O_WRONLY" in ast.dump(node)
+        flags = name == "open" and re.search("O_CREAT|O_WRONLY", ast.dump(node))
         if (
             name in METHODS
             or (name in {"open", "fdopen"} and any(WRITING & set(mode) for mode in modes))
-            or (name == "open" and flags)
+            or flags
         ):
             yield node.lineno
 
