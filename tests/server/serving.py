@@ -1,6 +1,7 @@
 """What tests of the server hold in their hands."""
 
 import httpx2
+import pytest
 from msgspec import Struct
 from starlette.types import ASGIApp
 
@@ -13,7 +14,7 @@ from sapwood_server.served_space import ServedSpaces
 from tests.server.answer_schemas import check_answer
 
 ADDRESS = "http://127.0.0.1:8420"
-STORES = ("sqlite", "postgres")
+STORES = ("sqlite", pytest.param("postgres", marks=pytest.mark.night))
 """The kinds of database that can be served."""
 
 
