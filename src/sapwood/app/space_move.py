@@ -1,4 +1,4 @@
-"""Moves a space to another database, and lets the workers there continue its work."""
+"""Moves a space to another database, and lets the workers and routers know."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from sapwood.store.stores import store_of
 
 if TYPE_CHECKING:
     from sapwood.store.postgres import PostgresLog
+    from sapwood.store.postgres.cell_directory import CellDirectory
     from sapwood.store.postgres.space_move import MoveReport
 
 
@@ -73,10 +74,17 @@ async def _wake(address: str, log: "PostgresLog", space: Space) -> None:
         await wakes.close()
 
 
-async def _tell_routers(address: str, space: str, cell: str) -> None:
+async def open_directory(address: str) -> "CellDirectory":
+    """Opens the table of routers in the database at this address. Raises `LogError`."""
+    if not store_of(address).on_server:
+        raise LogError("The table of routers has to be in PostgreSQL: --directory ADDRESS")
     from sapwood.store.postgres.cell_directory import CellDirectory
 
-    directory = await CellDirectory.open(address)
+    return await CellDirectory.open(address)
+
+
+async def _tell_routers(address: str, space: str, cell: str) -> None:
+    directory = await open_directory(address)
     try:
         await directory.move(space, cell)
     finally:

@@ -25,6 +25,9 @@ PATIENCE = 600.0
 _FEW = 200
 """A space is stopped when so few events are left to copy."""
 _PASSES, _BATCH, _AGENTS = 200, 1_000, 200
+_SMALL = ("live_words", "holds", "erasures", "tokens")
+_STAGED = ("contents", "receipts", "agents", "snapshots", "space_keys", *_SMALL)
+"""Tables whose rows arrive in a temporary table first. It is made outside of any transaction."""
 
 _COLUMNS = """
     SELECT attname FROM pg_attribute
@@ -62,6 +65,10 @@ _CHECKED = {
 }
 
 
+class CopyDiffers(LogError):
+    """The copy is not what the place before has."""
+
+
 class SpaceCopy:
     """The copy of a space at the new place, for one move."""
 
@@ -78,6 +85,7 @@ class SpaceCopy:
         self._target = target
         self.move = ""
         self.events = 0
+        self._has_gaps = True
         self._columns: dict[str, list[str]] = {}
         self._checked: defaultdict[str, int] = defaultdict(int)
         self._changed: set[str] = set()
@@ -112,8 +120,16 @@ class SpaceCopy:
         )
         await self._check_logs([row["agent"] for row in known])
 
-    async def key(self) -> None:
-        """Copies the key of an encrypted space, before its first agent."""
+    async def begin(self) -> None:
+        """Prepares both sides, and copies the key of an encrypted space, before its first agent."""
+        for table in _STAGED:
+            await self._target.execute(
+                f"CREATE TEMPORARY TABLE moved_{table} ON COMMIT DELETE ROWS AS"
+                f" SELECT {', '.join(await self._columns_of(table))} FROM sapwood.{table} LIMIT 0"
+            )
+        self._has_gaps = await self._source.fetchval(
+            "SELECT EXISTS (SELECT FROM sapwood.gaps WHERE space = $1)", self._space
+        )
         rows = await self._fetch_by("space_keys", "space", [self._space])
         async with self.arrives():
             await self._stage("space_keys", rows)
@@ -131,8 +147,7 @@ class SpaceCopy:
         ]
         if counts[0] != counts[1]:
             await self._copy_missing("receipts", ("command",))
-        for table in ("live_words", "holds", "erasures", "tokens"):
-            await self._transfer_all(table)
+        await self._replace(_SMALL)
         await self._check_logs(changed)
         await self._check_whole()
 
@@ -164,7 +179,7 @@ class SpaceCopy:
             place = await self._place()
             events = await self._fetch_after("events", place, shift)
             full = len(events) == _BATCH
-            gaps = await self._fetch_after("gaps", place, shift)
+            gaps = await self._fetch_after("gaps", place, shift) if self._has_gaps else []
             last = _place_of(events[-1]) if full else None
             if len(gaps) == _BATCH and (last is None or _place_of(gaps[-1]) < last):
                 last, full = _place_of(gaps[-1]), True
@@ -243,15 +258,15 @@ class SpaceCopy:
             async with self.arrives():
                 await self._stage(table, rows)
 
-    async def _transfer_all(self, table: str) -> None:
-        """Makes the rows of a small table the same as those at the place before."""
-        columns = await self._columns_of(table)
-        rows = await self._source.fetch(
-            f"SELECT {', '.join(columns)} FROM sapwood.{table} WHERE space = $1", self._space
-        )
+    async def _replace(self, tables: Sequence[str]) -> None:
+        """Makes the rows of small tables the same as those at the place before."""
+        rows = {table: await self._fetch_by(table, "space", [self._space]) for table in tables}
         async with self.arrives():
-            await self._target.execute(f"DELETE FROM sapwood.{table} WHERE space = $1", self._space)
-            await self._stage(table, rows)
+            for table in tables:
+                await self._target.execute(
+                    f"DELETE FROM sapwood.{table} WHERE space = $1", self._space
+                )
+                await self._stage(table, rows[table])
 
     async def _fetch_by(self, table: str, key: str, values: Sequence[object]) -> "list[Row]":
         if not values:
@@ -266,11 +281,6 @@ class SpaceCopy:
             return
         names = await self._columns_of(table)
         staged = f"moved_{table}"
-        # Each time, because a transaction that was rolled back takes it along.
-        await self._target.execute(
-            f"CREATE TEMPORARY TABLE IF NOT EXISTS {staged} ON COMMIT DELETE ROWS"
-            f" AS SELECT {', '.join(names)} FROM sapwood.{table} LIMIT 0"
-        )
         await self._target.copy_records_to_table(
             staged, schema_name="pg_temp", columns=names, records=[tuple(row) for row in rows]
         )
@@ -280,7 +290,6 @@ class SpaceCopy:
             f"INSERT INTO sapwood.{table} ({', '.join(names)})"
             f" SELECT {', '.join(names)} FROM {staged} ON CONFLICT {conflict}"
         )
-        await self._target.execute(f"DELETE FROM {staged}")
 
     def arrives(self) -> "_Arrival":
         """A transaction that writes at the new place. Raises `LogError` if the move has ended."""
@@ -328,8 +337,8 @@ class SpaceCopy:
             if here is None or there is None or tuple(here) != tuple(there):
                 raise self._differs(f"the table {table}")
 
-    def _differs(self, what: str) -> LogError:
-        return LogError(
+    def _differs(self, what: str) -> "CopyDiffers":
+        return CopyDiffers(
             f"The copy of the space '{self._space}' differs in {what}. The space goes on where it "
             "was. Delete the copy: --take-back"
         )
@@ -346,9 +355,8 @@ class _Arrival:
 
     async def __aenter__(self) -> None:
         await self._transaction.start()
-        await self._target.execute("SELECT set_config('sapwood.move', $1, true)", self._id)
         found = await self._target.fetchval(
-            "SELECT true FROM sapwood.moves"
+            "SELECT set_config('sapwood.move', $2, true) FROM sapwood.moves"
             " WHERE space = $1 AND id = $2 AND state = 'arriving' FOR UPDATE",
             *(self._space, self._id),
         )

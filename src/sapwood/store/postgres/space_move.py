@@ -24,7 +24,7 @@ from sapwood.store.postgres.connections import (
     log_error,
     terminated_on_error,
 )
-from sapwood.store.postgres.space_copy import PATIENCE, SpaceCopy
+from sapwood.store.postgres.space_copy import PATIENCE, CopyDiffers, SpaceCopy
 
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
@@ -183,7 +183,7 @@ class SpaceMove:
             await self._enter_source(peer)
         if not arrives:
             await self._enter_target(there)
-        await self._copy.key()
+        await self._copy.begin()
         return "leaving"
 
     async def _require_free(self, there: "Row | None") -> None:
@@ -263,7 +263,12 @@ class SpaceMove:
             )
         # Without a timeout: a statement that is cancelled may leave its transaction open, and what
         # is stored in that is lost. If it takes too long, the decision is refused.
-        await self._copy.rest()
+        try:
+            await self._copy.rest()
+        except CopyDiffers:
+            if await self._is_stopped():
+                raise
+            raise _Expired from None  # it went on meanwhile
         if self._target.is_in_transaction():
             raise LogError(
                 f"The copy of the space '{self._space}' is not stored. The space goes on where it "
@@ -282,6 +287,13 @@ class SpaceMove:
             raise _Expired
         await self._open_target()
         return monotonic() - began
+
+    async def _is_stopped(self) -> bool:
+        return await self._source.fetchval(
+            "SELECT EXISTS (SELECT FROM sapwood.moves WHERE space = $1 AND id = $2"
+            " AND state = 'stopped' AND until > clock_timestamp())",
+            *(self._space, self._copy.move),
+        )
 
     async def _open_target(self) -> None:
         """From now on the new place serves the space."""

@@ -84,20 +84,16 @@ def _parsed(cells: tuple[str, ...]) -> dict[str, str]:
 
 
 async def _route(cells: dict[str, str], directory: str, host: str, port: int) -> None:
+    from sapwood.app.space_move import open_directory
     from sapwood.cli.run.stop_request import stop_on_signals
     from sapwood_server.http_server import run_application
     from sapwood_server.router import MemoryDirectory, Router, create_router
 
-    table = MemoryDirectory()
-    shared = None
-    if directory:
-        from sapwood.store.postgres.cell_directory import CellDirectory
-
-        shared = await CellDirectory.open(directory)
+    shared = await open_directory(directory) if directory else None
     try:
         with stop_on_signals() as stop:
             await run_application(
-                create_router(Router(cells, shared or table)),
+                create_router(Router(cells, shared or MemoryDirectory())),
                 host,
                 port,
                 on_ready=lambda address: say(_log, f"Routing on {address}. Press Ctrl-C to stop."),
