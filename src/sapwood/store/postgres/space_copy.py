@@ -52,17 +52,29 @@ _HASHES = """
     ) AS found
 """
 _TABLE_HASH = """
-    SELECT count(*) AS rows, sha256(coalesce(string_agg(
-        sha256(convert_to({text}, 'UTF8')), ''::bytea ORDER BY {key}), ''::bytea)) AS hash
-    FROM sapwood.{table} WHERE space = $1
+    (SELECT sha256(coalesce(string_agg(
+        sha256(convert_to({text}, 'UTF8')), ''::bytea ORDER BY {key}), ''::bytea))
+    FROM sapwood.{table} WHERE space = $1) AS {table}
 """
+_ROWS = """
+    (SELECT string_agg(each::text, chr(30) ORDER BY each::text)
+    FROM sapwood.{table} AS each WHERE space = $1)
+"""
+_SMALL_TABLES = (
+    f"SELECT md5(concat_ws(chr(31), {', '.join(_ROWS.format(table=t) for t in _SMALL)}))"
+)
 _CONTENT_HASHES = """
     SELECT hash, sha256(data) AS data FROM sapwood.contents WHERE space = $1 AND hash = ANY($2)
 """
-_CHECKED = {
-    "agents": ("concat_ws(chr(31), agent, version, facts)", "agent"),
-    "receipts": ("concat_ws(chr(31), command, data)", "command"),
-}
+_AGENT, _RECEIPT = (
+    f"concat_ws(chr(31), {each})" for each in ("agent, version, facts", "command, data")
+)
+_WHOLE = f"""
+    SELECT ARRAY(SELECT agent FROM sapwood.agents WHERE space = $1 ORDER BY agent) AS names,
+        ARRAY(SELECT version FROM sapwood.agents WHERE space = $1 ORDER BY agent) AS versions,
+        {_TABLE_HASH.format(table="agents", text=_AGENT, key="agent")},
+        {_TABLE_HASH.format(table="receipts", text=_RECEIPT, key="command")}
+"""
 
 
 class CopyDiffers(LogError):
@@ -86,6 +98,8 @@ class SpaceCopy:
         self.move = ""
         self.events = 0
         self._has_gaps = True
+        self._small = ""
+        self._at: Place | None = None
         self._columns: dict[str, list[str]] = {}
         self._checked: defaultdict[str, int] = defaultdict(int)
         self._changed: set[str] = set()
@@ -119,6 +133,8 @@ class SpaceCopy:
             "SELECT agent FROM sapwood.agents WHERE space = $1", self._space
         )
         await self._check_logs([row["agent"] for row in known])
+        self._small = await self._small_tables()
+        await self._replace(_SMALL)
 
     async def begin(self) -> None:
         """Prepares both sides, and copies the key of an encrypted space, before its first agent."""
@@ -130,6 +146,12 @@ class SpaceCopy:
         self._has_gaps = await self._source.fetchval(
             "SELECT EXISTS (SELECT FROM sapwood.gaps WHERE space = $1)", self._space
         )
+        query = "SELECT agent, version FROM sapwood.agents WHERE space = $1"
+        here, there = [
+            {tuple(row) for row in await side.fetch(query, self._space, timeout=PATIENCE)}
+            for side in (self._source, self._target)
+        ]
+        self._changed = {agent for agent, _ in here - there}  # a killed mover may have left them
         rows = await self._fetch_by("space_keys", "space", [self._space])
         async with self.arrives():
             await self._stage("space_keys", rows)
@@ -139,17 +161,13 @@ class SpaceCopy:
         await self._copy_events(None)
         changed = set(self._changed)
         await self._copy_agents()
-        counts = [
-            await side.fetchval(
-                "SELECT count(*) FROM sapwood.receipts WHERE space = $1", self._space
-            )
-            for side in (self._source, self._target)
-        ]
-        if counts[0] != counts[1]:
-            await self._copy_missing("receipts", ("command",))
-        await self._replace(_SMALL)
+        if await self._small_tables() != self._small:
+            await self._replace(_SMALL)
         await self._check_logs(changed)
         await self._check_whole()
+
+    async def _small_tables(self) -> str:
+        return await self._source.fetchval(_SMALL_TABLES, self._space)
 
     async def _left(self) -> int:
         place = await self._place()
@@ -160,6 +178,9 @@ class SpaceCopy:
         )
 
     async def _place(self) -> "Place":
+        """The place of the last event that has arrived."""
+        if self._at is not None:
+            return self._at
         row = await self._target.fetchrow(
             "SELECT tx, position FROM sapwood.moves"
             " WHERE space = $1 AND id = $2 AND state = 'arriving'",
@@ -208,7 +229,8 @@ class SpaceCopy:
         async with self.arrives():
             await self._stage("contents", contents)
             await self._stage("receipts", receipts)
-            await self._check_contents(contents)
+            if contents:
+                await self._check_contents(contents)
             for is_gap, run in _runs(rows):
                 if is_gap:
                     await self._target.execute(
@@ -228,6 +250,7 @@ class SpaceCopy:
                 "UPDATE sapwood.moves SET tx = $3, position = $4 WHERE space = $1 AND id = $2",
                 *(self._space, self.move, *_place_of(rows[-1])),
             )
+        self._at = _place_of(rows[-1])
         self._changed.update(row["agent"] for row in found)
         self.events += len(found)
 
@@ -324,18 +347,23 @@ class SpaceCopy:
 
     async def _check_whole(self) -> None:
         """Every log was compared up to its last event, and the other tables are the same."""
-        rows = await self._source.fetch(
-            "SELECT agent, version FROM sapwood.agents WHERE space = $1", self._space
-        )
-        if {row["agent"]: row["version"] for row in rows} != dict(self._checked):
+        here, there = await self._both_whole()
+        if here["receipts"] != there["receipts"]:  # those of commands without events
+            await self._copy_missing("receipts", ("command",))
+            here, there = await self._both_whole()
+        if dict(zip(here["names"], here["versions"], strict=True)) != dict(self._checked):
             raise self._differs("the number of events")
-        for table, (text, key) in _CHECKED.items():
-            query = _TABLE_HASH.format(table=table, text=text, key=key)
-            here, there = await asyncio.gather(
-                self._source.fetchrow(query, self._space), self._target.fetchrow(query, self._space)
-            )
-            if here is None or there is None or tuple(here) != tuple(there):
+        for table in ("agents", "receipts"):
+            if here[table] != there[table]:
                 raise self._differs(f"the table {table}")
+
+    async def _both_whole(self) -> "tuple[Row, Row]":
+        here, there = await asyncio.gather(
+            *(side.fetchrow(_WHOLE, self._space) for side in (self._source, self._target))
+        )
+        assert here is not None
+        assert there is not None
+        return here, there
 
     def _differs(self, what: str) -> "CopyDiffers":
         return CopyDiffers(

@@ -29,8 +29,8 @@ from sapwood.store.postgres.space_copy import PATIENCE, CopyDiffers, SpaceCopy
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
 
-STOP_SECONDS = 2.0
-"""How long nobody may change the space; then it goes on where it was."""
+STOP_SECONDS = 1.7
+"""How long nobody may change the space before the decision; then it goes on where it was."""
 _STOPS = 5
 _AGENTS = 200
 _LOCK = "SELECT pg_advisory_xact_lock(1398106214, hashtext($1))"
@@ -101,7 +101,7 @@ class SpaceMove:
                 continue
             return MoveReport(self._space, self._copy.agents, self._copy.events, pause, stop)
         raise LogError(
-            f"The space '{self._space}' could not be copied within {STOP_SECONDS:g} seconds after "
+            f"The space '{self._space}' could not be copied within two seconds after "
             f"it was stopped, {_STOPS} times. It goes on where it was, and the copy is kept. Try "
             "again when the databases have less to do, or give up: --take-back"
         )
