@@ -169,6 +169,11 @@ rolling-upgrade *ARGS:
 service *ARGS:
     python -m proofs.service "$@"
 
+# Spaces that move between three cells behind the router, some movers killed: `just cells --spaces 30 --moves 6 --kills 2`
+[group('prove')]
+cells *ARGS:
+    python -m proofs.cells "$@"
+
 # Kills of a screen that works on a goal with prompts in its queue: `just crash-screen --rounds 2`; needs tmux
 [group('prove')]
 crash-screen *ARGS:

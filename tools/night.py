@@ -44,6 +44,7 @@ RECIPES: tuple[tuple[str, ...], ...] = (
     ("crash-screen",),
     ("crash-providers",),
     ("service",),
+    ("cells",),
     ("fuzz-tools",),
     ("fuzz-sources",),
     ("eval", "ledger"),

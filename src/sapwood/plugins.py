@@ -16,6 +16,7 @@ Group = Literal["commands", "engines", "models", "pages", "programs", "stores", 
 _EXTRAS: dict[tuple[str, str], tuple[str, str]] = {
     ("commands", "acp"): ("'sapwood acp'", "acp"),
     ("commands", "login"): ("'sapwood login'", "client"),
+    ("commands", "route"): ("'sapwood route'", "serve"),
     ("commands", "serve"): ("'sapwood serve'", "serve"),
     ("commands", "token"): ("'sapwood token'", "serve"),
     ("engines", "temporal"): ("The engine 'temporal'", "temporal"),

@@ -26,6 +26,7 @@ STORES = {
 """What names a store outside of its folder."""
 NOT_OF_EVERY_STORE = {
     "app/maintenance.py": "prints the grants for roles of PostgreSQL",
+    "app/space_move.py": "moves spaces between databases of PostgreSQL",
     "doctor/checks.py": "lists the extras that pip can install",
     "redaction/token_search.py": "masks passwords in addresses of any program",
 }

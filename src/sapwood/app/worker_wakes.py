@@ -9,7 +9,7 @@ from sapwood.config.database_address import is_of_plugin
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
-from sapwood.engine import DriveLimits
+from sapwood.engine import DriveLimits, wake_all
 from sapwood.engine.engine_plugin import OWN_ENGINES, load_engine
 from sapwood.turns.log import Log
 from sapwood.turns.scheduler import woken_by
@@ -51,6 +51,11 @@ class WorkerWakes:
                 task = asyncio.ensure_future(self._wake(space, agent))
                 self._waking.add(task)
                 task.add_done_callback(self._waking.discard)
+
+    async def wake_space(self, space: Space) -> int:
+        """Wakes every agent of a space that has work to do; returns how many."""
+        engine = await self._opened()
+        return 0 if engine is None else await wake_all(self._log, engine, [space])
 
     def use(self, engine: "Engine | None") -> None:
         """Passes work to an engine that runs in this process, from now on; None: to workers."""

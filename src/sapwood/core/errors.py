@@ -4,6 +4,8 @@ SapwoodError
 ├── LogError              the log could not be read or written
 │   ├── KeyMissing        a space is encrypted with a key that this program does not have
 │   ├── LogUnavailable    its database does not answer; try again when it does
+│   │   └── SpaceStopped  a space is about to move to another database; try again in a moment
+│   ├── SpaceMoved        another database has the space now
 │   └── VersionConflict   another process appended first
 ├── PluginError           a plug-in is not installed or cannot be loaded
 └── RefusedError          a command was refused; `refusal` has the reason and the remedy
@@ -44,6 +46,29 @@ class KeyMissing(LogError):
 
 class LogUnavailable(LogError):
     """The database did not answer in time. Try again when it does."""
+
+
+class SpaceStopped(LogUnavailable):
+    """A space is about to move to another database, or has not arrived. Nothing was changed."""
+
+    def __init__(self, space: str) -> None:
+        super().__init__(
+            f"The space '{space}' is being moved to another database. Nothing was changed. Try "
+            "again in a few seconds."
+        )
+
+
+class SpaceMoved(LogError):
+    """Another database has the space now. `cell` is the name of its cell, if it has one."""
+
+    def __init__(self, space: str, cell: str = "") -> None:
+        where = f" to the cell '{cell}'" if cell else " to another database"
+        super().__init__(
+            f"The space '{space}' was moved{where}. Nothing was changed. Use the database that has "
+            "it now: --database ADDRESS"
+        )
+        self.space = space
+        self.cell = cell
 
 
 class VersionConflict(LogError):

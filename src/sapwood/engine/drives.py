@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
-from sapwood.core.errors import LogUnavailable, SapwoodError
+from sapwood.core.errors import LogUnavailable, SapwoodError, SpaceMoved
 from sapwood.core.ids import AgentId, Space
 from sapwood.log_fields import within_fields
 
@@ -56,7 +56,8 @@ async def drive_with_retries(
     """Drives an agent, and repeats a drive that raises, up to `len(retry_after)` times.
 
     Repeating is safe because every drive starts by reading the log. While the log's database
-    cannot be reached, the drive is repeated without limit. Returns after success or after the last
+    cannot be reached, the drive is repeated without limit. A drive of a space that was moved to
+    another database ends. Returns after success or after the last
     failure, which is logged. Messages that are logged meanwhile have the fields `space` and
     `agent`. Raises only `NotServed`, and `CancelledError` when this task itself is cancelled.
     """
@@ -75,6 +76,9 @@ async def _drive_with_retries(
             return
         except NotServed:
             raise
+        except SpaceMoved as moved:
+            _log.info("Leaving agent '%s' to the workers of another cell: %s", agent, moved)
+            return
         except LogUnavailable as problem:
             _log.info("Agent '%s' is waiting for the log: %s", agent, problem)
             await asyncio.sleep(LOG_RETRY_SECONDS)

@@ -33,7 +33,7 @@ from sapwood.core.commands import (
 from sapwood.core.content import Note, ReplyPart, Text, ToolCall
 from sapwood.core.context import ROOT
 from sapwood.core.decide.contexts import restarts_turn
-from sapwood.core.errors import LogError
+from sapwood.core.errors import LogError, SpaceMoved
 from sapwood.core.events import SYSTEM, Actor, AgentKilled, TurnInterrupted
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.model_calls import Answer, Failure, FailureKind, ToolSpec
@@ -49,7 +49,7 @@ from sapwood.programs.registry import ProgramExecutor, program_executor
 from sapwood.turns.checkpoints import Checkpoints
 from sapwood.turns.clock_and_ids import command_meta, now
 from sapwood.turns.dispatch import Dispatcher, Done
-from sapwood.turns.log import Log
+from sapwood.turns.log import Log, MovableLog
 from sapwood.turns.model_access import (
     ModelAccess,
     bounded_reply,
@@ -139,7 +139,11 @@ class Driver:
         Returns after how many seconds to drive again if a tool call has to wait, or if a program
         that runs the turn itself has a lease; else None. Also returns None if another worker drives
         the same turn, or if the turn waits for the answer of a person, which wakes the agent.
+
+        Raises `SpaceMoved` if another database has the space: its workers continue the turn.
         """
+        if isinstance(self._log, MovableLog):
+            await self._log.require_here(self._space)
         opened = await self._dispatcher.open(agent)
         turn = opened.live.open
         if opened.state.status != "running" or turn is None:
@@ -171,6 +175,7 @@ class Driver:
                 work.cancel()
                 with suppress(asyncio.CancelledError):
                     await work
+                watch.result()
                 await self._keep_files_of_stopped(await self._dispatcher.open(agent))
                 return None
             return work.result()
@@ -180,7 +185,7 @@ class Driver:
             await asyncio.gather(work, watch, return_exceptions=True)
 
     async def _stopped(self, agent: AgentId, version: int) -> None:
-        """Returns when the turn is interrupted or the agent is killed.
+        """Returns when the turn is interrupted or the agent is killed. Raises `SpaceMoved`.
 
         If the log cannot be read, tries again later: the work may not need the log for a while.
         """
@@ -190,6 +195,8 @@ class Driver:
                     if isinstance(recorded.event, TurnInterrupted | AgentKilled):
                         return
                     version = recorded.version
+            except SpaceMoved:
+                raise
             except LogError:
                 await asyncio.sleep(_WATCH_AGAIN)
             else:

@@ -5,7 +5,7 @@ whether an id exists.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
@@ -185,4 +185,16 @@ class Log(Protocol):
 
     async def close(self) -> None:
         """Closes files and connections. Everything acknowledged is on disk already."""
+        ...
+
+
+@runtime_checkable
+class MovableLog(Protocol):
+    """A log whose spaces can move to other databases."""
+
+    async def require_here(self, space: Space) -> None:
+        """Returns if this database has the space. Waits while the space is stopped to be moved.
+
+        Raises `SpaceMoved` if another database has it, and `SpaceStopped` if the move takes long.
+        """
         ...

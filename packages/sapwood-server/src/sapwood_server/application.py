@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sapwood.core.errors import SpaceMoved
 from sapwood.metrics import METRICS
 from sapwood_server.access.identity import COOKIE, Identities
 from sapwood_server.access.pairing import SECONDS as PAIRING_SECONDS
@@ -142,6 +143,7 @@ class AuthenticatedEndpoint:
         """The answer to a request; of one with an id, the first answer to that id."""
         endpoint, spaces = self.endpoint, self._guards.spaces
         spaces.read_configuration()
+        await spaces.require_here(principal.space)
         exchange = RequestContext(
             request, principal, spaces.get(principal.space), endpoint.max_bytes
         )
@@ -153,7 +155,7 @@ class AuthenticatedEndpoint:
             try:
                 return await endpoint.handler(exchange)
             except Exception as error:
-                if (problem := problem_of(error)).status >= 500:
+                if (problem := problem_of(error)).status >= 500 or isinstance(error, SpaceMoved):
                     raise
                 return problem.response()
 

@@ -20,6 +20,7 @@ from contextlib import aclosing, suppress
 import msgspec
 from msgspec import Struct
 
+from sapwood.core.errors import SpaceMoved
 from sapwood.core.events import (
     AgentKilled,
     ModelCalled,
@@ -86,7 +87,7 @@ class AgentFeeds:
             self._beating = asyncio.get_running_loop().call_later(_BEAT, self._beat)
         try:
             yield b"retry: 1000\n\n"
-            while not self.closing:
+            while not self.closing and not feed.moved:
                 seen = feed.count
                 messages, after = feed.after(after)
                 if messages is None:
@@ -141,6 +142,8 @@ class _Feed:
         self._deltas: dict[tuple[int, int], bytes] = {}
         self.followers = 0
         self.count = 0
+        self.moved = False
+        """Whether another cell has the space now: followers connect again, and get there."""
         self._task = asyncio.ensure_future(self._read())
 
     def after(self, version: int) -> tuple[bytes | None, int]:
@@ -231,6 +234,10 @@ class _Feed:
                 await self._follow()
             except LogUnavailable:
                 await asyncio.sleep(_AGAIN)
+            except SpaceMoved:
+                self.moved = True
+                self.wake()
+                return
 
     async def _follow(self) -> None:
         summary = await self._log.summary(self._space, self._agent)
@@ -294,6 +301,7 @@ class SpaceFeed:
         self._count = 0
         self._followers = 0
         self._shown: dict[AgentId, tuple[int, bytes]] = {}
+        self._moved = False
         self.closing = False
 
     async def follow(self, after: Cursor | None, *, short: bool) -> AsyncGenerator[bytes]:
@@ -308,7 +316,7 @@ class SpaceFeed:
             place = place if after is None else after
             if after is None:
                 yield b"id: %d\nevent: start\ndata: {}\n\n" % place.events
-            while not self.closing:
+            while not self.closing and not self._moved:
                 seen = self._count
                 if place.position or place.events < self._start:
                     page = await self._page(place)
@@ -340,6 +348,7 @@ class SpaceFeed:
         self._started.clear()
         self._newest.clear()
         self._shown.clear()
+        self._moved = False
         if reader is not None:
             reader.cancel()
             with suppress(asyncio.CancelledError):
@@ -393,6 +402,11 @@ class SpaceFeed:
                 await self._keep(Cursor(self._newest[-1].after if self._newest else self._start))
             except LogUnavailable:
                 await asyncio.sleep(_AGAIN)
+            except SpaceMoved:  # followers connect again, and get to the cell that has it
+                self._moved = True
+                self._started.set()
+                self._wake()
+                return
 
     async def _keep(self, after: Cursor) -> None:
         loop, began = asyncio.get_running_loop(), time.time()

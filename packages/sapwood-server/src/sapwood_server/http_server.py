@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from sapwood.app.connection import Connection
 from sapwood.app.worker_wakes import WorkerWakes
@@ -76,24 +77,11 @@ async def serve(
             streams=config.serve.streams,
             origins=config.serve.origins,
         )
-        server = _Server(
-            uvicorn.Config(
-                app,
-                log_config=None,
-                access_log=False,
-                timeout_graceful_shutdown=LAST_SECONDS,
-                timeout_keep_alive=30,
-                server_header=False,
-                h11_max_incomplete_event_size=65_536,
-                proxy_headers=False,
-            ),
-            spaces.end_streams,
-        )
-        bound = listener.getsockname()[1]
-        shown = f"[{host}]" if ":" in host else host
+        server = _Server(_settings(app), spaces.end_streams)
+        address = _address(host, listener)
         spaces.get(config.space).agents.start()
         serving = asyncio.ensure_future(server.serve(sockets=[listener]))
-        on_ready(f"http://{shown}:{bound}", identities.one_time_token)
+        on_ready(address, identities.one_time_token)
         stopping = asyncio.ensure_future(stopped())
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
@@ -104,6 +92,45 @@ async def serve(
         server.should_exit = True
         await asyncio.wait({serving})
         serving.result()
+
+
+async def run_application(
+    app: ASGIApp,
+    host: str,
+    port: int,
+    *,
+    on_ready: Callable[[str], None],
+    stopped: Callable[[], Awaitable[None]],
+) -> None:
+    """Runs an application until `stopped` returns. Calls `on_ready` with its address."""
+    with open_listener(host, port) as listener:
+        server = _Server(_settings(app), lambda: None)
+        serving = asyncio.ensure_future(server.serve(sockets=[listener]))
+        on_ready(_address(host, listener))
+        stopping = asyncio.ensure_future(stopped())
+        await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        server.should_exit = True
+        await asyncio.wait({serving})
+        serving.result()
+
+
+def _settings(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=LAST_SECONDS,
+        timeout_keep_alive=30,
+        server_header=False,
+        h11_max_incomplete_event_size=65_536,
+        proxy_headers=False,
+    )
+
+
+def _address(host: str, listener: socket.socket) -> str:
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{listener.getsockname()[1]}"
 
 
 async def _issuer(config: Config) -> "IssuerTokens | None":

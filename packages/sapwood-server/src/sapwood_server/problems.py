@@ -9,7 +9,14 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from sapwood.conversation.answers import Answer
-from sapwood.core.errors import LogError, LogUnavailable, RefusedError, SapwoodError
+from sapwood.core.errors import (
+    LogError,
+    LogUnavailable,
+    RefusedError,
+    SapwoodError,
+    SpaceMoved,
+    SpaceStopped,
+)
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
 from sapwood.core.token_count import Count
@@ -90,6 +97,10 @@ class OpenAIProblem(ProblemDocument, frozen=True, omit_defaults=True):
     error: OpenAIError | None = None
 
 
+MOVED_HEADER = "Sapwood-Moved"
+"""Has the name of the cell to which a space was moved, or `now` while it is stopped."""
+
+
 class Problem(Exception):
     """An answer that is a problem document."""
 
@@ -153,6 +164,12 @@ def problem_of(error: Exception) -> Problem:
             return error
         case RefusedError(refusal=refusal):
             return refusal_problem(refusal)
+        case SpaceMoved():
+            headers = {MOVED_HEADER: error.cell or "elsewhere"}
+            return Problem(421, "Space moved", str(error), headers=headers)
+        case SpaceStopped():
+            headers = {"Retry-After": "1", MOVED_HEADER: "now"}
+            return Problem(503, "Space stopped", str(error), headers=headers)
         case LogUnavailable():
             return Problem(503, "Database unavailable", str(error), headers={"Retry-After": "2"})
         case LogError():

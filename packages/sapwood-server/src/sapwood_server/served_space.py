@@ -24,11 +24,13 @@ from sapwood.conversation.mentions import WorkspaceFiles
 from sapwood.conversation.open_timeline import OpenTimeline
 from sapwood.conversation.service import ConversationService
 from sapwood.conversation.surroundings import chapters_in_view
+from sapwood.core.errors import SpaceMoved
 from sapwood.core.events import Recorded
-from sapwood.core.ids import AgentId
+from sapwood.core.ids import AgentId, Space
 from sapwood.core.model_calls import Delta
 from sapwood.core.state import State
 from sapwood.engine import keep_awake
+from sapwood.turns.log import MovableLog
 from sapwood_server.answered_requests import AnsweredRequests
 from sapwood_server.event_feed import AgentFeeds, SpaceFeed
 
@@ -123,6 +125,8 @@ class ServedSpace:
                         {following, stopping}, timeout=_BEAT, return_when=asyncio.FIRST_COMPLETED
                     )
                     if following in done:
+                        if isinstance(following.exception(), SpaceMoved):
+                            return  # the follower connects again, and gets to the other cell
                         yield following.result().what
                         following = asyncio.ensure_future(anext(shown))
                     elif not done:
@@ -225,6 +229,7 @@ class ServedSpaces:
         self._files = _file_versions()
         self._drives = drives
         self._spaces: dict[str, ServedSpace] = {}
+        self._closing: set[asyncio.Future[None]] = set()
         self.answered = AnsweredRequests()
         self.health = Health(connection, lambda space: drives and space in self._spaces)
         self.draining = False
@@ -242,6 +247,25 @@ class ServedSpaces:
             agents = ServedAgents(connection, self._config, self._keys, drives=self._drives)
             found = self._spaces[name] = ServedSpace(agents, self.health)
         return found
+
+    async def require_here(self, name: str) -> None:
+        """Returns if the database has this space. Raises `SpaceMoved` if another one has it.
+
+        Each request asks the database, so that no two cells answer for a space. Forgets a space
+        that has moved: it may return with more events.
+        """
+        log = self._connection.log
+        if not isinstance(log, MovableLog):
+            return
+        try:
+            await log.require_here(Space(name))
+        except SpaceMoved:
+            if name != self._connection.space and (gone := self._spaces.pop(name, None)):
+                gone.end_streams()
+                closing = asyncio.ensure_future(gone.close())
+                self._closing.add(closing)
+                closing.add_done_callback(self._closing.discard)
+            raise
 
     def read_configuration(self) -> None:
         """Reads the configuration and the API keys again if one of their files has changed.
@@ -268,5 +292,6 @@ class ServedSpaces:
 
     async def close(self) -> None:
         """Closes all spaces."""
+        await asyncio.gather(*self._closing)
         for space in self._spaces.values():
             await space.close()

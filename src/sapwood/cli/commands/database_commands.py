@@ -1,4 +1,4 @@
-"""`sapwood backup`, `migrate` and `keys`: the database as a whole."""
+"""`sapwood backup`, `migrate`, `move` and `keys`: the database as a whole, or a whole space."""
 
 from pathlib import Path
 
@@ -153,8 +153,90 @@ async def _list(invocation: Invocation, as_json: bool) -> None:
             click.echo(f"{each.space}  key {each.key}  master key {each.master}{state}")
 
 
+@subcommand(
+    examples=[
+        "sapwood move tenant-7 --database postgresql://owner@a/sapwood --to "
+        "postgresql://owner@b/sapwood --cell b",
+        "sapwood move tenant-7 --to postgresql://owner@b/sapwood --take-back",
+    ]
+)
+@click.argument("space_name", metavar="SPACE")
+@click.option(
+    "--to", "target", required=True, metavar="ADDRESS", help="PostgreSQL database to move it to."
+)
+@click.option(
+    "--cell", default="", metavar="NAME", help="Name that routers have for that database."
+)
+@click.option(
+    "--directory", default="", metavar="ADDRESS", help="Database with the table of the routers."
+)
+@click.option("--take-back", is_flag=True, help="Give up a move that was interrupted.")
+@json_option("Print the result as JSON.")
+@click.pass_obj
+def move_command(
+    invocation: Invocation,
+    space_name: str,
+    target: str,
+    cell: str,
+    directory: str,
+    take_back: bool,
+    as_json: bool,
+) -> None:
+    """Move a space to another database while it is in use.
+
+    Copies the space, stops it for at most two seconds, checks the copy by a hash of every log, and
+    hands it over. Turns that are running continue at the new place. If this command is interrupted,
+    run it again: it continues. Run it as the owner of the tables of both databases.
+
+    Routers learn from --cell where the space went. With --directory they know it without asking the
+    old cell, so that it can be switched off.
+    """
+    if directory and not cell:
+        raise click.UsageError("--directory needs --cell NAME.")
+    from sapwood.app.space_move import move_space
+
+    def show(step: str) -> None:
+        if not as_json:
+            click.echo(f"{_STEPS[step]} …", err=True)
+
+    report = invocation.run(
+        lambda: move_space(
+            *(invocation.config.address, space_name, target),
+            cell=cell,
+            directory=directory,
+            take_back=take_back,
+            on_step=show,
+        )
+    )
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.encode(report).decode())
+    elif report.outcome == "taken back":
+        click.echo(f"The space '{space_name}' stays where it was, and the copy was deleted.")
+    elif report.outcome == "finished":
+        click.echo(f"Finished an earlier move of the space '{space_name}'.")
+    else:
+        click.echo(
+            f"Moved the space '{space_name}': {counted(report.agents, 'agent')}, "
+            f"{counted(report.events, 'event')}. It was stopped for {report.pause:.2f} seconds."
+        )
+
+
+_STEPS = {
+    "begin": "Starting",
+    "copy": "Copying",
+    "check": "Comparing every log",
+    "stop": "Stopping the space",
+    "decide": "Handing it over",
+    "open": "Opening it at the new place",
+    "clear": "Deleting it at the old place",
+}
+
+
 COMMANDS = {
     "backup": backup_command,
     "migrate": migrate_command,
+    "move": move_command,
     "keys": keys_command,
 }

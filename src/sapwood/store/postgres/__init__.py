@@ -13,6 +13,7 @@ fulltext.py         the search index and the search
 event_table.py  agent_table.py      SQL statements, one a function
 token_table.py      tokens and counts that all servers share
 key_table.py        the keys of encrypted spaces
+move_table.py  space_move.py  space_copy.py   where a space is; moving it to another database
 connections.py  database_errors.py  connections, retries, and errors in words for users
 schema.py  migrations/      the tables, the order of transactions, and logins for one space
 """

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import asyncpg
 
+from sapwood.core.errors import SpaceMoved, SpaceStopped
 from sapwood.core.ids import Space
 from sapwood.core.log_values import AvailabilityListener, LogError, LogUnavailable
 from sapwood.metrics import METRICS
@@ -227,6 +228,7 @@ DRIVER_ERRORS = (
 """Everything that the driver raises when a statement or a connection fails."""
 
 _CONFLICT, _OTHER_KEY = "SW409", "SW423"
+_MOVED, _STOPPED = "SW421", "SW503"
 _CONNECTION_LOSS = (
     asyncpg.PostgresConnectionError,
     asyncpg.AdminShutdownError,
@@ -292,8 +294,9 @@ def is_temporary(error: BaseException) -> bool:
 def log_error(error: BaseException | str, kept: str) -> LogError:
     """A `LogError` about a driver error, or `LogUnavailable` if the connection is lost.
 
-    `KeyChanged` if a commit was not sealed with the key of its space. `kept` is the sentence about
-    what was stored.
+    `KeyChanged` if a commit was not sealed with the key of its space; `SpaceStopped` and
+    `SpaceMoved` if the space is being moved or was moved. `kept` is the sentence about what was
+    stored.
     """
     reason = error if isinstance(error, str) else _reason(error)
     sentence = f"PostgreSQL reported an error: {reason}. {kept}"
@@ -302,6 +305,10 @@ def log_error(error: BaseException | str, kept: str) -> LogError:
     raised = LogUnavailable(sentence) if is_connection_loss(error) else LogError(sentence)
     if isinstance(error, asyncpg.PostgresError) and error.sqlstate == _OTHER_KEY:
         raised = KeyChanged(sentence)
+    elif isinstance(error, asyncpg.PostgresError) and error.sqlstate == _MOVED:
+        raised = SpaceMoved(error.detail or "", error.hint or "")
+    elif isinstance(error, asyncpg.PostgresError) and error.sqlstate == _STOPPED:
+        raised = SpaceStopped(error.detail or "")
     raised.__cause__ = error
     return raised
 

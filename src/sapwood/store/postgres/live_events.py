@@ -6,7 +6,7 @@ before the oldest one that is still running (`pg_snapshot_xmin`): they are all c
 event can appear before the cursor later.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from sapwood.core.events import Recorded
@@ -68,7 +68,10 @@ class LiveEvents:
         poll: float,
         shift: int,
         keys: KeyTable | None = None,
+        require_here: Callable[[Space], Awaitable[None]] | None = None,
     ) -> None:
+        """`require_here` raises `SpaceMoved` for those who follow a space that has left."""
+        self._require_here = require_here
         self._keys = keys
         self._readers = readers
         self._scanners = scanners
@@ -93,6 +96,8 @@ class LiveEvents:
                 for recorded in page:
                     yield recorded
                     after = recorded.version
+                if not page:
+                    await self._check_place(space)
                 if len(page) < _PAGE:
                     await signal.wait(self._poll)
 
@@ -116,11 +121,19 @@ class LiveEvents:
                     after = recorded.version
                 if len(page) == _PAGE:
                     continue
-                for words in await self._unless_closed(self._words(reader, space, agent)):
+                arriving = await self._unless_closed(self._words(reader, space, agent))
+                for words in arriving:
                     if words.asked <= after and words.command != shown:
                         shown = words.command
                         yield words
+                if not page and not arriving:
+                    await self._check_place(space)
                 await signal.wait(self._poll)
+
+    async def _check_place(self, space: Space) -> None:
+        """Raises `SpaceMoved` if nothing more will happen here."""
+        if self._require_here is not None and not self._notifier.closed:
+            await self._require_here(space)
 
     async def _words(self, reader: Reader, space: Space, agent: AgentId) -> list[LiveWords]:
         cipher = None if self._keys is None else await self._keys.of(space)
@@ -144,6 +157,8 @@ class LiveEvents:
                     yield TailedEvent(Cursor(count), recorded)
                 if len(page) == _PAGE:
                     continue
+                if not page:
+                    await self._check_place(space)
                 # A running transaction may hide later events, and it does not notify us at its
                 # end if it is not Sapwood's.
                 pause = self._poll if complete else min(2 * pause, self._poll)

@@ -1,6 +1,6 @@
 """The log in a PostgreSQL database. It passes each call to the module that has the statements."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 
 import msgspec
 
@@ -34,6 +34,7 @@ from sapwood.store.postgres.group_commit import WriterPool
 from sapwood.store.postgres.key_table import KeyTable, list_keys, renew_keys
 from sapwood.store.postgres.live_events import LiveEvents
 from sapwood.store.postgres.meaning_table import sign_events
+from sapwood.store.postgres.move_table import require_here, when_here
 from sapwood.store.postgres.schema import WalledPool, shift_of, walled_server
 from sapwood.store.postgres.token_table import LimitTable, TokenTable
 from sapwood.store.space_cipher import (
@@ -82,7 +83,7 @@ class PostgresLog:
         self._places = CursorPlaces(self._scanners, space_scanners, shift)
         self._live_events = LiveEvents(
             *(self._space_readers, space_scanners, self._places),
-            *(self._notifier, poll, shift, self._keys),
+            *(self._notifier, poll, shift, self._keys, self.require_here),
         )
         self._indexer = FulltextIndexer(self._scanners, shift, self._keys)
         self.tokens = TokenTable(readers, self._notifier)
@@ -134,10 +135,13 @@ class PostgresLog:
     async def commit(self, space: Space, commit: Commit) -> Receipt | None:
         """Stores all appends and the receipt durably, or nothing.
 
-        Returns None, or the earlier receipt if the command was stored before. Raises
-        `VersionConflict` if an agent is not at its expected version, and `LogError` if the database
-        fails.
+        Returns None, or the earlier receipt if the command was stored before. Waits while the space
+        is stopped to be moved. Raises `VersionConflict` if an agent is not at its expected version,
+        `SpaceMoved` if another database has the space, and `LogError` if the database fails.
         """
+        return await when_here(lambda: self._commit(space, commit), self._server.patience)
+
+    async def _commit(self, space: Space, commit: Commit) -> Receipt | None:
         if self._keys is None:
             try:
                 return await self._writers.commit(space, commit)
@@ -150,6 +154,17 @@ class PostgresLog:
             except KeyChanged:
                 await self._keys.read(space)
         raise KeyChanged(f"The key of the space '{space}' keeps changing. Try again.")
+
+    async def require_here(self, space: Space) -> None:
+        """Returns if this database has the space. Waits while the space is stopped to be moved.
+
+        Raises `SpaceMoved` if another database has it, and `SpaceStopped` if the move takes long.
+        """
+        await when_here(lambda: require_here(self._readers, space), self._server.patience)
+
+    def announce_move(self, space: Space, agents: Iterable[AgentId]) -> None:
+        """Wakes everybody who follows the space or one of these agents."""
+        self._notifier.notify({(space, None), *((space, agent) for agent in agents)})
 
     async def seal(self, space: Space, data: bytes) -> bytes:
         """The bytes of an archive, encrypted if the space is."""
@@ -204,7 +219,10 @@ class PostgresLog:
         They are not in the server's write-ahead log: a crash of the server loses them.
         """
         cipher = await self._cipher(space)
-        saved = await save_words(self._readers, space, agent, version, words, before, cipher)
+        saved = await when_here(
+            lambda: save_words(self._readers, space, agent, version, words, before, cipher),
+            self._server.patience,
+        )
         if saved:
             self._notifier.notify({(space, agent)})
         return saved

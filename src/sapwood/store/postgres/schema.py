@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
 
 
-NEWEST = 14
+NEWEST = 15
 
 _FOLDER = resources.files("sapwood.store.postgres") / "migrations"
 _OLDEST_SERVER = 14

@@ -1,0 +1,307 @@
+"""The router: sends each request to the cell that has its space, and follows spaces that move.
+
+It knows the cells and reads one header. Servers of a cell answer 421 for a space that was moved
+away, with the name of the new cell; then the same request is sent there. A request that a cell
+refuses so has changed nothing, and one without an idempotency key gets one, so that nothing is done
+twice.
+"""
+
+import asyncio
+import hashlib
+import logging
+import uuid
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+import httpx2
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from sapwood.core.errors import LogError
+from sapwood.metrics import METRICS
+from sapwood_server.access.identity import SPACE_HEADER
+from sapwood_server.problems import MOVED_HEADER, Problem
+from sapwood_server.request_context import json_response
+
+_log = logging.getLogger("sapwood.router")
+
+_HOPS = 5
+_STOPPED_SECONDS, _PAUSE = 10.0, 0.05
+"""How long a request waits for a space that is stopped."""
+_KEPT = 100_000
+_MAX_BYTES = 64_000_000
+_BODY_SECONDS = 60.0
+_OF_CONNECTION = frozenset(
+    (
+        *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te"),
+        *("trailer", "transfer-encoding", "upgrade", "content-length"),
+    )
+)
+"""Headers about one connection: they are not passed on."""
+_IDEMPOTENCY = "idempotency-key"
+_REFUSED = (401, 403)
+
+
+class Directory(Protocol):
+    """The table of the cells of spaces, which all routers share."""
+
+    async def find(self, space: str) -> str:
+        """The cell of a space; empty if it has none yet."""
+        ...
+
+    async def add(self, space: str, cell: str) -> tuple[str, bool]:
+        """Gives a new space to a cell. Returns the cell that it has now, and whether it is new."""
+        ...
+
+    async def remove(self, space: str, cell: str) -> None:
+        """Takes a new space back: nobody may use it."""
+        ...
+
+    async def move(self, space: str, cell: str) -> None:
+        """Says that another cell has the space now."""
+        ...
+
+
+class Router:
+    """Sends requests to cells. `cells` has the address of each by its name."""
+
+    def __init__(
+        self,
+        cells: Mapping[str, str],
+        directory: Directory,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._cells = {name: address.rstrip("/") for name, address in cells.items()}
+        self._directory = directory
+        self._known: OrderedDict[str, str] = OrderedDict()
+        self._client = httpx2.AsyncClient(
+            timeout=httpx2.Timeout(None, connect=10.0),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=200),
+            transport=transport,
+            trust_env=False,
+        )
+
+    def home_of(self, space: str) -> str:
+        """The cell for a new space: the same one for every router that has the same cells."""
+        return max(
+            self._cells, key=lambda cell: hashlib.blake2b(f"{cell}\0{space}".encode()).digest()
+        )
+
+    async def respond(self, request: Request) -> Response:
+        """The answer of the cell that has the space. Raises `Problem` if there is none."""
+        space = request.headers.get(SPACE_HEADER, "")
+        if not space:
+            raise Problem(
+                400,
+                "Space missing",
+                f"Name the space in the header {SPACE_HEADER.title()}: the router sends the "
+                "request to the cell that has it.",
+            )
+        body = await _body(request)
+        headers = [
+            (name, value) for name, value in request.headers.items() if name not in _OF_CONNECTION
+        ]
+        if request.method not in ("GET", "HEAD") and _IDEMPOTENCY not in request.headers:
+            headers.append((_IDEMPOTENCY, f"router-{uuid.uuid4().hex}"))
+        cell, is_new = await self._cell_of(space)
+        answer = await self._followed(request, space, cell, headers, body)
+        if is_new and answer.status_code in _REFUSED:
+            await self._directory.remove(space, cell)
+        elif is_new and space not in self._known:
+            self._keep(space, cell)
+        return _passed_on(answer)
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        await self._client.aclose()
+
+    async def _followed(
+        self,
+        request: Request,
+        space: str,
+        cell: str,
+        headers: list[tuple[str, str]],
+        body: bytes,
+    ) -> httpx2.Response:
+        """The answer to a request, from whichever cell the space has moved to."""
+        loop = asyncio.get_running_loop()
+        deadline, hops = loop.time() + _STOPPED_SECONDS, 0
+        while True:
+            answer = await self._send(request, cell, headers, body)
+            if answer.status_code == 421 and (moved := answer.headers.get(MOVED_HEADER)):
+                await answer.aclose()
+                hops += 1
+                cell = await self._moved(space, cell, moved, hops)
+            elif _is_stopped(answer) and loop.time() < deadline:
+                await answer.aclose()
+                await asyncio.sleep(_PAUSE)
+            else:
+                return answer
+
+    async def _moved(self, space: str, before: str, cell: str, hops: int) -> str:
+        """Notes where a space is now. Raises `Problem` if this router does not know that cell."""
+        METRICS.add("sapwood_router_moves_total")
+        if cell not in self._cells:  # the mover did not name it; the table may
+            cell = await self._directory.find(space)
+        if cell not in self._cells or cell == before or hops > _HOPS:
+            raise Problem(
+                502,
+                "Cell unknown",
+                f"The space '{space}' was moved to a cell that this router does not know. Start "
+                "the router with --cell NAME=URL for it.",
+            )
+        _log.info("The space '%s' moved from cell %s to %s", space, before, cell)
+        await self._directory.move(space, cell)
+        self._keep(space, cell)
+        return cell
+
+    async def _send(
+        self, request: Request, cell: str, headers: list[tuple[str, str]], body: bytes
+    ) -> httpx2.Response:
+        url = self._cells[cell] + request.url.path
+        if request.url.query:
+            url += f"?{request.url.query}"
+        sent = self._client.build_request(request.method, url, headers=headers, content=body)
+        try:
+            return await self._client.send(sent, stream=True)
+        except httpx2.TransportError as error:
+            _log.warning("The cell %s does not answer: %s", cell, error)
+            raise Problem(
+                502,
+                "Cell unavailable",
+                f"The cell '{cell}' does not answer. Try again; a repeated request with the same "
+                "Idempotency-Key acts once.",
+                headers={"Retry-After": "2"},
+            ) from None
+
+    async def _cell_of(self, space: str) -> tuple[str, bool]:
+        known = self._known.get(space)
+        if known is not None:
+            self._known.move_to_end(space)
+            return known, False
+        cell = await self._directory.find(space)
+        is_new = False
+        if not cell:
+            cell, is_new = await self._directory.add(space, self.home_of(space))
+        if cell not in self._cells:
+            raise Problem(
+                502,
+                "Cell unknown",
+                f"The space '{space}' is in the cell '{cell}', which this router does not know. "
+                "Start the router with --cell NAME=URL for it.",
+            )
+        if not is_new:  # a new one is kept when its cell has accepted somebody
+            self._keep(space, cell)
+        return cell, is_new
+
+    def _keep(self, space: str, cell: str) -> None:
+        self._known[space] = cell
+        self._known.move_to_end(space)
+        while len(self._known) > _KEPT:
+            self._known.popitem(last=False)
+
+
+class MemoryDirectory:
+    """The table of one router. After a restart, cells say again where their spaces went."""
+
+    def __init__(self) -> None:
+        self._spaces: dict[str, str] = {}
+
+    async def find(self, space: str) -> str:
+        """The cell of a space; empty if it has none yet."""
+        return self._spaces.get(space, "")
+
+    async def add(self, space: str, cell: str) -> tuple[str, bool]:
+        """Gives a new space to a cell. Returns the cell that it has now, and whether it is new."""
+        is_new = space not in self._spaces
+        return self._spaces.setdefault(space, cell), is_new
+
+    async def remove(self, space: str, cell: str) -> None:
+        """Takes a new space back: nobody may use it."""
+        self._spaces.pop(space, None)
+
+    async def move(self, space: str, cell: str) -> None:
+        """Says that another cell has the space now."""
+        self._spaces[space] = cell
+
+
+def create_router(router: Router) -> ASGIApp:
+    """The application: everything is sent to cells but the health of the router itself."""
+
+    async def health(_: Request) -> Response:
+        return json_response({"status": "ok"})
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+        yield
+        await router.close()
+
+    own = [Route(path, health, methods=["GET"]) for path in ("/healthz", "/readyz")]
+    app = Starlette(routes=own, lifespan=lifespan)
+    app.router.default = _Forwarding(router)
+    return app
+
+
+class _Forwarding:
+    """Answers every request that the router does not answer itself."""
+
+    def __init__(self, router: Router) -> None:
+        self._router = router
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        try:
+            response = await self._router.respond(Request(scope, receive))
+        except Problem as problem:
+            response = problem.response()
+        except LogError as error:
+            response = Problem(503, "Directory unavailable", str(error)).response()
+        await response(scope, receive, send)
+
+
+async def _body(request: Request) -> bytes:
+    """The body, which is kept because it may have to be sent to another cell."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > _MAX_BYTES:
+                    raise Problem(413, "Body too large", f"At most {_MAX_BYTES:,} bytes.")
+    except TimeoutError:
+        raise Problem(408, "Body too slow", "The body did not arrive in time.") from None
+    except ClientDisconnect:
+        raise Problem(400, "Disconnected", "The body did not arrive.") from None
+    return bytes(body)
+
+
+def _is_stopped(answer: httpx2.Response) -> bool:
+    """Whether the space is between two cells: it was not changed, and is back in a moment."""
+    return answer.status_code == 503 and answer.headers.get(MOVED_HEADER) == "now"
+
+
+def _passed_on(answer: httpx2.Response) -> Response:
+    async def pieces() -> AsyncGenerator[bytes]:
+        try:
+            async for piece in answer.aiter_raw():
+                yield piece
+        except httpx2.TransportError:
+            if answer.headers.get("content-type", "").startswith("text/event-stream"):
+                return  # the cell ended it; the client connects again
+            raise
+        finally:
+            await answer.aclose()
+
+    response = StreamingResponse(pieces(), answer.status_code)
+    response.raw_headers = [
+        (name.lower().encode("latin-1"), value.encode("latin-1"))
+        for name, value in answer.headers.multi_items()
+        if name.lower() not in _OF_CONNECTION - {"content-length"}
+    ]
+    return response

@@ -1,0 +1,76 @@
+"""The table that says which cell has which space, for all routers. It is in any database.
+
+Cells know by themselves which spaces they have; the table saves routers the search, and gives each
+new space to one cell.
+"""
+
+import asyncpg
+
+from sapwood.store.postgres.connections import DRIVER_ERRORS, ReaderPool, Server, log_error
+
+_TABLE = """
+    CREATE SCHEMA IF NOT EXISTS sapwood_router;
+    CREATE TABLE IF NOT EXISTS sapwood_router.spaces (
+        space text COLLATE "C" PRIMARY KEY,
+        cell  text COLLATE "C" NOT NULL,
+        since timestamptz NOT NULL DEFAULT now()
+    );
+"""
+_LOCK = "SELECT pg_advisory_xact_lock(5970271303)"
+_FIND = "SELECT cell FROM sapwood_router.spaces WHERE space = $1"
+_ADD = """
+    INSERT INTO sapwood_router.spaces (space, cell) VALUES ($1, $2)
+    ON CONFLICT (space) DO UPDATE SET cell = spaces.cell RETURNING cell, xmax = 0 AS added
+"""
+_REMOVE = "DELETE FROM sapwood_router.spaces WHERE space = $1 AND cell = $2"
+_MOVE = """
+    INSERT INTO sapwood_router.spaces (space, cell) VALUES ($1, $2)
+    ON CONFLICT (space) DO UPDATE SET cell = excluded.cell, since = now()
+"""
+
+
+class CellDirectory:
+    """The cells of spaces, in a table. Every method raises `LogError`."""
+
+    def __init__(self, pool: ReaderPool) -> None:
+        self._pool = pool
+
+    @classmethod
+    async def open(cls, address: str) -> "CellDirectory":
+        """Opens the table in the database at this address, and creates it if it is missing."""
+        server = Server(address, 5.0)
+        try:
+            connection = await server.connect()
+            try:
+                async with connection.transaction():
+                    await connection.execute(_LOCK)
+                    await connection.execute(_TABLE)
+            except asyncpg.InsufficientPrivilegeError:
+                await connection.fetch(_FIND, "")  # it is there, and this login may only use it
+            finally:
+                await connection.close()
+        except DRIVER_ERRORS as error:
+            raise log_error(error, "Nothing was changed.") from error
+        return cls(ReaderPool(server, 4))
+
+    async def find(self, space: str) -> str:
+        """The cell of a space; empty if it has none yet."""
+        row = await self._pool.fetchrow(_FIND, space)
+        return row["cell"] if row else ""
+
+    async def add(self, space: str, cell: str) -> tuple[str, bool]:
+        """Gives a new space to a cell. Returns the cell that it has now, and whether it is new."""
+        row = await self._pool.fetchrow(_ADD, space, cell)
+        return (row["cell"], row["added"]) if row else (cell, False)
+
+    async def remove(self, space: str, cell: str) -> None:
+        """Takes a new space back: nobody may use it."""
+        await self._pool.fetch(_REMOVE, space, cell)
+
+    async def move(self, space: str, cell: str) -> None:
+        """Says that another cell has the space now."""
+        await self._pool.fetch(_MOVE, space, cell)
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._pool.close()

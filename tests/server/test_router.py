@@ -1,0 +1,133 @@
+"""The router sends requests to the cell that has the space, and follows spaces that move."""
+
+import json
+from collections.abc import Awaitable, Callable
+
+import httpx2
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp
+
+from sapwood.core.errors import SpaceMoved, SpaceStopped
+from sapwood_server.problems import problem_of
+from sapwood_server.router import MemoryDirectory, Router, create_router
+
+Answer = Callable[[Request], Awaitable[Response]]
+
+
+class Cells(httpx2.AsyncBaseTransport):
+    """Cells that answer as they are told, and remember what they were asked."""
+
+    def __init__(self, **answers: Answer) -> None:
+        self.asked: list[tuple[str, str, str, bytes]] = []
+        self._apps = {name: self._app(name, answer) for name, answer in answers.items()}
+
+    def _app(self, name: str, answer: Answer) -> ASGIApp:
+        async def respond(request: Request) -> Response:
+            key = request.headers.get("idempotency-key", "")
+            self.asked.append((name, request.url.path, key, await request.body()))
+            return await answer(request)
+
+        app = Starlette()
+        app.add_route("/{path:path}", respond, methods=["GET", "POST"])
+        return app
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        app = self._apps.get(request.url.host)
+        if app is None:
+            raise httpx2.ConnectError("no such cell")
+        return await httpx2.ASGITransport(app).handle_async_request(request)
+
+
+async def here(request: Request) -> Response:
+    return JSONResponse({"query": request.url.query}, 201, headers={"x-cell": "yes"})
+
+
+def moved(cell: str) -> Answer:
+    async def answer(_: Request) -> Response:
+        return problem_of(SpaceMoved("acme", cell)).response()
+
+    return answer
+
+
+def client(router: Router, space: str = "acme") -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(create_router(router)),
+        base_url="http://router",
+        headers={"Sapwood-Space": space} if space else {},
+    )
+
+
+def router_of(cells: Cells, *names: str) -> tuple[Router, MemoryDirectory]:
+    table = MemoryDirectory()
+    return Router({name: f"http://{name}" for name in names}, table, cells), table
+
+
+async def test_a_request_follows_a_space_that_moved_and_acts_once() -> None:
+    stops = iter((True, True, False))
+
+    async def arriving(request: Request) -> Response:
+        if next(stops, False):
+            return problem_of(SpaceStopped("acme")).response()
+        return await here(request)
+
+    cells = Cells(a=moved("b"), b=arriving, c=here)
+    router, table = router_of(cells, "a", "b", "c")
+    await table.move("acme", "a")
+    async with client(router) as to:
+        answer = await to.post("/v1/agents?x=1", json={"name": "demo"})
+        again = await to.get("/v1/agents")
+    assert (answer.status_code, answer.json()) == (201, {"query": "x=1"})
+    assert answer.headers["x-cell"] == "yes"
+    assert again.status_code == 201
+    assert await table.find("acme") == "b"
+    assert [cell for cell, *_ in cells.asked] == ["a", "b", "b", "b", "b"]
+    sent = cells.asked[:4]
+    assert len({(path, key, body) for _, path, key, body in sent}) == 1
+    assert sent[0][2].startswith("router-")
+    assert json.loads(sent[0][3]) == {"name": "demo"}
+    assert cells.asked[4][2] == ""
+
+
+async def test_a_new_space_has_one_cell_and_a_stranger_reserves_none() -> None:
+    async def refuse(_: Request) -> Response:
+        return Response(status_code=401)
+
+    cells = Cells(a=refuse, b=refuse)
+    router, table = router_of(cells, "a", "b")
+    async with client(router) as to:
+        assert (await to.get("/v1/agents")).status_code == 401
+    assert await table.find("acme") == ""
+    cells = Cells(a=here, b=here)
+    router, table = router_of(cells, "a", "b")
+    for number in range(20):
+        async with client(router, f"space-{number}") as to:
+            assert (await to.get("/v1/agents")).status_code == 201
+    assert {cell for cell, *_ in cells.asked} == {"a", "b"}
+    other, _ = router_of(cells, "b", "a")
+    assert [await table.find(f"space-{n}") for n in range(20)] == [
+        other.home_of(f"space-{n}") for n in range(20)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answers", "space", "status", "kind"),
+    [
+        ({"a": moved("z")}, "acme", 502, "cell-unknown"),
+        ({"a": moved("")}, "acme", 502, "cell-unknown"),
+        ({"a": moved("a")}, "acme", 502, "cell-unknown"),
+        ({}, "acme", 502, "cell-unavailable"),
+        ({"a": here}, "", 400, "space-missing"),
+    ],
+)
+async def test_what_cannot_be_routed_is_a_problem(
+    answers: dict[str, Answer], space: str, status: int, kind: str
+) -> None:
+    router, _ = router_of(Cells(**answers), "a")
+    async with client(router, space) as to:
+        answer = await to.get("/v1/agents")
+        assert (await to.get("/healthz")).status_code == 200
+    assert answer.status_code == status
+    assert answer.json()["type"] == f"urn:sapwood:problem:{kind}"

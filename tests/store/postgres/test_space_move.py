@@ -1,0 +1,207 @@
+"""A space moves between two databases while it is used, and has one owner at every moment."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+
+from sapwood.app.space_move import move_space
+from sapwood.core.content import Text
+from sapwood.core.erasure import Erasure
+from sapwood.core.errors import LogError, SpaceMoved, SpaceStopped
+from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.core.live_words import LiveWords
+from sapwood.core.log_values import Cursor, Snapshot
+from sapwood.store.master_keys import MasterKeys
+from sapwood.store.postgres import PostgresLog, space_move
+from tests.store.backends import TEST_KEY
+from tests.store.contract import append, commit_of, prompt_event, take
+
+SPACE, OTHER = Space("tenant-7"), Space("tenant-8")
+ADA, BOB = AgentId("ada"), AgentId("bob")
+BIG = "A long text, stored once. " * 100
+STEPS = ("begin", "copy", "check", "stop", "decide", "open", "clear")
+
+
+class Killed(BaseException):
+    """The process that moves the space ends here."""
+
+
+def killed_at(step: str, number: int = 1) -> Callable[[str], None]:
+    """Ends the move before a step, the `number`th time that it comes."""
+    left = number
+
+    def on_step(name: str) -> None:
+        nonlocal left
+        left -= name == step
+        if name == step and left == 0:
+            raise Killed(step)
+
+    return on_step
+
+
+@pytest.fixture
+async def cells(postgres_database: str) -> AsyncGenerator[tuple[str, str]]:
+    """Two empty databases."""
+    session: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(postgres_database)
+    base = urlsplit(postgres_database)
+    names = [f"{base.path[1:]}_{cell}" for cell in ("a", "b")]
+    for name in names:
+        await session.execute(f"CREATE DATABASE {name}")
+    first, second = (base._replace(path=f"/{name}").geturl() for name in names)
+    yield first, second
+    for name in names:
+        await session.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    await session.close()
+
+
+async def fill(log: PostgresLog, space: Space = SPACE) -> None:
+    """Two agents with long texts, words that arrive, a snapshot, a token."""
+    await log.commit(space, commit_of(append(ADA, prompt_event("needle"), prompt_event(BIG))))
+    await log.commit(space, commit_of(append(BOB, prompt_event("needle"), prompt_event(BIG))))
+    await log.commit(
+        space,
+        commit_of(
+            append(ADA, prompt_event("more"), expected=2),
+            append(BOB, prompt_event("more"), expected=2),
+        ),
+    )
+    await log.save_words(space, ADA, 3, LiveWords(3, CommandId("w"), (Text("half a"),)), None)
+    await log.save_snapshot(space, Snapshot(BOB, 2, "1", b"\x00\xff"))
+
+
+async def owner_of(first: str, second: str, space: Space = SPACE) -> str:
+    """Which database takes a commit; the stop of a dead mover ends by itself."""
+    found: list[str] = []
+    for name, address in (("first", first), ("second", second)):
+        log = await PostgresLog.open(address, patience=2.5)
+        try:
+            await log.require_here(space)
+            if (summary := await log.summary(space, ADA)) is not None:
+                one = append(ADA, prompt_event("whose?"), expected=summary.version)
+                await log.commit(space, commit_of(one))
+                found.append(name)
+        except (SpaceMoved, SpaceStopped):
+            pass
+        finally:
+            await log.close()
+    assert len(found) <= 1, found
+    return "".join(found)
+
+
+async def test_everything_of_a_space_is_at_the_new_place_and_nothing_at_the_old(
+    cells: tuple[str, str],
+) -> None:
+    first, second = cells
+    before, after = await PostgresLog.open(first), await PostgresLog.open(second)
+    await fill(before)
+    await fill(before, OTHER)
+    _, record = await before.tokens.create("ci", SPACE, ("read",))
+    logs = [await before.read(SPACE, agent) for agent in (ADA, BOB)]
+    tail = await take(before.tail(SPACE), 6)
+    receipts = [await before.receipt(SPACE, each.command) for each in logs[0]]
+    following = asyncio.ensure_future(take(before.tail(SPACE, tail[-1].cursor), 1))
+
+    report = await move_space(first, SPACE, second, cell="b")
+
+    assert (report.outcome, report.agents, report.events) == ("moved", 2, 6)
+    assert report.pause < 2
+    assert [await after.read(SPACE, agent) for agent in (ADA, BOB)] == logs
+    assert await take(after.tail(SPACE), 6) == tail
+    assert await take(after.tail(SPACE, Cursor(3)), 3) == tail[3:]
+    assert [await after.receipt(SPACE, each.command) for each in logs[0]] == receipts
+    assert await after.words(SPACE, ADA) == LiveWords(3, CommandId("w"), (Text("half a"),))
+    assert await after.snapshot(SPACE, BOB, "1") == Snapshot(BOB, 2, "1", b"\x00\xff")
+    assert len(await after.search(SPACE, "needle")) == 2
+    assert [each.id for each in await after.tokens.records()] == [record.id]
+    with pytest.raises(SpaceMoved) as moved:
+        await asyncio.wait_for(following, 10)
+    assert moved.value.cell == "b"
+    with pytest.raises(SpaceMoved):
+        await before.commit(SPACE, commit_of(append(AgentId("new"), prompt_event("late"))))
+    with pytest.raises(SpaceMoved):
+        await before.require_here(SPACE)
+    session: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(first)
+    tables = await session.fetch(
+        "SELECT table_name FROM information_schema.columns"
+        " WHERE table_schema = 'sapwood' AND column_name = 'space'"
+        " AND table_name NOT IN ('moves', 'tokens')"
+    )
+    for (table,) in tables:
+        query = f"SELECT count(*) FROM sapwood.{table} WHERE space = $1"
+        assert not await session.fetchval(query, SPACE), table
+    await session.close()
+    assert len(await before.read(OTHER, ADA)) == 3
+    await after.commit(SPACE, commit_of(append(ADA, prompt_event("on"), expected=3)))
+    assert (await take(after.tail(SPACE, Cursor(6)), 1))[0].cursor == Cursor(7)
+    for log in (before, after):
+        await log.close()
+
+
+@pytest.mark.night  # `just cells --small` has kills in the check of a change
+async def test_a_move_that_is_killed_leaves_one_owner_and_goes_on(
+    cells: tuple[str, str],
+) -> None:
+    first, second = cells
+    log = await PostgresLog.open(first)
+    version = 0
+    for number, step in enumerate(STEPS):
+        space = Space(f"space-{number}")
+        await fill(log, space)
+        with pytest.raises(Killed):
+            await move_space(first, space, second, on_step=killed_at(step))
+        decided = step in ("open", "clear")
+        owner = await owner_of(first, second, space)
+        expected = "second" if step == "clear" else "" if decided else "first"
+        assert owner == expected, step
+        report = await move_space(first, space, second)
+        assert report.outcome == ("finished" if decided else "moved"), step
+        assert await owner_of(first, second, space) == "second", step
+        other = await PostgresLog.open(second)
+        version = (await other.read(space, ADA))[-1].version
+        assert version == (4 if step == "open" else 5), step
+        await other.close()
+    await log.close()
+
+
+async def test_a_move_can_be_taken_back_and_made_again_and_the_space_can_return(
+    cells: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = cells
+    masters = MasterKeys([TEST_KEY], "*")
+    log = await PostgresLog.open(first, masters=masters)
+    await fill(log)
+    whole = await log.read(SPACE, ADA)
+    with pytest.raises(Killed):
+        await move_space(first, SPACE, second, on_step=killed_at("stop"))
+    with pytest.raises(LogError, match="Nothing was changed"):
+        await log.begin_erasure(SPACE, Erasure("k3h7", 0, "human:ada", "conversation"), [ADA])
+    assert (await move_space(first, SPACE, second, take_back=True)).outcome == "taken back"
+    with pytest.raises(LogError, match="not being moved"):
+        await move_space(first, SPACE, second, take_back=True)
+    for wrong, said in ((first, "already"), ("log.db", "PostgreSQL")):
+        with pytest.raises(LogError, match=said):
+            await move_space(first, SPACE, wrong)
+    with pytest.raises(LogError, match="has no space"):
+        await move_space(first, "nobody", second)
+    with monkeypatch.context() as patch:
+        patch.setattr(space_move, "STOP_SECONDS", 0.0)
+        with pytest.raises(LogError, match="could not be copied"):
+            await move_space(first, SPACE, second)
+    await log.commit(SPACE, commit_of(append(AgentId("still here"), prompt_event("yes"))))
+    await move_space(first, SPACE, second, cell="b")
+    other = await PostgresLog.open(second, masters=masters)
+    assert await other.read(SPACE, ADA) == whole
+    await move_space(second, SPACE, first, cell="a")
+    assert await log.read(SPACE, ADA) == whole
+    await log.commit(SPACE, commit_of(append(ADA, prompt_event("back"), expected=3)))
+    with pytest.raises(SpaceMoved):
+        await other.require_here(SPACE)
+    await fill(other, OTHER)
+    await fill(log, OTHER)
+    with pytest.raises(LogError, match="has a space"):
+        await move_space(first, OTHER, second)
+    for each in (log, other):
+        await each.close()
