@@ -35,6 +35,7 @@ from sapwood.store.postgres.key_table import KeyTable, list_keys, renew_keys
 from sapwood.store.postgres.live_events import LiveEvents
 from sapwood.store.postgres.meaning_table import sign_events
 from sapwood.store.postgres.schema import WalledPool, shift_of, walled_server
+from sapwood.store.postgres.settled import Settled
 from sapwood.store.postgres.token_table import LimitTable, TokenTable
 from sapwood.store.space_cipher import (
     SpaceCipher,
@@ -79,10 +80,11 @@ class PostgresLog:
         self._server = server
         self._notifier = CommitNotifier(server)
         self._shift = shift
-        self._places = CursorPlaces(self._scanners, space_scanners, shift)
+        settled = Settled(self._scanners, shift)
+        self._places = CursorPlaces(self._scanners, space_scanners, settled)
         self._live_events = LiveEvents(
             *(self._space_readers, space_scanners, self._places),
-            *(self._notifier, poll, shift, self._keys),
+            *(self._notifier, poll, settled, self._keys),
         )
         self._indexer = FulltextIndexer(self._scanners, shift, self._keys)
         self.tokens = TokenTable(readers, self._notifier)
