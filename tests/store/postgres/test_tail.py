@@ -80,6 +80,10 @@ async def test_a_stranger_who_idles_in_a_transaction_does_not_stall_the_tail(
         seen = await take(log.tail(space), 2)
         assert tailed_texts(seen) == ["before", "meanwhile"]
         assert await log.end(space) == seen[-1].cursor
+        other = await PostgresLog.open(postgres_database)
+        await grow(log, space, ADA, "later")
+        assert tailed_texts(await take(other.tail(space, seen[-1].cursor), 1)) == ["later"]
+        await other.close()
 
 
 async def test_a_late_transaction_hides_nothing_from_a_search(

@@ -104,12 +104,19 @@ class CursorPlaces:
             base = await self._before(space, cursor.events)
         if base.events == cursor.events:
             return base.events, EventPlace(base.tx, base.position)
-        rows = await self._scanners.of(space).fetch(
-            _FIND, *self._after(space, base), cursor.events - base.events
-        )
-        if not rows:
+        found = await self._find(space, base, cursor.events)
+        if found is None:  # another process may have looked past a stranger's transaction
+            await self._settled.advance()
+            found = await self._find(space, base, cursor.events)
+        if found is None:
             raise unknown_cursor()
-        return cursor.events, EventPlace(rows[0]["tx"], rows[0]["position"])
+        return cursor.events, found
+
+    async def _find(self, space: Space, base: _Place, events: int) -> EventPlace | None:
+        rows = await self._scanners.of(space).fetch(
+            _FIND, *self._after(space, base), events - base.events
+        )
+        return EventPlace(rows[0]["tx"], rows[0]["position"]) if rows else None
 
     def schedule(self, spaces: Iterable[Space]) -> None:
         """Call this with the space of each stored event: places are stored in the background."""

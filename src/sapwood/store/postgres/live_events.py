@@ -17,7 +17,7 @@ from sapwood.core.log_values import (
     TailedEvent,
     steps_with_gaps,
 )
-from sapwood.store.postgres.commit_notifier import CommitNotifier, topic_key
+from sapwood.store.postgres.commit_notifier import CommitNotifier
 from sapwood.store.postgres.connections import Reader, ReaderPool
 from sapwood.store.postgres.cursor_places import CursorPlaces
 from sapwood.store.postgres.event_table import (
@@ -81,7 +81,7 @@ class LiveEvents:
     async def follow(self, space: Space, agent: AgentId, after: int) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one."""
         fetch = self._readers.of(space).fetch
-        with self._notifier.subscribe(topic_key(space, agent)) as signal:
+        with self._notifier.subscribe(space, agent) as signal:
             while not self._notifier.closed:
                 signal.clear()
                 page = await self._unless_closed(
@@ -102,7 +102,7 @@ class LiveEvents:
     ) -> AsyncIterator[Recorded | LiveWords]:
         """As `follow`, and the words of the reply that is arriving whenever there are more."""
         reader, shown = self._readers.of(space), ""
-        with self._notifier.subscribe(topic_key(space, agent)) as signal:
+        with self._notifier.subscribe(space, agent) as signal:
             while not self._notifier.closed:
                 signal.clear()
                 page = await self._unless_closed(
@@ -135,7 +135,7 @@ class LiveEvents:
         """
         count, place = await self._places.place_of(space, after)
         pause = _FIRST_PAUSE
-        with self._notifier.subscribe(topic_key(space)) as signal:
+        with self._notifier.subscribe(space) as signal:
             while not self._notifier.closed:
                 signal.clear()
                 page, complete = await self._page(space, place)
