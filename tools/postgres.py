@@ -61,7 +61,7 @@ def cluster(*, volatile: bool = False) -> Generator["Cluster"]:
     A volatile one never waits for the disk.
     """
     programs = _programs()
-    owner = _owner()
+    owner = owner_of_servers()
     with tempfile.TemporaryDirectory(prefix="sapwood-pg-") as name:
         folder = Path(name)
         if owner:
@@ -88,7 +88,7 @@ def _programs() -> Path:
     )
 
 
-def _owner() -> str | None:
+def owner_of_servers() -> str | None:
     """The account that runs the server. PostgreSQL refuses root, so root uses `postgres`."""
     if os.geteuid() != 0:
         return None
@@ -124,7 +124,7 @@ def _initialise(programs: Path, folder: Path, owner: str | None) -> None:
         raise PostgresUnavailable(f"initdb failed:\n{done.stderr}")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -138,7 +138,7 @@ class Cluster:
         self.folder = folder
         self._owner = owner
         self._flush = "off" if volatile else "on"
-        self._port = _free_port()
+        self._port = free_port()
         self._server: subprocess.Popen[bytes] | None = None
 
     @property

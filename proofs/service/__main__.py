@@ -47,6 +47,7 @@ def main(arguments: list[str]) -> int:
     with (
         tempfile.TemporaryDirectory(prefix="sapwood-service-") as folder,
         cluster() as server,
+        _address(server, options.pooled) as address,
         ScriptedModel() as model,
         _config(options.engine) as config,
     ):
@@ -54,7 +55,7 @@ def main(arguments: list[str]) -> int:
         file = Path(folder) / "config.toml"
         file.write_text(config)
         os.environ["SAPWOOD_CONFIG"] = str(file)  # this process wakes agents for the workers
-        service = _Service(options, server, Path(folder), model.openai_url)
+        service = _Service(options, server, address, Path(folder), model.openai_url)
         try:
             return asyncio.run(service.run())
         except TimeoutError:
@@ -72,6 +73,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=4, help="of calm and flood")
     parser.add_argument("--kill-every", type=float, default=10.0, help="seconds")
     parser.add_argument("--engine", choices=("auto", "temporal"), default="auto")
+    parser.add_argument("--pooled", action="store_true", help="workers go through PgBouncer")
     parser.add_argument("--minutes", type=float, default=40.0, help="the longest it may take")
     parser.add_argument("--times", help="a file for the stages of each turn of quiet tenants")
     parser.add_argument("--seed", type=int, default=time.time_ns(), help="to repeat the chances")
@@ -93,14 +95,20 @@ class _Service:
     """One run."""
 
     def __init__(
-        self, options: argparse.Namespace, server: Cluster, folder: Path, model: str
+        self,
+        options: argparse.Namespace,
+        server: Cluster,
+        address: str,
+        folder: Path,
+        model: str,
     ) -> None:
         self._options = options
         self._server = server
+        self._address = address
         self._chance = random.Random(options.seed)
         environment = {
             **os.environ,
-            "SAPWOOD_DATABASE": server.dsn,
+            "SAPWOOD_DATABASE": address,
             "SAPWOOD_DATA": str(folder / "data"),
             "SAPWOOD_SERVICE_MODEL": model,
         }
@@ -110,7 +118,7 @@ class _Service:
 
     async def run(self) -> int:
         try:
-            async with asyncio.timeout(self._options.minutes * 60), open(self._server.dsn) as db:
+            async with asyncio.timeout(self._options.minutes * 60), open(self._address) as db:
                 return await self._run(db)
         finally:
             await self._workers.stop()
@@ -210,7 +218,8 @@ class _Service:
             f"load of the machine {os.getloadavg()[2]:.1f}"
         )
         print(
-            f"service: {options.engine}, {options.workers} workers, {options.tenants} tenants, "
+            f"service: {options.engine}{', pooled' if options.pooled else ''}, "
+            f"{options.workers} workers, {options.tenants} tenants, "
             f"{options.conversations} conversations, {tenants.turns} turns ({phases.floods} of the "
             f"flood), {self._workers.kills} kills, 1 restart: {findings.lost} lost, "
             f"{findings.doubled} doubled, {findings.seen} seen by another tenant in "
@@ -227,6 +236,18 @@ def _p50(answers: list[Answer]) -> float:
 
 def _p95(answers: list[Answer]) -> float:
     return percentile([answer.seconds for answer in answers], 0.95)
+
+
+@contextmanager
+def _address(server: Cluster, pooled: bool) -> Generator[str]:
+    """The address of the server, through PgBouncer if wished."""
+    if not pooled:
+        yield server.dsn
+        return
+    from tools.pgbouncer import pooler
+
+    with pooler(server.dsn) as address:
+        yield address
 
 
 @contextmanager

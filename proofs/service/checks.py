@@ -104,7 +104,8 @@ async def _seen(stranger: Sapwood, theirs: Conversation) -> int:
         await stranger.find(theirs.agent.id)
         seen += 1
     token = theirs.tokens[-1].rsplit("/", 1)[-1]
-    seen += len(await stranger.search(token))
+    hits = await stranger.search(token)  # search by meaning finds something of their own space
+    seen += sum(hit.ref.agent == theirs.agent.id or token in hit.snippet for hit in hits)
     seen += any(each.agent == theirs.agent.id for each in await stranger.agents(limit=1000))
     log, space = stranger.connection.log, stranger.connection.space
     seen += len(await log.read(space, theirs.agent.id))

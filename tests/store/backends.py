@@ -4,6 +4,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from sapwood.config.database_address import split_pooler
 from sapwood.store.master_keys import MasterKeys
 from sapwood.store.sqlite import SqliteLog
 from sapwood.turns.log import Log
@@ -15,8 +16,8 @@ TEST_KEY = bytes(range(32))
 
 async def open_at(name: str, address: str) -> Log:
     """Opens the log of the kind `name` at an address; other processes may have it open too."""
-    kind, _, encrypted = name.partition("-")
-    masters = MasterKeys([TEST_KEY], "*") if encrypted else None
+    kind, _, how = name.partition("-")
+    masters = MasterKeys([TEST_KEY], "*") if how == "encrypted" else None
     if kind == "sqlite":
         return await SqliteLog.open(Path(address), masters=masters)
     # Here, because the driver is an extra and the other backends must run without it.
@@ -78,7 +79,7 @@ class PostgresBackend:
     async def size(self) -> int:
         import asyncpg
 
-        connection = await asyncpg.connect(self.address)
+        connection = await asyncpg.connect(split_pooler(self.address).sessions)
         try:
             return await connection.fetchval("SELECT pg_database_size(current_database())")
         finally:
@@ -87,7 +88,7 @@ class PostgresBackend:
     async def execute(self, statement: str) -> None:
         import asyncpg
 
-        connection = await asyncpg.connect(self.address)
+        connection = await asyncpg.connect(split_pooler(self.address).sessions)
         try:
             await connection.execute(statement)
         finally:

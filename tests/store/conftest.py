@@ -30,6 +30,15 @@ def encrypted_database(postgres_dsn: str) -> Generator[str]:
         yield address
 
 
+@pytest.fixture(scope="module")
+def pooled_database(postgres_dsn: str) -> Generator[str]:
+    """Another one, through PgBouncer, whose few connections all programs share."""
+    from tools.pgbouncer import pooler
+
+    with _new_database(postgres_dsn) as address, pooler(address, size=3) as pooled:
+        yield pooled
+
+
 def _backend(kind: str, request: pytest.FixtureRequest, folder: Path) -> Backend:
     match kind:
         case "memory":
@@ -38,6 +47,8 @@ def _backend(kind: str, request: pytest.FixtureRequest, folder: Path) -> Backend
             return SqliteBackend(folder / "log.db", kind)
         case "postgres":
             return PostgresBackend(request.getfixturevalue("postgres_database"))
+        case "postgres-pooled":
+            return PostgresBackend(request.getfixturevalue("pooled_database"), kind)
         case _:
             return PostgresBackend(request.getfixturevalue("encrypted_database"), kind)
 
@@ -49,6 +60,7 @@ def _backend(kind: str, request: pytest.FixtureRequest, folder: Path) -> Backend
         "postgres",
         "sqlite-encrypted",
         pytest.param("postgres-encrypted", marks=pytest.mark.night),
+        pytest.param("postgres-pooled", marks=pytest.mark.night),
     ]
 )
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:

@@ -6,6 +6,7 @@ from contextlib import closing
 import asyncpg
 import pytest
 
+from sapwood.config.database_address import split_pooler
 from sapwood.core.ids import AgentId, Space
 from sapwood.lifecycle.erasable_log import erasable
 from sapwood.lifecycle.erasure import Eraser
@@ -34,7 +35,7 @@ async def signed(backend: Backend, space: Space) -> int:
         with closing(sqlite3.connect(backend.address)) as on:
             query = "SELECT count(*) FROM meanings WHERE space = ?"
             return on.execute(query, (space,)).fetchone()[0]
-    session = await asyncpg.connect(backend.address)
+    session = await asyncpg.connect(split_pooler(backend.address).sessions)
     query = "SELECT count(*) FROM sapwood.meanings WHERE space = $1"
     count = await session.fetchval(query, space)
     await session.close()

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from sapwood.config.config_file import Config
-from sapwood.config.database_address import is_of_plugin, shown_address
+from sapwood.config.database_address import is_of_plugin, shown_address, split_pooler
 from sapwood.config.folders import is_full
 from sapwood.core.errors import KeyMissing, LogError
 from sapwood.core.events import Recorded, UnreadableEvent
@@ -122,7 +122,7 @@ async def scan_postgres(address: str, space: Space, progress: Progress | None = 
 
     masters = configured_masters()
     scan, clock, place = Scan(found=[]), _Clock(progress), None
-    session = await asyncpg.connect(address, timeout=5)
+    session = await asyncpg.connect(split_pooler(address).sessions, timeout=5)
     try:
         has_keys = masters is not None and await session.fetchval(_POSTGRES_KEYS)
         keys = KeyTable(session, masters) if masters is not None and has_keys else None
@@ -264,7 +264,7 @@ async def _postgres(address: str) -> _Database:
     from sapwood.store.postgres.schema import NEWEST
 
     try:
-        session = await asyncpg.connect(address, timeout=_SECONDS)
+        session = await asyncpg.connect(split_pooler(address).sessions, timeout=_SECONDS)
     except (
         asyncpg.PostgresError,
         asyncpg.InterfaceError,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct, to_builtins
 
-from sapwood.config.database_address import is_of_plugin
+from sapwood.config.database_address import is_of_plugin, split_pooler
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AvailabilityListener
 from sapwood.engine.drives import EngineError
@@ -315,7 +315,7 @@ class _Postgres:
         on_availability: AvailabilityListener | None,
         on_wake: Callable[[], None] | None = None,
     ) -> None:
-        self._dsn = dsn
+        self._address = split_pooler(dsn)
         self._on_availability = on_availability
         self._on_wake = on_wake
         self._connection: Connection | None = None
@@ -382,11 +382,17 @@ class _Postgres:
         import asyncpg
 
         if self._connection is None:
+            # One that listens has a session of its own. A pooler lends connections to others too,
+            # so through it commits are flushed.
+            pooled = self._address.is_pooled and self._on_wake is None
             self._connection = await asyncpg.connect(
-                self._dsn,
+                self._address.statements if pooled else self._address.sessions,
                 timeout=10,
                 command_timeout=30,
-                server_settings={"application_name": "sapwood engine", "synchronous_commit": "off"},
+                server_settings={
+                    "application_name": "sapwood engine",
+                    **({} if pooled else {"synchronous_commit": "off"}),
+                },
             )
             if self._on_wake is not None:
                 await self._connection.add_listener(_CHANNEL, self._on_notification)

@@ -22,7 +22,7 @@ from time import monotonic
 
 from msgspec import Struct
 
-from sapwood.config.database_address import is_of_plugin
+from sapwood.config.database_address import is_of_plugin, split_pooler
 from sapwood.core.ids import Space
 from sapwood.core.log_values import LogError
 from sapwood.engine.wake_requests import SCHEMA, drive_age, engine_file
@@ -211,7 +211,7 @@ async def _read_postgres(dsn: str) -> EngineStatus:
     import asyncpg
 
     try:
-        connection = await asyncpg.connect(dsn, timeout=10)
+        connection = await asyncpg.connect(split_pooler(dsn).sessions, timeout=10)
     except (OSError, asyncpg.PostgresError) as error:
         raise LogError(f"The engine's database cannot be reached: {error}.") from error
     try:

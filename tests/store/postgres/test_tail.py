@@ -14,6 +14,7 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import TailedEvent
 from sapwood.store.postgres import PostgresLog
 from sapwood.store.postgres.commit_notifier import CommitNotifier, Topic
+from sapwood.store.postgres.settled import Settled
 from sapwood.turns.log import Log
 from tests.store.contract import OpenLog, grow, start, take, texts
 from tools.postgres import throwaway
@@ -22,10 +23,12 @@ ADA, BOB = AgentId("ada"), AgentId("bob")
 
 
 @asynccontextmanager
-async def open_transaction(dsn: str) -> AsyncGenerator[None]:
-    """A transaction that has begun to write and does not end."""
+async def open_transaction(dsn: str, wrote: str = "") -> AsyncGenerator[None]:
+    """A transaction that has a number, idles and does not end; if given, after a statement."""
     session: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(dsn)
     async with session.transaction():
+        if wrote:
+            await session.execute(wrote)
         await session.fetchval("SELECT pg_current_xact_id()")
         yield
     await session.close()
@@ -35,16 +38,52 @@ def tailed_texts(tailed: list[TailedEvent]) -> list[str]:
     return texts([each.recorded for each in tailed])
 
 
-async def test_a_late_transaction_holds_the_tail_back_and_hides_nothing(
+_OTHER_AGENT = "UPDATE sapwood.agents SET name = name WHERE false"
+
+
+async def test_a_late_transaction_of_sapwood_holds_the_tail_back_and_hides_nothing(
     log: Log, space: Space, postgres_database: str
 ) -> None:
     await start(log, space, ADA, "before")
-    async with open_transaction(postgres_database):
+    looked = asyncio.Event()
+    async with open_transaction(postgres_database, _OTHER_AGENT):
         await grow(log, space, ADA, "meanwhile")
-        tailing = asyncio.ensure_future(take(log.tail(space), 2))
+        with pytest.MonkeyPatch.context() as patch:
+            advance = Settled.advance
+
+            async def seen(settled: Settled) -> None:
+                await advance(settled)
+                looked.set()
+
+            patch.setattr(Settled, "advance", seen)
+            tailing = asyncio.ensure_future(take(log.tail(space), 2))
+            await looked.wait()
         assert texts(await take(log.follow(space, ADA), 2)) == ["before", "meanwhile"]
         assert not tailing.done()
     assert tailed_texts(await tailing) == ["before", "meanwhile"]
+
+
+async def test_a_stranger_who_idles_in_a_transaction_does_not_stall_the_tail(
+    log: Log, space: Space, postgres_database: str, postgres_dsn: str
+) -> None:
+    """Neither in this database nor in another one of the server."""
+    own_table = (
+        "CREATE TABLE IF NOT EXISTS stranger (words text); INSERT INTO stranger VALUES ('a')"
+    )
+    async with (
+        open_transaction(postgres_database, own_table),
+        open_transaction(postgres_dsn),
+        asyncio.timeout(20),
+    ):
+        await start(log, space, ADA, "before")
+        await grow(log, space, ADA, "meanwhile")
+        seen = await take(log.tail(space), 2)
+        assert tailed_texts(seen) == ["before", "meanwhile"]
+        assert await log.end(space) == seen[-1].cursor
+        other = await PostgresLog.open(postgres_database)
+        await grow(log, space, ADA, "later")
+        assert tailed_texts(await take(other.tail(space, seen[-1].cursor), 1)) == ["later"]
+        await other.close()
 
 
 async def test_a_late_transaction_hides_nothing_from_a_search(

@@ -1,7 +1,7 @@
 """The log in a PostgreSQL database: for teams and hosted products with many workers.
 
 The driver is an extra: `pip install 'sapwood[postgres]'`. The log needs PostgreSQL 14 or newer.
-Behind PgBouncer it needs session pooling, because it uses LISTEN and prepared statements.
+An address with the option `direct` goes through PgBouncer, which may pool transactions.
 
 postgres_log.py     the `Log` that the runtime uses
 group_commit.py     stores many waiting commits in one transaction
@@ -9,6 +9,7 @@ commit_queue.py     the waiting commits, ordered by agent and command
 appender.py         the statements that append
 commit_notifier.py  NOTIFY and LISTEN after commits
 live_events.py      `follow` and `tail`
+settled.py          how far the order of events is settled
 fulltext.py         the search index and the search
 event_table.py  agent_table.py      SQL statements, one a function
 token_table.py      tokens and counts that all servers share

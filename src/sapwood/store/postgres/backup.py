@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from sapwood.config.database_address import split_pooler
 from sapwood.core.log_values import LogError
 from sapwood.private_files import new_file
 
@@ -20,7 +21,7 @@ def back_up(address: str, target: Path) -> int:
     """
     if target.exists():
         raise LogError(f"'{target}' already exists. Nothing was written. Choose another name.")
-    place, password = _without_password(address)
+    place, password = _without_password(split_pooler(address).sessions)
     program = _program()
     try:
         with new_file(target) as part:

@@ -5,16 +5,22 @@ or for nothing does no harm, and a lost one only causes a delay, because followe
 
 NOTIFY runs after the commit and on its own connection. Inside a commit it would make all commits
 wait for each other.
+
+Spaces are spread over channels, and a process listens to those of the spaces that it follows. So it
+is not sent what concerns others. The same connection has the locks of tasks that one process at a
+time does.
 """
 
 import asyncio
 import hashlib
+from collections import Counter
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.store.postgres.connections import DRIVER_ERRORS, Server
+from sapwood.core.log_values import LogError
+from sapwood.store.postgres.connections import DRIVER_ERRORS, Server, log_error
 
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection
@@ -24,7 +30,10 @@ Topic = tuple[Space, AgentId | None]
 """One agent, or with None every agent of a space."""
 
 _CHANNEL = "sapwood"
-_NOTIFY = f"SELECT pg_notify('{_CHANNEL}', keys) FROM unnest($1::text[]) AS keys"
+"""For what concerns no space, and from earlier versions all. A space adds a number to it."""
+_NOTIFY = "SELECT pg_notify(channel, keys) FROM unnest($1::text[], $2::text[]) AS t (channel, keys)"
+_TRY_LOCK = "SELECT pg_try_advisory_lock(hashtextextended($1, 7))"
+_UNLOCK = "SELECT pg_advisory_unlock(hashtextextended($1, 7))"
 _KEYS_PER_PAYLOAD = 400  # a payload may have 8,000 bytes
 # Many commits share a NOTIFY. The pause after it grows with the time it took, so that NOTIFY takes
 # a tenth of the time. It is bounded, because each second of it is a second that followers wait.
@@ -37,6 +46,11 @@ def topic_key(space: Space, agent: AgentId | None = None) -> str:
     """A hash of the topic. Names are not sent to other processes."""
     name = f"{space}\0{agent}" if agent is not None else space
     return hashlib.blake2b(name.encode(), digest_size=8).hexdigest()
+
+
+def channel_of(space: Space) -> str:
+    """The channel of a space, one of 256."""
+    return f"{_CHANNEL}_{topic_key(space)[:2]}"
 
 
 class CommitSignal:
@@ -67,12 +81,37 @@ class CommitSignal:
         return True
 
 
+class AdvisoryLock:
+    """A lock of the server on the connection of the notifier. It ends with the connection."""
+
+    def __init__(self, notifier: "CommitNotifier", connection: "Connection", name: str) -> None:
+        self._notifier = notifier
+        self._connection = connection
+        self._name = name
+
+    async def is_held(self) -> bool:
+        """Whether the connection is still there, and with it the lock."""
+        return await self._notifier.run_on(self._connection, "SELECT true")
+
+    async def release(self) -> None:
+        """Lets another process have it."""
+        await self._notifier.run_on(self._connection, _UNLOCK, self._name)
+        self._notifier.locks.discard(self._name)
+
+
 class CommitNotifier:
     """One connection that listens for commits of others and notifies them of ours."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._signals: dict[str, set[CommitSignal]] = {}
+        self._channels: Counter[str] = Counter()
+        self._listens: set[str] = set()
+        self._hears_others = False
+        self._connection: Connection | None = None
+        self._connected = asyncio.Event()
+        self._one_at_a_time = asyncio.Lock()
+        self.locks: set[str] = set()
         self._unsent: set[Topic] = set()
         self._work = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -80,22 +119,60 @@ class CommitNotifier:
         self.listening = False
 
     @contextmanager
-    def subscribe(self, key: str) -> Generator[CommitSignal]:
-        """A signal for this key, until the end of the `with` block."""
-        signal = self.signal(key)
+    def subscribe(self, space: Space, agent: AgentId | None = None) -> Generator[CommitSignal]:
+        """A signal for this topic, until the end of the `with` block."""
+        key, channel = topic_key(space, agent), channel_of(space)
+        signal = self.signal(key, channel)
         try:
             yield signal
         finally:
+            self._channels[channel] -= 1
             self._signals[key].discard(signal)
             if not self._signals[key]:
                 del self._signals[key]
 
-    def signal(self, key: str) -> CommitSignal:
+    def signal(self, key: str, channel: str = _CHANNEL) -> CommitSignal:
         """A signal for this key until the log is closed; set after each new connection too."""
-        self._start()
         signal = CommitSignal()
         self._signals.setdefault(key, set()).add(signal)
+        self._channels[channel] += 1
+        if channel not in self._listens:
+            self._work.set()
+        self._start()
         return signal
+
+    async def try_lock(self, task: str) -> AdvisoryLock | None:
+        """The lock of a task; None if another one has it. Raises `LogError`."""
+        name = f"sapwood {task}"
+        if self.closed:
+            raise LogError("The log is closed. Open it again to continue.")
+        if name in self.locks:
+            return None  # for the server, this process could have it twice
+        self.locks.add(name)
+        try:
+            self._start()
+            async with asyncio.timeout(self._server.patience):
+                await self._connected.wait()
+            connection = self._connection
+            assert connection is not None
+            async with self._one_at_a_time:
+                if await connection.fetchval(_TRY_LOCK, name):
+                    return AdvisoryLock(self, connection, name)
+        except DRIVER_ERRORS as error:
+            self.locks.discard(name)
+            raise log_error(error, "Nothing was changed.") from error
+        self.locks.discard(name)
+        return None
+
+    async def run_on(self, connection: "Connection", query: str, *arguments: object) -> bool:
+        """Runs a statement that returns one value. False if the connection is lost."""
+        if connection is not self._connection:
+            return False
+        try:
+            async with self._one_at_a_time:
+                return bool(await connection.fetchval(query, *arguments))
+        except DRIVER_ERRORS:
+            return False
 
     def notify(self, topics: Iterable[Topic]) -> None:
         """Wakes followers in this process at once, and those in other processes soon."""
@@ -125,7 +202,7 @@ class CommitNotifier:
         pause = _MIN_PAUSE
         while not self.closed or self._unsent:
             try:
-                connection = await self._server.connect()
+                connection = await self._server.connect(session=True)
             except DRIVER_ERRORS as error:
                 self._server.availability.lost(error)
                 await asyncio.sleep(pause)
@@ -141,34 +218,62 @@ class CommitNotifier:
             else:
                 await connection.close()
             self.listening = False
+            self._connection = None
+            self._connected.clear()
             if not self.closed:
                 self._server.availability.lost(lost)
 
     async def _run_on(self, connection: "Connection") -> None:
         connection.add_termination_listener(lambda _: self._work.set())
         await connection.execute("SET synchronous_commit = off")
-        await connection.add_listener(_CHANNEL, self._on_notification)
+        self._listens = set()
+        await self._listen(connection)
         self._server.availability.answered()
         self.listening = True
+        self._connection = connection
+        self._connected.set()
         self._wake_all()  # notifications may have been missed before
         loop = asyncio.get_running_loop()
         while not connection.is_closed():
             await self._work.wait()
             self._work.clear()
+            if not self.closed:
+                await self._listen(connection)
             if self._unsent:
                 sending, self._unsent = self._unsent, set()
                 started = loop.time()
-                await connection.fetch(
-                    _NOTIFY, _payloads(sorted(topic_key(*topic) for topic in sending))
-                )
+                async with self._one_at_a_time:
+                    await connection.fetch(_NOTIFY, *_payloads(sending))
                 pause = pause_after(loop.time() - started)
                 await asyncio.sleep(0 if self.closed else pause)
             if self.closed and not self._unsent:
                 return
 
+    async def _listen(self, connection: "Connection") -> None:
+        """Listens to the channels of what is followed now.
+
+        A channel that nobody needs any more is kept until it brings something.
+        """
+        needed = {_CHANNEL, *(each for each, count in self._channels.items() if count)}
+        for channel in needed - self._listens:
+            async with self._one_at_a_time:
+                await connection.add_listener(channel, self._on_notification)
+            self._listens.add(channel)
+            if channel != _CHANNEL:
+                self._wake_all()  # something may have happened before
+        if self._hears_others:
+            self._hears_others = False
+            for channel in self._listens - needed:
+                async with self._one_at_a_time:
+                    await connection.remove_listener(channel, self._on_notification)
+                self._listens.discard(channel)
+
     def _on_notification(
         self, connection: "Connection", pid: int, channel: str, keys: object
     ) -> None:
+        if channel != _CHANNEL and not self._channels[channel]:
+            self._hears_others = True
+            self._work.set()
         if pid != connection.get_server_pid():
             for key in str(keys).split():
                 self._wake(key)
@@ -192,8 +297,14 @@ def pause_after(seconds: float) -> float:
     return min(max(_MIN_PAUSE, seconds / _BUSY_SHARE), _MAX_PAUSE)
 
 
-def _payloads(keys: list[str]) -> list[str]:
-    return [
-        " ".join(keys[start : start + _KEYS_PER_PAYLOAD])
+def _payloads(topics: Iterable[Topic]) -> tuple[list[str], list[str]]:
+    """The channel of each notification, and its keys."""
+    by_channel: dict[str, list[str]] = {}
+    for topic in topics:
+        by_channel.setdefault(channel_of(topic[0]), []).append(topic_key(*topic))
+    parts = [
+        (channel, " ".join(keys[start : start + _KEYS_PER_PAYLOAD]))
+        for channel, keys in by_channel.items()
         for start in range(0, len(keys), _KEYS_PER_PAYLOAD)
     ]
+    return [channel for channel, _ in parts], [keys for _, keys in parts]

@@ -1,7 +1,5 @@
 """Connections to the server: their settings, and the pool for reads.
 
-A lock that one process at a time has, for work that only one of them should do.
-
 Errors of the server and the connection: which are temporary, when to retry, what to report.
 """
 
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import asyncpg
 
 from sapwood.core.errors import SpaceMoved, SpaceStopped
+from sapwood.config.database_address import split_pooler
 from sapwood.core.ids import Space
 from sapwood.core.log_values import AvailabilityListener, LogError, LogUnavailable
 from sapwood.metrics import METRICS
@@ -26,18 +25,22 @@ if TYPE_CHECKING:
     Row = asyncpg.Record
 
 
+# Each of our statements has one good plan, by index. The planner must not choose another one
+# because its statistics still describe an empty table.
+_PLANS = {
+    "jit": "off",
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "max_parallel_workers_per_gather": "0",
+}
 # A connection sends these settings after it is open, because PgBouncer refuses unknown start-up
-# parameters. Each of our statements has one good plan, by index. The planner must not choose
-# another one because its statistics still describe an empty table.
-_SETTINGS = """
+# parameters. Through a pooler it sends none: they would be left to the next program.
+_SETTINGS = f"""
     SET application_name = 'sapwood';
     SET client_min_messages = warning;
     SET idle_in_transaction_session_timeout = '30s';
-    SET jit = off;
-    SET enable_seqscan = off;
-    SET enable_hashjoin = off;
-    SET enable_mergejoin = off;
-    SET max_parallel_workers_per_gather = 0;
+    {"; ".join(f"SET {name} = {value}" for name, value in _PLANS.items())};
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') = 'off';
 """
@@ -57,6 +60,26 @@ INDEX_LOCK = "SELECT true FROM pg_advisory_xact_lock(hashtextextended($1, 0))"
 """Takes the lock of a space for those who index it or erase something of it, one at a time."""
 
 T = TypeVar("T")
+
+
+CONNECT_QUERY = "; ".join(f"SET {name} = {value}" for name, value in _PLANS.items())
+"""What a pooler sends to each of its connections: the option `connect_query` of PgBouncer."""
+
+_SET = """
+    SELECT name FROM pg_settings WHERE name = 'synchronous_commit' AND setting = 'off'
+    OR name = ANY($1) AND setting <> ($2::text[])[array_position($1, name)]
+"""
+
+
+async def require_settings(connection: "Connection") -> None:
+    """Raises `LogError` if connections of a pooler have other settings than ours need."""
+    rows = await connection.fetch(_SET, list(_PLANS), list(_PLANS.values()))
+    if names := ", ".join(row["name"] for row in rows):
+        raise LogError(
+            f"The pooler's connections have other settings than Sapwood needs: {names}. Nothing "
+            "was changed. Add this to the database in pgbouncer.ini and restart PgBouncer: "
+            f"connect_query='{CONNECT_QUERY}'. If it is synchronous_commit, turn that on."
+        )
 
 
 class Fetch(Protocol):
@@ -97,30 +120,39 @@ class Server:
     ) -> None:
         self.patience = patience
         self.availability = ServerAvailability(on_availability)
+        self._address = split_pooler(dsn)
+        self.is_pooled = self._address.is_pooled
         self._options: dict[str, Any] = {
-            "dsn": dsn,
             "timeout": min(patience, _CONNECT_SECONDS),
             # Prepared statements are kept for ever: all are ours, and there are few.
             "max_cached_statement_lifetime": 0,
             "max_cacheable_statement_size": 0,
         }
 
-    async def connect(self) -> "Connection":
-        """Opens a connection outside of any pool, with the settings for writing."""
+    async def connect(self, *, session: bool = False) -> "Connection":
+        """Opens a connection outside of any pool, with the settings for writing.
+
+        A `session` goes past a pooler: what it listens to and locks is its own.
+        """
         connection: Connection = await asyncpg.connect(
-            **self._options, command_timeout=min(self.patience, _WRITE_SECONDS)
+            self._address.sessions if session else self._address.statements,
+            **self._options,
+            command_timeout=min(self.patience, _WRITE_SECONDS),
         )
-        with terminated_on_error(connection):
-            await connection.execute(_WRITE_SETTINGS)
+        if session or not self.is_pooled:
+            with terminated_on_error(connection):
+                await connection.execute(_WRITE_SETTINGS)
         return connection
 
     def pool(self, size: int, settings: str) -> "Pool[asyncpg.Record]":
         """A pool of connections with these settings. Each is opened when it is needed."""
 
         async def set_up(connection: "Connection") -> None:
-            await connection.execute(settings)
+            if not self.is_pooled:
+                await connection.execute(settings)
 
         return asyncpg.create_pool(
+            self._address.statements,
             min_size=0,
             max_size=size,
             init=set_up,
@@ -177,45 +209,6 @@ class ReaderPool:
 
 async def _no_reset(connection: "Connection") -> None:
     """Resets nothing: our statements change no state of a connection."""
-
-
-_TRY = "SELECT pg_try_advisory_lock(hashtextextended($1, 7))"
-
-
-class AdvisoryLock:
-    """A lock of the server, on a connection of its own. It ends with the connection."""
-
-    def __init__(self, connection: "Connection") -> None:
-        self._connection = connection
-
-    async def is_held(self) -> bool:
-        """Whether the connection is still there, and with it the lock."""
-        try:
-            return bool(await self._connection.fetchval("SELECT true"))
-        except DRIVER_ERRORS:
-            return False
-
-    async def release(self) -> None:
-        """Lets another process have it."""
-        try:
-            await self._connection.close(timeout=5)
-        except (*DRIVER_ERRORS, TimeoutError):
-            self._connection.terminate()
-
-
-async def try_lock(server: Server, task: str) -> AdvisoryLock | None:
-    """The lock of a task; None if another process has it. Raises `LogError`."""
-    connection: Connection | None = None
-    try:
-        connection = await server.connect()
-        if await connection.fetchval(_TRY, f"sapwood {task}"):
-            return AdvisoryLock(connection)
-        await connection.close()
-    except (*DRIVER_ERRORS, asyncpg.PostgresError) as error:
-        if connection is not None:
-            connection.terminate()
-        raise log_error(error, "Nothing was changed.") from error
-    return None
 
 
 DRIVER_ERRORS = (
@@ -299,6 +292,9 @@ def log_error(error: BaseException | str, kept: str) -> LogError:
     stored.
     """
     reason = error if isinstance(error, str) else _reason(error)
+    if isinstance(error, asyncpg.InvalidSQLStatementNameError):
+        reason += " (a pooler must keep prepared statements: PgBouncer from version 1.21 with"
+        reason += " max_prepared_statements, or session pooling)"
     sentence = f"PostgreSQL reported an error: {reason}. {kept}"
     if isinstance(error, str):
         return LogError(sentence)

@@ -16,29 +16,28 @@ from sapwood.core.ids import Space
 from sapwood.core.log_values import Cursor, LogError, unknown_cursor
 from sapwood.store.postgres.connections import ReaderPool
 from sapwood.store.postgres.event_table import MAX_BIGINT, EventPlace
+from sapwood.store.postgres.settled import PASSED, Settled
 
 _APART = 1_000
 """A place is stored after so many events of a space."""
 _FEW = 2 * _APART
 """How many events may be uncounted."""
 
-_PASSED = "(pg_snapshot_xmin(pg_current_snapshot())::text::bigint + $4)::text::xid8"
-"""The oldest running transaction. Nothing can appear before it any more."""
 _EVENTS = f"""
     SELECT tx, position FROM sapwood.events
-    WHERE space = $1 AND (tx, position) > ($2, $3) AND tx < {_PASSED}
+    WHERE space = $1 AND (tx, position) > ($2, $3) AND tx < ({PASSED})::text::xid8
 """
 _GAPS = _EVENTS.replace("sapwood.events", "sapwood.gaps")
 _AFTER = f"{_EVENTS} UNION ALL {_GAPS}"
 _COUNT = f"SELECT count(*) AS events FROM ({_AFTER}) AS place"
-_FIRST = "ORDER BY tx, position LIMIT $5"
+_FIRST = "ORDER BY tx, position LIMIT $6"
 _FIND = f"""
     SELECT tx, position FROM (({_EVENTS} {_FIRST}) UNION ALL ({_GAPS} {_FIRST})) AS place
-    ORDER BY tx, position OFFSET $5 - 1 LIMIT 1
+    ORDER BY tx, position OFFSET $6 - 1 LIMIT 1
 """
 _STORE = f"""
     INSERT INTO sapwood.cursor_places (space, events, tx, position)
-    SELECT $1, $5::bigint + number, tx, position FROM (
+    SELECT $1, $6::bigint + number, tx, position FROM (
         SELECT tx, position, row_number() OVER (ORDER BY tx, position) AS number
         FROM ({_AFTER}) AS place
     ) AS numbered WHERE number % {_APART} = 0
@@ -79,13 +78,13 @@ class _Place(NamedTuple):
 
 
 class CursorPlaces:
-    """Counts the events of spaces. `shift` is what this server adds to numbers of transactions."""
+    """Counts the events of spaces."""
 
-    def __init__(self, writers: ReaderPool, scanners: ReaderPool, shift: int) -> None:
+    def __init__(self, writers: ReaderPool, scanners: ReaderPool, settled: Settled) -> None:
         """`writers` may store places; `scanners` read the events of one space."""
         self._writers = writers
         self._scanners = scanners
-        self._shift = shift
+        self._settled = settled
         self._stored: Counter[Space] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -122,12 +121,19 @@ class CursorPlaces:
             base = await self._before(space, cursor.events)
         if base.events == cursor.events:
             return base.events, EventPlace(base.tx, base.position)
-        rows = await self._scanners.of(space).fetch(
-            _FIND, *self._after(space, base), cursor.events - base.events
-        )
-        if not rows:
+        found = await self._find(space, base, cursor.events)
+        if found is None:  # another process may have looked past a stranger's transaction
+            await self._settled.advance()
+            found = await self._find(space, base, cursor.events)
+        if found is None:
             raise unknown_cursor()
-        return cursor.events, EventPlace(rows[0]["tx"], rows[0]["position"])
+        return cursor.events, found
+
+    async def _find(self, space: Space, base: _Place, events: int) -> EventPlace | None:
+        rows = await self._scanners.of(space).fetch(
+            _FIND, *self._after(space, base), events - base.events
+        )
+        return EventPlace(rows[0]["tx"], rows[0]["position"]) if rows else None
 
     def schedule(self, spaces: Iterable[Space]) -> None:
         """Call this with the space of each stored event: places are stored in the background."""
@@ -167,5 +173,5 @@ class CursorPlaces:
         row = await self._writers.fetchrow(_BEFORE, space, events)
         return _Place(*row) if row else _Place()
 
-    def _after(self, space: Space, base: _Place) -> tuple[Space, int, int, int]:
-        return space, base.tx, base.position, self._shift
+    def _after(self, space: Space, base: _Place) -> tuple[Space, int, int, int, int]:
+        return space, base.tx, base.position, *self._settled.arguments

@@ -68,6 +68,8 @@ _log = logging.getLogger("sapwood.search")
 _PAGE = 250
 _BACKGROUND_PAGE = 100
 """Events of one page in the background: a page is prepared in one go, and others wait for it."""
+_LOOK_AGAIN = 0.02
+"""Seconds until a search tries again to index what another process indexes."""
 _PATIENCE = 2.0
 """Seconds that a search waits for the index."""
 _FIRST_LOOK_SECONDS = 5.0
@@ -176,9 +178,12 @@ class FulltextIndexer:
             if loop.time() > deadline:
                 await self._leave_to_background(space)
                 return
-            cursor = await self._readers.use(
-                _IndexPage(space, cursor, target, self._shift, keys=self._keys)
-            )
+            try:
+                cursor = await self._readers.use(
+                    _IndexPage(space, cursor, target, self._shift, keys=self._keys)
+                )
+            except _Indexing:
+                await asyncio.sleep(_LOOK_AGAIN)
         self._behind.discard(space)
 
     async def _leave_to_background(self, space: Space) -> None:
@@ -265,6 +270,10 @@ async def index_events(
         await connection.execute(_INDEX, space, space_term(space), *columns)
 
 
+class _Indexing(Exception):
+    """Another process indexes the space, or erases something of it."""
+
+
 class _IndexPage:
     """Adds one page of events to the index, in one transaction."""
 
@@ -282,14 +291,20 @@ class _IndexPage:
         self._after = after
         self._target = target
         self._shift = shift
-        self._lock = _TRY_LOCK if in_background else INDEX_LOCK
+        self._in_background = in_background
         self._size = _BACKGROUND_PAGE if in_background else _PAGE
 
     async def __call__(self, connection: "Connection") -> EventPlace | None:
-        """Returns the cursor for the next page, or None if this was the last."""
+        """Returns the cursor for the next page, or None if this was the last.
+
+        Raises `_Indexing`, without waiting on a connection that others need, if another process
+        indexes the space. In the background it returns None.
+        """
         async with connection.transaction():
-            if not await connection.fetchval(self._lock, self._space):
-                return None
+            if not await connection.fetchval(_TRY_LOCK, self._space):
+                if self._in_background:
+                    return None
+                raise _Indexing
             row = await connection.fetchrow(_CURSOR, self._space)
             saved = EventPlace(row["tx"], row["position"]) if row else EventPlace()
             start = max(saved, self._after)

@@ -1,9 +1,8 @@
 """Reads events as they are committed: `follow` for one agent, `tail` for a whole space.
 
 The versions of one agent are committed in order, so `follow` needs only the last version seen.
-Transactions of a space can end in another order than they began. So `tail` reads only transactions
-before the oldest one that is still running (`pg_snapshot_xmin`): they are all complete, and no
-event can appear before the cursor later.
+Transactions of a space can end in another order than they began. So `tail` reads only events before
+a place at which the order is settled: no event can appear before the cursor later.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -18,7 +17,7 @@ from sapwood.core.log_values import (
     TailedEvent,
     steps_with_gaps,
 )
-from sapwood.store.postgres.commit_notifier import CommitNotifier, topic_key
+from sapwood.store.postgres.commit_notifier import CommitNotifier
 from sapwood.store.postgres.connections import Reader, ReaderPool
 from sapwood.store.postgres.cursor_places import CursorPlaces
 from sapwood.store.postgres.event_table import (
@@ -29,23 +28,25 @@ from sapwood.store.postgres.event_table import (
     recorded_of,
 )
 from sapwood.store.postgres.key_table import KeyTable
+from sapwood.store.postgres.settled import PASSED, Settled
 
 T = TypeVar("T")
 
 _PAGE = 1_000
 _FIRST_PAUSE = 0.01
+_STALLED = 0.04
+"""A running transaction that takes so many seconds may be a stranger's."""
 
 _TAIL = f"""
     SELECT event.*, past.complete
     FROM (
-        SELECT pg_snapshot_xmin(shot)::text::bigint + $4 AS limit,
-               pg_snapshot_xmin(shot) = pg_snapshot_xmax(shot) AS complete
+        SELECT {PASSED} AS limit, pg_snapshot_xmin(shot) = pg_snapshot_xmax(shot) AS complete
         FROM pg_current_snapshot() AS shot
     ) AS past
     LEFT JOIN LATERAL (
         SELECT {COLUMNS}, tx, position FROM sapwood.events
         WHERE space = $1 AND (tx, position) > ($2, $3) AND tx < past.limit::text::xid8
-        ORDER BY tx, position LIMIT $5
+        ORDER BY tx, position LIMIT $6
     ) AS event ON true
 """
 
@@ -66,7 +67,7 @@ class LiveEvents:
         places: CursorPlaces,
         notifier: CommitNotifier,
         poll: float,
-        shift: int,
+        settled: Settled,
         keys: KeyTable | None = None,
         require_here: Callable[[Space], Awaitable[None]] | None = None,
     ) -> None:
@@ -78,12 +79,12 @@ class LiveEvents:
         self._places = places
         self._notifier = notifier
         self._poll = poll
-        self._shift = shift
+        self._settled = settled
 
     async def follow(self, space: Space, agent: AgentId, after: int) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one."""
         fetch = self._readers.of(space).fetch
-        with self._notifier.subscribe(topic_key(space, agent)) as signal:
+        with self._notifier.subscribe(space, agent) as signal:
             while not self._notifier.closed:
                 signal.clear()
                 page = await self._unless_closed(
@@ -106,7 +107,7 @@ class LiveEvents:
     ) -> AsyncIterator[Recorded | LiveWords]:
         """As `follow`, and the words of the reply that is arriving whenever there are more."""
         reader, shown = self._readers.of(space), ""
-        with self._notifier.subscribe(topic_key(space, agent)) as signal:
+        with self._notifier.subscribe(space, agent) as signal:
             while not self._notifier.closed:
                 signal.clear()
                 page = await self._unless_closed(
@@ -147,7 +148,7 @@ class LiveEvents:
         """
         count, place = await self._places.place_of(space, after)
         pause = _FIRST_PAUSE
-        with self._notifier.subscribe(topic_key(space)) as signal:
+        with self._notifier.subscribe(space) as signal:
             while not self._notifier.closed:
                 signal.clear()
                 page, complete = await self._page(space, place)
@@ -164,13 +165,15 @@ class LiveEvents:
                 pause = self._poll if complete else min(2 * pause, self._poll)
                 if await signal.wait(pause):
                     pause = _FIRST_PAUSE
+                elif not complete and pause >= _STALLED:
+                    await self._settled.advance()
 
     async def _page(
         self, space: Space, after: EventPlace
     ) -> tuple[list[tuple[EventPlace, Recorded]], bool]:
         """The next events, and whether no running transaction could hide further ones."""
         rows = await self._unless_closed(
-            self._scanners.of(space).fetch(_TAIL, space, *after, self._shift, _PAGE)
+            self._scanners.of(space).fetch(_TAIL, space, *after, *self._settled.arguments, _PAGE)
         )
         found = [row for row in rows if row["tx"] is not None]
         fetch = self._readers.of(space).fetch

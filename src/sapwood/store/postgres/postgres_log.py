@@ -23,9 +23,9 @@ from sapwood.core.log_values import (
 from sapwood.core.search_query import read_query
 from sapwood.store.master_keys import KeyChanged, MasterKeys, SpaceKey
 from sapwood.store.postgres import agent_table, erasure_table, event_table, schema
-from sapwood.store.postgres.commit_notifier import CommitNotifier, Topic
+from sapwood.store.postgres.commit_notifier import AdvisoryLock, CommitNotifier, Topic
 from sapwood.store.postgres.commit_queue import CommitJob
-from sapwood.store.postgres.connections import AdvisoryLock, Reader, ReaderPool, Server, try_lock
+from sapwood.store.postgres.connections import Reader, ReaderPool, Server, require_settings
 from sapwood.store.postgres.cursor_places import CursorPlaces
 from sapwood.store.postgres.erasure_table import scrub_tables
 from sapwood.store.postgres.event_table import find_words, save_words
@@ -36,6 +36,7 @@ from sapwood.store.postgres.live_events import LiveEvents
 from sapwood.store.postgres.meaning_table import sign_events
 from sapwood.store.postgres.move_table import require_here, when_here
 from sapwood.store.postgres.schema import WalledPool, shift_of, walled_server
+from sapwood.store.postgres.settled import Settled
 from sapwood.store.postgres.token_table import LimitTable, TokenTable
 from sapwood.store.space_cipher import (
     SpaceCipher,
@@ -46,7 +47,7 @@ from sapwood.store.space_cipher import (
 )
 
 _RECEIPT = "SELECT data FROM sapwood.receipts WHERE space = $1 AND command = $2"
-_SCANNERS, _KEY_TRIES = 4, 4
+_KEY_TRIES = 4
 _receipt = msgspec.json.Decoder(Receipt)
 
 
@@ -64,26 +65,27 @@ class PostgresLog:
         poll: float,
         shift: int,
         walled: Server | None = None,
-        walled_readers: int = 4,
+        sizes: tuple[int, int] = (2, 1),
         masters: MasterKeys | None = None,
     ) -> None:
         self._readers = readers
         self._keys = None if masters is None else KeyTable(readers, masters)
-        self._scanners = ReaderPool(server, _SCANNERS, whole_space=True)
+        reading, scanning = sizes
+        self._scanners = ReaderPool(server, scanning, whole_space=True)
         self._walls: list[ReaderPool] = []
         self._space_readers, space_scanners = readers, self._scanners
         if walled is not None:
-            self._space_readers = WalledPool(walled, walled_readers)
-            space_scanners = WalledPool(walled, _SCANNERS, whole_space=True)
+            self._space_readers = WalledPool(walled, reading)
+            space_scanners = WalledPool(walled, scanning, whole_space=True)
             self._walls = [self._space_readers, space_scanners]
         self._writers = WriterPool(server, writers, self._announce)
-        self._server = server
         self._notifier = CommitNotifier(server)
         self._shift = shift
-        self._places = CursorPlaces(self._scanners, space_scanners, shift)
+        settled = Settled(self._scanners, shift)
+        self._places = CursorPlaces(self._scanners, space_scanners, settled)
         self._live_events = LiveEvents(
             *(self._space_readers, space_scanners, self._places),
-            *(self._notifier, poll, shift, self._keys, self.require_here),
+            *(self._notifier, poll, settled, self._keys, self.require_here),
         )
         self._indexer = FulltextIndexer(self._scanners, shift, self._keys)
         self.tokens = TokenTable(readers, self._notifier)
@@ -96,8 +98,9 @@ class PostgresLog:
         *,
         patience: float = 30.0,
         opening: float | None = None,
-        writers: int = 3,
-        readers: int = 4,
+        writers: int = 2,
+        readers: int = 2,
+        scanners: int = 1,
         poll: float = 5.0,
         on_availability: AvailabilityListener | None = None,
         migrate: bool = False,
@@ -109,8 +112,9 @@ class PostgresLog:
         Creates the tables in an empty database. With `migrate`, also migrates an older one; the
         login must own the tables. A call waits `patience` seconds for a server that does not
         answer; this call waits `opening` seconds, if given. Followers also check for new events
-        every `poll` seconds, in case a notification was lost. `writers` and `readers` limit the
-        number of connections. `reader` is the address for a login of the role `sapwood_reader`, by
+        every `poll` seconds, in case a notification was lost. `writers`, `readers` and `scanners`,
+        which read whole spaces, limit the number of connections; there is one more that listens.
+        `reader` is the address for a login of the role `sapwood_reader`, by
         which spaces are then read. `masters` are the keys of encrypted spaces.
 
         Raises `LogError` if the server cannot be reached or the database cannot be used.
@@ -118,6 +122,8 @@ class PostgresLog:
         server = Server(dsn, patience if opening is None else opening, on_availability)
         pool = ReaderPool(server, readers)
         try:
+            if server.is_pooled:
+                await pool.use(require_settings)
             await pool.use(schema.migrate if migrate else schema.require_schema)
             shift = await pool.use(shift_of)
             walled = await walled_server(reader, patience, on_availability) if reader else None
@@ -125,7 +131,7 @@ class PostgresLog:
             await pool.close()
             raise
         server.patience = patience
-        return cls(server, pool, writers, poll, shift, walled, readers, masters)
+        return cls(server, pool, writers, poll, shift, walled, (readers, scanners), masters)
 
     @property
     def is_listening(self) -> bool:
@@ -421,7 +427,7 @@ class PostgresLog:
 
     async def try_lead(self, task: str) -> AdvisoryLock | None:
         """The lock of a task that one process at a time does; None if another one has it."""
-        return await try_lock(self._server, task)
+        return await self._notifier.try_lock(task)
 
     async def add_hold(self, space: Space, hold: Hold) -> None:
         """Stores a legal hold."""

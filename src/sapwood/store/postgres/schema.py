@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 
+from sapwood.config.database_address import split_pooler
 from sapwood.core.ids import Space
 from sapwood.core.log_values import AvailabilityListener, LogError
 from sapwood.store.postgres.connections import Reader, ReaderPool, Server
@@ -106,7 +107,7 @@ async def require_schema(connection: "Connection") -> None:
 async def read_schema_number(dsn: str) -> int:
     """The schema of the database at this address; 0 if it is empty. Raises `LogError`."""
     try:
-        connection = await asyncpg.connect(dsn, timeout=10)
+        connection = await asyncpg.connect(split_pooler(dsn).sessions, timeout=10)
     except (OSError, TimeoutError, asyncpg.PostgresError) as error:
         raise LogError(f"The database cannot be opened: {error}. Nothing was changed.") from error
     try:

@@ -353,8 +353,8 @@ class SpaceMove:
 async def open_sides(source: str, target: str) -> "tuple[Connection, Connection]":
     """Connections to both databases. Raises `LogError`."""
     try:
-        here = await Server(source, PATIENCE).connect()
+        here = await Server(source, PATIENCE).connect(session=True)
         with terminated_on_error(here):
-            return here, await Server(target, PATIENCE).connect()
+            return here, await Server(target, PATIENCE).connect(session=True)
     except DRIVER_ERRORS as error:
         raise log_error(error, "Nothing was changed.") from error
