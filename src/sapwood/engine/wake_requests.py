@@ -77,9 +77,24 @@ class WakeRequest(Struct, frozen=True):
     user: str = ""
 
 
-def new_drive_id() -> str:
-    """A unique id for a drive. Ids are in the order in which they were made."""
-    return f"{time.time_ns():016x}{uuid.uuid4().hex[:16]}"
+_DIED = "+"
+
+
+def new_drive_id(before: str = "") -> str:
+    """A unique id for a drive. Ids are in the order in which they were made.
+
+    It ends with a `+` for each process that died in the drives `before` this one.
+    """
+    return f"{time.time_ns():016x}{uuid.uuid4().hex[:16]}{_DIED * deaths(before)}"
+
+
+def deaths(drive: str) -> int:
+    """How many processes have died while they drove this agent, one after the other.
+
+    >>> deaths(new_drive_id()), deaths(new_drive_id(f"{new_drive_id()}++"))
+    (0, 2)
+    """
+    return drive.count(_DIED)
 
 
 def drive_age(drive: str) -> float:
@@ -132,10 +147,11 @@ class WakeSql:
         )
         self.release_all = f"UPDATE {bells} SET worker = NULL, holder = NULL WHERE worker = :worker"
         self.release_orphans = (
-            f"UPDATE {bells} SET worker = NULL, holder = NULL"
+            f"UPDATE {bells} SET worker = NULL, holder = NULL,"
+            f" drive = CASE WHEN holder IS NULL THEN drive ELSE drive || '{_DIED}' END"
             f" WHERE worker IS NOT NULL AND worker NOT IN (SELECT worker FROM {workers})"
         )
-        """Releases the requests of workers that are not in the list any more."""
+        """Releases the requests of workers that are not in the list any more, and counts that."""
         self.claimed = (
             "SELECT space, agent, drive, model, account, holder, rings"
             f" FROM {bells} WHERE worker = :worker"
