@@ -9,8 +9,9 @@ from sapwood.config.config_file import Config
 from sapwood.core.events import TurnFailed
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import DriveLimits
+from sapwood.engine.process_engine import ProcessEngine
 from sapwood.engine.wake_database import open_wake_database
-from sapwood.engine.wake_requests import WakeRequest, deaths, new_drive_id
+from sapwood.engine.wake_requests import WakeRequest, died_in, new_drive_id
 from tests.engine.backends import SqliteBackend
 from tests.engine.drive_recorder import DriveRecorder
 from tests.engine.eventually import eventually
@@ -21,7 +22,7 @@ GHOST = "machine-boot-1-deads1"
 
 def died(times: int) -> str:
     """The id of a drive after so many processes died in those before."""
-    return new_drive_id("+" * times)
+    return new_drive_id("".join(f"+dead-{number}" for number in range(times)))
 
 
 async def queue(log: Path, *agents: str, after: int) -> None:
@@ -32,7 +33,7 @@ async def queue(log: Path, *agents: str, after: int) -> None:
     await database.close()
 
 
-async def test_a_death_is_counted_for_what_was_driven_and_not_for_what_rested(
+async def test_a_death_is_noted_at_what_was_driven_and_not_at_what_rested(
     tmp_path: Path,
 ) -> None:
     database = await open_wake_database(tmp_path / "log.db")
@@ -46,8 +47,8 @@ async def test_a_death_is_counted_for_what_was_driven_and_not_for_what_rested(
         await database.rest(request, claim)
         await database.release_orphans()
         waiting = await database.waiting(DriveLimits(), 10)
-        counted = {each.agent: deaths(each.drive) for each in waiting}
-        assert counted == {"driven": 2, "rested": 1}
+        dead = {each.agent: died_in(each.drive) for each in waiting}
+        assert dead == {"driven": ["dead-0", GHOST], "rested": ["dead-0"]}
     finally:
         await database.close()
 
@@ -65,6 +66,27 @@ async def test_suspects_are_driven_one_at_a_time_and_others_beside_them(tmp_path
         await eventually(lambda: recorder.done.total() == 5)
     finally:
         await engine.close()
+
+
+async def test_a_process_that_was_only_slow_is_not_counted(tmp_path: Path) -> None:
+    database = await open_wake_database(tmp_path / "log.db")
+    await database.add_worker("slow-boot-1-ab12s3")
+    drive = new_drive_id("+dead-0+dead-1+dead-2+slow-boot-1-ab12s3")
+    await database.wake(WakeRequest(SPACE, AgentId("ada"), drive))
+    await database.close()
+    given_up: list[AgentId] = []
+
+    async def give_up(space: Space, agent: AgentId, deaths: int) -> None:
+        given_up.append(agent)
+
+    engine = ProcessEngine(tmp_path / "log.db", give_up=give_up, is_worker=True)
+    recorder = DriveRecorder()
+    await engine.launch(recorder.drive)
+    try:
+        await eventually(lambda: recorder.done["ada"])
+    finally:
+        await engine.close()
+    assert not given_up
 
 
 async def test_the_turn_of_a_deadly_agent_fails_and_says_why(tmp_path: Path) -> None:

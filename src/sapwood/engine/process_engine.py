@@ -27,7 +27,7 @@ from sapwood.engine.wake_database import Claim, WakeDatabase, open_wake_database
 from sapwood.engine.wake_requests import (
     SpaceRoundRobin,
     WakeRequest,
-    deaths,
+    died_in,
     drive_age,
     new_drive_id,
 )
@@ -134,6 +134,7 @@ class ProcessEngine:
         self._has_workers = False
         self._is_first_beat = True
         self._connections = 0
+        self._alive: set[str] = set()
 
     async def launch(self, drive: DriveFunction) -> None:
         """Starts to drive agents, first those that other processes left.
@@ -328,7 +329,11 @@ class ProcessEngine:
             held.task = None
 
     def _is_deadly(self, request: WakeRequest) -> bool:
-        return self._give_up is not None and deaths(request.drive) >= _MAX_DEATHS
+        return self._give_up is not None and self._deaths(request) >= _MAX_DEATHS
+
+    def _deaths(self, request: WakeRequest) -> int:
+        """How many processes died in drives of this agent. One that beats again was only slow."""
+        return len(set(died_in(request.drive)) - self._alive)
 
     async def _given_up(self, space: Space, agent: AgentId) -> None:
         """Instead of a drive: every process that began one has died."""
@@ -448,10 +453,10 @@ class ProcessEngine:
 
         So only the cause is still there when the next process dies.
         """
-        suspects = [each for each in waiting if deaths(each.drive) >= _SUSPECT]
+        suspects = [each for each in waiting if self._deaths(each) >= _SUSPECT]
         if not suspects:
             return waiting
-        running = (deaths(held.request.drive) for held in self._held.values() if held.task)
+        running = (self._deaths(held.request) for held in self._held.values() if held.task)
         left = suspects if max(running, default=0) >= _SUSPECT else suspects[1:]
         return [each for each in waiting if each not in left]
 
@@ -509,8 +514,8 @@ class ProcessEngine:
         silent = self._detector.dead(beats)
         dead = {each: count for each, count in silent.items() if not process_is_running(each)}
         dead |= {each: count for each, count in beats.items() if process_has_ended(each)}
-        alive = beats.keys() - dead.keys()
-        self._has_workers = not all(is_of_one_process(each) for each in alive)
+        self._alive = beats.keys() - dead.keys()
+        self._has_workers = not all(is_of_one_process(each) for each in self._alive)
         buried = [each for each in dead if await database.remove_dead(each, dead[each])]
         for each in buried:
             level = logging.WARNING if self._is_worker else logging.INFO
