@@ -55,19 +55,35 @@ def throwaway(*, volatile: bool = False) -> Generator[str]:
 
 
 @contextlib.contextmanager
-def cluster(*, volatile: bool = False) -> Generator["Cluster"]:
+def cluster(*, volatile: bool = False, within: Path | None = None) -> Generator["Cluster"]:
     """Starts a temporary cluster, which runs until the end of the `with` block.
 
-    A volatile one never waits for the disk.
+    A volatile one never waits for the disk. Its data is in a new folder, in the folder `within`.
     """
     programs = _programs()
     owner = owner_of_servers()
-    with tempfile.TemporaryDirectory(prefix="sapwood-pg-") as name:
+    with tempfile.TemporaryDirectory(prefix="sapwood-pg-", dir=within) as name:
         folder = Path(name)
         if owner:
             shutil.chown(folder, owner)
         _initialise(programs, folder, owner)
         server = Cluster(programs, folder, owner, volatile=volatile)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.stop()
+
+
+@contextlib.contextmanager
+def replica(primary: "Cluster") -> Generator["Cluster"]:
+    """Starts a streaming replica of a cluster, which runs until the end of the `with` block."""
+    with tempfile.TemporaryDirectory(prefix="sapwood-pg-") as name:
+        folder = Path(name)
+        if primary.owner:
+            shutil.chown(folder, primary.owner)
+        primary.copy_to(folder / "data")
+        server = Cluster(primary.programs, folder, primary.owner, volatile=False)
         try:
             server.start()
             yield server
@@ -102,7 +118,7 @@ def owner_of_servers() -> str | None:
 
 
 def _initialise(programs: Path, folder: Path, owner: str | None) -> None:
-    done = subprocess.run(
+    _run_program(
         [
             str(programs / "initdb"),
             f"--pgdata={folder / 'data'}",
@@ -113,6 +129,15 @@ def _initialise(programs: Path, folder: Path, owner: str | None) -> None:
             "--no-sync",
             "--no-instructions",
         ],
+        folder,
+        owner,
+    )
+
+
+def _run_program(command: list[str], folder: Path, owner: str | None) -> None:
+    """Runs one of PostgreSQL's programs in a folder as the account of the server."""
+    done = subprocess.run(
+        command,
         cwd=folder,
         user=owner,
         group=owner,
@@ -121,7 +146,7 @@ def _initialise(programs: Path, folder: Path, owner: str | None) -> None:
         text=True,
     )
     if done.returncode != 0:
-        raise PostgresUnavailable(f"initdb failed:\n{done.stderr}")
+        raise PostgresUnavailable(f"{Path(command[0]).name} failed:\n{done.stderr}")
 
 
 def free_port() -> int:
@@ -134,9 +159,9 @@ class Cluster:
     """A server that keeps its port and its data when it is stopped and started."""
 
     def __init__(self, programs: Path, folder: Path, owner: str | None, *, volatile: bool) -> None:
-        self._programs = programs
+        self.programs = programs
         self.folder = folder
-        self._owner = owner
+        self.owner = owner
         self._flush = "off" if volatile else "on"
         self._port = free_port()
         self._server: subprocess.Popen[bytes] | None = None
@@ -159,7 +184,7 @@ class Cluster:
             self._server = subprocess.Popen(
                 [
                     *dying_with_us(),
-                    str(self._programs / "postgres"),
+                    str(self.programs / "postgres"),
                     *("-D", str(self.folder / "data")),
                     *("-k", str(self.folder)),
                     *("-p", str(self._port)),
@@ -169,21 +194,37 @@ class Cluster:
                     *("-c", f"full_page_writes={self._flush}"),
                 ],
                 cwd=self.folder,
-                user=self._owner,
-                group=self._owner,
-                extra_groups=[] if self._owner else None,
+                user=self.owner,
+                group=self.owner,
+                extra_groups=[] if self.owner else None,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # a Ctrl-C is for the command; we stop it afterwards
             )
-        _await_ready(self._programs, self._server, self._port, log)
+        _await_ready(self.programs, self._server, self._port, log)
 
     def stop(self, *, at_once: bool = False) -> None:
         """Closes all connections and stops the server; with `at_once`, without a clean shutdown."""
         if self._server is not None:
             _stop(self._server, signal.SIGQUIT if at_once else signal.SIGINT)
             self._server = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has stopped by itself, as it does without room for its WAL."""
+        return self._server is not None and self._server.poll() is not None
+
+    def copy_to(self, folder: Path) -> None:
+        """Copies the data of the running server into a new folder, for a replica."""
+        copy = (str(self.programs / "pg_basebackup"), f"--pgdata={folder}", f"--dbname={self.dsn}")
+        options = ("--write-recovery-conf", "--checkpoint=fast", "--no-sync")
+        _run_program([*copy, *options], folder.parent, self.owner)
+
+    def promote(self) -> None:
+        """Makes a replica accept writes. Returns when it does."""
+        command = [str(self.programs / "pg_ctl"), "promote", f"--pgdata={self.folder / 'data'}"]
+        _run_program(command, self.folder, self.owner)
 
 
 def dying_with_us() -> list[str]:

@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -15,7 +14,7 @@ from pathlib import Path
 import asyncpg
 from msgspec import Struct
 
-from proofs.rolling_upgrade.released_wheel import installed_wheel
+from proofs.rolling_upgrade.released_wheel import installed_wheel, newest_tag
 from sapwood.app.connection import Connection, connect
 from sapwood.core.content import Text
 from sapwood.core.events import ReplyAdded, TurnCompleted, TurnStarted
@@ -23,7 +22,6 @@ from sapwood.core.ids import AgentId
 from scripted_model import ModelRequest, ScriptedModel
 from tools.postgres import cluster
 
-ROOT = Path(__file__).parents[2]
 LAST = "9fb6fd34d75fa1c697ff5e9c7c4d15e0bf9eb0b8"
 """The version to upgrade from while the repository has no tags."""
 
@@ -43,7 +41,7 @@ class Findings(Struct):
 def main(arguments: list[str]) -> int:
     """Runs the proof and returns 1 if a prompt was lost or doubled, or a process had an error."""
     parser = argparse.ArgumentParser(prog="python -m proofs.rolling_upgrade")
-    parser.add_argument("--old", default=_newest_tag() or LAST, help="a revision of the repository")
+    parser.add_argument("--old", default=newest_tag() or LAST, help="a revision of the repository")
     parser.add_argument("--agents", type=int, default=6, help="of each client")
     parser.add_argument("--seconds", type=float, default=15.0, help="of each of three phases")
     options = parser.parse_args(arguments)
@@ -70,13 +68,6 @@ def main(arguments: list[str]) -> int:
         f" {time.monotonic() - began:.0f} s"
     )
     return int(bool(findings.faults) or not findings.prompts)
-
-
-def _newest_tag() -> str:
-    found = subprocess.run(
-        ["git", "tag", "--sort=-creatordate"], cwd=ROOT, capture_output=True, text=True
-    )
-    return found.stdout.split("\n")[0]
 
 
 def _answer(asked: ModelRequest) -> str:

@@ -22,13 +22,18 @@ class WheelError(Exception):
     """The wheel could not be built or installed. The text has the reason and the next step."""
 
 
+def newest_tag() -> str:
+    """The newest tag of the repository; empty if it has none."""
+    return _output("git", "tag", "--sort=-creatordate").partition("\n")[0]
+
+
 def installed_wheel(revision: str) -> Path:
     """The interpreter of an environment that has the wheel of this revision."""
     commit = _output("git", "rev-parse", f"{revision}^{{commit}}")
     environment = _HERE / f".venv-{commit[:12]}"
     python, stamp = environment / "bin" / "python", environment / "made-from"
     if not stamp.exists() or stamp.read_text() != f"{commit} {sys.version}":
-        print(f"rolling-upgrade: building and installing {commit[:12]}, once", flush=True)
+        print(f"building and installing {commit[:12]}, once", flush=True)
         _make(commit, environment)
         stamp.write_text(f"{commit} {sys.version}")
     place = Path(_output(str(python), "-c", "import sapwood; print(sapwood.__file__)"))

@@ -1,6 +1,7 @@
 """The tenants of the service: prompts at a steady rate, and one tenant that floods."""
 
 import asyncio
+import itertools
 import random
 import time
 from collections import deque
@@ -22,6 +23,10 @@ class Answer(Struct, frozen=True):
     seconds: float
     at: float
 
+    def meets(self, since: float, until: float) -> bool:
+        """Whether its tenant waited at any moment between these two."""
+        return self.at - self.seconds < until and self.at > since
+
 
 class Conversation(Struct, eq=False):
     """A conversation of a tenant, and the prompts that it was given and acknowledged."""
@@ -41,6 +46,8 @@ class Tenants:
         self.quiet: list[Conversation] = []
         self.flood: list[Conversation] = []
         self.turns = 0
+        self.waiting: set[str] = set()
+        """What was asked and is not answered yet."""
 
     @property
     def all(self) -> list[Conversation]:
@@ -57,8 +64,13 @@ class Tenants:
             place = self.flood if floods else self.quiet
             place.append(Conversation(db.connection.space, agent))
 
-    async def steady(self, turns: int, rate: float) -> list[Answer]:
-        """Asks so many times, `rate` times in a second. Returns how long each answer took."""
+    async def steady(
+        self, turns: int, rate: float, enough: Callable[[], bool] = lambda: True
+    ) -> list[Answer]:
+        """Asks so many times, `rate` times in a second, and on until it is enough.
+
+        Returns how long each answer took.
+        """
         idle = deque(self._chance.sample(self.quiet, len(self.quiet)))
         free = asyncio.Semaphore(len(idle))
         took: list[Answer] = []
@@ -72,7 +84,9 @@ class Tenants:
 
         began = time.monotonic()
         async with asyncio.TaskGroup() as tasks:
-            for number in range(turns):
+            for number in itertools.count():
+                if number >= turns and enough():
+                    break
                 await asyncio.sleep(max(0.0, began + number / rate - time.monotonic()))
                 await free.acquire()
                 tasks.create_task(ask(idle.popleft()))
@@ -93,6 +107,7 @@ class Tenants:
     async def _ask(self, conversation: Conversation) -> str:
         """Asks once. While the database is away, asks again under the same id."""
         token = f"{conversation.space}/{len(conversation.tokens)}/{self._chance.getrandbits(48):x}"
+        self.waiting.add(token)
         conversation.tokens.append(token)
         while True:
             try:
@@ -106,6 +121,7 @@ class Tenants:
                 break
         if said != expected(token, conversation.space):
             conversation.wrong.append(f"{token}: {said}")
+        self.waiting.discard(token)
         self.turns += 1
         return token
 

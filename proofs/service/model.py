@@ -1,8 +1,16 @@
 """The scripted model: it repeats the word that it was asked for, often after a tool call."""
 
-from scripted_model import ModelRequest, Reply, ReplyLike, call
+from scripted_model import ModelRequest, ReplyLike, call
 
-_THINKS_FOR = 0.2
+PIECE = 4
+"""Characters of each piece of a reply."""
+
+_LENGTH = len("heard tenant-03/12/0123456789ab")
+
+
+def delay(seconds: float) -> float:
+    """The pause before each piece, so that a usual reply takes so long."""
+    return seconds / (_LENGTH / PIECE)
 
 
 def uses_tool(token: str) -> bool:
@@ -19,7 +27,5 @@ def answer(request: ModelRequest) -> ReplyLike:
     """The reply to a request, whatever was asked before."""
     token = request.prompt
     if request.results:
-        return Reply.of(f"heard {token} in {request.results[-1].content}", sleep=_THINKS_FOR)
-    if uses_tool(token):
-        return Reply.of(call("space_of_call"), sleep=_THINKS_FOR)
-    return Reply.of(f"heard {token}", sleep=_THINKS_FOR)
+        return f"heard {token} in {request.results[-1].content}"
+    return call("space_of_call") if uses_tool(token) else f"heard {token}"

@@ -10,17 +10,21 @@ from msgspec import Struct
 
 from proofs.service.load import Answer, Conversation, percentile
 from sapwood.core.content import Text
-from sapwood.core.events import ModelCalled, Recorded, TurnCompleted, TurnStarted
+from sapwood.core.events import ModelCalled, Recorded, ReplyAdded, TurnCompleted, TurnStarted
 
 _SECOND = 1_000_000
 
 
 class Stages(Struct, frozen=True):
-    """The p95 of each stage in seconds. `turns` has when each turn was asked for and its stages."""
+    """The p95 of each stage in seconds. `turns` has when each turn was asked for and its stages.
+
+    `again` are the prompts for which a model call was sent again, because a worker had lost it.
+    """
 
     waited: float
     worked: float
     told: float
+    again: frozenset[str] = frozenset()
     turns: list[tuple[float, float, float, float]] = []
 
     def __str__(self) -> str:
@@ -36,17 +40,22 @@ class Stages(Struct, frozen=True):
 
 
 class _Times(Struct):
-    """When a turn was asked for, began and ended, in microseconds."""
+    """When a turn was asked for, began and ended, in microseconds; its model calls and replies."""
 
     asked: int
     began: int = 0
     ended: int = 0
+    calls: int = 0
+    replies: int = 0
 
 
 async def stages_of(conversations: Iterable[Conversation], answers: list[Answer]) -> Stages:
     """The stages of these answers, which belong to some of the conversations."""
     times: dict[str, _Times] = {}
+    asked = {answer.token for answer in answers}
     for conversation in conversations:
+        if asked.isdisjoint(conversation.tokens):
+            continue
         _read(await conversation.agent.events(), times)
     turns = [
         (
@@ -61,7 +70,8 @@ async def stages_of(conversations: Iterable[Conversation], answers: list[Answer]
     _, waited, worked, told = (
         percentile([turn[stage] for turn in turns], 0.95) for stage in range(4)
     )
-    return Stages(waited, worked, told, turns)
+    again = frozenset(token for token, each in times.items() if each.calls > each.replies)
+    return Stages(waited, worked, told, again, turns)
 
 
 def _read(events: list[Recorded], times: dict[str, _Times]) -> None:
@@ -74,6 +84,9 @@ def _read(events: list[Recorded], times: dict[str, _Times]) -> None:
                 times["".join(part.text for part in prompt if isinstance(part, Text))] = current
             case ModelCalled():
                 current.began = current.began or recorded.at
+                current.calls += 1
+            case ReplyAdded():
+                current.replies += 1
             case TurnCompleted():
                 current.ended = recorded.at
             case _:

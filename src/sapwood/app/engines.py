@@ -15,6 +15,7 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
 from sapwood.engine import DriveLimits, EngineError, LocalEngine, wake_all
 from sapwood.engine.engine_plugin import DBOS_IS_AUTO, OWN_ENGINES, load_engine
+from sapwood.engine.reconciliation import working_spaces
 from sapwood.turns.scheduler import Drive, Engine, woken_by
 
 _NO_WORKERS = (
@@ -24,6 +25,12 @@ _NO_WORKERS = (
 _LOCAL_WORKER = (
     "The engine 'local' runs agents in the process that starts them, so it has no workers. To use "
     "workers, type: sapwood config set engine auto"
+)
+
+_DEADLY = (
+    "{deaths} processes that ran this turn ended without a word, so it is not run any more. Their "
+    "logs or those of the system have the reason, such as memory that ran out. What was said is "
+    "kept. Send another prompt to continue, or take this one out of view first: /rewind"
 )
 
 _log = logging.getLogger("sapwood.engine")
@@ -58,19 +65,46 @@ def engine_for(
             from sapwood.engine.process_engine import ProcessEngine
 
             space = connection.space if connection else Space(config.space)
+            covers: Callable[[Space], bool] = serves or (lambda each: each == space)
 
             async def recover(engine: Engine) -> None:
-                if connection is not None:  # what waits for a person is left to who asked
+                if connection is not None and for_workers:
+                    await wake_all(connection.log, engine, working_spaces(connection.log, covers))
+                elif connection is not None:  # what waits for a person is left to who asked
                     await wake_all(connection.log, engine, [space], parked=False)
+
+            async def give_up(space: Space, agent: AgentId, deaths: int) -> None:
+                if connection is not None:
+                    await _fail_turn(connection.with_space(space), agent, deaths)
 
             return ProcessEngine(
                 config.address,
                 limits,
                 on_availability=on_availability,
-                serves=serves or (lambda each: each == space),
-                recover=None if for_workers else recover,  # workers look into the log themselves
+                serves=covers,
+                recover=recover,
+                give_up=give_up,
                 is_worker=for_workers,
             )
+
+
+async def _fail_turn(connection: Connection, agent: AgentId, deaths: int) -> None:
+    """Fails the open turn of an agent in whose runs so many processes died, then closes."""
+    from sapwood.core.commands import FailTurn
+    from sapwood.core.events import SYSTEM
+    from sapwood.turns.clock_and_ids import command_meta
+    from sapwood.turns.driver import report
+
+    try:
+        opened = await connection.dispatcher.open(agent)
+        turn = opened.live.open
+        if turn is not None:
+            reason = _DEADLY.format(deaths=deaths)
+            await report(connection.dispatcher, opened.state, turn, reason)
+            failed = FailTurn(agent, reason, failure="other", turn=turn.first)
+            await connection.dispatcher.dispatch(failed, command_meta(SYSTEM))
+    finally:
+        await connection.close()
 
 
 def _kind(config: Config) -> Literal["memory", "process", "plug-in"]:

@@ -19,11 +19,11 @@ from sapwood.config.space_folders import ANY, folder_of, is_made
 from sapwood.core.errors import KeyMissing, SapwoodError
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import NotServed, keep_awake
+from sapwood.engine.reconciliation import working_spaces
 from sapwood.turns.scheduler import Drive, Engine
 from sapwood.workspace.space_folder import SpaceFolder
 
 _log = logging.getLogger(__name__)
-_PAGE = 200
 _MAX_IDLE = 200
 """Runners without work that are kept, so that the next turn of their space starts sooner."""
 
@@ -118,7 +118,10 @@ class SpaceRunners:
         await self._engine.launch(self._drive)
         if self._home.wakes is not None:
             self._home.wakes.use(self._engine)
-        awake = keep_awake(self._home.log, self._engine, self._working_spaces)
+        log = self._home.log
+        awake = keep_awake(
+            log, self._engine, self._spaces.names or working_spaces(log, self.serves)
+        )
         self._waking = asyncio.create_task(awake, name="sapwood-keep-awake")
 
     async def close(self) -> None:
@@ -141,20 +144,6 @@ class SpaceRunners:
         """Stops the open turn of an agent, after storing the words that have arrived."""
         async with self._held(space) as served:
             await served.runner.interrupt(agent, reason)
-
-    async def _working_spaces(self) -> AsyncGenerator[Space]:
-        """Yields the spaces that are served and have work to do."""
-        names = self._spaces.names
-        if names is not None:
-            for space in names:
-                yield space
-            return
-        last: Space | None = None
-        while page := await self._home.log.working_spaces(after=last, limit=_PAGE):
-            for space in page:
-                if self.serves(space):
-                    yield space
-            last = page[-1]
 
     async def _drive(self, space: Space, agent: AgentId) -> None:
         if not self.serves(space):

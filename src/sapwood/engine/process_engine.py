@@ -18,12 +18,19 @@ from time import monotonic
 
 from msgspec import Struct
 
+from sapwood.core.errors import LogUnavailable
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AvailabilityListener
 from sapwood.engine.drives import DriveFunction, EngineError, NotServed, drive_with_retries
 from sapwood.engine.limits import DriveLimits, Intervals, KeyLimiter
 from sapwood.engine.wake_database import Claim, WakeDatabase, open_wake_database
-from sapwood.engine.wake_requests import SpaceRoundRobin, WakeRequest, drive_age, new_drive_id
+from sapwood.engine.wake_requests import (
+    SpaceRoundRobin,
+    WakeRequest,
+    died_in,
+    drive_age,
+    new_drive_id,
+)
 from sapwood.engine.workers import (
     FailureDetector,
     is_of_one_process,
@@ -39,7 +46,15 @@ _MAX_STARTED_HERE = 16
 _LEFT_TO_WORKERS = 10.0
 """Seconds for which a process lets workers take an agent that was woken elsewhere."""
 
+_SUSPECT = 2
+"""An agent in whose drives so many processes have died is driven without others of that kind."""
+_MAX_DEATHS = 4
+"""An agent in whose drives so many processes have died is not driven any more."""
+
 _Key = tuple[Space, AgentId]
+GiveUp = Callable[[Space, AgentId, int], Awaitable[None]]
+"""Ends the turn of an agent in whose drives so many processes have died."""
+
 _log = logging.getLogger("sapwood.engine")
 
 
@@ -67,9 +82,11 @@ class ProcessEngine:
 
     `address` is the log's: a path or `postgresql://…`. A process that only wakes agents need not
     launch its engine. `serves` says of which spaces this process takes work that others left, by
-    default of all. `recover` is awaited after a process was found dead: it wakes the agents for
-    which that process had no time to record a wake. A worker (`is_worker`) also takes what others
-    woke.
+    default of all. `recover` is awaited after a process was found dead, and after the connection to
+    the database was lost: it wakes the agents whose wakes were not recorded, or were lost with
+    commits that the database had not flushed. `give_up` is awaited instead of a drive after so many
+    processes died in it that the agent must be the cause. A worker (`is_worker`) also takes what
+    others woke.
     """
 
     def __init__(
@@ -81,6 +98,7 @@ class ProcessEngine:
         on_availability: AvailabilityListener | None = None,
         serves: Callable[[Space], bool] | None = None,
         recover: Callable[["ProcessEngine"], Awaitable[object]] | None = None,
+        give_up: GiveUp | None = None,
         is_worker: bool = False,
     ) -> None:
         self._address = address
@@ -88,6 +106,7 @@ class ProcessEngine:
         self._intervals = intervals or Intervals()
         self._on_availability = on_availability
         self._recover = recover
+        self._give_up = give_up
         self._is_worker = is_worker
         self._serves = serves
         self._turns = SpaceRoundRobin(self._limits, serves)
@@ -114,6 +133,8 @@ class ProcessEngine:
         self._others_wait = False
         self._has_workers = False
         self._is_first_beat = True
+        self._connections = 0
+        self._alive: set[str] = set()
 
     async def launch(self, drive: DriveFunction) -> None:
         """Starts to drive agents, first those that other processes left.
@@ -291,7 +312,10 @@ class ProcessEngine:
                 held.seen = held.woken
                 async with self._places.slot(""):  # timers may have ended together
                     await drive_with_retries(
-                        drive, request.space, request.agent, self._intervals.retry_after
+                        self._given_up if self._is_deadly(request) else drive,
+                        request.space,
+                        request.agent,
+                        self._intervals.retry_after,
                     )
                 if held.seen == held.woken:
                     await self._finish(database, held)
@@ -303,6 +327,23 @@ class ProcessEngine:
                 await database.release(request)
         finally:
             held.task = None
+
+    def _is_deadly(self, request: WakeRequest) -> bool:
+        return self._give_up is not None and self._deaths(request) >= _MAX_DEATHS
+
+    def _deaths(self, request: WakeRequest) -> int:
+        """How many processes died in drives of this agent. One that beats again was only slow."""
+        return len(set(died_in(request.drive)) - self._alive)
+
+    async def _given_up(self, space: Space, agent: AgentId) -> None:
+        """Instead of a drive: every process that began one has died."""
+        assert self._give_up is not None
+        _log.error(
+            "Agent '%s' is not run any more: %d processes died while they ran it.",
+            agent,
+            _MAX_DEATHS,
+        )
+        await self._give_up(space, agent, _MAX_DEATHS)
 
     async def _finish(self, database: WakeDatabase, held: _Held) -> None:
         """Deletes the request, unless the agent was woken meanwhile, here or elsewhere.
@@ -401,11 +442,23 @@ class ProcessEngine:
         if free <= 0:
             self._others_wait = True
             return
-        waiting = await database.waiting(self._limits, free)
+        waiting = self._without_second_suspect(await database.waiting(self._limits, free))
         if self._has_workers and not self._is_worker:
             waiting = self._ours(waiting)
         taken = await self._turns.take(waiting, running, lambda each: self._claim(database, each))
         self._others_wait = self._is_limited or taken >= free
+
+    def _without_second_suspect(self, waiting: list[WakeRequest]) -> list[WakeRequest]:
+        """Leaves at most one agent that may be the cause of deaths, and none if one runs here.
+
+        So only the cause is still there when the next process dies.
+        """
+        suspects = [each for each in waiting if self._deaths(each) >= _SUSPECT]
+        if not suspects:
+            return waiting
+        running = (self._deaths(held.request) for held in self._held.values() if held.task)
+        left = suspects if max(running, default=0) >= _SUSPECT else suspects[1:]
+        return [each for each in waiting if each not in left]
 
     def _ours(self, waiting: list[WakeRequest]) -> list[WakeRequest]:
         """Those that were woken here, and those that no worker has taken for a while."""
@@ -420,7 +473,7 @@ class ProcessEngine:
         key = (waiting.space, waiting.agent)
         if key in self._held:
             return False
-        request = WakeRequest(*key, new_drive_id(), waiting.model, waiting.user)
+        request = WakeRequest(*key, new_drive_id(waiting.drive), waiting.model, waiting.user)
         holder, claim = self._new_holder(), None
         held = self._hold(request, holder)
         held.taken = True
@@ -461,24 +514,32 @@ class ProcessEngine:
         silent = self._detector.dead(beats)
         dead = {each: count for each, count in silent.items() if not process_is_running(each)}
         dead |= {each: count for each, count in beats.items() if process_has_ended(each)}
-        alive = beats.keys() - dead.keys()
-        self._has_workers = not all(is_of_one_process(each) for each in alive)
+        self._alive = beats.keys() - dead.keys()
+        self._has_workers = not all(is_of_one_process(each) for each in self._alive)
         buried = [each for each in dead if await database.remove_dead(each, dead[each])]
         for each in buried:
             level = logging.WARNING if self._is_worker else logging.INFO
             _log.log(level, "The process %s does not answer. Others take over its agents.", each)
+        is_reconnected = not self._is_first_beat and database.connections > self._connections
+        self._connections = database.connections
         if buried or self._is_first_beat:
             self._is_first_beat = False
             await database.release_orphans()
             self._look.set()
-        if buried and self._recover is not None:
+        if (buried or is_reconnected) and self._recover is not None:
             self._in_background(self._recovered(self._recover))
 
     async def _recovered(self, recover: Callable[["ProcessEngine"], Awaitable[object]]) -> None:
-        try:
-            await recover(self)
-        except Exception as problem:
-            _log.warning("Not every agent with work to do could be woken: %s", problem)
+        while not self._closed:
+            try:
+                await recover(self)
+            except (EngineError, LogUnavailable):  # the database is not back yet
+                await asyncio.sleep(self._intervals.heartbeat)
+            except Exception as problem:
+                _log.warning("Not every agent with work to do could be woken: %s", problem)
+                return
+            else:
+                return
 
     def _compare(
         self,

@@ -38,6 +38,14 @@ class WakingEngine(Protocol):
         ...
 
 
+class WorkingSpaces(WorkingAgents, Protocol):
+    """A log of several spaces."""
+
+    async def working_spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
+        """A page of the spaces in which an agent has work to do, starting after `after`."""
+        ...
+
+
 Spaces = Callable[[], AsyncIterator[Space]]
 """The spaces to look at, as they are at the moment."""
 
@@ -49,6 +57,20 @@ def these(spaces: Iterable[Space]) -> Spaces:
     async def each() -> AsyncIterator[Space]:
         for name in names:
             yield name
+
+    return each
+
+
+def working_spaces(log: WorkingSpaces, serves: Callable[[Space], bool]) -> Spaces:
+    """The spaces that are served and have work to do."""
+
+    async def each() -> AsyncIterator[Space]:
+        last: Space | None = None
+        while page := await log.working_spaces(after=last, limit=_PAGE):
+            for space in page:
+                if serves(space):
+                    yield space
+            last = page[-1]
 
     return each
 

@@ -55,6 +55,9 @@ class Claim(Struct, frozen=True):
 class SqlDatabase(Protocol):
     """Runs one statement at a time, each in a transaction of its own."""
 
+    connections: int
+    """How many connections there were so far, one after the other."""
+
     async def run(
         self, sql: str, values: Mapping[str, object], *, alone: bool = False
     ) -> Sequence[Row]:
@@ -76,6 +79,11 @@ class WakeDatabase:
     def __init__(self, database: SqlDatabase, prefix: str) -> None:
         self._database = database
         self._sql = WakeSql(prefix)
+
+    @property
+    def connections(self) -> int:
+        """How many connections there were so far, one after the other."""
+        return self._database.connections
 
     async def wake(self, request: WakeRequest) -> None:
         """Records a wake, for any process."""
@@ -254,6 +262,7 @@ class _Sqlite:
     def __init__(self, connection: sqlite3.Connection, thread: ThreadPoolExecutor) -> None:
         self._connection = connection
         self._thread = thread
+        self.connections = 1
 
     @classmethod
     async def open(cls, file: Path) -> "_Sqlite":
@@ -319,6 +328,7 @@ class _Postgres:
         self._on_availability = on_availability
         self._on_wake = on_wake
         self._connection: Connection | None = None
+        self.connections = 0
         self._one_at_a_time = asyncio.Lock()
         self._numbered: dict[str, tuple[str, list[str]]] = {}
 
@@ -394,6 +404,7 @@ class _Postgres:
                     **({} if pooled else {"synchronous_commit": "off"}),
                 },
             )
+            self.connections += 1
             if self._on_wake is not None:
                 await self._connection.add_listener(_CHANNEL, self._on_notification)
                 self._on_wake()  # for what came while there was no connection

@@ -77,9 +77,26 @@ class WakeRequest(Struct, frozen=True):
     user: str = ""
 
 
-def new_drive_id() -> str:
-    """A unique id for a drive. Ids are in the order in which they were made."""
-    return f"{time.time_ns():016x}{uuid.uuid4().hex[:16]}"
+_DIED = "+"
+_MAX_KEPT = 8
+
+
+def new_drive_id(before: str = "") -> str:
+    """A unique id for a drive. Ids are in the order in which they were made.
+
+    It ends with the processes that died in the drives `before` this one, each after a `+`.
+    """
+    dead = "".join(f"{_DIED}{each}" for each in died_in(before)[-_MAX_KEPT:])
+    return f"{time.time_ns():016x}{uuid.uuid4().hex[:16]}{dead}"
+
+
+def died_in(drive: str) -> list[str]:
+    """The processes that others took for dead while they drove this agent, the first one first.
+
+    >>> died_in(new_drive_id()), died_in(new_drive_id("0a+first+second"))
+    ([], ['first', 'second'])
+    """
+    return drive.split(_DIED)[1:]
 
 
 def drive_age(drive: str) -> float:
@@ -132,10 +149,11 @@ class WakeSql:
         )
         self.release_all = f"UPDATE {bells} SET worker = NULL, holder = NULL WHERE worker = :worker"
         self.release_orphans = (
-            f"UPDATE {bells} SET worker = NULL, holder = NULL"
+            f"UPDATE {bells} SET worker = NULL, holder = NULL,"
+            f" drive = CASE WHEN holder IS NULL THEN drive ELSE drive || '{_DIED}' || worker END"
             f" WHERE worker IS NOT NULL AND worker NOT IN (SELECT worker FROM {workers})"
         )
-        """Releases the requests of workers that are not in the list any more."""
+        """Releases the requests of workers that are not in the list any more, and notes it."""
         self.claimed = (
             "SELECT space, agent, drive, model, account, holder, rings"
             f" FROM {bells} WHERE worker = :worker"

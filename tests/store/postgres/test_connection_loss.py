@@ -7,8 +7,9 @@ import asyncpg
 import pytest
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.log_values import Commit, LogError
+from sapwood.core.log_values import Commit, LogError, LogUnavailable
 from sapwood.store.postgres import PostgresLog
+from sapwood.store.postgres.connections import is_temporary, log_error
 from sapwood.turns.log import Log
 from tests.store.contract import append, commit_of, prompt_event, start, texts
 from tests.store.postgres.proxy import Proxy, proxy_to
@@ -152,3 +153,9 @@ async def test_a_server_that_stays_away_is_an_error_in_time(
 async def test_an_address_without_a_server_is_an_error() -> None:
     with pytest.raises(LogError, match="Is the server up"):
         await PostgresLog.open("postgresql://nobody@127.0.0.1:1/none", patience=0.2)
+
+
+def test_a_full_disk_is_waited_for_like_a_server_that_is_down() -> None:
+    full = asyncpg.DiskFullError("could not extend file: No space left on device")
+    assert is_temporary(full)
+    assert isinstance(log_error(full, "Nothing was stored."), LogUnavailable)

@@ -228,6 +228,7 @@ _CONNECTION_LOSS = (
     asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,
+    asyncpg.DiskFullError,  # the server answers, but stores nothing until there is room
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.ReadOnlySQLTransactionError,  # after a failover: this server is now a replica
     asyncpg.InterfaceError,  # this and the next: the connection ended between two statements

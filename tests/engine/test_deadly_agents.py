@@ -1,0 +1,110 @@
+"""An agent whose drives end the process again and again is found, driven apart, and given up."""
+
+import asyncio
+from pathlib import Path
+
+import sapwood
+from sapwood.app.engines import engine_for
+from sapwood.config.config_file import Config
+from sapwood.core.events import TurnFailed
+from sapwood.core.ids import AgentId, Space
+from sapwood.engine import DriveLimits
+from sapwood.engine.process_engine import ProcessEngine
+from sapwood.engine.wake_database import open_wake_database
+from sapwood.engine.wake_requests import WakeRequest, died_in, new_drive_id
+from tests.engine.backends import SqliteBackend
+from tests.engine.drive_recorder import DriveRecorder
+from tests.engine.eventually import eventually
+
+SPACE = Space("main")
+GHOST = "machine-boot-1-deads1"
+
+
+def died(times: int) -> str:
+    """The id of a drive after so many processes died in those before."""
+    return new_drive_id("".join(f"+dead-{number}" for number in range(times)))
+
+
+async def queue(log: Path, *agents: str, after: int) -> None:
+    """Lets agents wait in whose drives so many processes have died."""
+    database = await open_wake_database(log)
+    for agent in agents:
+        await database.wake(WakeRequest(SPACE, AgentId(agent), died(after)))
+    await database.close()
+
+
+async def test_a_death_is_noted_at_what_was_driven_and_not_at_what_rested(
+    tmp_path: Path,
+) -> None:
+    database = await open_wake_database(tmp_path / "log.db")
+    try:
+        for agent in ("driven", "rested"):
+            request = WakeRequest(SPACE, AgentId(agent), died(1))
+            await database.wake_here(request, GHOST, agent)
+        [(request, claim)] = [
+            each for key, each in (await database.claimed(GHOST)).items() if key[1] == "rested"
+        ]
+        await database.rest(request, claim)
+        await database.release_orphans()
+        waiting = await database.waiting(DriveLimits(), 10)
+        dead = {each.agent: died_in(each.drive) for each in waiting}
+        assert dead == {"driven": ["dead-0", GHOST], "rested": ["dead-0"]}
+    finally:
+        await database.close()
+
+
+async def test_suspects_are_driven_one_at_a_time_and_others_beside_them(tmp_path: Path) -> None:
+    backend = SqliteBackend(tmp_path, is_worker=True)
+    await queue(tmp_path / "log.db", "a", "b", "c", after=2)
+    await queue(tmp_path / "log.db", "x", "y", after=1)
+    engine, recorder = backend.engine(), DriveRecorder(hold=True)
+    await engine.launch(recorder.drive)
+    try:
+        await eventually(lambda: recorder.running.total() == 3)
+        assert recorder.began["x"] == recorder.began["y"] == 1
+        recorder.release()
+        await eventually(lambda: recorder.done.total() == 5)
+    finally:
+        await engine.close()
+
+
+async def test_a_process_that_was_only_slow_is_not_counted(tmp_path: Path) -> None:
+    database = await open_wake_database(tmp_path / "log.db")
+    await database.add_worker("slow-boot-1-ab12s3")
+    drive = new_drive_id("+dead-0+dead-1+dead-2+slow-boot-1-ab12s3")
+    await database.wake(WakeRequest(SPACE, AgentId("ada"), drive))
+    await database.close()
+    given_up: list[AgentId] = []
+
+    async def give_up(space: Space, agent: AgentId, deaths: int) -> None:
+        given_up.append(agent)
+
+    engine = ProcessEngine(tmp_path / "log.db", give_up=give_up, is_worker=True)
+    recorder = DriveRecorder()
+    await engine.launch(recorder.drive)
+    try:
+        await eventually(lambda: recorder.done["ada"])
+    finally:
+        await engine.close()
+    assert not given_up
+
+
+async def test_the_turn_of_a_deadly_agent_fails_and_says_why(tmp_path: Path) -> None:
+    address = str(tmp_path / "log.db")
+    async with sapwood.open(address, space=SPACE) as db:
+        agent = await db.start(model="den:oak")
+        await agent.prompt("Hello.")
+        await queue(tmp_path / "log.db", agent.id, after=4)
+        engine = engine_for(Config(database=address), db.connection, for_workers=True)
+        recorder = DriveRecorder()
+        await engine.launch(recorder.drive)
+        try:
+            async with asyncio.timeout(30):
+                async for each in agent.follow():
+                    if isinstance(each.event, TurnFailed):
+                        assert "4 processes that ran this turn ended" in each.event.error
+                        break
+        finally:
+            await engine.close()
+        assert not recorder.began
+        assert SqliteBackend(tmp_path, is_worker=True).count("bells") == 0
