@@ -419,11 +419,11 @@ async def _run(options: argparse.Namespace, dsn: str, folder: Path, model: str) 
             servers[cell] = server.address
             environment = {
                 **os.environ,
-                "SAPWOOD_DATABASE": addresses[cell],
                 "SAPWOOD_DATA": str(home / "worker"),
                 "SAPWOOD_SERVICE_MODEL": model,
             }
-            workers.append(Workers(environment, home, 1, random.Random(options.seed)))
+            database, chance = [addresses[cell]], random.Random(options.seed)
+            workers.append(Workers(environment, home, 1, chance, database.__getitem__))
         router = _start_router(servers, dsn, folder / "router")
         stack.callback(router.wait)
         stack.callback(router.terminate)

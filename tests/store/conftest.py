@@ -35,7 +35,7 @@ def pooled_database(postgres_dsn: str) -> Generator[str]:
     """Another one, through PgBouncer, whose few connections all programs share."""
     from tools.pgbouncer import pooler
 
-    with _new_database(postgres_dsn) as address, pooler(address, size=3) as pooled:
+    with new_database(postgres_dsn) as address, pooler(address, size=3) as pooled:
         yield pooled
 
 

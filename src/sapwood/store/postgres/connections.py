@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import asyncpg
 
-from sapwood.core.errors import SpaceMoved, SpaceStopped
 from sapwood.config.database_address import split_pooler
+from sapwood.core.errors import SpaceMoved, SpaceStopped
 from sapwood.core.ids import Space
 from sapwood.core.log_values import AvailabilityListener, LogError, LogUnavailable
 from sapwood.metrics import METRICS

@@ -68,6 +68,7 @@ class PostgresLog:
         sizes: tuple[int, int] = (2, 1),
         masters: MasterKeys | None = None,
     ) -> None:
+        self._patience = server.patience
         self._readers = readers
         self._keys = None if masters is None else KeyTable(readers, masters)
         reading, scanning = sizes
@@ -145,7 +146,7 @@ class PostgresLog:
         is stopped to be moved. Raises `VersionConflict` if an agent is not at its expected version,
         `SpaceMoved` if another database has the space, and `LogError` if the database fails.
         """
-        return await when_here(lambda: self._commit(space, commit), self._server.patience)
+        return await when_here(lambda: self._commit(space, commit), self._patience)
 
     async def _commit(self, space: Space, commit: Commit) -> Receipt | None:
         if self._keys is None:
@@ -166,7 +167,7 @@ class PostgresLog:
 
         Raises `SpaceMoved` if another database has it, and `SpaceStopped` if the move takes long.
         """
-        await when_here(lambda: require_here(self._readers, space), self._server.patience)
+        await when_here(lambda: require_here(self._readers, space), self._patience)
 
     def announce_move(self, space: Space, agents: Iterable[AgentId]) -> None:
         """Wakes everybody who follows the space or one of these agents."""
@@ -227,7 +228,7 @@ class PostgresLog:
         cipher = await self._cipher(space)
         saved = await when_here(
             lambda: save_words(self._readers, space, agent, version, words, before, cipher),
-            self._server.patience,
+            self._patience,
         )
         if saved:
             self._notifier.notify({(space, agent)})
