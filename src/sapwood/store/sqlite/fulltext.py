@@ -237,7 +237,7 @@ class _WordIndex:
 
     def nearest(self) -> list[int]:
         """The positions of the events that are most like the question, with the extra `meaning`."""
-        if not self._query.question or not self.is_readable or not meaning.extra_installed():
+        if not self.is_readable or not meaning.can_answer(self._query.question):
             return []
         return nearest_events(self._connection, self._space, self._query, self._agents)
 
