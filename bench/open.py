@@ -120,8 +120,8 @@ def main(argv: list[str]) -> int:
                 opening = asyncio.run(measure(address, events, cuts, rounds))
             ratios[name] = opening.ratio
             cut_ratios[name] = opening.cut_ratio
-            figure(f"open: {name}", opening.ratio)
-            figure(f"open with cuts: {name}", opening.cut_ratio)
+            for kind, ratio in (("open", opening.ratio), ("open with cuts", opening.cut_ratio)):
+                figure(f"{kind}: {name}", max(1.0, ratio))  # less is chance: it does no less work
             print(
                 f"  open to request, median of {rounds}: {statistics.median(opening.small):.1f} ms "
                 f"and {statistics.median(opening.large):.1f} ms, {opening.ratio:.2f}x; "

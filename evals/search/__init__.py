@@ -3,13 +3,16 @@
 Every half is a space of its own, in which all its conversations are searched at once. For
 comparison there are two tables of SQLite's FTS5 with one row for each turn: one finds turns with
 any of the words, ranked by bm25, the other turns with all of them. With the extra `meaning`, there
-is a row for the search with it and one for that without. `--tuned` leaves the held-out
-half out: use it while you change the ranking, so that the other half stays a test.
+is a row for the search with it and one for that without, and the share of nonsense queries for
+which nothing was found, as it should be. `--tuned` leaves the held-out half out: use it while you
+change the ranking, so that the other half stays a test.
 """
 
 import asyncio
+import random
 import re
 import sqlite3
+import string
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -56,6 +59,12 @@ LIMITS_BY_MEANING = {"tuned": Recall(0.72, 0.86), "held_out": Recall(0.62, 0.75)
 questions share no word with their answers."""
 
 
+_SILENT = 0.9
+"""The least share of nonsense queries for which search by meaning finds nothing."""
+_NONSENSE = 100
+_ANYWHERE: Place = "", 0
+
+
 def main(argv: list[str]) -> int:
     """Prints recall of Sapwood and of plain FTS5, for both halves. Returns 1 below a limit."""
     print(f"{'':<34}{'at 1':>8}{'at 10':>8}")
@@ -68,6 +77,10 @@ def main(argv: list[str]) -> int:
         _print(f"{half} ({len(asked)}), sapwood", recall_of(ours))
         is_short |= _is_below(recall_of(ours), LIMITS[half])
         if meaning.extra_installed():
+            found = asyncio.run(_sapwood_ranks(conversations, _nonsense(half)))
+            silent = found.count(0) / len(found)
+            print(f"{half}, nonsense, nothing found {silent:>10.2f}")
+            is_short |= silent < _SILENT
             ours = asyncio.run(_sapwood_ranks(conversations, asked))
             _print(f"{half}, sapwood[meaning]", recall_of(ours))
             is_short |= _is_below(recall_of(ours), LIMITS_BY_MEANING[half])
@@ -99,6 +112,22 @@ def questions_of(conversations: Sequence[SearchConversation]) -> list[Question]:
     ]
 
 
+def _nonsense(half: str) -> list[Question]:
+    """Queries of letters by chance, others for each half."""
+    chance = random.Random(half)
+    return [
+        Question(
+            " ".join(
+                "".join(chance.choices(string.ascii_lowercase, k=chance.randint(5, 9)))
+                for _ in range(chance.randint(1, 4))
+            ),
+            "",
+            _ANYWHERE,
+        )
+        for _ in range(_NONSENSE)
+    ]
+
+
 def recall_of(ranks: Sequence[int]) -> Recall:
     """The recall of answers at these ranks; 0 is an answer that was not found."""
     total = len(ranks)
@@ -108,6 +137,8 @@ def recall_of(ranks: Sequence[int]) -> Recall:
 
 def _rank(found: Sequence[Place], answer: Place) -> int:
     places = list(dict.fromkeys(found))
+    if answer == _ANYWHERE:
+        return int(bool(places))
     return places.index(answer) + 1 if answer in places else 0
 
 

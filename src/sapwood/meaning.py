@@ -8,6 +8,7 @@ store keeps signatures; those nearest to a question are read, and compared by th
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -35,6 +36,9 @@ SIGNATURE_BYTES = 32
 _CHARACTERS = 2_000
 """Characters of a text that count: the mean of more says less."""
 _MAX_KNOWN, _MAX_WORD = 65_536, 40
+_WORD = re.compile(r"[^\W\d_]+")
+_LETTERS_OF_A_PIECE = 2.1
+"""Words of Latin letters with shorter pieces, at the mean, are unknown: they have no meaning."""
 _MISSING = "Search by meaning is not installed. Type: pip install 'sapwood[meaning]'"
 _PACKAGES = ("wordllama", "numpy", "tokenizers")
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
@@ -98,6 +102,12 @@ class TextModel:
                 self._known[word] = known
         return known
 
+    def knows(self, query: str) -> bool:
+        """Whether the words of a query have a meaning here, as those of nonsense have not."""
+        words = [word for word in _WORD.findall(query) if word.isascii()]
+        pieces = sum(len(self._ids(word)) for word in words)
+        return sum(map(len, words)) >= _LETTERS_OF_A_PIECE * pieces
+
     def signatures(self, texts: Sequence[str]) -> list[bytes]:
         """The signature of each text."""
         import numpy as np
@@ -143,6 +153,11 @@ def _read_weights(path: Path) -> "NDArray[np.float16]":
 def text_model() -> TextModel:
     """The model of this process. Raises `ModuleNotFoundError` without the extra."""
     return TextModel()
+
+
+def can_answer(question: str) -> bool:
+    """Whether a question can be searched by meaning. An empty one cannot."""
+    return bool(question) and extra_installed() and text_model().knows(question)
 
 
 def event_likeness(question: str, events: Sequence[CandidateEvent]) -> dict[EventRef, float]:

@@ -8,7 +8,7 @@ import pytest
 from sapwood.core.events import AgentArchived, Event, ToolFinished
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.search_query import read_query
-from sapwood.store.postgres import PostgresLog, fulltext
+from sapwood.store.postgres import PostgresLog, fulltext, postgres_log
 from sapwood.store.postgres.fulltext import search_words, term_parts
 from sapwood.turns.log import Log
 from tests.store.contract import append, commit_of
@@ -50,6 +50,22 @@ async def test_a_phrase_is_found_wherever_it_stands(log: Log, space: Space, plac
     (hit,) = await log.search(space, '"needle in hay"')
     assert "needle in hay" in hit.snippet
     assert await log.search(space, '"hay needle"') == []
+
+
+@pytest.mark.usefixtures("search_by_meaning")
+async def test_an_event_that_settles_after_the_signatures_were_made_is_found_by_meaning(
+    log: Log, space: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older transaction that ends between the two steps of a search settles its events."""
+
+    async def sign_nothing(*_: object) -> None:
+        pass
+
+    monkeypatch.setattr(postgres_log, "sign_events", sign_nothing)
+    answer = "Customers were charged twice because the payment was repeated."
+    await log.commit(space, commit_of(append(AgentId("ada"), of(answer))))
+    (hit,) = await log.search(space, "why did people get billed double")
+    assert hit.snippet == answer
 
 
 async def until_found(log: Log, space: Space, words: str, count: int) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from msgspec import structs
 
-from sapwood.config.folders import data_folder
 from sapwood.core.content import PromptPart, Usage
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
@@ -46,21 +45,16 @@ from sapwood.programs.claude_code.turn_record import (
     recorded_events,
 )
 from sapwood.programs.installed_programs import require_found
-from sapwood.programs.probe.proved_program import ProvedProgram
+from sapwood.programs.session_provider import SessionProvider
 
-_SECONDS_TO_REST = 10.0
-_PAUSE = 0.05
 _ENTRYPOINT = "sdk-sapwood"
 """Written into the transcript. Claude Code's own list of sessions leaves those of `sdk-cli` out."""
 
 
-class ClaudeCodeProvider:
-    """Claude Code on this machine.
+class ClaudeCodeProvider(SessionProvider[RunningSession]):
+    """Claude Code on this machine."""
 
-    `data` is the folder for private copies of sessions, and `environ` what the program is started
-    with. Nothing is started before `start`. The program `under_test` is that of a probe.
-    """
-
+    about = PROGRAM
     program = PROGRAM.name
 
     def __init__(
@@ -69,29 +63,10 @@ class ClaudeCodeProvider:
         environ: Mapping[str, str] | None = None,
         under_test: ProgramInfo | None = None,
     ) -> None:
-        self._data = (data or data_folder()) / "sessions" / PROGRAM.name
-        self._environ = environ
-        self._installed = ProvedProgram(
-            PROGRAM,
-            data,
-            lambda: program_path(self._environment()),
-            self._environment,
-            is_logged_in,
-            under_test,
-        )
-        self._running: dict[str, RunningSession] = {}
+        super().__init__(data, environ, under_test)
         self._options: dict[str, ProviderOptions] = {}
-        self._locks: dict[str, asyncio.Lock] = {}
         self._expected: dict[str, Callable[[], ExpectedRequest]] = {}
         self._left: dict[str, tuple[Transcript, list[LinkRow]]] = {}
-
-    def find(self) -> ProgramInfo | None:
-        """The installed program; None if there is none."""
-        return self._installed.find()
-
-    def prove(self, *, again: bool = False) -> ProgramInfo | None:
-        """The installed program, which is probed unless it was; None if there is none."""
-        return self._installed.prove(again=again)
 
     async def start(
         self, options: ProviderOptions, session: ProgramSession | None = None
@@ -134,13 +109,13 @@ class ClaudeCodeProvider:
 
     async def interrupt(self, session: ProgramSession) -> None:
         """Stops the running turn. `send` then yields its `TurnEnd`."""
-        running = self._running.get(session.id)
+        running = self._live.get(session.id)
         if running is not None and running.is_busy:
             await running.interrupt()
 
     async def answer(self, session: ProgramSession, question: str, answer: ProviderAnswer) -> None:
         """Answers a question. One that is not open any more is left alone."""
-        running = self._running.get(session.id)
+        running = self._live.get(session.id)
         if running is not None:
             running.answer(question, answer)
 
@@ -175,39 +150,26 @@ class ClaudeCodeProvider:
 
     async def usage(self, session: ProgramSession) -> Usage | None:
         """The tokens of the session's last request, as the program reports them."""
-        running = self._running.get(session.id)
+        running = self._live.get(session.id)
         if running is not None and running.usage is not None:
             return running.usage
         return await asyncio.to_thread(last_usage, Path(session.path))
 
-    async def close(self, session: ProgramSession | None = None) -> None:
-        """Ends the program of this session, or all of them."""
-        wanted = list(self._running) if session is None else [session.id]
-        found = [self._running.pop(each) for each in wanted if each in self._running]
-        await asyncio.gather(*(each.process.close() for each in found))
-        if session is None:
-            await self._installed.stop()
-
-    async def kill(self) -> None:
-        """Ends all programs at once, with everything that they started."""
-        found = [self._running.pop(each) for each in list(self._running)]
-        await asyncio.gather(*(each.process.kill() for each in found))
-
     async def _start(self, session: ProgramSession, options: ProviderOptions) -> RunningSession:
-        running = self._running.get(session.id)
+        running = self._live.get(session.id)
         if running is not None and running.can_be_used and running.options == options:
             return running
         self._require_idle(session)
         await self.close(session)
         info = await asyncio.to_thread(self._installed.require)
         if file_size(session.path) is not None:
-            await self._wait_for_rest(session, options)
+            await self._wait_for_rest(self._file(session, options).require_at_rest)
             info = await asyncio.to_thread(self._installed.prove) or info
             if info.in_place:
                 await self._close_open_turn(session, options, info.version)
         environ = self._environment(options.environment)
         running = await RunningSession.start(info.path, session, options, environ)
-        self._running[session.id] = running
+        self._live[session.id] = running
         self._options[session.id] = options
         left = self._left.pop(session.id, None)
         if left is not None:
@@ -223,18 +185,6 @@ class ClaudeCodeProvider:
         except (SessionBusy, OSError) as error:
             raise Failure("other", str(error), again=True) from error
 
-    async def _wait_for_rest(self, session: ProgramSession, options: ProviderOptions) -> None:
-        """Waits while a process from before a crash finishes its turn. Raises `Failure`."""
-        file, clock = self._file(session, options), asyncio.get_running_loop().time
-        until = clock() + _SECONDS_TO_REST
-        while True:
-            try:
-                return await asyncio.to_thread(file.require_at_rest)
-            except SessionBusy as busy:
-                if clock() > until:
-                    raise Failure("other", str(busy), again=True, after=2.0) from busy
-            await asyncio.sleep(_PAUSE)
-
     async def _attempt(
         self, session: ProgramSession, options: ProviderOptions, turn: str
     ) -> tuple[str, list[ProviderEvent]]:
@@ -245,9 +195,9 @@ class ClaudeCodeProvider:
         path = Path(session.path)
         if file_size(path) is None:
             return find_attempt(Transcript(path), session.id, turn).next, []
-        running = self._running.get(session.id)
+        running = self._live.get(session.id)
         if running is None or not running.can_be_used:
-            await self._wait_for_rest(session, options)
+            await self._wait_for_rest(self._file(session, options).require_at_rest)
         transcript = await asyncio.to_thread(read_transcript, path)
         attempt = find_attempt(transcript, session.id, turn)
         if attempt.turn is not None:
@@ -266,7 +216,7 @@ class ClaudeCodeProvider:
     async def _sync_session(
         self, session: ProgramSession, history: History, options: ProviderOptions, info: ProgramInfo
     ) -> SyncResult:
-        running = self._running.get(session.id)
+        running = self._live.get(session.id)
         file = self._file(session, options, info.version)
         if file_size(file.path) is None:
             if running is not None and not history.turns and not history.front:
@@ -314,18 +264,18 @@ class ClaudeCodeProvider:
         return await asyncio.to_thread(comes_to, before.path, wanted)
 
     def _require_idle(self, session: ProgramSession) -> None:
-        running = self._running.get(session.id)
+        running = self._live.get(session.id)
         if running is not None and running.is_busy and running.can_be_used:
             raise SessionBusy("Claude Code is working on a turn. Wait for it, or stop it first.")
 
     def _file(
         self, session: ProgramSession, options: ProviderOptions, version: str = ""
     ) -> SessionFile:
-        running = self._running.get(session.id)
+        running = self._live.get(session.id)
         return SessionFile(
             session,
             home=PROGRAM.home(self._environment(options.environment)),
-            copies=self._data,
+            copies=self._data / "sessions" / PROGRAM.name,
             folder=options.folder,
             version=version,
             own=frozenset({running.process.pid}) if running else frozenset(),
@@ -338,11 +288,14 @@ class ClaudeCodeProvider:
         path = session_path(session.id, options.folder, self._environment(options.environment))
         return structs.replace(session, path=str(path))
 
-    def _lock(self, session: ProgramSession) -> asyncio.Lock:
-        return self._locks.setdefault(session.id, asyncio.Lock())
+    def _path(self) -> str | None:
+        return program_path(self._environment())
+
+    def _is_logged_in(self, environ: Mapping[str, str]) -> bool | None:
+        return is_logged_in(environ)
 
     def _environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
-        own = os.environ if self._environ is None else self._environ
+        own = self._environ
         kept = {name: own[name] for name in own if name not in PROGRAM.own_variables}
         return {**kept, "CLAUDE_CODE_ENTRYPOINT": _ENTRYPOINT, **(more or {})}
 

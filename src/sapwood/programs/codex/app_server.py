@@ -156,7 +156,7 @@ class AppServer:
         """Answers a question that this client does not know."""
         self.send({"id": request, "error": {"code": _NO_SUCH_METHOD, "message": reason}})
 
-    async def close(self, seconds: float) -> None:
+    async def close(self, seconds: float = 1.5) -> None:
         """Ends the server by closing its input; kills it and its children after some seconds."""
         stdin = self._process.stdin
         if stdin is not None:

@@ -70,6 +70,11 @@ class LiveThread:
         self._stopping = False
 
     @property
+    def process(self) -> AppServer:
+        """The server, as the process of this thread."""
+        return self.server
+
+    @property
     def session(self) -> ProgramSession:
         """The session as others name it."""
         return ProgramSession(PROGRAM.name, self.id, str(self.path))

@@ -1,16 +1,14 @@
 """The adapter for Codex."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from sapwood.config.folders import data_folder
 from sapwood.config.toml_edit import parse_toml
-from sapwood.core.content import PromptPart, Usage
+from sapwood.core.content import PromptPart
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
 from sapwood.programs.agent_provider import (
@@ -45,8 +43,8 @@ from sapwood.programs.codex.thread_at_rest import (
     replacement_rows,
 )
 from sapwood.programs.codex.thread_history import HistoryItem, RolloutReader
-from sapwood.programs.probe.proved_program import ProvedProgram
 from sapwood.programs.session_copy import extend_copy
+from sapwood.programs.session_provider import SessionProvider
 
 _KEYS = ("CODEX_API_KEY", "OPENAI_API_KEY")
 
@@ -75,16 +73,10 @@ def _has_own_provider(path: Path) -> bool:
     return provider != "openai"
 
 
-_CLOSE_SECONDS = 1.5
+class CodexProvider(SessionProvider[LiveThread]):
+    """Runs turns in Codex, each thread in an app server of its own, and changes its threads."""
 
-
-class CodexProvider:
-    """Runs turns in Codex, each thread in an app server of its own, and changes its threads.
-
-    `data` is the folder for private copies; `environ` is the environment that servers inherit. The
-    program `under_test` is that of a probe.
-    """
-
+    about = PROGRAM
     program = PROGRAM.name
 
     def __init__(
@@ -93,27 +85,8 @@ class CodexProvider:
         environ: Mapping[str, str] | None = None,
         under_test: ProgramInfo | None = None,
     ) -> None:
-        self._data = data
-        self._environ = os.environ if environ is None else environ
-        self._installed = ProvedProgram(
-            PROGRAM,
-            data,
-            lambda: PROGRAM.executable_path(self._environ),
-            lambda: self._environ,
-            is_logged_in,
-            under_test,
-        )
-        self._live: dict[str, LiveThread] = {}
-        self._locks: dict[str, asyncio.Lock] = {}
+        super().__init__(data, environ, under_test)
         self._servers = ServerStarts(self._installed, self._environ, self._home)
-
-    def find(self) -> ProgramInfo | None:
-        """The installed Codex; None if there is none."""
-        return self._installed.find()
-
-    def prove(self, *, again: bool = False) -> ProgramInfo | None:
-        """The installed Codex, which is probed unless it was; None if there is none."""
-        return self._installed.prove(again=again)
 
     async def start(
         self, options: ProviderOptions, session: ProgramSession | None = None
@@ -157,24 +130,15 @@ class CodexProvider:
         if (live := self._running(session)) is not None:
             live.answer(question, answer)
 
-    async def usage(self, session: ProgramSession) -> Usage | None:
-        """The tokens of the thread's last request here; None if none ran here."""
-        live = self._live.get(session.id)
-        return live.usage if live is not None else None
-
     async def close(self, session: ProgramSession | None = None) -> None:
         """Ends the server of this thread, or all of them."""
         ids = list(self._live) if session is None else [session.id]
-        threads = [self._live.pop(each) for each in ids if each in self._live]
-        closing = [each.server.close(_CLOSE_SECONDS) for each in threads]
-        await asyncio.gather(*closing, *(self._servers.drop(each) for each in ids))
-        if session is None:
-            await self._installed.stop()
+        spares = (self._servers.drop(each) for each in ids)
+        await asyncio.gather(super().close(session), *spares)
 
     async def kill(self) -> None:
         """Ends all servers at once, with everything that they started."""
-        ids = list(self._live)
-        await asyncio.gather(*(self._live.pop(each).server.kill() for each in ids))
+        await super().kill()
         await self._servers.drop_all()
 
     async def require_at_rest(self, session: ProgramSession) -> None:
@@ -195,10 +159,6 @@ class CodexProvider:
             return await self._new_thread(history, wanted, options)
         async with self._lock(session):
             return await self._sync_session(session, history, wanted, options)
-
-    def _lock(self, session: ProgramSession) -> asyncio.Lock:
-        """A change of a thread may end its server: nobody else starts one meanwhile."""
-        return self._locks.setdefault(session.id, asyncio.Lock())
 
     async def _sync_session(
         self,
@@ -228,13 +188,16 @@ class CodexProvider:
 
     # Threads that run here
 
+    def _is_logged_in(self, environ: Mapping[str, str]) -> bool | None:
+        return is_logged_in(environ)
+
     @property
     def _home(self) -> Path:
         return PROGRAM.home(self._environ)
 
     @property
     def _copies(self) -> Path:
-        return (self._data or data_folder()) / "programs" / PROGRAM.name
+        return self._data / "programs" / PROGRAM.name
 
     def _running(self, session: ProgramSession) -> LiveThread | None:
         live = self._live.get(session.id)

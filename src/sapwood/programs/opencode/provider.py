@@ -2,20 +2,18 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any  # answers are JSON
 
 from msgspec import structs
 
-from sapwood.config.folders import data_folder
 from sapwood.core.content import File, PromptPart, RecordedReply, Usage
 from sapwood.core.ids import TranscriptRange
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.programs.agent_provider import (
     History,
-    ProgramInfo,
     ProviderAnswer,
     ProviderEvent,
     ProviderOptions,
@@ -43,8 +41,8 @@ from sapwood.programs.opencode.reader import OpencodeReader
 from sapwood.programs.opencode.server import OpencodeServer, RequestRefused, ServerEnded
 from sapwood.programs.opencode.session_log import SessionLog, as_object, copy_log, read_log
 from sapwood.programs.opencode.sessions import SESSIONS, session_path
-from sapwood.programs.probe.proved_program import ProvedProgram
 from sapwood.programs.prompt_parts import PICTURES, prompt_text
+from sapwood.programs.session_provider import SessionProvider
 from sapwood.programs.transcripts.transcript_events import TranscriptTurn
 
 _TURN = "sapwood"
@@ -72,6 +70,11 @@ class _Live:
         self.busy = False
         self.usage: Usage | None = None
 
+    @property
+    def process(self) -> OpencodeServer:
+        """The server, as the process of this session."""
+        return self.server
+
     def fits(self, options: ProviderOptions) -> bool:
         """Whether the server can continue with these options."""
         now = self.options
@@ -87,41 +90,11 @@ class _Live:
             raise SessionBusy("opencode is working on a turn. Wait for it, or interrupt it.")
 
 
-class OpencodeProvider:
-    """Runs turns in opencode, each session in a server of its own, and changes its sessions.
+class OpencodeProvider(SessionProvider[_Live]):
+    """Runs turns in opencode, each session in a server of its own, and changes its sessions."""
 
-    `data` is the folder for private copies; `environ` is the environment that servers inherit. The
-    program `under_test` is that of a probe.
-    """
-
+    about = PROGRAM
     program = PROGRAM.name
-
-    def __init__(
-        self,
-        data: Path | None = None,
-        environ: Mapping[str, str] | None = None,
-        under_test: ProgramInfo | None = None,
-    ) -> None:
-        self._data = data
-        self._environ = os.environ if environ is None else environ
-        self._installed = ProvedProgram(
-            PROGRAM,
-            data,
-            lambda: PROGRAM.executable_path(self._environ),
-            lambda: self._environ,
-            lambda _: None,
-            under_test,
-        )
-        self._live: dict[str, _Live] = {}
-        self._locks: dict[str, asyncio.Lock] = {}
-
-    def find(self) -> ProgramInfo | None:
-        """The installed opencode; None if there is none."""
-        return self._installed.find()
-
-    def prove(self, *, again: bool = False) -> ProgramInfo | None:
-        """The installed opencode, which is probed unless it was; None if there is none."""
-        return self._installed.prove(again=again)
 
     async def start(
         self, options: ProviderOptions, session: ProgramSession | None = None
@@ -186,24 +159,6 @@ class OpencodeProvider:
         except (RequestRefused, ServerEnded):
             return
 
-    async def usage(self, session: ProgramSession) -> Usage | None:
-        """The tokens of the session's last request here; None if none ran here."""
-        live = self._live.get(session.id)
-        return live.usage if live is not None else None
-
-    async def close(self, session: ProgramSession | None = None) -> None:
-        """Ends the server of this session, or all of them."""
-        ids = list(self._live) if session is None else [session.id]
-        found = [self._live.pop(each) for each in ids if each in self._live]
-        await asyncio.gather(*(each.server.close() for each in found))
-        if session is None:
-            await self._installed.stop()
-
-    async def kill(self) -> None:
-        """Ends all servers at once, with everything that they started."""
-        found = [self._live.pop(each) for each in list(self._live)]
-        await asyncio.gather(*(each.server.kill() for each in found))
-
     async def require_at_rest(self, session: ProgramSession) -> None:
         """Raises `SessionBusy` if a turn runs in the session, here or in another process."""
         if (live := self._running(session)) is not None:
@@ -241,10 +196,7 @@ class OpencodeProvider:
 
     @property
     def _copies(self) -> Path:
-        return (self._data or data_folder()) / "programs" / PROGRAM.name
-
-    def _lock(self, session: ProgramSession) -> asyncio.Lock:
-        return self._locks.setdefault(session.id, asyncio.Lock())
+        return self._data / "programs" / PROGRAM.name
 
     def _session(self, session: str) -> ProgramSession:
         return ProgramSession(PROGRAM.name, session, str(session_path(self._home, session)))

@@ -9,12 +9,12 @@ import hashlib
 import os
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct, structs
 
-from sapwood.config.folders import data_folder
 from sapwood.core.content import PromptPart, RecordedReply, Usage
 from sapwood.core.ids import TranscriptRange
 from sapwood.core.model_calls import Failure
@@ -56,13 +56,11 @@ from sapwood.programs.pi.session_file import (
 from sapwood.programs.pi.session_tree import Entry
 from sapwood.programs.pi.sessions import folder_name
 from sapwood.programs.pi.turn_events import TurnEvents
-from sapwood.programs.probe.proved_program import ProvedProgram
 from sapwood.programs.session_copy import newest_copy
+from sapwood.programs.session_provider import SessionProvider
 from sapwood.programs.transcripts.transcript_events import TranscriptTurn, unmasked
 
 _EXTENSION = Path(__file__).with_name("extension.js")
-_SECONDS_TO_REST = 10.0
-_PAUSE = 0.05
 _READING = "read,grep,find,ls"
 _FREE_TOOLS: dict[PermissionMode, str] = {"all": "*", "accept-edits": "edit,write"}
 _KILLED = "pi ended in the middle of this turn."
@@ -79,13 +77,10 @@ class _Running(Struct):
     questions: set[str] = set()
 
 
-class PiProvider:
-    """pi on this machine.
+class PiProvider(SessionProvider[_Running]):
+    """pi on this machine."""
 
-    `data` is the folder for private copies of sessions, and `environ` what the program is started
-    with. Nothing is started before `start`. The program `under_test` is that of a probe.
-    """
-
+    about = PROGRAM
     program = PROGRAM.name
 
     def __init__(
@@ -94,27 +89,8 @@ class PiProvider:
         environ: Mapping[str, str] | None = None,
         under_test: ProgramInfo | None = None,
     ) -> None:
-        self._data = (data or data_folder()) / "sessions" / PROGRAM.name
-        self._environ = os.environ if environ is None else environ
-        self._installed = ProvedProgram(
-            PROGRAM,
-            data,
-            lambda: PROGRAM.executable_path(self._environ),
-            lambda: self._environ,
-            lambda _: None,
-            under_test,
-        )
-        self._running: dict[str, _Running] = {}
-        self._locks: dict[str, asyncio.Lock] = {}
+        super().__init__(data, environ, under_test)
         self._expected: dict[str, WantedHistory] = {}
-
-    def find(self) -> ProgramInfo | None:
-        """The installed program; None if there is none."""
-        return self._installed.find()
-
-    def prove(self, *, again: bool = False) -> ProgramInfo | None:
-        """The installed program, which is probed unless it was; None if there is none."""
-        return self._installed.prove(again=again)
 
     async def start(
         self, options: ProviderOptions, session: ProgramSession | None = None
@@ -130,7 +106,7 @@ class PiProvider:
         self, session: ProgramSession, prompt: tuple[PromptPart, ...], turn: str
     ) -> AsyncIterator[ProviderEvent]:
         """Runs one turn and yields what happens; a `TurnEnd` comes last. Raises `Failure`."""
-        running = self._running.get(session.id)
+        running = self._live.get(session.id)
         if running is None or not running.process.is_running:
             raise Failure("cut", "pi is not running with this session.", again=True)
         async with self._lock(session):
@@ -148,7 +124,7 @@ class PiProvider:
 
     async def interrupt(self, session: ProgramSession) -> None:
         """Stops the running turn. `send` then yields its `TurnEnd`."""
-        running = self._running.get(session.id)
+        running = self._live.get(session.id)
         if running is not None and running.is_busy:
             for question in list(running.questions):
                 await self.answer(session, question, ProviderAnswer(False, "interrupted"))
@@ -156,7 +132,7 @@ class PiProvider:
 
     async def answer(self, session: ProgramSession, question: str, answer: ProviderAnswer) -> None:
         """Answers a question. One that is not open any more is left alone."""
-        running = self._running.get(session.id)
+        running = self._live.get(session.id)
         if running is not None and question in running.questions:
             running.questions.discard(question)
             value = "allowed" if answer.allowed else answer.reason or "This is not allowed."
@@ -164,7 +140,7 @@ class PiProvider:
 
     async def require_at_rest(self, session: ProgramSession) -> None:
         """Raises `SessionBusy` if another process may have the session open, or a turn runs."""
-        running = self._running.get(session.id)
+        running = self._live.get(session.id)
         if running is not None:
             _require_idle(running, session)
         stored = await asyncio.to_thread(StoredSession, Path(session.path))
@@ -181,7 +157,7 @@ class PiProvider:
             return structs.replace(synced, loss=f"{info.reason} {synced.loss}".strip())
         session = self._placed(session, options)
         async with self._lock(session):
-            running = self._running.get(session.id)
+            running = self._live.get(session.id)
             if running is not None:
                 _require_idle(running, session)
             try:
@@ -189,28 +165,10 @@ class PiProvider:
             except (OSError, ValueError) as error:
                 raise Failure("other", f"The pi session could not be changed: {error}.") from error
 
-    async def usage(self, session: ProgramSession) -> Usage | None:
-        """The tokens of the session's last request here; None if none ran here."""
-        running = self._running.get(session.id)
-        return running.usage if running is not None else None
-
-    async def close(self, session: ProgramSession | None = None) -> None:
-        """Ends the program of this session, or all of them."""
-        wanted = list(self._running) if session is None else [session.id]
-        found = [self._running.pop(each) for each in wanted if each in self._running]
-        await asyncio.gather(*(each.process.close() for each in found))
-        if session is None:
-            await self._installed.stop()
-
-    async def kill(self) -> None:
-        """Ends all programs at once, with everything that they started."""
-        found = [self._running.pop(each) for each in list(self._running)]
-        await asyncio.gather(*(each.process.kill() for each in found))
-
     # Processes
 
     async def _start(self, session: ProgramSession, options: ProviderOptions) -> ProgramSession:
-        running = self._running.get(session.id)
+        running = self._live.get(session.id)
         if running is not None:
             if running.process.is_running and running.options == options:
                 return session
@@ -219,7 +177,8 @@ class PiProvider:
         info = await asyncio.to_thread(self._installed.require)
         exists = await asyncio.to_thread(os.path.exists, session.path)
         if exists:
-            await self._wait_for_rest(session)
+            stored = await asyncio.to_thread(StoredSession, Path(session.path))
+            await self._wait_for_rest(partial(require_at_rest, stored, self._own))
         own = ("--session", session.path) if exists else ("--session-id", session.id)
         command = [info.path, "--mode", "rpc", *own, "--extension", str(_EXTENSION)]
         command += ["--model", options.model] if options.model else []
@@ -237,21 +196,8 @@ class PiProvider:
         except BaseException:
             await process.kill()
             raise
-        self._running[session.id] = _Running(process, options, questions=set())
+        self._live[session.id] = _Running(process, options, questions=set())
         return ProgramSession(PROGRAM.name, session.id, path or session.path)
-
-    async def _wait_for_rest(self, session: ProgramSession) -> None:
-        """Waits while a process from before a crash finishes its turn. Raises `Failure`."""
-        stored = await asyncio.to_thread(StoredSession, Path(session.path))
-        clock = asyncio.get_running_loop().time
-        until = clock() + _SECONDS_TO_REST
-        while True:
-            try:
-                return await asyncio.to_thread(require_at_rest, stored, self._own)
-            except SessionBusy as busy:
-                if clock() > until:
-                    raise Failure("other", str(busy), again=True, after=2.0) from busy
-            await asyncio.sleep(_PAUSE)
 
     async def _run(
         self,
@@ -333,7 +279,7 @@ class PiProvider:
         )
         rows = plan_rows(stored, wanted)
         self._expected[session.id] = wanted
-        running = self._running.get(session.id)
+        running = self._live.get(session.id)
         if not stored.size:
             if not rows:
                 return SyncResult(session, "nothing")
@@ -376,14 +322,11 @@ class PiProvider:
         return ProgramSession(PROGRAM.name, session.id, str(path))
 
     def _copy(self, session: ProgramSession) -> Path:
-        return self._data / f"{session.id}.jsonl"
-
-    def _lock(self, session: ProgramSession) -> asyncio.Lock:
-        return self._locks.setdefault(session.id, asyncio.Lock())
+        return self._data / "sessions" / PROGRAM.name / f"{session.id}.jsonl"
 
     @property
     def _own(self) -> frozenset[int]:
-        return frozenset(each.process.pid for each in self._running.values())
+        return frozenset(each.process.pid for each in self._live.values())
 
 
 def _require_idle(running: _Running, session: ProgramSession) -> None:

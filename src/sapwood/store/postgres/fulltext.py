@@ -347,10 +347,10 @@ async def _index_rows(
 
 _LOOK_UP = """
     SELECT asked.number, found.agent, found.version, found.at
-    FROM unnest($2::text[]) WITH ORDINALITY AS asked (words, number),
+    FROM unnest($2::text[]::tsquery[]) WITH ORDINALITY AS asked (words, number),
     LATERAL (
         SELECT agent, version, at FROM sapwood.search
-        WHERE space = $1 AND terms @@ asked.words::tsquery
+        WHERE space = $1 AND terms @@ asked.words
             AND ($4::bigint = 0 OR at < $4) AND at >= $5
         LIMIT $3
     ) AS found
@@ -361,11 +361,12 @@ _BLOCKS = """
 """
 _SAMPLE = """
     WITH sample AS MATERIALIZED (
-        SELECT terms FROM sapwood.search TABLESAMPLE SYSTEM ($3) REPEATABLE (1) WHERE space = $1
+        SELECT terms, space = $1 AS own
+        FROM sapwood.search TABLESAMPLE SYSTEM ($3) REPEATABLE (1)
     )
-    SELECT asked.number, count(*) AS seen,
-           count(*) FILTER (WHERE sample.terms @@ asked.words::tsquery) AS having
-    FROM sample, unnest($2::text[]) WITH ORDINALITY AS asked (words, number)
+    SELECT asked.number, count(*) AS sampled, count(*) FILTER (WHERE own) AS seen,
+           count(*) FILTER (WHERE own AND sample.terms @@ asked.words) AS having
+    FROM sample, unnest($2::text[]::tsquery[]) WITH ORDINALITY AS asked (words, number)
     GROUP BY asked.number
 """
 _VERSIONS = """
@@ -384,6 +385,9 @@ _TURNS = """
 _SAMPLED_BLOCKS = 100
 _COMMON, _FEW = 20_000, 20
 """A word that more events have is only counted, unless few have one of the others."""
+_OWN_SHARE = 0.5
+"""From this share of the index on, a space is not looked up in it: its own list of events would be
+the longest of all, and takes longer to read than the events of others to pass over."""
 
 
 async def search_words(
@@ -396,7 +400,6 @@ async def search_words(
     total: int,
     look_up: Fetch | None = None,
     keys: KeyTable | None = None,
-    shift: int = 0,
 ) -> list[SearchHit]:
     """A page of the turns that have words of the query, best match first.
 
@@ -424,8 +427,8 @@ async def search_words(
     with_all = [ref for hits in both for ref in hits.events]
     chosen = choose_events(asked, found, total, with_all)
     near: list[EventRef] = []
-    if query.question and cipher is None and meaning.extra_installed():
-        near = await nearest_events(look_up or fetch, space, shift, query, agents)
+    if cipher is None and meaning.can_answer(query.question):
+        near = await nearest_events(look_up or fetch, space, query, agents)
     best = list(dict.fromkeys((*chosen[:MAX_TEXTS], *near)))
     events = await _candidates(fetch, space, best, keys)
     likeness = meaning.event_likeness(query.question, events) if near else None
@@ -453,6 +456,7 @@ class _WordIndex:
         self._query = query
         self._cipher = cipher
         self._scope = _scope(space, agents)
+        self._is_whole_space = agents is None
         self.limit = limit
 
     async def look_up(
@@ -489,7 +493,7 @@ class _WordIndex:
         """The events that match each of these, none for those that are not asked for."""
         found: list[list[Row]] = [[] for _ in words]
         if asked:
-            scoped = [f"{self._scope} & {words[number]}" for number in asked]
+            scoped = [f"{self._scope}{words[number]}" for number in asked]
             query = self._query
             rows = await self._fetch(
                 _LOOK_UP, self._space, scoped, self.limit, query.before, query.after
@@ -507,11 +511,16 @@ class _WordIndex:
         return " & ".join(f"'{term}'{':*' if key.prefix else ''}" for term in terms.split())
 
     async def _shares(self, words: Sequence[str]) -> list[float]:
-        """The estimated share of the events of the space that match each of these."""
+        """The estimated share of the events of the space that match each of these.
+
+        Also finds out whether the index is mostly that of this space.
+        """
         (size,) = await self._fetch(_BLOCKS)
         percent = min(100.0, 100.0 * _SAMPLED_BLOCKS / max(1, float(size["blocks"])))
         rows = await self._fetch(_SAMPLE, self._space, list(words), percent)
-        shares = {row["number"]: row["having"] / row["seen"] for row in rows}
+        shares = {row["number"]: row["having"] / row["seen"] for row in rows if row["seen"]}
+        if self._is_whole_space and rows and rows[0]["seen"] >= _OWN_SHARE * rows[0]["sampled"]:
+            self._scope = ""
         return [shares.get(number, 0.0) for number in range(1, len(words) + 1)]
 
 
@@ -539,8 +548,8 @@ async def _candidates(
 
 
 def _scope(space: Space, agents: Sequence[AgentId] | None) -> str:
-    """The space and the agents as a query of terms, so that the index itself filters by them."""
+    """The start of a query: the space and the agents, so that the index itself filters by them."""
     if agents is None:
-        return f"'{space_term(space)}'"
+        return f"'{space_term(space)}' & "
     names = " | ".join(f"'{agent_term(agent)}'" for agent in agents)
-    return f"'{space_term(space)}' & ({names})"
+    return f"'{space_term(space)}' & ({names}) & "

@@ -22,7 +22,7 @@ from sapwood.store.postgres.key_table import KeyTable
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
 
-_PAGE, _MAX_UNSETTLED = 200, 50
+_PAGE, _MAX_NOT_SIGNED = 200, 50
 _SIGNED = """
     SELECT
         (SELECT sum(cardinality(versions)) FROM sapwood.meanings WHERE space = $1) AS events,
@@ -50,9 +50,16 @@ _NEWEST = f"""
     SELECT {COLUMNS}, tx, position FROM sapwood.events WHERE space = $1 AND {_SETTLED}
     ORDER BY tx DESC, position DESC LIMIT $3
 """
-_UNSETTLED = f"""
-    SELECT agent, version, at FROM sapwood.events WHERE space = $1 AND NOT {_SETTLED}
-    ORDER BY tx DESC, position DESC LIMIT $3
+# Not those that are unsettled: some of them may have settled since the last page was signed.
+_NOT_SIGNED = """
+    SELECT agent, version, at FROM sapwood.events
+    WHERE space = $1 AND (tx, position) > (
+        coalesce((SELECT last_tx FROM sapwood.meanings WHERE space = $1
+            ORDER BY last_tx DESC, last_position DESC LIMIT 1), '0'),
+        coalesce((SELECT last_position FROM sapwood.meanings WHERE space = $1
+            ORDER BY last_tx DESC, last_position DESC LIMIT 1), 0)
+    )
+    ORDER BY tx DESC, position DESC LIMIT $2
 """
 _INSERT = """
     INSERT INTO sapwood.meanings (
@@ -131,10 +138,10 @@ def _signed(events: Sequence[Recorded]) -> tuple[list[Recorded], bytes]:
 
 
 async def nearest_events(
-    fetch: Fetch, space: Space, shift: int, query: SearchQuery, agents: Sequence[AgentId] | None
+    fetch: Fetch, space: Space, query: SearchQuery, agents: Sequence[AgentId] | None
 ) -> list[EventRef]:
     """The events most like a question, and unsigned ones, within the limits of a search."""
-    new = await fetch(_UNSETTLED, space, shift, _MAX_UNSETTLED)
+    new = await fetch(_NOT_SIGNED, space, _MAX_NOT_SIGNED)
     rows = await fetch(_READ, space, MAX_SIGNED)
     unsigned = [
         EventRef(row["agent"], row["version"])

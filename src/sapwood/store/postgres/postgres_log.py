@@ -359,7 +359,6 @@ class PostgresLog:
             *(self._of(space).fetch, space, asked, agents, limit, offset, total),
             look_up=self._readers.fetch,
             keys=self._keys,
-            shift=self._shift,
         )
 
     async def begin_erasure(

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
-from time import process_time
+from resource import RUSAGE_SELF, getrusage
 
 from msgspec import Struct
 
@@ -57,6 +57,8 @@ _MAX_CHARACTERS = 200_000
 _IDLE_SECONDS = 0.5
 _BUSY = 0.05
 """The share of a processor from which on this process is busy with something else."""
+_PREEMPTED = 3
+"""How often it must wait for a processor to be busy too: a busy machine gives it a small share."""
 _MAX_WAITS = 60
 """How often the task waits for a busy process, half a second each time."""
 _MAX_AGENT_TERMS = 64
@@ -237,7 +239,7 @@ class _WordIndex:
 
     def nearest(self) -> list[int]:
         """The positions of the events that are most like the question, with the extra `meaning`."""
-        if not self._query.question or not self.is_readable or not meaning.extra_installed():
+        if not self.is_readable or not meaning.can_answer(self._query.question):
             return []
         return nearest_events(self._connection, self._space, self._query, self._agents)
 
@@ -359,6 +361,12 @@ def _create_table(connection: sqlite3.Connection, space: Space) -> str:
     return table
 
 
+def _work_of_process() -> tuple[float, int]:
+    """The seconds that this process had a processor, and how often one was taken from it."""
+    usage = getrusage(RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime, usage.ru_nivcsw
+
+
 class FulltextIndexer:
     """Adds new events to the word index. Use it only on the event loop that created it."""
 
@@ -412,9 +420,10 @@ class FulltextIndexer:
     async def _wait_while_busy(self) -> None:
         """Waits while this process works: a command that imports and ends must not pay for it."""
         for _ in range(_MAX_WAITS):
-            used = process_time()
+            before, waits_before = _work_of_process()
             await asyncio.sleep(_IDLE_SECONDS)
-            if process_time() - used < _BUSY * _IDLE_SECONDS:
+            used, waits = _work_of_process()
+            if used - before < _BUSY * _IDLE_SECONDS and waits - waits_before < _PREEMPTED:
                 break
 
     async def _index_when_idle(self) -> None:
