@@ -104,6 +104,22 @@ async def test_every_route_refuses_a_field_that_it_does_not_know(served: Served)
                 assert "nme" in answer.json()["detail"], path
 
 
+async def test_unknown_fields_of_inner_values_and_two_prompts_in_one_are_refused(
+    served: Served,
+) -> None:
+    agent = await record(served.connection, ("Hello.", "Hi."))
+    text = {"type": "text", "text": "y"}
+    async with served.client("write") as client:
+        for body, field in (
+            ({"text": "x", "params": {"nope": 1}}, "params.nope"),
+            ({"parts": [{**text, "nope": 1}]}, "nope"),
+            ({"text": "x", "parts": [text]}, "parts"),
+        ):
+            answer = await client.post(f"/v1/agents/{agent}/turns", json=body)
+            assert answer.status_code == 422, answer.text
+            assert field in answer.json()["detail"]
+
+
 async def test_lists_are_read_page_by_page_with_next(served: Served) -> None:
     agents = [await record(served.connection, ("Hello.", "Hi.")) for _ in range(3)]
     async with served.client("read") as client:

@@ -166,7 +166,7 @@ def test_what_is_no_prompt_is_refused(prompt: Any) -> None:
 def test_a_refusal_names_the_place() -> None:
     said: Any = RecordedReply((Text("fine"), Text(["a"])))  # pyright: ignore[reportArgumentType]
     command = RecordTurn(ADA, (Text("hi"),), (RecordedResult("1", "x"), said))
-    assert "'items[1].parts[1].text' must be text, but a list was given" in refused(command)
+    assert "'items[1].parts[1].text' must be text, and not list" in refused(command)
 
 
 @pytest.mark.parametrize(("given", "stored"), [(True, 1), (3.0, 3), (7, 7)])

@@ -78,7 +78,7 @@ from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import HUMAN, Actor, ContextSummarized, MarkSet, Recorded
 from sapwood.core.ids import AgentId, TurnPlace
 from sapwood.core.model_calls import Delta
-from sapwood.core.refusals import Refusal, UnknownTurn
+from sapwood.core.refusals import BadValue, Refusal
 from sapwood.core.settings import SettingsChange
 from sapwood.core.state import State, UnreadMail
 from sapwood.core.tags import Tags
@@ -100,7 +100,8 @@ class Agent(AgentHandle):
 
     A method that changes something returns a value whose `message` is a sentence for the user. It
     raises `RefusedError` if the change is not allowed; the error says what to do instead. With a
-    `command_id` the call can be repeated: the same id acts once and returns the first result.
+    `command_id` the call can be repeated: the same id acts once in the space and returns the first
+    result. For another agent or another call, it is refused.
     `actor` is who acts, by default a user without a name. Every method raises `LogError` if the
     database cannot be read or written.
 
@@ -390,6 +391,8 @@ class Agent(AgentHandle):
     ) -> ContextChanged:
         """Removes the history, except the last `keep` turns, from the context. It stays in the log.
 
+        Without `keep` the marks are removed too; `undo` brings them back.
+
         Raises `RefusedError` if a turn is open or `keep` is less than 1.
         """
         command = Clear(self.id) if keep is None else KeepLast(self.id, keep)
@@ -427,7 +430,8 @@ class Agent(AgentHandle):
         places = [parse_place(str(each)) for each in typed]
         wrong = [str(each) for each, place in zip(typed, places, strict=True) if place is None]
         if wrong or not typed:
-            raise RefusedError(UnknownTurn(" ".join(wrong)))
+            rule = "turns such as '4', '4-9' or '4.2'"
+            raise RefusedError(BadValue("places", rule, " ".join(wrong) or "nothing"))
         return tuple([place for place in places if place is not None])
 
     async def rewind(
@@ -887,7 +891,8 @@ class Agent(AgentHandle):
 
         Each word comes once. Who begins in the middle of a reply gets its words so far first. Go on
         after the last item that you have with `watch(item.version)` for an event, and with
-        `watch(item.version, item.size)` for a delta.
+        `watch(item.version, item.size)` for a delta. At `reply.lost`, discard the words of the
+        reply that was arriving: its process ended, and the model is asked again.
         """
         start, had = count(after, "after"), count(size, "size")
         words, log = StreamedWords(start, had), self.connection.log
@@ -914,8 +919,8 @@ class Agent(AgentHandle):
     async def diff(self, left: str, right: str | None = None) -> ContextDiff:
         """Compares two contexts and returns the turns that only one of them has.
 
-        `left` and `right` are marks or versions. Without `right`, `left` is compared with the
-        current context. Raises `RefusedError` if there is no such mark or version.
+        `left` and `right` are marks or numbers of turns. Without `right`, `left` is compared with
+        the current context. Raises `RefusedError` if there is no such mark or turn.
         """
         first, second = label(left, "left"), optional(label, right, "right")
         return (await self.service.compare(self.id, first, second)).diff

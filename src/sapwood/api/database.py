@@ -4,7 +4,9 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
+
+from msgspec import structs
 
 from sapwood.api.agent import Agent
 from sapwood.api.arguments import (
@@ -33,10 +35,16 @@ from sapwood.core.errors import AgentNotFound, RefusedError
 from sapwood.core.events import HUMAN, Actor, Recorded
 from sapwood.core.ids import AgentId, EventRef, can_be_stored
 from sapwood.core.log_values import AgentSummary, Cursor, Order, SearchHit, TailedEvent, Where
-from sapwood.core.refusals import AgentExists, BadSetting
+from sapwood.core.plural import either
+from sapwood.core.refusals import AgentExists, BadSetting, BadValue
 from sapwood.core.settings import Settings
+from sapwood.models.model_facts import window_of
+from sapwood.turns.command_batch import request_text
 from sapwood.turns.log import Log
 
+_STATUSES: tuple[Literal["running", "archived", "killed"], ...] = ("running", "archived", "killed")
+_ORDERS: tuple[Order, ...] = ("created", "updated")
+_Name = TypeVar("_Name", bound=str)
 # An id can be typed as a word, and in front of a colon and a version.
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
@@ -106,14 +114,17 @@ class Sapwood:
         if again and not own:
             raise RefusedError(BadSetting("resume", "used with the id of the agent to resume"))
         named = _own_id(own) if own else None
+        given = settings if settings is not None else Settings(model, system, cap)
+        pinned, tags = pins_from(pins), tags_from(owner, labels, metadata)
         try:
             agent = await offline_service(self.connection, Config()).start(
                 folder,
                 name=name,
-                settings=(settings if settings is not None else Settings(model, system, cap)),
-                pins=pins_from(pins),
+                settings=structs.replace(given, window=given.window or window_of(given.model) or 0),
+                request=request_text("start", named, folder, name, given, pinned, False, tags),
+                pins=pinned,
                 agent=named,
-                tags=tags_from(owner, labels, metadata),
+                tags=tags,
                 actor=HUMAN if actor is None else actor,
                 command_id=command_id,
             )
@@ -178,6 +189,7 @@ class Sapwood:
         """
         asked = where_from(where)
         above = optional(key, asked.parent if parent is None else parent, "parent")
+        wanted = asked.status if status is None else status
         if above is not None and not can_be_stored(above):
             return []
         return await self.connection.log.agents(
@@ -185,10 +197,10 @@ class Sapwood:
             after=page_start(after),
             limit=count(limit, "limit"),
             parent=None if above is None else AgentId(above),
-            status=optional(label, asked.status if status is None else status, "status"),
+            status=None if wanted is None else _choice(wanted, "status", _STATUSES),
             owner=asked.owner,
             label=asked.label,
-            order="updated" if label(order, "order") == "updated" else "created",
+            order=_choice(order, "order", _ORDERS),
         )
 
     async def search(
@@ -343,6 +355,14 @@ async def open(
         yield db
     finally:
         await db.close()
+
+
+def _choice(value: object, name: str, known: tuple[_Name, ...]) -> _Name:
+    """One of these names. Raises `RefusedError`."""
+    for each in known:
+        if value == each:
+            return each
+    raise RefusedError(BadValue(name, either(known), f"{value!r}"[:80]))
 
 
 def _own_id(text: str) -> AgentId:

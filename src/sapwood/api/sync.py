@@ -363,7 +363,8 @@ class SyncAgent(_SyncWrapper[Agent]):
 
         Each word comes once. Who begins in the middle of a reply gets its words so far first. Go on
         after the last item that you have with `watch(item.version)` for an event, and with
-        `watch(item.version, item.size)` for a delta.
+        `watch(item.version, item.size)` for a delta. At `reply.lost`, discard the words of the
+        reply that was arriving: its process ended, and the model is asked again.
         """
         return self._each(self._inner.watch(after, size))
 

@@ -143,12 +143,9 @@ class StreamedWords:
                     self._seen += deltas_of(parts)
                 return deltas_after(parts, 0, self._version)
             case ReplyAdded(parts):
-                # Who came in the middle of a reply has seen an unknown part of it.
-                seen, had = self._seen, self._had
+                seen = deltas_before(parts, self._had) if self._seen is None else self._seen
                 self._seen, self._had = None, 0
-                if seen is None:
-                    seen = deltas_before(parts, had) if had else None
-                return [] if seen is None else _rest_of(parts, seen, self._version)
+                return _rest_of(parts, seen, self._version)
             case _:
                 pass
         return []

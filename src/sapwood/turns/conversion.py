@@ -33,7 +33,8 @@ class Unfit(Exception):
     def __init__(self, rule: str, given: object, place: str = "") -> None:
         super().__init__(rule)
         self.rule = rule
-        self.given = type(given).__name__
+        is_number = isinstance(given, int | float) and not isinstance(given, bool)
+        self.given = f"{given:,}"[:40] if is_number else type(given).__name__
         self.place = place
 
     def within(self, name: str) -> "Unfit":

@@ -2,11 +2,11 @@
 
 import hashlib
 import os
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Literal, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Annotated, Literal, TypeVar, cast
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -78,10 +78,15 @@ class RequestContext:
 
     async def read(self, kind: type[Read]) -> Read:
         """The body as a value of this type. Raises `Problem` for another type or unknown field."""
+        body = await self.body()
         try:
-            return msgspec.convert(await self.body(), kind)
+            found = msgspec.convert(body, kind)
         except msgspec.MsgspecError as error:
             raise Problem(422, "Invalid body", f"The body cannot be read: {error}.") from None
+        if unknown := _unknown_field(body, found):
+            why = f"The body cannot be read: there is no field '{unknown}'."
+            raise Problem(422, "Invalid body", why)
+        return found
 
     def parameters(self, kind: type[Read]) -> Read:
         """The query as a value of this type. Raises `Problem`. Empty values are left out."""
@@ -261,3 +266,28 @@ def text_field(body: dict[str, object], name: str) -> str:
     if not isinstance(value, str):
         raise Problem(422, "Invalid type", f"'{name}' must be a string.")
     return value
+
+
+def _unknown_field(given: object, found: object, place: str = "") -> str:
+    """The first field of a body that the value read from it does not have; empty if none is.
+
+    Values that are stored too, such as the parameters of a turn, do not refuse such fields
+    themselves: a later version may have written them.
+    """
+    if isinstance(given, dict) and isinstance(found, Struct):
+        fields = {each.encode_name: each.name for each in structs.fields(found)}
+        tag = found.__struct_config__.tag_field
+        for name, value in cast("dict[str, object]", given).items():
+            if name == tag:
+                continue
+            if name not in fields:
+                return f"{place}{name}"
+            inner = _unknown_field(value, getattr(found, fields[name]), f"{place}{name}.")
+            if inner:
+                return inner
+    elif isinstance(given, list) and isinstance(found, tuple | list):
+        items = zip(cast("list[object]", given), cast("Sequence[object]", found), strict=False)
+        for number, (value, read) in enumerate(items):
+            if inner := _unknown_field(value, read, f"{place[:-1]}[{number}]."):
+                return inner
+    return ""

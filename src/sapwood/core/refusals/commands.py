@@ -206,7 +206,7 @@ class BadValue(Refusal, frozen=True):
     """A value has a type or a size that cannot be stored.
 
     >>> BadValue("parts[0].text", "text", "list").sentence
-    "'parts[0].text' must be text, but a list was given. Nothing was changed."
+    "'parts[0].text' must be text, and not list. Nothing was changed."
     """
 
     place: str
@@ -216,7 +216,7 @@ class BadValue(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         what = f"'{self.place}'" if self.place else "The value"
-        return f"{what} must be {self.rule}, but a {self.given} was given. Nothing was changed."
+        return f"{what} must be {self.rule}, and not {self.given}. Nothing was changed."
 
 
 class ModelTooSmall(Refusal, frozen=True):

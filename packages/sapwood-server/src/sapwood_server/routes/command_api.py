@@ -140,6 +140,8 @@ async def send_prompt(call: RequestContext) -> Response:
     """Opens a turn with a prompt. The answer arrives as events."""
     agent = await call.agent()
     body = await call.read(PromptBody)
+    if body.parts is not None and (body.text or body.files):
+        raise Problem(422, "Two prompts", "Send 'text' with 'files', or 'parts', and not both.")
     if body.parts is not None:
         parts = await prompt_parts(call, agent, body.parts)
     else:

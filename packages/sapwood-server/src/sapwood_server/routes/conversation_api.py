@@ -330,7 +330,11 @@ async def show_numbers(call: RequestContext) -> Response:
 
 def _event_stream(streams: OpenStreams) -> Handler:
     async def follow(call: RequestContext) -> Response:
-        """Every event after `Last-Event-ID`, then each new one. Words come as `delta` before."""
+        """Every event after `Last-Event-ID`, then each new one. Words come as `delta` before.
+
+        A reply that is complete comes whole as `reply.added`: show it in place of its deltas. After
+        `reply.lost` its deltas are void, and the model is asked again.
+        """
         agent = await call.agent()
         asked = call.parameters(FollowQuery)
         typed = call.request.headers.get("last-event-id") or asked.after
