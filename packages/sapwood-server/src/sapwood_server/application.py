@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sapwood.core.errors import SpaceMoved
+from sapwood.core.errors import LogUnavailable, SpaceMoved
 from sapwood.metrics import METRICS
 from sapwood_server.access.identity import COOKIE, Identities
 from sapwood_server.access.pairing import SECONDS as PAIRING_SECONDS
@@ -140,10 +140,29 @@ class AuthenticatedEndpoint:
         return principal
 
     async def _answer(self, request: Request, principal: Principal) -> Response:
-        """The answer to a request; of one with an id, the first answer to that id."""
-        endpoint, spaces = self.endpoint, self._guards.spaces
+        """The answer to a request about a space that is here before and after it.
+
+        A space that moves meanwhile is deleted here, so what was read may not be all of it. What
+        was stored is stored.
+        """
+        spaces = self._guards.spaces
         spaces.read_configuration()
         await spaces.require_here(principal.space)
+        try:
+            response = await self._answer_once(request, principal)
+        except LogUnavailable:
+            raise  # asking the database once more would only wait again
+        except Exception:
+            await spaces.require_here(principal.space)
+            raise
+        reads = request.method == "GET" and not isinstance(response, StreamingResponse)
+        if reads or response.status_code >= 400:
+            await spaces.require_here(principal.space)
+        return response
+
+    async def _answer_once(self, request: Request, principal: Principal) -> Response:
+        """The answer to a request; of one with an id, the first answer to that id."""
+        endpoint, spaces = self.endpoint, self._guards.spaces
         exchange = RequestContext(
             request, principal, spaces.get(principal.space), endpoint.max_bytes
         )
@@ -157,6 +176,7 @@ class AuthenticatedEndpoint:
             except Exception as error:
                 if (problem := problem_of(error)).status >= 500 or isinstance(error, SpaceMoved):
                     raise
+                await spaces.require_here(principal.space)
                 return problem.response()
 
         content = await exchange.content()
