@@ -149,6 +149,7 @@ class CommitNotifier:
         if name in self.locks:
             return None  # for the server, this process could have it twice
         self.locks.add(name)
+        lock: AdvisoryLock | None = None
         try:
             self._start()
             async with asyncio.timeout(self._server.patience):
@@ -157,12 +158,13 @@ class CommitNotifier:
             assert connection is not None
             async with self._one_at_a_time:
                 if await connection.fetchval(_TRY_LOCK, name):
-                    return AdvisoryLock(self, connection, name)
+                    lock = AdvisoryLock(self, connection, name)
         except DRIVER_ERRORS as error:
-            self.locks.discard(name)
             raise log_error(error, "Nothing was changed.") from error
-        self.locks.discard(name)
-        return None
+        finally:
+            if lock is None:
+                self.locks.discard(name)
+        return lock
 
     async def run_on(self, connection: "Connection", query: str, *arguments: object) -> bool:
         """Runs a statement that returns one value. False if the connection is lost."""
