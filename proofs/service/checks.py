@@ -83,7 +83,8 @@ async def try_other_tenants(
         others = [each for each in given if each.space != mine.space]
         theirs = chance.choice(others)
         stranger = db.space(mine.space)
-        findings.seen += await _seen(stranger, theirs)
+        own = {each.agent.id for each in conversations if each.space == mine.space}
+        findings.seen += await _seen(stranger, own, theirs)
         findings.attempts += 6
     for space in sorted({each.space for each in given}):
         here = [each.agent for each in conversations if each.space == space]
@@ -95,7 +96,8 @@ async def try_other_tenants(
         findings.attempts += 1
 
 
-async def _seen(stranger: Sapwood, theirs: Conversation) -> int:
+async def _seen(stranger: Sapwood, own: set[AgentId], theirs: Conversation) -> int:
+    """How often the stranger sees the conversation; a search may find similar words of its own."""
     seen = 0
     with suppress(AgentNotFound):
         await stranger.get(theirs.agent.id)
@@ -104,8 +106,7 @@ async def _seen(stranger: Sapwood, theirs: Conversation) -> int:
         await stranger.find(theirs.agent.id)
         seen += 1
     token = theirs.tokens[-1].rsplit("/", 1)[-1]
-    hits = await stranger.search(token)  # search by meaning finds something of their own space
-    seen += sum(hit.ref.agent == theirs.agent.id or token in hit.snippet for hit in hits)
+    seen += sum(hit.ref.agent not in own for hit in await stranger.search(token))
     seen += any(each.agent == theirs.agent.id for each in await stranger.agents(limit=1000))
     log, space = stranger.connection.log, stranger.connection.space
     seen += len(await log.read(space, theirs.agent.id))

@@ -99,6 +99,8 @@ async def failover(cell: Cell) -> None:
 async def _volume_of_its_own(cell: Cell) -> None:
     if cell.options.volume is None:
         raise Impossible("it needs root, mkfs.ext4 and a loop device for a volume of its own")
+    if not cell.server.folder.is_relative_to(cell.options.volume):
+        raise Impossible("after a failover the database is on another volume; name it before")
 
 
 async def full_disk(cell: Cell) -> None:

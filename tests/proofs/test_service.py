@@ -63,6 +63,18 @@ async def test_a_conversation_that_is_seen_by_another_tenant_is_found(
         assert findings.lost > 0
 
 
+async def test_a_search_that_finds_similar_words_of_its_own_tenant_is_no_finding(
+    chance: random.Random,
+) -> None:
+    async with sapwood.open(":memory:", space="a") as db:
+        mine = await conversation(db, "a/0/bead")
+        theirs = await conversation(db.space("b"), "b/0/beaded")
+        assert await db.search("beaded")  # it finds its own bead
+        findings = Findings(sentences=[])
+        await try_other_tenants(db, [mine, theirs], chance, findings)
+        assert findings.seen == 0
+
+
 def test_one_prompt_of_four_uses_the_tool_and_names_its_tenant() -> None:
     tokens = [f"tenant-03/0/{number:x}" for number in range(8)]
     assert sum(map(uses_tool, tokens)) == 2
