@@ -191,7 +191,7 @@ def event_texts(event: Event) -> EventTexts:
             )
             size = show_tokens(Count(tokens, exact))
             back = place.removeprefix("--results ")
-            shown = f"Dropped {what} · /drop {place} · {size} · /load {back} brings them back"
+            shown = f"Dropped {what} · /drop {place} · {size} · /bring {back} brings them back"
             return EventTexts(f"{place}: {what}, {size}", "", "" if turns else shown, "✂")
         case events.ContextRestored(_, place):
             return EventTexts(place, "", f"Restored in place: {place}", "↶")

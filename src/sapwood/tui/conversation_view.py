@@ -54,7 +54,14 @@ from sapwood.tui.composer import CompletionPopup, Composer
 from sapwood.tui.conversation_controller import ConversationController
 from sapwood.tui.find_bar import FindBar
 from sapwood.tui.sidebar import Sidebar, SidebarContent
-from sapwood.tui.status_bars import Status, StatusLine, header_line, todo_line, welcome_text
+from sapwood.tui.status_bars import (
+    Status,
+    StatusLine,
+    goal_line,
+    header_line,
+    todo_line,
+    welcome_text,
+)
 from sapwood.tui.terminal import Attention, app_of
 from sapwood.tui.transcript.sink import PartialReplyBuilder, TranscriptSink
 from sapwood.tui.transcript.widget import Transcript
@@ -378,8 +385,8 @@ class ConversationView(Screen[None]):
         if busy != (self._since is not None):
             self.call_after_refresh(self.refresh_bindings)
         self._since = (self._since or time.monotonic()) if busy else None
-        cost = found.state.spent.cost if found.state else 0
-        self.query_one(StatusLine).status = Status(found.budget, cost, self._progress(), self.mode)
+        status = Status(found.budget, found.cost, self._progress(), self.mode)
+        self.query_one(StatusLine).status = status
         self._show_todo(found)
         self._show_queue(found)
         self._show_panels(found)
@@ -473,11 +480,16 @@ class ConversationView(Screen[None]):
         return "\n".join([*first, f"… {left:,} more lines: {key} shows all"])
 
     def _show_todo(self, found: Surroundings) -> None:
-        """Shows the to-do list on one line until all of it is done."""
-        items = found.state.todo if found.state else ()
+        """Shows the goal, and the to-do list until all of it is done, on one line each."""
+        state, lines = found.state, list[str]()
+        if state is not None and state.goal is not None:
+            waits = self.controller.session.goal_waits(state)
+            lines.append(goal_line(state.goal, waits=waits))
+        if state is not None and any(item.status != "done" for item in state.todo):
+            lines.append(todo_line(state.todo))
         widget = self.query_one("#todo", Static)
-        widget.display = any(item.status != "done" for item in items)
-        widget.update(todo_line(items))
+        widget.display = bool(lines)
+        widget.update("\n".join(lines))
 
     def _show_queue(self, found: Surroundings) -> None:
         queue = self.query_one("#queue", Static)

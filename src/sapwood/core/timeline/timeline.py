@@ -143,7 +143,7 @@ class Timeline:
         """The command that brings turns of a departure back, or None if there is none."""
         if turns and self._dropped.issuperset(turns):
             return UndoAction(
-                "load", place=joined_places([self.turns[turn].place for turn in turns])
+                "bring", place=joined_places([self.turns[turn].place for turn in turns])
             )
         if departure.version in self._undo:
             return UndoAction("undo", len(self._undo) - self._undo.index(departure.version))
@@ -223,7 +223,7 @@ class Timeline:
                 self._step(version)
                 self._layers[recorded.ref] = layer
                 cuts = recorded.ref if layer.below or layer.size else None
-                self._jumped(recorded, structs.replace(self.context, cuts=cuts), "/load")
+                self._jumped(recorded, structs.replace(self.context, cuts=cuts), "/bring")
             case events.ContextRewound():
                 self._step(version)
                 self._jumped(
