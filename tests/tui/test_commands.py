@@ -119,8 +119,10 @@ async def runs_shell(stage: Stage) -> None:
     assert "[exit status 3]" in stage.text()  # a failed command shows its end
     await stage.type("!!echo unseen")
     await stage.sees("! echo unseen")
-    await stage.type("!echo begun; sleep 600")
-    await stage.sees("shell")
+    await stage.type("!echo beg''un; sleep 600")
+    await stage.sees("● ! echo beg''un; sleep 600")
+    await stage.sees("begun")
+    assert "running …" in stage.text()
     await stage.pilot.press("ctrl+c")
     await stage.sees("[stopped by the user]")
     assert len(stage.server.requests) == asked

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -33,6 +34,9 @@ from sapwood.turns.scheduler import Engine, Scheduler
 from sapwood.turns.tool_calls import Toolbox
 from sapwood.turns.trace import Tracing, Untraced
 
+if TYPE_CHECKING:
+    from sapwood.workspace.background_jobs import BackgroundJobs
+
 _log = logging.getLogger("sapwood.programs")
 
 
@@ -50,7 +54,8 @@ class AgentRunner:
     `secrets` are API keys by account, which are masked in all texts. `closing` are functions to
     await when the runner closes. `programs` run the turns of agents whose model names a program.
     With `commands`, models have the tool for slash commands. `params` are parameters of all turns.
-    `fallback` are models to go on with when one fails.
+    `fallback` are models to go on with when one fails. `jobs` are the background commands that run
+    in this process.
     """
 
     def __init__(
@@ -68,8 +73,10 @@ class AgentRunner:
         commands: bool = True,
         params: TurnParams | None = None,
         fallback: Sequence[str] = (),
+        jobs: "BackgroundJobs | None" = None,
     ) -> None:
         self._fallback = fallback
+        self.jobs = jobs
         self.connection = connection
         self._reconfigure = reconfigure
         self._engine = engine

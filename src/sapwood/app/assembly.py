@@ -84,6 +84,7 @@ def assemble(
         from sapwood.app.permission_questions import PermissionQuestions
 
         approve = PermissionQuestions(connection, seconds=ask_seconds).ask
+    jobs = _background_jobs(connection)
     toolbox = toolbox_for(
         config,
         connection.folder,
@@ -91,7 +92,7 @@ def assemble(
         approve,
         tuple(keys.values()),
         space=connection.space,
-        jobs=_background_jobs(connection),
+        jobs=jobs,
     )
     programs = programs_for(
         config, grants, approve, tuple(keys.values()), available=connection.folder is None
@@ -108,6 +109,7 @@ def assemble(
         reconfigure=models.reconfigure,
         programs=programs,
         fallback=config.fallback_models,
+        jobs=jobs,
     )
 
 

@@ -51,6 +51,10 @@ class ConversationFace(Protocol):
         """Shows why a step was refused, and what to do instead."""
         ...
 
+    def show_shell(self, agent: AgentId, line: str, output: bytes) -> None:
+        """Shows a shell command of the person while it runs, and what it has just printed."""
+        ...
+
     async def ask_permission(self, question: PermissionQuestion) -> PermissionAnswer:
         """Asks the person whether a tool may run; returns the answer."""
         ...
@@ -90,6 +94,7 @@ class ConversationController:
             picks=True,
             on_this_machine=True,
             approve=self.questions.ask,
+            show_shell=lambda agent, line, output: self.face.show_shell(agent, line, output),
         )
         self.session = ConversationSession(self.agents.service, folder)
         self._files = ConfigFiles()

@@ -38,6 +38,7 @@ from sapwood.core.events import (
     Recorded,
     ReplyAdded,
     ReplyLost,
+    ShellRan,
     ToolFinished,
     TurnCompleted,
     TurnFailed,
@@ -291,6 +292,12 @@ class ConversationView(Screen[None]):
         self._streaming.add(delta)
         self._draw_soon()
 
+    def show_shell(self, agent: AgentId, line: str, output: bytes) -> None:
+        """Shows a shell command of the person while it runs, and what it has just printed."""
+        if agent == self.controller.agent:
+            self._streaming.run_shell(line, output)
+            self._draw_soon()
+
     def _apply(self, recorded: Recorded) -> None:
         if recorded.version > self._timeline.version:
             self._timeline.add(recorded)
@@ -301,6 +308,8 @@ class ConversationView(Screen[None]):
                 self._streaming.start(model)
             case ReplyAdded() | ReplyLost():
                 self._streaming.clear()
+            case ShellRan():
+                self._streaming.run_shell("", b"")
             case TurnCompleted() | TurnFailed() | TurnInterrupted():
                 if isinstance(recorded.event, TurnFailed):
                     self.model_failed(recorded.event)
