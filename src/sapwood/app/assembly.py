@@ -97,19 +97,25 @@ def assemble(
     programs = programs_for(
         config, grants, approve, tuple(keys.values()), available=connection.folder is None
     )
+    closing = [models.aclose, programs.close] if own else [programs.close]
+    if config.hooks and connection.folder is None:
+        from sapwood.app.configured_hooks import StopHooks
+
+        closing.append(StopHooks(connection, config).close)
     return AgentRunner(
         connection,
         engine or engine_for(config, connection),
         models,
         toolbox,
         keys,
-        closing=[models.aclose, programs.close] if own else [programs.close],
+        closing=closing,
         tracing=tracing or measured(tracing_for(config)),
         checkpoints=checkpoints_for(connection, config),
         reconfigure=models.reconfigure,
         programs=programs,
         fallback=config.fallback_models,
         jobs=jobs,
+        title_model=config.title_model,
     )
 
 

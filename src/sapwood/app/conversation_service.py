@@ -82,7 +82,7 @@ def conversation_service(
             connection.folder,
             config.context.bring_tokens,
             on_this_machine and not confined,
-            prompt_check(config) if config.hooks and not confined else None,
+            prompt_check(config, connection.dispatcher) if config.hooks and not confined else None,
             lambda workspace: _custom_commands(workspace, home=not confined),
             show_shell,
             job_output,

@@ -309,9 +309,15 @@ class Unarchive(_Command, frozen=True):
 
 
 class Rename(_Command, frozen=True):
-    """Give the agent another name. Its id stays."""
+    """Give the agent another name. Its id stays.
+
+    `written_by` is the model that wrote it as a title, and `usage` what that cost: then a name that
+    a person gave stays.
+    """
 
     name: str
+    written_by: str = ""
+    usage: Usage | None = None
 
 
 class TagAgent(_Command, frozen=True):

@@ -78,8 +78,9 @@ def event_texts(event: Event) -> EventTexts:
             return EventTexts(line, "", f"Archived{f'; {line}' if line else ''}", "▪")
         case events.AgentUnarchived():
             return EventTexts(notice="Unarchived", sign="▪")
-        case events.AgentRenamed(name):
-            return EventTexts(name, name, f"Renamed to {_one_line(name)}", "▪")
+        case events.AgentRenamed(name, written_by):
+            notice = "" if written_by else f"Renamed to {_one_line(name)}"
+            return EventTexts(name, name, notice, "▪")
         case events.AgentTagged(tags):
             owner = f"owner {tags.owner}" if tags.owner else ""
             entries = (f"{entry.name} = {entry.value}" for entry in tags.metadata)

@@ -92,7 +92,8 @@ def _applied(state: State, recorded: Recorded) -> State:
         case events.AgentUnarchived():
             return structs.replace(state, status="running")
         case events.AgentRenamed():
-            return structs.replace(state, name=event.name, named_by_prompt=False)
+            named = structs.replace(state, name=event.name, named_by_prompt=False)
+            return _spent(named, event.usage)
         case events.AgentTagged():
             return structs.replace(state, tags=event.tags)
         case events.AgentKilled():

@@ -149,7 +149,7 @@ EXAMPLES: tuple[Event, ...] = (
     AgentArchived(),
     AgentArchived(CHILD),
     AgentUnarchived(),
-    AgentRenamed("leak hunt"),
+    AgentRenamed("leak hunt", "claude-sonnet-5-5", Usage(120, 8, cost=90)),
     AgentTagged(Tags()),
     AgentTagged(Tags("user-42", ("vip",), (Entry("plan", "gold"),))),
     FileAdded(File("image/png", "aGVyb24=", "heron.png", 640, 480)),
