@@ -11,13 +11,15 @@ from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import connect
 from sapwood.conversation.completion import KnownNames, choices
 from sapwood.core.command_table import TABLE, SlashCommand
-from sapwood.core.commands import SetGoal, StartJob
+from sapwood.core.commands import FailTurn, SetGoal, StartJob, StartTurn
+from sapwood.core.content import Text
 from sapwood.core.events import SYSTEM
 from sapwood.core.ids import AgentId
+from sapwood.core.lease import Lease
 from sapwood.display.quantities import money
 from sapwood.programs.registry import programs_with
 from sapwood.tui.composer import CompletionPopup, Composer
-from sapwood.turns.clock_and_ids import command_meta
+from sapwood.turns.clock_and_ids import command_meta, now
 from sapwood.workspace.process_identity import process_identity
 from scripted_model import Reply, call, fail
 from tests.tui.stage import MODEL, Stage, on_stage, until
@@ -65,6 +67,22 @@ async def retries(stage: Stage) -> None:
     await stage.type("/retry")
     await stage.sees("On chimneys.")
     assert "On roofs." not in stage.screen()
+    agent = stage.app.controller.agent
+    assert agent is not None
+    stage.server.script(lambda _: Reply.of("In reeds."))
+    dispatch = stage.app.controller.connection.dispatcher.dispatch
+    for seconds in (600, 1):
+        again = now() + seconds * 1_000_000
+        held = Lease("elsewhere", again)
+        await dispatch(StartTurn(agent, (Text("And grebes?"),), lease=held), command_meta())
+        failed = FailTurn(agent, "Limited.", failure="overloaded", retry_at=again)
+        await dispatch(failed, command_meta(holder="elsewhere"))
+        await stage.sees("limit resets at")
+        if seconds == 600:
+            await stage.pilot.press("escape")
+            await stage.sees("It is not asked again.")
+    await stage.sees("In reeds.")
+    await until(lambda: "limit resets at" not in stage.screen())
 
 
 async def switches(stage: Stage) -> None:

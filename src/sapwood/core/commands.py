@@ -487,12 +487,13 @@ class FailTurn(_InTurn, frozen=True):
     """End the open turn as failed and keep what it has so far.
 
     `asked` is the version of the model call that failed; 0 for any. `failure` is the kind of the
-    failure, if it is known.
+    failure, if it is known, and `retry_at` when the provider says that a call can succeed.
     """
 
     error: str = ""
     asked: int = 0
     failure: FailureKind | None = None
+    retry_at: int = 0
 
 
 class SetMark(_Command, frozen=True):

@@ -118,6 +118,7 @@ class ConversationScreen(ConversationView):
         self.run_worker(self._submit(text), group=_group_of(_steps(text, self._known)))
 
     async def _submit(self, text: str) -> None:
+        self.stop_waiting()
         self._set_notice("")
         steps = _steps(text, self._known)
         with self._busy(_activity_of(steps)):
@@ -341,6 +342,8 @@ class ConversationScreen(ConversationView):
             self._stop_commands(running)
         elif await self.controller.interrupt():
             self._set_notice("")
+        elif self.stop_waiting():
+            return
         elif self._is_second_press("escape"):
             await self.pages.open("rewind")
 

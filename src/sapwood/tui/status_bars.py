@@ -1,5 +1,6 @@
 """The header line, the status line and the text of an empty conversation."""
 
+from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -135,6 +136,12 @@ def goal_line(goal: Goal, *, waits: bool) -> str:
     """
     words = "goal waits: /goal continue or /goal stop" if waits else f"goal {goal.progress}"
     return f"{words}  {one_line(goal.text)}"
+
+
+def limit_line(at: int) -> str:
+    """When the limit of a provider resets, by the clock of the person, and how to stop the wait."""
+    when = datetime.fromtimestamp(at / 1_000_000).astimezone()
+    return f"limit resets at {when:%H:%M:%S}, then the turn is asked again · esc stops it"
 
 
 _TODO_SIGNS = {"done": "✓", "active": "◐", "open": "○"}

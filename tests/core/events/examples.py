@@ -216,7 +216,7 @@ EXAMPLES: tuple[Event, ...] = (
     ),
     TurnCompleted(Size(120, "features-1")),
     TurnInterrupted(Size(0, ""), "killed"),
-    TurnFailed(Size(7, "characters"), "no network"),
+    TurnFailed(Size(7, "characters"), "no network", "overloaded", 1_700_000_000_000_000),
     TurnRecorded(None, (Text("Hello."),), (), Size(2, "characters")),
     TurnRecorded(
         TurnRef(LEAD, 10, 15),
