@@ -32,14 +32,15 @@ class UndoAction(Struct, frozen=True, gc=False):
     `place` are the turns that `/bring` is given.
     """
 
-    command: Literal["undo", "redo", "bring"]
+    command: Literal["undo", "redo", "load"]
     times: int = 1
     place: str = ""
 
     @property
     def typed(self) -> str:
         """The command as people type it."""
-        return f"/{self.command} {self.place}".rstrip()
+        name = "bring" if self.command == "load" else self.command
+        return f"/{name} {self.place}".rstrip()
 
 
 class Row(Struct, frozen=True, gc=False, tag="row"):
@@ -253,7 +254,7 @@ def undo_label(back: UndoAction | None) -> str:
 
     >>> undo_label(UndoAction("undo")), undo_label(UndoAction("redo", 2)), undo_label(None)
     ('/undo brings them back', '/redo, 2 times, brings them back', '')
-    >>> undo_label(UndoAction("bring", place="4-7"))
+    >>> undo_label(UndoAction("load", place="4-7"))
     '/bring 4-7 brings them back'
     """
     if back is None:

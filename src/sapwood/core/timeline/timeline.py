@@ -143,7 +143,7 @@ class Timeline:
         """The command that brings turns of a departure back, or None if there is none."""
         if turns and self._dropped.issuperset(turns):
             return UndoAction(
-                "bring", place=joined_places([self.turns[turn].place for turn in turns])
+                "load", place=joined_places([self.turns[turn].place for turn in turns])
             )
         if departure.version in self._undo:
             return UndoAction("undo", len(self._undo) - self._undo.index(departure.version))
