@@ -68,7 +68,6 @@ from sapwood.tui.status_bars import (
 from sapwood.tui.terminal import Attention, app_of
 from sapwood.tui.transcript.sink import PartialReplyBuilder, TranscriptSink
 from sapwood.tui.transcript.widget import Transcript
-from sapwood.turns.clock_and_ids import now
 
 _FRAME = 0.05
 """The shortest time between two drawings of new rows, in seconds."""
@@ -85,6 +84,11 @@ _LONGEST_WAIT = 24 * 3_600 * 1_000_000
 _NOTICE_ROWS = 4
 _NOTICE_PADDING = 4
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+def _now() -> int:
+    """Microseconds since 1970, as times in the log are."""
+    return time.time_ns() // 1_000
 
 
 class ConversationView(Screen[None]):
@@ -352,7 +356,7 @@ class ConversationView(Screen[None]):
 
     def model_failed(self, failed: TurnFailed) -> None:
         """Reacts to the failure of a turn while it is shown."""
-        if 0 < failed.retry_at - now() < _LONGEST_WAIT:
+        if 0 < failed.retry_at - _now() < _LONGEST_WAIT:
             self._retry_when_reset(failed.retry_at)
         else:
             self.show_message("The turn failed. To ask again, type: /retry")
@@ -363,7 +367,7 @@ class ConversationView(Screen[None]):
         self._reset_at = at
         try:
             await self._refresh_surroundings()
-            await asyncio.sleep(max(0.0, (at - now()) / 1_000_000))
+            await asyncio.sleep(max(0.0, (at - _now()) / 1_000_000))
         finally:
             self._reset_at = 0
         state = await self.controller.state()
