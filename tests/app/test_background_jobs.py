@@ -9,12 +9,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.api import Agent, Sapwood
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import connect
 from sapwood.app.job_log import AgentJobLog
+from sapwood.conversation.service import ConversationService
 from sapwood.core.content import ToolCall
 from sapwood.core.events import JobEnded, JobStarted, ToolFinished, TurnCompleted
 from sapwood.core.view import Request
@@ -93,6 +94,9 @@ async def test_a_command_outlives_its_turn_and_is_listed_read_and_ended(tmp_path
         pid = await at.pid()
         assert await at.result("List.") == f"1  running  {_LINE}"
         assert await _said(at.agent, "/jobs") == f"1  running  {_LINE}"
+        services = structs.replace(at.agent.service.services, job_output=at.jobs.tail)
+        [shown] = await ConversationService(services).submit(at.agent.id, "/jobs 1")
+        assert shown.message == f"{_LINE}\nready {pid}\n\n[running]"
         assert await at.result("Read.") == f"ready {pid}\n\n[running]"
         assert await at.result("Read.") == "[running]", "only what is new"
         assert is_running(pid)

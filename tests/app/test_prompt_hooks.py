@@ -1,13 +1,16 @@
-"""A hook UserPromptSubmit of the configuration sees each prompt of a person, and can block it."""
+"""Hooks of the configuration at prompts, at the start of a conversation and at the end of turns."""
 
+import asyncio
 import json
 from pathlib import Path
 
 from sapwood.app.connection import connect
 from sapwood.app.conversation_service import conversation_service
+from sapwood.app.running_space import RunningSpace
 from sapwood.config.config_file import Config, HookConfig
 from sapwood.conversation.answers import Prompted
 from sapwood.core.refusals import HookBlocked
+from scripted_model import ScriptedModel
 
 _COMMAND = "cat > seen.json; grep -q secret seen.json && { echo 'It has a secret.' >&2; exit 2; }"
 
@@ -32,3 +35,43 @@ async def test_a_prompt_that_a_hook_blocks_is_not_stored(tmp_path: Path) -> None
         assert seen["cwd"] == str(tmp_path)
     finally:
         await connection.close()
+
+
+_START = "cat > began.json; echo The tide is out."
+_STOP = """given=$(cat); echo "$given" >> stops
+case $given in *'"stop_hook_active":true'*) ;; *) echo 'Count again.' >&2; exit 2 ;; esac"""
+
+
+async def test_what_start_prints_goes_with_the_first_prompt_and_stop_has_the_model_continue(
+    tmp_path: Path,
+) -> None:
+    with ScriptedModel() as server:
+        config = Config(
+            database=":memory:",
+            model="claude-sonnet-5-5",
+            base_urls={"anthropic": server.anthropic_url},
+            hooks={"tide": HookConfig("SessionStart", _START), "end": HookConfig("Stop", _STOP)},
+        )
+        server.replies(["Three herons.", "Four herons."])
+        connection = await connect(":memory:")
+        agents = RunningSpace(connection, config, {"anthropic": "sk-test"}, print)
+        try:
+            await agents.started()
+            agent = await agents.service.start(str(tmp_path))
+            assert isinstance(await agents.service.prompt(agent, "Count them."), Prompted)
+            ends = 0
+            async with asyncio.timeout(60):
+                async for recorded in connection.log.follow(connection.space, agent, 0):
+                    ends += recorded.kind == "turn.completed"
+                    if ends == 2:
+                        break
+        finally:
+            await agents.close()
+            await connection.close()
+        first, second = (str(each.body) for each in server.requests)
+        assert "The tide is out." in first
+        assert "The hook end says: Count again." in second
+        assert json.loads((tmp_path / "began.json").read_text())["source"] == "startup"
+        stop = json.loads((tmp_path / "stops").read_text().splitlines()[0])
+        assert stop["hook_event_name"] == "Stop"
+        assert stop["session_id"] == agent

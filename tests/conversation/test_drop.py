@@ -1,4 +1,4 @@
-"""`/drop` and `/load`: turns leave the middle of the view and come back to their place."""
+"""`/drop` and `/bring`: turns leave the middle of the view and come back to their place."""
 
 import pytest
 
@@ -50,23 +50,23 @@ async def folds(desk: Desk, agent: AgentId) -> list[str]:
 async def test_dropped_turns_come_back_to_their_place(desk: Desk) -> None:
     answer = await types(desk, "/drop 2-4")
     assert isinstance(answer, Changed)
-    assert answer.message.endswith("/undo or /load 2-4 brings them back.")
+    assert answer.message.endswith("/undo or /bring 2-4 brings them back.")
     assert await in_view(desk) == [1, 5, 6]
-    await types(desk, "/load 3")
+    await types(desk, "/bring 3")
     assert await in_view(desk) == [1, 3, 5, 6]
     await types(desk, "/undo")
     assert await in_view(desk) == [1, 5, 6]
-    await types(desk, "/load 2-4")
+    await types(desk, "/bring 2-4")
     assert await in_view(desk) == [1, 2, 3, 4, 5, 6]
 
 
 async def test_a_turn_from_before_the_head_is_quoted_as_before(desk: Desk) -> None:
     await types(desk, "/clear 3")
     await types(desk, "/drop 5")
-    await types(desk, "/load 1")
+    await types(desk, "/bring 1")
     assert await in_view(desk) == [4, 6]
     assert any(isinstance(each.event, ContextLoaded) for each in await desk.log.read(SPACE, AGENT))
-    mixed = await types(desk, "/load 5 2")
+    mixed = await types(desk, "/bring 5 2")
     assert isinstance(mixed, BadArguments)
 
 
@@ -80,8 +80,8 @@ async def test_a_fork_shows_what_its_parent_dropped_and_can_load_it(desk: Desk) 
     await types(desk, "/drop 2-3")
     await desk.do(Fork(AGENT, CHILD))
     (fold,) = await folds(desk, CHILD)
-    assert fold.startswith("2 turns dropped · /drop · out of view; /load lead/2 lead/3 brings")
-    await types(desk, "/load lead/2 lead/3", CHILD)
+    assert fold.startswith("2 turns dropped · /drop · out of view; /bring lead/2 lead/3 brings")
+    await types(desk, "/bring lead/2 lead/3", CHILD)
     assert await in_view(desk, CHILD) == [1, 2, 3, 4, 5, 6]
     assert await folds(desk, CHILD) == []
 

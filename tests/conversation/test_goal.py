@@ -29,6 +29,11 @@ def session_of(agent: Agent) -> ConversationSession:
     return ConversationSession(ConversationService(services), "", agent.id)
 
 
+async def continued(agent: Agent) -> list[object]:
+    """What a new process does when the person continues the goal."""
+    return await send(session_of(agent), "/goal continue")
+
+
 async def send(session: ConversationSession, text: str) -> list[object]:
     return [each.answer async for each in session.submit(text)]
 
@@ -48,14 +53,17 @@ async def test_each_turn_is_opened_once_whatever_is_killed(db: Sapwood, tmp_path
     agent = await db.start("demo", folder=str(tmp_path))
     [first] = await send(session_of(agent), "/goal Make it. --check test -e made")
     assert isinstance(first, Prompted)
-    assert not await step(session_of(agent))
+    [open_turn] = await continued(agent)
+    assert isinstance(open_turn, Changed)
     await answered(agent, "Done?")
-    [second] = await step(session_of(agent))
-    assert isinstance(second, Prompted)
     assert not await step(session_of(agent))
+    assert session_of(agent).goal_waits(await agent.state())
+    [second] = await continued(agent)
+    assert isinstance(second, Prompted)
     await answered(agent, "Now.")
     (tmp_path / "made").touch()
-    [end] = await step(session_of(agent))
+    session = session_of(agent)
+    [end] = await send(session, "/goal continue")
     assert isinstance(end, Changed)
     assert "The goal is reached. It took 2 turns." in end.message
     assert end.message.endswith("/drop 1")
@@ -63,7 +71,31 @@ async def test_each_turn_is_opened_once_whatever_is_killed(db: Sapwood, tmp_path
     assert state.goal is None
     assert state.turns == 2
     assert [mark.name for mark in state.marks] == ["goal"]
-    assert not await step(session_of(agent))
+    assert not await step(session)
+    [ended] = await continued(agent)
+    assert isinstance(ended, Changed)
+    assert ended.message == "There is no goal."
+
+
+async def test_prompts_of_the_person_in_between_are_not_part_of_the_goal(db: Sapwood) -> None:
+    for budget, used in (("3", "2 of 3 turns"), ("2.5k", "2.0k of 2.5k tokens")):
+        agent = await db.start("demo")
+        session = session_of(agent)
+        await send(session, f"/goal Find it. --budget {budget}")
+        await answered(agent, "Not yet.")
+        await send(session, "What is a heron?")
+        await answered(agent, "A bird.")
+        await step(session)
+        await answered(agent, "Still not.")
+        goal = (await agent.state()).goal
+        assert goal is not None
+        assert goal.progress == used
+        await step(session)
+        await answered(agent, "No.")
+        [end] = await step(session)
+        assert isinstance(end, Changed)
+        assert "It took 3 turns." in end.message
+        assert end.message.endswith("/drop 1 3")
 
 
 async def test_a_budget_ends_a_goal_that_the_model_has_to_reach(db: Sapwood) -> None:
@@ -109,7 +141,7 @@ async def test_a_check_that_was_not_typed_here_never_runs(db: Sapwood, tmp_path:
     assert isinstance(queued, ShellNotHere)
     await agent.service.dispatch(SetGoal(agent.id, "stranger", "Go.", "touch ran"))
     session = session_of(agent)
-    await step(session)
+    await send(session, "/goal continue")
     await answered(agent, "Done.")
     [foreign] = await step(session)
     assert isinstance(foreign, CheckNotHere)

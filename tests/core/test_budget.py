@@ -7,6 +7,7 @@ from sapwood.core.commands import (
     AddPin,
     AddReply,
     CallModel,
+    Clear,
     Compact,
     CompleteTurn,
     Configure,
@@ -141,6 +142,15 @@ def test_warnings_look_at_the_window_if_it_comes_before_the_cap() -> None:
     world.turn(agent, "?", "h" * 199)
     budget = budget_of(world.states[agent], world.lives[agent], world.counter)
     assert (budget.edge, budget.share, budget.level) == ("window", 0.7, 2)
+
+
+def test_the_unit_of_the_meter_stays_when_the_history_leaves() -> None:
+    settings = Settings("scripted", system="s" * 600, window=1_000_000, cap=100_000)
+    world, agent = conversation(2, settings)
+    assert budget_of(world.states[agent], world.lives[agent], world.counter).edge == "cap"
+    does(world, Clear(agent))
+    budget = budget_of(world.states[agent], world.lives[agent], world.counter)
+    assert (budget.edge, budget.share, budget.level) == ("cap", 0.0, 0)
 
 
 def test_without_a_window_and_without_a_cap_there_is_no_edge() -> None:

@@ -11,10 +11,15 @@ from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import connect
 from sapwood.conversation.completion import KnownNames, choices
 from sapwood.core.command_table import TABLE, SlashCommand
-from sapwood.core.commands import StartJob
+from sapwood.core.commands import FailTurn, SetGoal, StartJob, StartTurn
+from sapwood.core.content import Text
 from sapwood.core.events import SYSTEM
+from sapwood.core.ids import AgentId
+from sapwood.core.lease import Lease
+from sapwood.display.quantities import money
+from sapwood.programs.registry import programs_with
 from sapwood.tui.composer import CompletionPopup, Composer
-from sapwood.turns.clock_and_ids import command_meta
+from sapwood.turns.clock_and_ids import command_meta, now
 from sapwood.workspace.process_identity import process_identity
 from scripted_model import Reply, call, fail
 from tests.tui.stage import MODEL, Stage, on_stage, until
@@ -62,6 +67,22 @@ async def retries(stage: Stage) -> None:
     await stage.type("/retry")
     await stage.sees("On chimneys.")
     assert "On roofs." not in stage.screen()
+    agent = stage.app.controller.agent
+    assert agent is not None
+    stage.server.script(lambda _: Reply.of("In reeds."))
+    dispatch = stage.app.controller.connection.dispatcher.dispatch
+    for seconds in (600, 1):
+        again = now() + seconds * 1_000_000
+        held = Lease("elsewhere", again)
+        await dispatch(StartTurn(agent, (Text("And grebes?"),), lease=held), command_meta())
+        failed = FailTurn(agent, "Limited.", failure="overloaded", retry_at=again)
+        await dispatch(failed, command_meta(holder="elsewhere"))
+        await stage.sees("limit resets at")
+        if seconds == 600:
+            await stage.pilot.press("escape")
+            await stage.sees("It is not asked again.")
+    await stage.sees("In reeds.")
+    await until(lambda: "limit resets at" not in stage.screen())
 
 
 async def switches(stage: Stage) -> None:
@@ -116,8 +137,10 @@ async def runs_shell(stage: Stage) -> None:
     assert "[exit status 3]" in stage.text()  # a failed command shows its end
     await stage.type("!!echo unseen")
     await stage.sees("! echo unseen")
-    await stage.type("!echo begun; sleep 600")
-    await stage.sees("shell")
+    await stage.type("!echo beg''un; sleep 600")
+    await stage.sees("● ! echo beg''un; sleep 600")
+    await stage.sees("begun")
+    assert "running …" in stage.text()
     await stage.pilot.press("ctrl+c")
     await stage.sees("[stopped by the user]")
     assert len(stage.server.requests) == asked
@@ -200,15 +223,20 @@ async def uses_custom_commands(stage: Stage) -> None:
 
 
 async def asks_on_the_side(stage: Stage) -> None:
-    """The answer is a row; only /load brings it into a request."""
+    """The answer is a row; only /bring brings it into a request."""
     stage.server.replies(["At dusk."])
     await stage.type("/btw When do herons fish?")
     await stage.sees("At dusk.")
+    summary = await stage.app.controller.connection.dispatcher.account(AgentId("everytalk"))
+    await stage.sees(money(summary.cost))
+    state = await stage.app.controller.state()
+    assert state is not None
+    assert summary.cost > state.spent.cost
     asked = str(stage.server.requests[-1].body)
     assert "on the side" in asked
     assert "In tall trees." in asked
-    await stage.sees("type: /load")
-    load = re.search(r"/load \S+", stage.screen())
+    await stage.sees("type: /bring")
+    load = re.search(r"/bring \S+", stage.screen())
     assert load is not None
     stage.server.replies(["On roofs.", "In reeds."])
     await stage.type("And swans?")
@@ -234,6 +262,15 @@ async def works_on_a_goal(stage: Stage) -> None:
     assert len(stage.server.requests) == 3
     await stage.type("/goal")
     await stage.sees("There is no goal.")
+    agent = stage.app.controller.agent
+    assert agent is not None
+    stage.server.replies(["Four.\n\nGOAL REACHED"])
+    elsewhere = SetGoal(agent, "elsewhere", "Count to four.", turns=2)
+    await stage.app.controller.connection.dispatcher.dispatch(elsewhere, command_meta())
+    await stage.sees("goal waits: /goal continue or /goal stop  Count to four.")
+    await stage.type("/goal continue")
+    await stage.sees("The goal is reached. It took 1 turn.")
+    await until(lambda: "goal waits" not in stage.screen())
 
 
 async def writes_instructions(stage: Stage) -> None:
@@ -263,8 +300,12 @@ async def reviews(stage: Stage) -> None:
 
 async def picks_a_model(stage: Stage) -> None:
     """From a list, in which the present one is marked, or by a name that is not listed."""
-    await stage.type("/model")
-    await stage.sees(f"● {MODEL}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", "")
+        await stage.type("/model")
+        await stage.sees(f"● {MODEL}")
+        names = "|".join(each.name for each in programs_with("provider"))
+        assert not re.search(rf"\b({names})\b", stage.screen())
     await stage.pilot.press(*"opus-5-5")
     await stage.sees("continues with claude-opus-5-5")
     await stage.pilot.press("enter")

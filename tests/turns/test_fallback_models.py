@@ -8,11 +8,12 @@ from sapwood.api import Agent, Sapwood
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import connect
 from sapwood.core.event_texts import event_texts
-from sapwood.core.events import SettingsChanged
+from sapwood.core.events import SettingsChanged, TurnFailed
 from sapwood.core.model_calls import Failure, FailureKind
 from sapwood.core.view import Request
 from sapwood.engine import LocalEngine
 from sapwood.testing import FakeModel, NoTools
+from sapwood.turns.clock_and_ids import now
 
 
 async def _ended(kind: FailureKind, *fallback: str) -> tuple[str, list[str], list[str]]:
@@ -34,6 +35,26 @@ async def _ended(kind: FailureKind, *fallback: str) -> tuple[str, list[str], lis
         changes = [each.event for each in await agent.events()]
         rows = [event_texts(each).notice for each in changes if isinstance(each, SettingsChanged)]
         return end, [each.model for each in model.requests], rows
+    finally:
+        await runner.close()
+        await connection.close()
+
+
+async def test_a_limit_that_resets_is_in_the_log_with_its_time() -> None:
+    def plan(request: Request, heard: str) -> str:
+        raise Failure("overloaded", "Later.", again=True, after=120.0)
+
+    connection, before = await connect(":memory:"), now()
+    runner = AgentRunner(connection, LocalEngine(), FakeModel(plan), NoTools())
+    try:
+        await runner.start()
+        agent = await Sapwood(connection).start("demo", model="oak")
+        await agent.run_command("Hello.")
+        await runner.wake(agent.id)
+        await asyncio.wait_for(_end_of(agent), 30)
+        [failed] = [each.event for each in await agent.events() if each.kind == "turn.failed"]
+        assert isinstance(failed, TurnFailed)
+        assert 0 <= failed.retry_at - before - 120_000_000 < 60_000_000
     finally:
         await runner.close()
         await connection.close()

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -30,8 +31,12 @@ from sapwood.turns.extension_tasks import ExtensionTasks
 from sapwood.turns.model_access import ModelAccess
 from sapwood.turns.program_summary import ProgramSummaries
 from sapwood.turns.scheduler import Engine, Scheduler
+from sapwood.turns.titles import TitleTasks
 from sapwood.turns.tool_calls import Toolbox
 from sapwood.turns.trace import Tracing, Untraced
+
+if TYPE_CHECKING:
+    from sapwood.workspace.background_jobs import BackgroundJobs
 
 _log = logging.getLogger("sapwood.programs")
 
@@ -43,6 +48,10 @@ class AgentOutput(Struct, frozen=True):
     what: Recorded | Delta | DriveFailure
 
 
+def _is_program(model: str) -> bool:
+    return program_executor(model) is not None
+
+
 class AgentRunner:
     """Drives the agents of one space while it is started.
 
@@ -50,7 +59,8 @@ class AgentRunner:
     `secrets` are API keys by account, which are masked in all texts. `closing` are functions to
     await when the runner closes. `programs` run the turns of agents whose model names a program.
     With `commands`, models have the tool for slash commands. `params` are parameters of all turns.
-    `fallback` are models to go on with when one fails.
+    `fallback` are models to go on with when one fails. `jobs` are the background commands that run
+    in this process. `title_model` writes titles; empty if no model does.
     """
 
     def __init__(
@@ -68,8 +78,11 @@ class AgentRunner:
         commands: bool = True,
         params: TurnParams | None = None,
         fallback: Sequence[str] = (),
+        jobs: "BackgroundJobs | None" = None,
+        title_model: str = "",
     ) -> None:
         self._fallback = fallback
+        self.jobs = jobs
         self.connection = connection
         self._reconfigure = reconfigure
         self._engine = engine
@@ -90,6 +103,9 @@ class AgentRunner:
             connection.dispatcher.on_commit(self._scheduler.committed)
         self._extensions = ExtensionTasks(self._extend_summary)
         connection.dispatcher.on_commit(self._extensions.committed)
+        self._titles = TitleTasks(connection.dispatcher, models, title_model, _is_program)
+        if title_model:
+            connection.dispatcher.on_commit(self._titles.committed)
 
     async def start(self) -> None:
         """Starts to drive agents, those with unfinished work first."""
@@ -115,6 +131,7 @@ class AgentRunner:
     async def close(self) -> None:
         """Stops driving agents and closes the tools. Open turns stay open until the next start."""
         await self._extensions.close()
+        await self._titles.close()
         await self._scheduler.close()
         await self._toolbox.close()
         for close in self._closing:

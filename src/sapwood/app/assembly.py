@@ -84,6 +84,7 @@ def assemble(
         from sapwood.app.permission_questions import PermissionQuestions
 
         approve = PermissionQuestions(connection, seconds=ask_seconds).ask
+    jobs = _background_jobs(connection)
     toolbox = toolbox_for(
         config,
         connection.folder,
@@ -91,23 +92,30 @@ def assemble(
         approve,
         tuple(keys.values()),
         space=connection.space,
-        jobs=_background_jobs(connection),
+        jobs=jobs,
     )
     programs = programs_for(
         config, grants, approve, tuple(keys.values()), available=connection.folder is None
     )
+    closing = [models.aclose, programs.close] if own else [programs.close]
+    if config.hooks and connection.folder is None:
+        from sapwood.app.configured_hooks import StopHooks
+
+        closing.append(StopHooks(connection, config).close)
     return AgentRunner(
         connection,
         engine or engine_for(config, connection),
         models,
         toolbox,
         keys,
-        closing=[models.aclose, programs.close] if own else [programs.close],
+        closing=closing,
         tracing=tracing or measured(tracing_for(config)),
         checkpoints=checkpoints_for(connection, config),
         reconfigure=models.reconfigure,
         programs=programs,
         fallback=config.fallback_models,
+        jobs=jobs,
+        title_model=config.title_model,
     )
 
 

@@ -42,6 +42,8 @@ def conversation_service(
     picks: bool = False,
     sync_session: Callable[[AgentId], Awaitable[None]] | None = None,
     on_this_machine: bool = False,
+    show_shell: Callable[[AgentId, str, bytes], None] | None = None,
+    job_output: Callable[[AgentId, int], str] | None = None,
 ) -> ConversationService:
     """Returns the service for a face whose agents can call models.
 
@@ -49,8 +51,9 @@ def conversation_service(
     does not wait. `allow` are the rules that were given for this run. `picks`: the face has lists
     to pick a missing argument from. `sync_session` brings the session of an agent that runs in this
     process to its live path. `on_this_machine`: the person who uses the face started this process.
-    In a space with one folder, there are no agent programs, no sessions
-    of them and no checkpoints: all of these run programs outside the sandbox.
+    `show_shell` and `job_output` are those of `Services`. In a space with one folder, there are no
+    agent programs, no sessions of them and no checkpoints: all of these run programs outside the
+    sandbox.
     """
 
     if connection.server is not None:
@@ -79,8 +82,10 @@ def conversation_service(
             connection.folder,
             config.context.bring_tokens,
             on_this_machine and not confined,
-            prompt_check(config) if config.hooks and not confined else None,
+            prompt_check(config, connection.dispatcher) if config.hooks and not confined else None,
             lambda workspace: _custom_commands(workspace, home=not confined),
+            show_shell,
+            job_output,
         )
     )
 

@@ -32,7 +32,8 @@ class RunningSpace:
     """One space with its service, and what runs its agents.
 
     `report` is called with a sentence if agents cannot be started in the background. `picks` and
-    `on_this_machine` are those of `conversation_service`, `for_workers` that of `engine_for`;
+    `on_this_machine` and `show_shell` are those of `conversation_service`, `for_workers` that of
+    `engine_for`;
     `approve` and `ask_seconds` are those of `assemble`.
     """
 
@@ -48,6 +49,7 @@ class RunningSpace:
         for_workers: bool = False,
         approve: "AskPermission | None" = None,
         ask_seconds: float | None = None,
+        show_shell: Callable[[AgentId, str, bytes], None] | None = None,
     ) -> None:
         self.connection = connection
         self._report = report
@@ -56,6 +58,7 @@ class RunningSpace:
         self._for_workers = for_workers
         self._approve = approve
         self._ask_seconds = ask_seconds
+        self._show_shell = show_shell
         self._assembled: AgentRunner | None = None
         self._start_once = asyncio.Lock()
         self._is_started = False
@@ -77,6 +80,8 @@ class RunningSpace:
             picks=self._picks,
             sync_session=self._sync_session,
             on_this_machine=self._on_this_machine,
+            show_shell=self._show_shell,
+            job_output=self._job_output,
         )
         if self._assembled is None:
             self.engine = LazyEngine(config, self.connection, for_workers=self._for_workers)
@@ -139,6 +144,11 @@ class RunningSpace:
         _ = self.runner
         with suppress(SapwoodError):  # the prompt reports it
             await self.engine.warm_up()
+
+    def _job_output(self, agent: AgentId, number: int) -> str:
+        """The end of what a background command has printed; empty if another process runs it."""
+        jobs = self._assembled.jobs if self._assembled is not None else None
+        return jobs.tail(agent, number) if jobs is not None else ""
 
     async def _compact(
         self, agent: AgentId, keep: int, anyway: bool, why: CommandMeta, wanted: str

@@ -245,12 +245,16 @@ class McpServer(Struct, frozen=True, forbid_unknown_fields=True):
     ] = False
 
 
+HookEvent = Literal["PreToolUse", "PostToolUse", "UserPromptSubmit", "SessionStart", "Stop"]
+"""The events of a conversation at which commands of the person run, by Claude Code's names."""
+
+
 class HookConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """A command of yours at an event of a conversation, as hooks of Claude Code are run."""
 
     event: Annotated[
-        Literal["PreToolUse", "PostToolUse", "UserPromptSubmit"],
-        explained("When it runs: PreToolUse, PostToolUse or UserPromptSubmit."),
+        HookEvent,
+        explained("When it runs: PreToolUse, PostToolUse, UserPromptSubmit, SessionStart or Stop."),
     ] = "PreToolUse"
     command: Annotated[
         str, explained("Command line. It gets JSON on its input; exit code 2 blocks.")
@@ -392,6 +396,13 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     model: Annotated[
         str,
         explained("Model for new conversations, such as claude-sonnet-5-5 or openai:gpt-5."),
+    ] = ""
+    title_model: Annotated[
+        str,
+        explained(
+            "Model that writes the title of a conversation after its first answer; 'same' is that "
+            "of the conversation. Empty: the beginning of the first prompt is the title."
+        ),
     ] = ""
     fallback_models: Annotated[
         tuple[str, ...],

@@ -110,6 +110,8 @@ class Services(Struct, frozen=True):
     the person who uses the face started this process, so `!COMMAND` runs here with its rights, and
     `@FILE` reads files here. `check_prompt` runs the person's hooks before a prompt is stored, and
     returns a refusal if one objects. `custom_commands` reads those of a workspace, and its skills.
+    `show_shell` gets the line of a `!COMMAND` that runs, and its output as it comes, first none.
+    `job_output` returns the end of what a background command of this process has printed.
     """
 
     space: OpenSpace
@@ -130,6 +132,8 @@ class Services(Struct, frozen=True):
     on_this_machine: bool = False
     check_prompt: Callable[[State, Sequence[PromptPart]], Awaitable[Refusal | None]] | None = None
     custom_commands: Callable[[Workspace], tuple[CustomCommand, ...]] | None = None
+    show_shell: Callable[[AgentId, str, bytes], None] | None = None
+    job_output: Callable[[AgentId, int], str] | None = None
 
     def workspace_of(self, state: State) -> Workspace:
         """The workspace of an agent, without a folder if the space does not allow that folder."""

@@ -53,21 +53,21 @@ class Prompter(Protocol):
 
 
 async def next_step(
-    services: Services, agent: AgentId, prompt: Prompter
+    services: Services, agent: AgentId, prompt: Prompter, *, is_asked: bool = False
 ) -> Prompted | Changed | Refusal | None:
     """Opens the next turn of the goal, or ends it; None if nothing is to do now.
 
     Only a process of the person does it, while no turn is open. After a turn that was interrupted
-    or failed, nothing is done before the next one that is answered. Raises `Failure`.
+    or failed, nothing is done before the next one that is answered, unless the person has just
+    asked for it. Raises `Failure`.
     """
     opened = await services.space.dispatcher.open(agent)
     goal, last = opened.state.goal, _last_turn(opened)
     if goal is None or opened.state.open is not None or not services.on_this_machine:
         return None
-    done = opened.state.turns - goal.first
-    if done == 0:
-        return await _ask(agent, goal, done, _first_prompt(goal), prompt)
-    if last is None or last.status != "completed":
+    if goal.opened == 0:
+        return await _ask(agent, goal, _first_prompt(goal), prompt)
+    if last is None or (last.status != "completed" and not is_asked):
         return None
     output = ""
     if goal.check:
@@ -81,9 +81,9 @@ async def next_step(
         return None
     if is_reached:
         return await end_goal(services, opened, "reached")
-    if is_spent(opened.state, goal):
+    if is_spent(goal):
         return await end_goal(services, opened, "budget")
-    return await _ask(agent, goal, done, _next_prompt(goal, output), prompt)
+    return await _ask(agent, goal, _next_prompt(goal, output), prompt)
 
 
 async def end_goal(services: Services, opened: OpenAgent, reason: GoalEnd) -> Changed | Refusal:
@@ -104,14 +104,13 @@ def keep_check(goal: str, check: str) -> None:
     replace_file(_file_of(goal), check)
 
 
-def is_spent(state: State, goal: Goal) -> bool:
+def is_spent(goal: Goal) -> bool:
     """Whether the budget of the goal has ended."""
-    tokens = state.spent.input + state.spent.output - goal.spent.input - goal.spent.output
-    cost = state.spent.cost - goal.spent.cost
+    tokens = goal.used.input + goal.used.output
     return (
-        (goal.turns > 0 and state.turns - goal.first >= goal.turns)
+        (goal.turns > 0 and goal.opened >= goal.turns)
         or (goal.tokens > 0 and tokens >= goal.tokens)
-        or (goal.cost > 0 and cost >= goal.cost)
+        or (goal.cost > 0 and goal.used.cost >= goal.cost)
     )
 
 
@@ -135,10 +134,8 @@ async def _checked(services: Services, state: State, goal: Goal) -> tuple[str, b
     return services.space.masked(result.text), not result.failed
 
 
-async def _ask(
-    agent: AgentId, goal: Goal, done: int, text: str, prompt: Prompter
-) -> Prompted | Refusal:
-    once = f"goal-{goal.id}-{done}"
+async def _ask(agent: AgentId, goal: Goal, text: str, prompt: Prompter) -> Prompted | Refusal:
+    once = goal.next_command
     return await prompt(agent, (Text(text),), command_id=once, request=once)
 
 
@@ -152,9 +149,22 @@ def _first_prompt(goal: Goal) -> str:
 
 def _next_prompt(goal: Goal, output: str) -> str:
     if not goal.check:
-        return f"Continue. When the goal is reached, end your answer with the line {REACHED}."
+        return _go_on(goal)
     shown = output if len(output) <= _SHOWN_OUTPUT else f"[…]\n{output[-_SHOWN_OUTPUT:]}"
-    return f"The goal is not reached: the check `{goal.check}` failed. Continue.\n\n{shown}"
+    return f"{_go_on(goal)}\n\n{shown}"
+
+
+def _go_on(goal: Goal) -> str:
+    """How each prompt after the first one begins."""
+    if goal.check:
+        return f"The goal is not reached: the check `{goal.check}` failed. Continue."
+    return f"Continue. When the goal is reached, end your answer with the line {REACHED}."
+
+
+def _is_of(goal: Goal, turn: Turn) -> bool:
+    """Whether the goal opened the turn, and not a prompt of the person in between."""
+    texts = [part.text for part in turn.prompt if isinstance(part, Text)]
+    return any(text.startswith((_first_prompt(goal), _go_on(goal))) for text in texts)
 
 
 def _last_turn(opened: OpenAgent) -> Turn | None:
@@ -168,12 +178,22 @@ def _what_can_leave(services: Services, opened: OpenAgent, goal: Goal) -> str:
     own = [
         (turn.number, size)
         for turn, size in zip(live.turns, turn_sizes(live, counter), strict=True)
-        if turn.agent == state.agent and turn.number > goal.first
+        if turn.agent == state.agent and turn.number > goal.first and _is_of(goal, turn)
     ]
-    took = f"It took {counted(state.turns - goal.first, 'turn')}."
+    took = f"It took {counted(goal.opened, 'turn')}."
     if len(own) < 2:
         return took
-    first, last = own[0][0], own[-2][0]
-    place = str(first) if first == last else f"{first}-{last}"
+    place = " ".join(_spans([number for number, _ in own[:-1]]))
     freed = calibrated(sum(size for _, size in own[:-1]), counter, state.ratio())
     return f"{took} To take {show(freed)} tokens of them out of view, type: /drop {place}"
+
+
+def _spans(numbers: list[int]) -> list[str]:
+    """Ascending numbers as they are typed: 1, 2, 3, 7 as 1-3 and 7."""
+    spans: list[tuple[int, int]] = []
+    for number in numbers:
+        if spans and spans[-1][1] == number - 1:
+            spans[-1] = (spans[-1][0], number)
+        else:
+            spans.append((number, number))
+    return [str(first) if first == last else f"{first}-{last}" for first, last in spans]

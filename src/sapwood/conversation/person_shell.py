@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sapwood.core.settings import Workspace
@@ -14,8 +15,13 @@ _MAX_BYTES = 30_000
 """Bytes of output that are kept: a part of them is sent to the model."""
 
 
-async def run_in_workspace(workspace: Workspace, command: str) -> "ShellResult":
-    """Runs a shell command in the workspace, without the sandbox. Raises `ToolError`."""
+async def run_in_workspace(
+    workspace: Workspace, command: str, on_output: Callable[[bytes], None] | None = None
+) -> "ShellResult":
+    """Runs a shell command in the workspace, without the sandbox. Raises `ToolError`.
+
+    `on_output` gets the output as it comes.
+    """
     from sapwood.workspace.safe_paths import ResolvedPath, root_of
     from sapwood.workspace.tools.shell_tool import run_shell
 
@@ -23,4 +29,6 @@ async def run_in_workspace(workspace: Workspace, command: str) -> "ShellResult":
         workspace = Workspace(folder=os.getcwd())
     root = await asyncio.to_thread(root_of, workspace)
     place = ResolvedPath(root, root, ".")
-    return await run_shell(command, place, _MAX_SECONDS, os.environ, max_bytes=_MAX_BYTES)
+    return await run_shell(
+        command, place, _MAX_SECONDS, os.environ, max_bytes=_MAX_BYTES, on_output=on_output
+    )

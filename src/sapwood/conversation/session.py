@@ -25,7 +25,7 @@ from sapwood.core.commands import QueuePrompt, UnqueuePrompt
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, title_of
 from sapwood.core.refusals import NoConversation, Refusal, ShellNotHere, TurnIsOpen
-from sapwood.core.state import QueuedPrompt
+from sapwood.core.state import QueuedPrompt, State
 from sapwood.turns.clock_and_ids import command_meta, new_nonce
 
 
@@ -45,6 +45,7 @@ class ConversationSession:
         self.agent = agent
         self._rest: deque[Script] = deque()
         self._queued_here: set[str] = set()
+        self._goals: set[str] = set()
 
     async def is_working(self) -> bool:
         """Whether a turn is open."""
@@ -87,11 +88,11 @@ class ConversationSession:
             yield outcome
 
     async def continue_goal(self) -> AsyncGenerator[Outcome]:
-        """Does the next step of the goal, if there is one and no turn is open."""
+        """Does the next step of a goal that was set or continued here, if no turn is open."""
         if self.agent is None or self._rest:
             return
         state = (await self.service.services.space.dispatcher.open(self.agent)).state
-        if state.goal is None or state.open is not None:
+        if state.goal is None or state.open is not None or self.goal_waits(state):
             return
         from sapwood.conversation.goals import next_step
 
@@ -99,6 +100,16 @@ class ConversationSession:
         answer = await next_step(self.service.services, agent, self.service.prompt)
         if answer is not None and not isinstance(answer, TurnIsOpen):
             yield Outcome(CommandStep(TABLE["goal"]), answer, agent)
+
+    def goal_waits(self, state: State) -> bool:
+        """Whether the agent has a goal that was set elsewhere, and the person has to continue."""
+        return state.goal is not None and state.goal.id not in self._goals
+
+    async def _accept_goal(self) -> None:
+        """Continues the goal of the agent by itself from now on: the person typed it here."""
+        if self.agent is not None:
+            goal = (await self.service.services.space.dispatcher.open(self.agent)).state.goal
+            self._goals.update([goal.id] if goal else [])
 
     async def send_next(self) -> AsyncGenerator[Outcome]:
         """Sends what waited, once no turn is open: first the rest of a script, then the queue."""
@@ -210,12 +221,17 @@ class ConversationSession:
                     self.folder, name=title_of(words), has_prompt=is_prompt(step)
                 )
                 yield Outcome(step, ConversationStarted(None, self.agent), self.agent)
+            works_on_goal = _works_on_goal(step)
+            if works_on_goal:  # the turn of a goal that is continued may end before the answer
+                await self._accept_goal()
             outcome = await self._step(chunk)
             if isinstance(outcome.answer, Refusal):
                 self._rest.clear()
                 yield outcome
                 return
             self.agent = outcome.agent
+            if works_on_goal:
+                await self._accept_goal()
             waits = is_prompt(step)
             if waits:
                 self._rest.extend(script[number + 1 :])
@@ -232,6 +248,13 @@ class ConversationSession:
         ):
             return Outcome(step, NoConversation(), None)
         return await self.service.step(self.agent, chunk)
+
+
+def _works_on_goal(step: TextStep | CommandStep) -> bool:
+    """Whether the step sets or continues a goal."""
+    if not isinstance(step, CommandStep) or step.command is not TABLE["goal"]:
+        return False
+    return step.args not in ("", "stop")
 
 
 def _starts(step: TextStep | CommandStep) -> bool:

@@ -22,12 +22,17 @@ _FAMILY = 60
 
 
 class Surroundings(Struct, frozen=True):
-    """The agent, what fills its window, its family, and the names that can be completed."""
+    """The agent, what fills its window, its family, and the names that can be completed.
+
+    `cost` is that of the agent in millionths of a dollar; that of a root includes its descendants,
+    so also the answers on the side.
+    """
 
     state: State | None
     budget: Budget | None
     agents: tuple[AgentSummary, ...]
     known: KnownNames
+    cost: int = 0
 
     @property
     def is_working(self) -> bool:
@@ -75,7 +80,11 @@ async def surroundings(services: Services, agent: AgentId | None, folder: str = 
     budget = budget_of(state, opened.live, space.counter_for(state.settings.model))
     agents = await family_of(space, agent)
     custom = await services.read_custom_commands(services.workspace_of(state))
-    return Surroundings(state, budget, agents, await known_names(space, state, custom))
+    known = await known_names(space, state, custom)
+    cost = state.spent.cost
+    if state.parent is None and len(agents) > 1:
+        cost = (await space.dispatcher.account(agent)).cost
+    return Surroundings(state, budget, agents, known, cost)
 
 
 async def family_of(space: OpenSpace, agent: AgentId) -> tuple[AgentSummary, ...]:

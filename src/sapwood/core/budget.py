@@ -13,6 +13,9 @@ from sapwood.core.state import State
 from sapwood.core.token_count import ZERO, Count, Counter
 from sapwood.core.view.build import front_texts
 
+_NEAR = 0.5
+"""The share of the window from which on it can be what a meter measures."""
+
 
 class Budget(Struct, frozen=True):
     """Tokens by block. `summary` includes the carried request.
@@ -49,17 +52,21 @@ class Budget(Struct, frozen=True):
 
     @property
     def edge(self) -> Literal["window", "cap", ""]:
-        """The edge that comes first; empty if there is neither a known window nor a cap."""
-        if not self.cap:
+        """The edge that a meter measures; empty if there is neither a known window nor a cap.
+
+        It is the smaller one, so that the unit of a meter stays. The window takes the place of the
+        cap where it comes first and is half full.
+        """
+        if not self.cap or 0 < self.window < self.cap:
             return "window" if self.window else ""
         if not self.window:
             return "cap"
         by_cap, by_window = self.history.tokens / self.cap, self.total.tokens / self.window
-        return "cap" if by_cap > by_window else "window"
+        return "window" if by_window >= max(by_cap, _NEAR) else "cap"
 
     @property
     def limit(self) -> int:
-        """Tokens at the edge that comes first; 0 if there is none."""
+        """Tokens at that edge; 0 if there is none."""
         return self.cap if self.edge == "cap" else self.window
 
     @property
@@ -69,7 +76,7 @@ class Budget(Struct, frozen=True):
 
     @property
     def share(self) -> float | None:
-        """The filled share up to the edge that comes first; None if there is no edge."""
+        """The filled share up to that edge; None if there is no edge."""
         return self.used.tokens / self.limit if self.limit else None
 
 
@@ -90,7 +97,8 @@ def budget_of(state: State, live: LivePath, counter: Counter, model: str = "") -
         level=0,
         cap=state.settings.cap,
     )
-    share = budget.share or 0.0
+    by_window = budget.total.tokens / budget.window if budget.window else 0.0
+    share = max(budget.share or 0.0, by_window)
     passed = sum(share >= level for level in state.settings.levels)
     return structs.replace(budget, level=passed)
 

@@ -643,9 +643,9 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "goal",
-            "Work until a check passes or a budget ends",
+            "Work on it until a check passes",
             (
-                Argument("TEXT | stop", lines=True),
+                Argument("TEXT | continue | stop", lines=True),
                 Argument("CMD", flag="--check"),
                 Argument("N|Nk|$N", flag="--budget"),
             ),

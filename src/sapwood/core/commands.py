@@ -309,9 +309,15 @@ class Unarchive(_Command, frozen=True):
 
 
 class Rename(_Command, frozen=True):
-    """Give the agent another name. Its id stays."""
+    """Give the agent another name. Its id stays.
+
+    `written_by` is the model that wrote it as a title, and `usage` what that cost: then a name that
+    a person gave stays.
+    """
 
     name: str
+    written_by: str = ""
+    usage: Usage | None = None
 
 
 class TagAgent(_Command, frozen=True):
@@ -481,12 +487,13 @@ class FailTurn(_InTurn, frozen=True):
     """End the open turn as failed and keep what it has so far.
 
     `asked` is the version of the model call that failed; 0 for any. `failure` is the kind of the
-    failure, if it is known.
+    failure, if it is known, and `retry_at` when the provider says that a call can succeed.
     """
 
     error: str = ""
     asked: int = 0
     failure: FailureKind | None = None
+    retry_at: int = 0
 
 
 class SetMark(_Command, frozen=True):

@@ -78,8 +78,9 @@ def event_texts(event: Event) -> EventTexts:
             return EventTexts(line, "", f"Archived{f'; {line}' if line else ''}", "▪")
         case events.AgentUnarchived():
             return EventTexts(notice="Unarchived", sign="▪")
-        case events.AgentRenamed(name):
-            return EventTexts(name, name, f"Renamed to {_one_line(name)}", "▪")
+        case events.AgentRenamed(name, written_by):
+            notice = "" if written_by else f"Renamed to {_one_line(name)}"
+            return EventTexts(name, name, notice, "▪")
         case events.AgentTagged(tags):
             owner = f"owner {tags.owner}" if tags.owner else ""
             entries = (f"{entry.name} = {entry.value}" for entry in tags.metadata)
@@ -191,7 +192,7 @@ def event_texts(event: Event) -> EventTexts:
             )
             size = show_tokens(Count(tokens, exact))
             back = place.removeprefix("--results ")
-            shown = f"Dropped {what} · /drop {place} · {size} · /load {back} brings them back"
+            shown = f"Dropped {what} · /drop {place} · {size} · /bring {back} brings them back"
             return EventTexts(f"{place}: {what}, {size}", "", "" if turns else shown, "✂")
         case events.ContextRestored(_, place):
             return EventTexts(place, "", f"Restored in place: {place}", "↶")

@@ -92,7 +92,8 @@ def _applied(state: State, recorded: Recorded) -> State:
         case events.AgentUnarchived():
             return structs.replace(state, status="running")
         case events.AgentRenamed():
-            return structs.replace(state, name=event.name, named_by_prompt=False)
+            named = structs.replace(state, name=event.name, named_by_prompt=False)
+            return _spent(named, event.usage)
         case events.AgentTagged():
             return structs.replace(state, tags=event.tags)
         case events.AgentKilled():
@@ -125,7 +126,6 @@ def _applied(state: State, recorded: Recorded) -> State:
                 event.tokens,
                 event.cost,
                 state.turns,
-                state.spent,
             )
             return structs.replace(state, goal=goal)
         case events.GoalEnded():
@@ -162,6 +162,7 @@ def _applied(state: State, recorded: Recorded) -> State:
                 turns_without_human=alone,
                 instructions_head=state.context.head,
                 turns=state.turns + 1,
+                goal=_goal_with_turn(state.goal, recorded),
             )
         case events.TurnLeased():
             return _open(state, lease=event.lease)
@@ -676,7 +677,19 @@ def _window_stepped(state: State, version: int, event: events.ContextTrimmed) ->
 
 
 def _spent(state: State, usage: Usage | None) -> State:
-    return state if usage is None else structs.replace(state, spent=state.spent + usage)
+    if usage is None:
+        return state
+    goal = state.goal
+    if goal is not None and state.open is not None and state.open.first == goal.turn:
+        goal = structs.replace(goal, used=goal.used + usage)
+    return structs.replace(state, spent=state.spent + usage, goal=goal)
+
+
+def _goal_with_turn(goal: Goal | None, started: Recorded) -> Goal | None:
+    """The goal, with this turn if it opened it."""
+    if goal is None or started.command != goal.next_command:
+        return goal
+    return structs.replace(goal, opened=goal.opened + 1, turn=started.version)
 
 
 def _noted(state: State, note: Note) -> State:

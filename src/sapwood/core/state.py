@@ -26,10 +26,11 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId, Origin, TranscriptRange, TurnRef
 from sapwood.core.lease import Lease
 from sapwood.core.model_calls import LastCall
+from sapwood.core.plural import counted
 from sapwood.core.program_session import SyncedSession
 from sapwood.core.settings import Settings, Workspace
 from sapwood.core.tags import Tags
-from sapwood.core.token_count import Calibration
+from sapwood.core.token_count import Calibration, Count, show
 from sapwood.core.turn_params import TurnParams
 
 UNDO_DEPTH = 64
@@ -134,7 +135,9 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
 class Goal(Struct, frozen=True, omit_defaults=True):
     """What the agent works on, as `SetGoal` describes it.
 
-    `first` is the number of turns before it, and `spent` what they cost.
+    `first` is the number of turns before it. `opened` counts the turns that it opened, `turn` is
+    the first event of the newest one, and `used` is what they cost: prompts of the person that come
+    in between are not part of it.
     """
 
     id: str
@@ -144,7 +147,30 @@ class Goal(Struct, frozen=True, omit_defaults=True):
     tokens: int = 0
     cost: int = 0
     first: int = 0
-    spent: Usage = Usage(0)
+    opened: int = 0
+    turn: int = 0
+    used: Usage = Usage(0)
+
+    @property
+    def next_command(self) -> str:
+        """The id of the command that opens its next turn: given twice, it opens one."""
+        return f"goal-{self.id}-{self.opened}"
+
+    @property
+    def progress(self) -> str:
+        """How much of its budget is used.
+
+        >>> Goal("g1", "Make it.", turns=10, opened=2).progress
+        '2 of 10 turns'
+        >>> Goal("g1", "Make it.", cost=2_000_000, used=Usage(0, cost=250_000)).progress
+        '$0.25 of $2'
+        """
+        if self.cost:
+            return f"${self.used.cost / 1_000_000:.2f} of ${self.cost / 1_000_000:g}"
+        if self.tokens:
+            used = Count(self.used.input + self.used.output, exact=True)
+            return f"{show(used)} of {show(Count(self.tokens, exact=True))} tokens"
+        return f"{self.opened} of {counted(self.turns, 'turn')}"
 
 
 class QueuedPrompt(Struct, frozen=True):

@@ -18,7 +18,7 @@ def percent_of(count: Count, whole: int) -> str:
 
 
 def edge_text(budget: Budget) -> str:
-    """Formats how full the context is, at the edge that comes first: the cap or the window.
+    """Formats how full the context is, measured at the cap, or at the window.
 
     >>> few, none = Count(200, exact=True), Count(0, exact=True)
     >>> edge_text(Budget(few, none, none, none, Count(61_800, exact=True), 1_000_000, 0, 100_000))

@@ -139,10 +139,13 @@ _EXTRA = re.compile(
 )
 _USES = {
     "acp": "conversations in an editor",
+    "archive": "spaces archived to object storage",
     "client": "conversations of a server",
+    "encryption": "encrypted spaces",
     "engine": "workers",
     "meaning": "search by meaning",
     "mcp": "tools from MCP servers",
+    "oidc": "servers with single sign-on",
     "otel": "OpenTelemetry spans",
     "postgres": "conversations in PostgreSQL",
     "serve": "conversations in a browser",
@@ -299,7 +302,7 @@ def _required_by_extras(package: str) -> dict[str, list[tuple[str, str]]]:
 
 def _extra(name: str, packages: list[tuple[str, str]]) -> Finding:
     use = _USES.get(name, "")
-    purpose = f"for {use}" if use else "an extra"
+    purpose = f"for {use}" if use else f"for agents of {name}"
     if all(_has(*each) for each in packages):
         return Finding(f"extra: {name}", "ok", purpose)
     return Finding(

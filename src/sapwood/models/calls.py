@@ -376,6 +376,7 @@ def _unreachable(error: httpx2.TransportError, route: ModelRoute) -> Failure:
 
 def _retry_later(error: ProviderError, sentence: str) -> Failure:
     after = error.after
+    sentence = f"{sentence.rstrip('.')}."
     when = f" Try again in {after:.0f} s." if after and after >= 1 else " Try again later."
     return Failure("overloaded", sentence + when, again=error.again, after=after)
 

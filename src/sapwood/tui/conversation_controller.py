@@ -8,6 +8,8 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import structs
+
 from sapwood.app.agent_runner import AgentOutput
 from sapwood.app.connection import Connection
 from sapwood.app.permission_questions import (
@@ -17,7 +19,8 @@ from sapwood.app.permission_questions import (
     waiting_questions,
 )
 from sapwood.app.running_space import RunningSpace
-from sapwood.config.config_file import Config
+from sapwood.config.changed_files import ConfigFiles
+from sapwood.config.config_file import Config, ConfigError, load_config
 from sapwood.conversation.answers import Answer as CommandAnswer
 from sapwood.conversation.call import Services
 from sapwood.conversation.configured_models import NO_MODEL
@@ -48,9 +51,27 @@ class ConversationFace(Protocol):
         """Shows why a step was refused, and what to do instead."""
         ...
 
+    def show_shell(self, agent: AgentId, line: str, output: bytes) -> None:
+        """Shows a shell command of the person while it runs, and what it has just printed."""
+        ...
+
     async def ask_permission(self, question: PermissionQuestion) -> PermissionAnswer:
         """Asks the person whether a tool may run; returns the answer."""
         ...
+
+
+def _given(config: Config) -> dict[str, object]:
+    """The settings of the command line, which the files do not have."""
+    try:
+        files = load_config()
+    except ConfigError:
+        return {}
+    names = Config.__struct_fields__
+    return {
+        name: getattr(config, name)
+        for name in names
+        if getattr(config, name) != getattr(files, name)
+    }
 
 
 class ConversationController:
@@ -73,8 +94,12 @@ class ConversationController:
             picks=True,
             on_this_machine=True,
             approve=self.questions.ask,
+            show_shell=lambda agent, line, output: self.face.show_shell(agent, line, output),
         )
         self.session = ConversationSession(self.agents.service, folder)
+        self._files = ConfigFiles()
+        self._given = _given(config)
+        self._keys_read = keys
 
     @property
     def config(self) -> Config:
@@ -90,6 +115,25 @@ class ConversationController:
         """Replaces the configuration, for example after the first run chose a model."""
         self.agents.configure(config, keys)
         self.session.service = self.agents.service
+
+    def read_configuration(self) -> None:
+        """Uses configuration and API keys from now on if their files have changed.
+
+        What the program was started with stays. A file that cannot be used changes nothing.
+        """
+        if self.connection.server is not None:
+            return
+        try:
+            found = self._files.read_again(self.config)
+        except ConfigError as error:
+            self.face.show_refusal(f"The changed configuration is not used. {error}")
+            return
+        if found is not None:
+            config, keys = found
+            # A key that was typed here stays, whatever variable has another one.
+            new = {name: key for name, key in keys.items() if key != self._keys_read.get(name)}
+            self._keys_read = keys
+            self.configure(structs.replace(config, **self._given), {**self.keys, **new})
 
     # The conversation
 
@@ -184,10 +228,12 @@ class ConversationController:
 
     async def submit(self, text: str) -> bool:
         """Runs or queues a submission; returns false if it was refused."""
+        self.read_configuration()
         return await self._show(self.session.submit(text))
 
     async def run(self, command: SlashCommand) -> bool:
         """Runs a command without arguments, for a key; returns false if it was refused."""
+        self.read_configuration()
         return await self._show(self.session.run(CommandStep(command)))
 
     async def turn_ended(self) -> None:

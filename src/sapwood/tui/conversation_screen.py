@@ -19,7 +19,7 @@ from sapwood.conversation.mentions import (
     is_mention,
     mention_choices,
 )
-from sapwood.conversation.script import CommandStep, Script, parse
+from sapwood.conversation.script import CommandStep, Script, is_shell, parse
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.errors import LogUnavailable, SapwoodError
 from sapwood.core.events import TurnFailed
@@ -118,9 +118,13 @@ class ConversationScreen(ConversationView):
         self.run_worker(self._submit(text), group=_group_of(_steps(text, self._known)))
 
     async def _submit(self, text: str) -> None:
+        self.stop_waiting()
         self._set_notice("")
-        with self._busy(_activity_of(_steps(text, self._known))):
+        steps = _steps(text, self._known)
+        with self._busy(_activity_of(steps)):
             taken = await self.controller.submit(text)
+        if not taken and any(is_shell(step) for step in steps):  # it was not started
+            self._streaming.run_shell("", b"")
         if taken:
             self.composer.sent.add(text)
             self.composer.forget(text)
@@ -338,6 +342,8 @@ class ConversationScreen(ConversationView):
             self._stop_commands(running)
         elif await self.controller.interrupt():
             self._set_notice("")
+        elif self.stop_waiting():
+            return
         elif self._is_second_press("escape"):
             await self.pages.open("rewind")
 

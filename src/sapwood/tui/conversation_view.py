@@ -29,6 +29,7 @@ from sapwood.conversation.timeline_reader import (
     read_timeline_end,
     sent_prompts,
 )
+from sapwood.core.command_table import TABLE
 from sapwood.core.errors import LogUnavailable, SapwoodError
 from sapwood.core.events import (
     MailReceived,
@@ -38,6 +39,7 @@ from sapwood.core.events import (
     Recorded,
     ReplyAdded,
     ReplyLost,
+    ShellRan,
     ToolFinished,
     TurnCompleted,
     TurnFailed,
@@ -54,7 +56,15 @@ from sapwood.tui.composer import CompletionPopup, Composer
 from sapwood.tui.conversation_controller import ConversationController
 from sapwood.tui.find_bar import FindBar
 from sapwood.tui.sidebar import Sidebar, SidebarContent
-from sapwood.tui.status_bars import Status, StatusLine, header_line, todo_line, welcome_text
+from sapwood.tui.status_bars import (
+    Status,
+    StatusLine,
+    goal_line,
+    header_line,
+    limit_line,
+    todo_line,
+    welcome_text,
+)
 from sapwood.tui.terminal import Attention, app_of
 from sapwood.tui.transcript.sink import PartialReplyBuilder, TranscriptSink
 from sapwood.tui.transcript.widget import Transcript
@@ -65,9 +75,20 @@ _FRAME = 0.05
 POLL_SECONDS = 1.0
 """Seconds between two updates of the clock and of the other agents."""
 
+_LIMIT = "limit"
+"""The worker group that waits for the limit of a provider."""
+
+_LONGEST_WAIT = 24 * 3_600 * 1_000_000
+"""Microseconds to wait for the limit of a provider at most."""
+
 _NOTICE_ROWS = 4
 _NOTICE_PADDING = 4
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+def _now() -> int:
+    """Microseconds since 1970, as times in the log are."""
+    return time.time_ns() // 1_000
 
 
 class ConversationView(Screen[None]):
@@ -89,6 +110,7 @@ class ConversationView(Screen[None]):
         self._activity = ""
         self.message = ""
         self._since: float | None = None
+        self._reset_at = 0
         self._chapters: ChapterReport | None = None
 
     def compose(self) -> ComposeResult:
@@ -166,6 +188,8 @@ class ConversationView(Screen[None]):
     async def open(self, agent: AgentId | None) -> None:
         """Shows the end of a conversation and follows it. None shows the welcome text."""
         self.controller.agent = agent
+        self._reset_at = 0
+        self.workers.cancel_group(self, _LIMIT)  # pyright: ignore[reportUnknownMemberType]
         self._streaming = PartialReplyBuilder()
         self._fully_read.clear()
         connection = self.controller.connection
@@ -284,6 +308,12 @@ class ConversationView(Screen[None]):
         self._streaming.add(delta)
         self._draw_soon()
 
+    def show_shell(self, agent: AgentId, line: str, output: bytes) -> None:
+        """Shows a shell command of the person while it runs, and what it has just printed."""
+        if agent == self.controller.agent:
+            self._streaming.run_shell(line, output)
+            self._draw_soon()
+
     def _apply(self, recorded: Recorded) -> None:
         if recorded.version > self._timeline.version:
             self._timeline.add(recorded)
@@ -294,6 +324,8 @@ class ConversationView(Screen[None]):
                 self._streaming.start(model)
             case ReplyAdded() | ReplyLost():
                 self._streaming.clear()
+            case ShellRan():
+                self._streaming.run_shell("", b"")
             case TurnCompleted() | TurnFailed() | TurnInterrupted():
                 if isinstance(recorded.event, TurnFailed):
                     self.model_failed(recorded.event)
@@ -324,7 +356,34 @@ class ConversationView(Screen[None]):
 
     def model_failed(self, failed: TurnFailed) -> None:
         """Reacts to the failure of a turn while it is shown."""
-        self.show_message("The turn failed. To ask again, type: /retry")
+        if 0 < failed.retry_at - _now() < _LONGEST_WAIT:
+            self._retry_when_reset(failed.retry_at)
+        else:
+            self.show_message("The turn failed. To ask again, type: /retry")
+
+    @work(group=_LIMIT, exclusive=True)
+    async def _retry_when_reset(self, at: int) -> None:
+        """Asks again when the limit of the provider resets, unless the person does something."""
+        self._reset_at = at
+        try:
+            await self._refresh_surroundings()
+            await asyncio.sleep(max(0.0, (at - _now()) / 1_000_000))
+        finally:
+            self._reset_at = 0
+        state = await self.controller.state()
+        if state is not None and state.open is None:
+            await self.controller.run(TABLE["retry"])
+        await self._refresh_surroundings()
+
+    def stop_waiting(self) -> bool:
+        """Ends the wait for the limit of the provider; returns false if there is none."""
+        if not self._reset_at:
+            return False
+        self.workers.cancel_group(self, _LIMIT)  # pyright: ignore[reportUnknownMemberType]
+        self._reset_at = 0
+        self.show_message("It is not asked again. To ask again, type: /retry")
+        self.refresh_soon()
+        return True
 
     def _draw_soon(self) -> None:
         """Draws new rows after `_FRAME` seconds, together with those that arrive until then."""
@@ -378,8 +437,8 @@ class ConversationView(Screen[None]):
         if busy != (self._since is not None):
             self.call_after_refresh(self.refresh_bindings)
         self._since = (self._since or time.monotonic()) if busy else None
-        cost = found.state.spent.cost if found.state else 0
-        self.query_one(StatusLine).status = Status(found.budget, cost, self._progress(), self.mode)
+        status = Status(found.budget, found.cost, self._progress(), self.mode)
+        self.query_one(StatusLine).status = status
         self._show_todo(found)
         self._show_queue(found)
         self._show_panels(found)
@@ -473,11 +532,18 @@ class ConversationView(Screen[None]):
         return "\n".join([*first, f"… {left:,} more lines: {key} shows all"])
 
     def _show_todo(self, found: Surroundings) -> None:
-        """Shows the to-do list on one line until all of it is done."""
-        items = found.state.todo if found.state else ()
+        """Shows the goal, a limit that has to reset, and the to-do list until all of it is done."""
+        state, lines = found.state, list[str]()
+        if state is not None and state.goal is not None:
+            waits = self.controller.session.goal_waits(state)
+            lines.append(goal_line(state.goal, waits=waits))
+        if self._reset_at:
+            lines.append(limit_line(self._reset_at))
+        if state is not None and any(item.status != "done" for item in state.todo):
+            lines.append(todo_line(state.todo))
         widget = self.query_one("#todo", Static)
-        widget.display = any(item.status != "done" for item in items)
-        widget.update(todo_line(items))
+        widget.display = bool(lines)
+        widget.update("\n".join(lines))
 
     def _show_queue(self, found: Surroundings) -> None:
         queue = self.query_one("#queue", Static)

@@ -195,9 +195,10 @@ class Pages:
 
             self._push(ResumePage(controller.connection, controller.folder), self._switch)
         elif "model" in needed.argument.kinds:
+            from sapwood.conversation.model_setup import ModelSetup
             from sapwood.tui.screens.model_page import ModelPage
 
-            self._push(ModelPage(needed.message), self._choose_model)
+            self._push(ModelPage(needed.message, ModelSetup(controller.config)), self._choose_model)
         elif _takes_turns(needed.argument) and controller.agent is not None:
             from sapwood.tui.screens.drop_page import DropPage
 

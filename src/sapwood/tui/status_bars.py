@@ -1,5 +1,6 @@
 """The header line, the status line and the text of an empty conversation."""
 
+from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -11,7 +12,7 @@ from sapwood.config.config_file import Config
 from sapwood.core.budget import Budget
 from sapwood.core.events import TodoItem
 from sapwood.core.settings import PermissionMode
-from sapwood.core.state import State
+from sapwood.core.state import Goal, State
 from sapwood.core.token_count import Count, show, show_tokens
 from sapwood.display.quantities import edge_text, money
 from sapwood.display.text import one_line
@@ -125,6 +126,22 @@ def header_line(folder: str, state: State | None) -> Content:
         if state.origin is not None:
             parts.append((f" · from {one_line(state.origin.source)}: /fork to continue", "$accent"))
     return Content.assemble(*parts)
+
+
+def goal_line(goal: Goal, *, waits: bool) -> str:
+    """The goal on one line, and what to type if it waits for the person.
+
+    >>> goal_line(Goal("g1", "Make the tests pass.", turns=10, opened=2), waits=False)
+    'goal 2 of 10 turns  Make the tests pass.'
+    """
+    words = "goal waits: /goal continue or /goal stop" if waits else f"goal {goal.progress}"
+    return f"{words}  {one_line(goal.text)}"
+
+
+def limit_line(at: int) -> str:
+    """When the limit of a provider resets, by the clock of the person, and how to stop the wait."""
+    when = datetime.fromtimestamp(at / 1_000_000).astimezone()
+    return f"limit resets at {when:%H:%M:%S}, then the turn is asked again · esc stops it"
 
 
 _TODO_SIGNS = {"done": "✓", "active": "◐", "open": "○"}

@@ -449,7 +449,9 @@ class Driver:
         if asked and await self._use_fallback(turn, failure):
             return
         await report(self._dispatcher, opened.state, turn, str(failure))
-        failed = FailTurn(agent, str(failure), asked, failure.kind, turn=turn.first)
+        after = failure.after if failure.kind == "overloaded" else None
+        retry_at = now() + round(after * 1_000_000) if after else 0
+        failed = FailTurn(agent, str(failure), asked, failure.kind, retry_at, turn=turn.first)
         await self._finish(opened, turn, failed)
 
     async def _use_fallback(self, turn: Turn, failure: Failure) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, Literal, NewType, TypeVar, Union, cast, get_args, get_or
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, structs
 
-from sapwood.core.commands import AskQuestion, Command, CommandMeta, Compact
+from sapwood.core.commands import AskQuestion, Command, CommandMeta, Compact, FailTurn
 from sapwood.core.content import Text, Thinking, Usage
 from sapwood.core.events import Actor
 from sapwood.core.file_part import LARGEST_FILE, File, is_base64
@@ -71,6 +71,9 @@ _EXACT = frozenset(
         "pins",
         "holder",
     }
+)
+_MOMENTS = frozenset(
+    {(CommandMeta, "at"), (Lease, "until"), (AskQuestion, "until"), (FailTurn, "retry_at")}
 )
 _EXACT_CLASSES = frozenset({Actor, Origin, TranscriptRange, ProgramSession, NativeRows})
 """Classes whose texts are ids and paths: of actors, transcripts, and rows of transcripts."""
@@ -182,7 +185,7 @@ def _field(kind: type, name: str, hint: Any) -> _Convert:
         return lambda value, _: _agent_id(value)
     if kind is Usage:
         return lambda value, _: as_integer(value, minimum=0)
-    if (kind is CommandMeta and name == "at") or (kind in (Lease, AskQuestion) and name == "until"):
+    if (kind, name) in _MOMENTS:
         return lambda value, _: as_moment(value)
     if hint is str and kind in _EXACT_CLASSES:
         return lambda value, _: as_identifier(value)

@@ -91,6 +91,11 @@ class BackgroundJobs:
         job = self._job(agent, number)
         return f"{job.new_output()}\n[{job.result or 'running'}]".lstrip("\n")
 
+    def tail(self, agent: AgentId, number: int) -> str:
+        """The end of what a command has printed; empty if this process does not run it."""
+        job = self._jobs.get((agent, number))
+        return job.tail if job is not None else ""
+
     async def end(self, agent: AgentId, number: int) -> str:
         """Ends a command and all that it started; returns the rest of its output."""
         job = self._job(agent, number)

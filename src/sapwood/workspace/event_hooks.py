@@ -9,14 +9,13 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
+from sapwood.config.config_file import HookEvent
 from sapwood.workspace.programs import ProgramResult, run_program
 
-HookEvent = Literal["PreToolUse", "PostToolUse", "UserPromptSubmit"]
 _OBJECTS = 2
 _MAX_BYTES = 100_000
 _log = logging.getLogger("sapwood.hooks")
@@ -56,31 +55,48 @@ class EventHooks:
     ) -> list[Objection]:
         """Runs the hooks of an event until one objects; all of them after a tool call."""
         found: list[Objection] = []
-        given = msgspec.json.encode(
-            {"transcript_path": "", "cwd": folder, "hook_event_name": event, **fields}
-        )
+        given = _given(event, folder, fields)
         for hook in self._hooks:
             if not hook.is_for(event, tool):
                 continue
-            if (why := await _objection(hook, given, folder)) is not None:
-                found.append(Objection(hook.name, why))
+            result = await _ended(hook, given, folder)
+            if result is not None and result.status == _OBJECTS:
+                found.append(Objection(hook.name, result.errors.strip() or "it gave no reason"))
                 if event != "PostToolUse":
                     break
         return found
 
+    async def outputs(
+        self, event: HookEvent, folder: str, fields: Mapping[str, object]
+    ) -> list[tuple[EventHook, str]]:
+        """Runs all hooks of an event. Returns those that ended well, with what they printed."""
+        found: list[tuple[EventHook, str]] = []
+        for hook in self._hooks:
+            if hook.is_for(event, ""):
+                result = await _ended(hook, _given(event, folder, fields), folder)
+                if result is not None and result.status == 0 and result.output.strip():
+                    found.append((hook, result.output))
+        return found
 
-async def _objection(hook: EventHook, given: bytes, folder: str) -> str | None:
+
+def _given(event: HookEvent, folder: str, fields: Mapping[str, object]) -> bytes:
+    """What a hook gets on its standard input."""
+    return msgspec.json.encode(
+        {"transcript_path": "", "cwd": folder, "hook_event_name": event, **fields}
+    )
+
+
+async def _ended(hook: EventHook, given: bytes, folder: str) -> ProgramResult | None:
+    """The end of a hook; None if it could not be started."""
     try:
         result = await _run(hook, given, folder)
     except OSError as error:
         _log.warning("The hook %s could not be started: %s", hook.name, error)
         return None
-    if result.status == _OBJECTS:
-        return result.errors.strip() or "it gave no reason"
-    if result.status != 0:
+    if result.status not in (0, _OBJECTS):
         ended = "took too long" if result.status is None else f"ended with {result.status}"
         _log.warning("The hook %s %s: %s", hook.name, ended, result.errors.strip()[:500])
-    return None
+    return result
 
 
 async def _run(hook: EventHook, given: bytes, folder: str) -> ProgramResult:

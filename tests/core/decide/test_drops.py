@@ -83,12 +83,12 @@ def folds(world: CoreHarness, agent: AgentId) -> list[str]:
 def test_turns_leave_the_middle_and_what_follows_stays() -> None:
     world, agent = conversation(5)
     message = does(world, drop(agent, "2-3"))
-    assert message == "Dropped 2 turns, 26 tokens. /undo or /load 2-3 brings them back."
+    assert message == "Dropped 2 turns, 26 tokens. /undo or /bring 2-3 brings them back."
     assert said(world, agent) == [
         *("ask 1", "answer 1", "ask 4", "answer 4", "ask 5", "answer 5"),
     ]
     assert folds(world, agent) == [
-        "2 turns dropped, 26 tokens · /drop 2-3 · out of view; /load 2-3 brings them back"
+        "2 turns dropped, 26 tokens · /drop 2-3 · out of view; /bring 2-3 brings them back"
     ]
 
 

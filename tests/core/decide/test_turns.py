@@ -363,11 +363,11 @@ def test_an_interrupted_answer_is_given_to_the_model_as_it_was() -> None:
 def test_a_failed_turn_keeps_what_was_there_and_says_why() -> None:
     world, agent = conversation()
     opens(world, agent, "ask")
-    does(world, FailTurn(agent, "no network"))
+    does(world, FailTurn(agent, "No network. Try again."))
     event = last_event(world, agent)
     assert isinstance(event, TurnFailed)
     assert said(world, agent) == ["ask"]
-    assert note_after(world, agent) == "Your turn before this failed: no network."
+    assert note_after(world, agent) == "Your turn before this failed: No network. Try again."
 
 
 def test_a_turn_completed_without_an_answer_says_so() -> None:

@@ -149,7 +149,7 @@ EXAMPLES: tuple[Event, ...] = (
     AgentArchived(),
     AgentArchived(CHILD),
     AgentUnarchived(),
-    AgentRenamed("leak hunt"),
+    AgentRenamed("leak hunt", "claude-sonnet-5-5", Usage(120, 8, cost=90)),
     AgentTagged(Tags()),
     AgentTagged(Tags("user-42", ("vip",), (Entry("plan", "gold"),))),
     FileAdded(File("image/png", "aGVyb24=", "heron.png", 640, 480)),
@@ -216,7 +216,7 @@ EXAMPLES: tuple[Event, ...] = (
     ),
     TurnCompleted(Size(120, "features-1")),
     TurnInterrupted(Size(0, ""), "killed"),
-    TurnFailed(Size(7, "characters"), "no network"),
+    TurnFailed(Size(7, "characters"), "no network", "overloaded", 1_700_000_000_000_000),
     TurnRecorded(None, (Text("Hello."),), (), Size(2, "characters")),
     TurnRecorded(
         TurnRef(LEAD, 10, 15),

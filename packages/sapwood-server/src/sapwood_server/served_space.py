@@ -16,8 +16,8 @@ from sapwood.app.health_server import Health
 from sapwood.app.prompt_end import DriveFailure
 from sapwood.app.running_space import RunningSpace
 from sapwood.app.space_runners import space_folder
-from sapwood.config.api_keys import keys_file, load_keys
-from sapwood.config.config_file import Config, ConfigError, config_file, load_config
+from sapwood.config.changed_files import ConfigFiles
+from sapwood.config.config_file import Config, ConfigError
 from sapwood.conversation.conversation_list import ConversationStates
 from sapwood.conversation.machine_sessions import MachineSessions
 from sapwood.conversation.mentions import WorkspaceFiles
@@ -184,28 +184,6 @@ class ServedSpace:
         await self.agents.close()
 
 
-READ_AT_START = (
-    *("database", "server", "space", "engine", "temporal", "workers", "limits", "ask_seconds"),
-    *("permissions", "sandbox", "sandbox_network", "sandbox_ask", "sandbox_readable", "servers"),
-    *("tools", "checkpoints", "telemetry", "encryption", "serve", "retention", "retention_hours"),
-    *("folders", "folders_network"),
-)
-"""Settings that a running server keeps, because they shape what it has started."""
-
-
-def _file_versions() -> list[tuple[int, int, int]]:
-    """What tells whether the files of the configuration have changed."""
-    found: list[tuple[int, int, int]] = []
-    for file in (config_file(), keys_file()):
-        try:
-            about = file.stat()
-        except OSError:
-            found.append((0, 0, 0))
-        else:
-            found.append((about.st_ino, about.st_mtime_ns, about.st_size))
-    return found
-
-
 class ServedSpaces:
     """The spaces of one database, each opened at its first use.
 
@@ -226,7 +204,7 @@ class ServedSpaces:
         self._connection = connection
         self._config = config
         self._keys = keys
-        self._files = _file_versions()
+        self._files = ConfigFiles()
         self._drives = drives
         self._spaces: dict[str, ServedSpace] = {}
         self._closing: set[asyncio.Future[None]] = set()
@@ -272,18 +250,16 @@ class ServedSpaces:
 
         What the server was started with stays, and so does everything if a file cannot be used.
         """
-        if (files := _file_versions()) == self._files:
-            return
-        self._files = files
         try:
-            found, keys = load_config(), load_keys()
+            found = self._files.read_again(self._config)
         except ConfigError as error:
             _log.warning("The changed configuration is not used. %s", error)
             return
-        stays = {name: getattr(self._config, name) for name in READ_AT_START}
-        self._config, self._keys = structs.replace(found, **stays), keys
+        if found is None:
+            return
+        self._config, self._keys = found
         for space in self._spaces.values():
-            space.agents.configure(self._config, keys)
+            space.agents.configure(self._config, self._keys)
 
     def end_streams(self) -> None:
         """Ends all event streams, so that the server can stop."""

@@ -11,12 +11,15 @@ from sapwood.conversation.call import Call, Person
 from sapwood.conversation.goals import end_goal, keep_check, next_step
 from sapwood.core.commands import SetGoal, SetMark
 from sapwood.core.errors import RefusedError
-from sapwood.core.refusals import GoalNotHere, Refusal
-from sapwood.core.state import Goal, State
+from sapwood.core.refusals import GoalNotHere, Refusal, TurnIsOpen
+from sapwood.core.state import State
 from sapwood.turns.clock_and_ids import command_meta, new_nonce
 from sapwood.turns.dispatch import Done
 
 Answer = TypeVar("Answer", Prompted, Changed, Done)
+
+CONTINUE = "continue"
+"""The argument that continues a goal of an earlier process."""
 
 _MARK = "goal"
 _TURNS = 10
@@ -31,7 +34,7 @@ _OPTION = re.compile(
 
 
 async def goal(call: Call) -> Prompted | Changed:
-    """Sets a goal and opens its first turn, shows the goal, or ends it. Raises `RefusedError`."""
+    """Sets a goal and opens its first turn, shows, continues or ends it. Raises `RefusedError`."""
     opened = await call.opened()
     if not call.run.args:
         return Changed(call.agent, shown_goal(opened.state))
@@ -42,6 +45,14 @@ async def goal(call: Call) -> Prompted | Changed:
     if not call.services.on_this_machine:
         raise RefusedError(GoalNotHere())
     assert call.prompt is not None
+    if call.run.args == CONTINUE:
+        if opened.state.goal is None:
+            return Changed(call.agent, "There is no goal.")
+        step = await next_step(call.services, call.agent, call.prompt, is_asked=True)
+        if isinstance(step, Refusal) and not isinstance(step, TurnIsOpen):
+            raise RefusedError(step)
+        goes_on = Changed(call.agent, "The goal continues when this turn has ended.")
+        return goes_on if step is None or isinstance(step, Refusal) else step
     assert isinstance(call.caller, Person)
     if call.services.models is not None:
         call.services.models.require(opened.state.settings.model)
@@ -64,11 +75,8 @@ def shown_goal(state: State) -> str:
     if set_to is None:
         return "There is no goal. To set one, type: /goal TEXT --check COMMAND"
     check = f" Check: {set_to.check}." if set_to.check else ""
-    turns = state.turns - set_to.first
-    return (
-        f"Goal: {set_to.text}.{check} Turns so far: {turns}; budget: {_budget_text(set_to)}. "
-        "To end it, type: /goal stop"
-    )
+    text = set_to.text.rstrip(".")
+    return f"Goal: {text}.{check} Used: {set_to.progress}. To end it, type: /goal stop"
 
 
 def _accepted(answer: Answer | Refusal) -> Answer:
@@ -105,9 +113,3 @@ def _unquoted(value: str) -> str:
     value = value.strip()
     is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
     return value[1:-1].replace('\\"', '"') if is_quoted else value
-
-
-def _budget_text(set_to: Goal) -> str:
-    if set_to.cost:
-        return f"${set_to.cost / 1_000_000:g}"
-    return f"{set_to.tokens:,} tokens" if set_to.tokens else f"{set_to.turns} turns"

@@ -1,6 +1,7 @@
 """The handlers of `/shell`, which people type as `!COMMAND`, and of `/jobs`."""
 
 import asyncio
+from functools import partial
 
 from sapwood.conversation.answers import Changed
 from sapwood.conversation.call import Call
@@ -28,8 +29,12 @@ async def shell(call: Call) -> Changed:
     if not command.strip():
         raise call.misused("Which command?")
     workspace = call.services.workspace_of((await call.opened()).state)
+    show, on_output = call.services.show_shell, None
+    if show is not None:
+        on_output = partial(show, call.agent, command)
+        on_output(b"")
     try:
-        result = await run_in_workspace(workspace, command)
+        result = await run_in_workspace(workspace, command, on_output)
     except ToolError as error:
         raise call.misused(str(error).removesuffix(" Tell the user.")) from error
     except asyncio.CancelledError:
@@ -58,7 +63,10 @@ async def jobs(call: Call) -> Changed:
     job = next((each for each in found if each.job == number), None)
     if job is None:
         raise RefusedError(JobNotRunning(number))
-    return Changed(call.agent, f"{job.line}\n{job.output}\n[{job_status(job)}]")
+    output = job.output
+    if not job.result and call.services.job_output is not None:
+        output = call.space.masked(call.services.job_output(call.agent, number))
+    return Changed(call.agent, f"{job.line}\n{output}\n[{job_status(job)}]")
 
 
 def job_status(job: Job) -> str:

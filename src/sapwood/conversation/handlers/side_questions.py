@@ -53,7 +53,7 @@ async def ask_on_the_side(
     record = RecordSideAnswer(call.agent, child, shown or question, answer, not is_answered)
     done = await call.give(record)
     await _give(call, Archive(child), "archive")
-    message = f"To bring the answer into the context, type: /load {child}/1" if is_answered else ""
+    message = f"To bring the answer into the context, type: /bring {child}/1" if is_answered else ""
     return Changed(call.agent, message, done.events)
 
 

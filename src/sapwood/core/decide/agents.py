@@ -420,8 +420,10 @@ def rename(inputs: DecisionInput, command: Rename, meta: CommandMeta) -> Accepte
     require_length(command.name, NAME_LIMIT, "name")
     if command.name == inputs.state.name:
         return Accepted((), f"The name is already '{command.name}'.")
+    if command.written_by and not inputs.state.named_by_prompt:
+        return Accepted((), "The conversation has a name already.")
     draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(AgentRenamed(command.name))
+    draft.add(AgentRenamed(command.name, command.written_by, command.usage))
     return draft.accepted(f"Renamed {command.agent} to '{command.name}'.")
 
 

@@ -46,7 +46,7 @@ def drop(inputs: DecisionInput, command: Drop, meta: CommandMeta) -> Accepted:
     event = _cut(live, leaving, inputs.counter, draft, command.place or _typed(command))
     draft.add(event)
     size = show_tokens(Count(event.tokens, event.exact))
-    back = f"/undo or /load {event.place.removeprefix('--results ')}"
+    back = f"/undo or /bring {event.place.removeprefix('--results ')}"
     return draft.accepted(f"Dropped {_what(event)}, {size}. {back} brings {_them(event)} back.")
 
 

@@ -288,7 +288,7 @@ def fail_turn(inputs: DecisionInput, command: FailTurn, meta: CommandMeta) -> Ac
     draft = Draft(inputs.state, inputs.live, meta)
     _keep_words(draft, turn)
     size = _size(draft.live, inputs.counter)
-    draft.add(TurnFailed(size, command.error, command.failure or ""))
+    draft.add(TurnFailed(size, command.error, command.failure or "", command.retry_at))
     slide(draft, inputs.counter)
     return draft.accepted()
 

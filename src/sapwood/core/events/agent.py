@@ -109,12 +109,17 @@ class AgentUnarchived(Struct, frozen=True, gc=False):
     kind: ClassVar = "agent.unarchived"
 
 
-class AgentRenamed(Struct, frozen=True, gc=False):
-    """The agent has another name from here on."""
+class AgentRenamed(Struct, frozen=True, omit_defaults=True, gc=False):
+    """The agent has another name from here on.
+
+    `written_by` is the model that wrote it as a title; empty if somebody gave it.
+    """
 
     kind: ClassVar = "agent.renamed"
 
     name: str
+    written_by: str = ""
+    usage: Usage | None = None
 
 
 class AgentTagged(Struct, frozen=True, gc=False):

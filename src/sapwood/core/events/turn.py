@@ -221,7 +221,8 @@ class TurnFailed(Struct, frozen=True, omit_defaults=True, gc=False):
     """The turn failed. Everything in it so far is kept.
 
     `failure` is one of `sapwood.core.model_calls.FailureKind`, or empty if it is unknown. It is
-    plain text, so that kinds of later versions can be read.
+    plain text, so that kinds of later versions can be read. `retry_at` is when the limit of the
+    provider resets, in microseconds since 1970; 0 if it named no time.
     """
 
     kind: ClassVar = "turn.failed"
@@ -229,6 +230,7 @@ class TurnFailed(Struct, frozen=True, omit_defaults=True, gc=False):
     size: Size
     error: str = ""
     failure: str = ""
+    retry_at: int = 0
 
 
 class TurnRecorded(Struct, frozen=True, omit_defaults=True, gc=False):

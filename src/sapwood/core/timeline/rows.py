@@ -29,7 +29,7 @@ RowKey = tuple[str, str, int, int]
 class UndoAction(Struct, frozen=True, gc=False):
     """The command that brings messages back into view, and how many times it must be given.
 
-    `place` are the turns that `/load` is given.
+    `place` are the turns that `/bring` is given.
     """
 
     command: Literal["undo", "redo", "load"]
@@ -39,7 +39,8 @@ class UndoAction(Struct, frozen=True, gc=False):
     @property
     def typed(self) -> str:
         """The command as people type it."""
-        return f"/{self.command} {self.place}".rstrip()
+        name = "bring" if self.command == "load" else self.command
+        return f"/{name} {self.place}".rstrip()
 
 
 class Row(Struct, frozen=True, gc=False, tag="row"):
@@ -186,10 +187,10 @@ def dropped_label(row: TimelineRow) -> str:
     """What a row says whose tool result was dropped from view; '' if it is in view.
 
     >>> dropped_label(Row("tool", AgentId("a"), 3, dropped="2.1"))
-    'result dropped · /load 2.1'
+    'result dropped · /bring 2.1'
     """
     dropped = row.dropped if isinstance(row, Row) else ""
-    return f"result dropped · /load {dropped}" if dropped else ""
+    return f"result dropped · /bring {dropped}" if dropped else ""
 
 
 def fold_label(fold: Fold) -> str:
@@ -254,7 +255,7 @@ def undo_label(back: UndoAction | None) -> str:
     >>> undo_label(UndoAction("undo")), undo_label(UndoAction("redo", 2)), undo_label(None)
     ('/undo brings them back', '/redo, 2 times, brings them back', '')
     >>> undo_label(UndoAction("load", place="4-7"))
-    '/load 4-7 brings them back'
+    '/bring 4-7 brings them back'
     """
     if back is None:
         return ""

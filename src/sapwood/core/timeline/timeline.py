@@ -223,7 +223,7 @@ class Timeline:
                 self._step(version)
                 self._layers[recorded.ref] = layer
                 cuts = recorded.ref if layer.below or layer.size else None
-                self._jumped(recorded, structs.replace(self.context, cuts=cuts), "/load")
+                self._jumped(recorded, structs.replace(self.context, cuts=cuts), "/bring")
             case events.ContextRewound():
                 self._step(version)
                 self._jumped(

@@ -40,7 +40,7 @@ from sapwood.core.view.frames import (
 )
 from sapwood.core.view.request import Block, Message, MessagePart, Request, ToolResult
 
-VIEW = 3
+VIEW = 4
 """The version of the view. Calls that were made with another one are replayed with that one."""
 
 
@@ -72,7 +72,7 @@ def messages_of(
     return messages
 
 
-def note_after(turn: Turn) -> Text | None:
+def note_after(turn: Turn, *, version: int = VIEW) -> Text | None:
     """What the next prompt tells the model about the end of this turn; None if it just ended."""
     last = next((item for item in reversed(turn.items) if type(item) is Reply), None)
     if turn.status == "completed" and last is not None:
@@ -80,7 +80,9 @@ def note_after(turn: Turn) -> Text | None:
             return Text(told_by_program(f"Your reply before this was {cut.strip('[]')}."))
         if _answers_in(last):
             return None
-    return None if turn.status == "open" else Text(told_by_program(how_the_turn_ended(turn)))
+    if turn.status == "open":
+        return None
+    return Text(told_by_program(how_the_turn_ended(turn, version=version)))
 
 
 def _answers_in(reply: Reply) -> bool:
@@ -263,5 +265,5 @@ def _add(
     if messages and messages[-1].role == "user":  # the turn before has no answer
         parts = (*messages.pop().parts, *parts)
     messages += [Message("user", parts), *rest]
-    note = note_after(turn) if version > 1 else None
+    note = note_after(turn, version=version) if version > 1 else None
     return (note,) if note else ()

@@ -168,9 +168,10 @@ def told_by_program(sentence: str) -> str:
     return f"[From the program that runs this conversation, not the user's words]\n{sentence}"
 
 
-def how_the_turn_ended(turn: Turn) -> str:
+def how_the_turn_ended(turn: Turn, *, version: int) -> str:
     """How a turn ended that was not answered, as a sentence to the model."""
-    why = f": {escaped(turn.reason)}" if turn.reason else ""
+    reason = escaped(turn.reason)
+    why = f": {reason if version < 4 else reason.rstrip('.')}" if reason else ""
     match turn.status:
         case "interrupted":
             return f"Your turn before this was interrupted{why}."

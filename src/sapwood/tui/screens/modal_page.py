@@ -8,6 +8,7 @@ The page that asks for another API key, where a provider rejected the present on
 """
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 from rich.console import RenderableType
@@ -25,6 +26,7 @@ from sapwood.conversation.answers import CommandHelp
 from sapwood.display.text import plain
 from sapwood.tui.keys import KEYS
 from sapwood.tui.terminal import app_of
+from sapwood.workspace.permissions.permission_rules import MODES
 
 T = TypeVar("T")
 
@@ -149,6 +151,10 @@ class HelpPage(TextPage):
         self._remapped = remapped
         self._rows = rows
 
+    def on_resize(self) -> None:
+        """Fits the columns to the new width."""
+        self._load()
+
     async def body(self) -> Content:
         """The help of one command, or of everything, with the keys of the configuration."""
         if len(self._rows) == 1:
@@ -156,11 +162,13 @@ class HelpPage(TextPage):
             return Content.assemble((command.line, "bold $accent"), f"\n\n{command.help}.")
         keys = [(self._remapped.get(key.name, key.keys), key.help) for key in KEYS]
         commands = [(command.line, command.help) for command in self._rows]
+        room = self.query_one("#reader").scrollable_content_region.width
         return Content("\n").join(
             [
-                *_section("Typing", _TYPING),
-                *_section("Keys", keys),
-                *_section("Commands", commands),
+                *_section("Typing", _TYPING, room),
+                *_section("Keys", keys, room),
+                *_section("Permission modes", list(MODES.items()), room),
+                *_section("Commands", commands, room),
                 Content.styled(
                     "To change a key, set it by name in [screen.keys] of the configuration:",
                     "$faint",
@@ -170,11 +178,18 @@ class HelpPage(TextPage):
         )
 
 
-def _section(
-    title: str, rows: tuple[tuple[str, str], ...] | list[tuple[str, str]]
-) -> list[Content]:
-    width = max(len(left) for left, _ in rows) + 2
-    lines = [Content.assemble((f"{left:<{width}}", "$accent"), right) for left, right in rows]
+def _section(title: str, rows: Sequence[tuple[str, str]], room: int) -> list[Content]:
+    """A title and two columns. What is too wide for the first one has a line of its own."""
+    widest = max(len(left) for left, _ in rows) + 2
+    width = min(widest, max(24, room * 2 // 5))
+    lines: list[Content] = []
+    for left, right in rows:
+        first, *rest = wrap(right, max(24, room - width))
+        if len(left) + 2 > width:
+            lines.append(Content.styled(left, "$accent"))
+            left = ""
+        lines.append(Content.assemble((f"{left:<{width}}", "$accent"), first))
+        lines += [Content(f"{'':<{width}}{each}") for each in rest]
     return [Content.styled(title, "bold"), *lines, Content("")]
 
 

@@ -1,5 +1,6 @@
 """Draws each kind of row as lines of a fixed width. A dimmed row has the same number of lines."""
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
@@ -145,6 +146,21 @@ class Painter(RowRenderer):
         return self._speech(_short(reply.model) if row.heads else "", place, reply.text)
 
     def _stream(self, row: PartialReply) -> list[Strip]:
+        return [*(self._partial(row) if row.model else ()), *self._running_shell(row)]
+
+    def _running_shell(self, row: PartialReply) -> list[Strip]:
+        """A shell command of the person that runs, with the end of its output."""
+        if not row.shell:
+            return []
+        call = ToolCall("", "!", json.dumps({"command": row.shell}))
+        lines = self._tool(call, None, opened=False, working=True)
+        shown = _clean(without_colours(row.output)).rstrip("\n").split("\n")[-_RESULT_LINES:]
+        for line in filter(None, shown):
+            words = Words(f"  {line}", style=self.colours.faint, no_wrap=True, overflow="ellipsis")
+            lines = [*lines, *self.barred(self.render(words), self.colours.faint, " ")]
+        return self.finished([*lines, []])
+
+    def _partial(self, row: PartialReply) -> list[Strip]:
         colours = self.colours
         more: list[RenderableType] = []
         if row.thinking and not row.text:

@@ -9,15 +9,24 @@ from sapwood.core.model_calls import Delta
 from sapwood.core.timeline.rows import RowKey
 from sapwood.core.timeline.timeline import Timeline
 
+_MAX_OUTPUT = 4_000
+"""Bytes that are kept of what a running command has printed."""
+
 
 class PartialReply(Struct, frozen=True, gc=False):
-    """The part of a reply that has arrived. It disappears when the event of the reply arrives."""
+    """The part of a reply that has arrived. It disappears when the event of the reply arrives.
+
+    `shell` is the line of a shell command of the person that runs, and `output` what it printed;
+    without a model, there is nothing else.
+    """
 
     model: str
     text: str = ""
     thinking: str = ""
     tool: str = ""
     heads: bool = True
+    shell: str = ""
+    output: str = ""
 
     @property
     def key(self) -> tuple[str, str, int, int]:
@@ -57,6 +66,8 @@ class PartialReplyBuilder:
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._tool = ""
+        self._shell = ""
+        self._output = b""
 
     def start(self, model: str) -> None:
         """Starts a new reply of a model."""
@@ -82,8 +93,15 @@ class PartialReplyBuilder:
         self._text.clear()
         self._thinking.clear()
 
+    def run_shell(self, line: str, output: bytes) -> None:
+        """A shell command of the person runs and has printed this; an empty line ends it."""
+        self._output = (self._output + output)[-_MAX_OUTPUT:] if output else b""
+        self._shell = line
+
     def row(self) -> PartialReply | None:
-        """The partial reply to show; None if no reply is streaming."""
+        """The partial reply to show; None if nothing is streaming."""
+        line, output = self._shell, self._output.decode(errors="replace")
         if not self._calling:
-            return None
-        return PartialReply(self._model, "".join(self._text), "".join(self._thinking), self._tool)
+            return PartialReply("", heads=False, shell=line, output=output) if line else None
+        text, thinking = "".join(self._text), "".join(self._thinking)
+        return PartialReply(self._model, text, thinking, self._tool, shell=line, output=output)

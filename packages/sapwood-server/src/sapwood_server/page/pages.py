@@ -7,6 +7,7 @@ from msgspec import Meta, structs
 from starlette.responses import HTMLResponse, Response
 
 from sapwood.app.permission_questions import waiting_questions
+from sapwood.config.changed_files import READ_AT_START
 from sapwood.config.editor import list_settings
 from sapwood.conversation.answers import ContextShown
 from sapwood.conversation.context_breakdown import ContextBreakdown
@@ -46,7 +47,6 @@ from sapwood_server.request_context import (
     RequestContext,
     json_response,
 )
-from sapwood_server.served_space import READ_AT_START
 
 _LISTED = 400
 _ROWS = 80
