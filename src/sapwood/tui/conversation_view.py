@@ -50,11 +50,12 @@ from sapwood.core.settings import PermissionMode
 from sapwood.core.state import State
 from sapwood.core.timeline.timeline import Timeline
 from sapwood.display.text import one_line, plain
+from sapwood.display.work_text import todo_line
 from sapwood.tui.composer import CompletionPopup, Composer
 from sapwood.tui.conversation_controller import ConversationController
 from sapwood.tui.find_bar import FindBar
 from sapwood.tui.sidebar import Sidebar, SidebarContent
-from sapwood.tui.status_bars import Status, StatusLine, header_line, todo_line, welcome_text
+from sapwood.tui.status_bars import Status, StatusLine, header_line, welcome_text
 from sapwood.tui.terminal import Attention, app_of
 from sapwood.tui.transcript.sink import PartialReplyBuilder, TranscriptSink
 from sapwood.tui.transcript.widget import Transcript

@@ -9,7 +9,6 @@ from textual.widget import Widget
 
 from sapwood.config.config_file import Config
 from sapwood.core.budget import Budget
-from sapwood.core.events import TodoItem
 from sapwood.core.settings import PermissionMode
 from sapwood.core.state import State
 from sapwood.core.token_count import Count, show, show_tokens
@@ -125,23 +124,6 @@ def header_line(folder: str, state: State | None) -> Content:
         if state.origin is not None:
             parts.append((f" · from {one_line(state.origin.source)}: /fork to continue", "$accent"))
     return Content.assemble(*parts)
-
-
-_TODO_SIGNS = {"done": "✓", "active": "◐", "open": "○"}
-
-
-def todo_line(items: tuple[TodoItem, ...]) -> str:
-    """The to-do list on one line: how far it is, and what is being done.
-
-    >>> todo_line((TodoItem("Read", "done"), TodoItem("Write", "active"), TodoItem("Test")))
-    'to do 1 of 3  ✓ ◐ ○  Write'
-    """
-    done = sum(item.status == "done" for item in items)
-    signs = " ".join(_TODO_SIGNS[item.status] for item in items)
-    active = [item for item in items if item.status == "active"]
-    waiting = [item for item in items if item.status == "open"]
-    now = next((one_line(item.text) for item in (*active, *waiting)), "")
-    return f"to do {done} of {len(items)}  {signs}  {now}"
 
 
 def welcome_text(config: Config, folder: str) -> Content:

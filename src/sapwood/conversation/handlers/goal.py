@@ -8,11 +8,11 @@ from msgspec import structs
 
 from sapwood.conversation.answers import Changed, Prompted
 from sapwood.conversation.call import Call, Person
-from sapwood.conversation.goals import end_goal, keep_check, next_step
+from sapwood.conversation.goals import budget_text, end_goal, keep_check, next_step
 from sapwood.core.commands import SetGoal, SetMark
 from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import GoalNotHere, Refusal
-from sapwood.core.state import Goal, State
+from sapwood.core.state import State
 from sapwood.turns.clock_and_ids import command_meta, new_nonce
 from sapwood.turns.dispatch import Done
 
@@ -66,7 +66,7 @@ def shown_goal(state: State) -> str:
     check = f" Check: {set_to.check}." if set_to.check else ""
     turns = state.turns - set_to.first
     return (
-        f"Goal: {set_to.text}.{check} Turns so far: {turns}; budget: {_budget_text(set_to)}. "
+        f"Goal: {set_to.text}.{check} Turns so far: {turns}; budget: {budget_text(set_to)}. "
         "To end it, type: /goal stop"
     )
 
@@ -105,9 +105,3 @@ def _unquoted(value: str) -> str:
     value = value.strip()
     is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
     return value[1:-1].replace('\\"', '"') if is_quoted else value
-
-
-def _budget_text(set_to: Goal) -> str:
-    if set_to.cost:
-        return f"${set_to.cost / 1_000_000:g}"
-    return f"{set_to.tokens:,} tokens" if set_to.tokens else f"{set_to.turns} turns"

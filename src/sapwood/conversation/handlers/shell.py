@@ -4,13 +4,11 @@ import asyncio
 
 from sapwood.conversation.answers import Changed
 from sapwood.conversation.call import Call
-from sapwood.conversation.person_shell import run_in_workspace
+from sapwood.conversation.person_shell import job_status, run_in_workspace
 from sapwood.conversation.script import PRIVATE
 from sapwood.core.commands import EndJob, RecordShell
 from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import JobNotRunning, ShellNotHere
-from sapwood.core.state import Job
-from sapwood.workspace.process_identity import process_state
 from sapwood.workspace.tool_output import ToolError
 
 
@@ -59,16 +57,3 @@ async def jobs(call: Call) -> Changed:
     if job is None:
         raise RefusedError(JobNotRunning(number))
     return Changed(call.agent, f"{job.line}\n{job.output}\n[{job_status(job)}]")
-
-
-def job_status(job: Job) -> str:
-    """What became of a background command, also if its process was killed."""
-    if job.result:
-        return job.result
-    match process_state(job.holder):
-        case "running":
-            return "running"
-        case "ended":
-            return "ended when Sapwood stopped"
-        case "unknown":
-            return "unknown: started on another machine, or before a restart"
