@@ -15,7 +15,7 @@ BOB = Principal("2b", "bob", "local", frozenset({"read"}))
 async def test_a_code_signs_one_browser_in_with_the_makers_rights_but_admin(
     served: Served,
 ) -> None:
-    async with served.client("read", "write", "admin") as maker, served.plain_client() as phone:
+    async with served.client() as maker, served.plain_client() as phone:
         code = (await maker.post("/v1/pairing", json={})).json()["code"]
         origin = {"Origin": ADDRESS}
         by_link = {"token": code, "link": True}
@@ -26,6 +26,10 @@ async def test_a_code_signs_one_browser_in_with_the_makers_rights_but_admin(
         cookie = {"Cookie": f"{COOKIE}={signed.cookies[COOKIE]}"}
         assert (await phone.get("/v1/agents", headers=cookie)).status_code == 200
         assert (await phone.get("/v1/settings", headers=cookie)).json()["scope"] == "admin"
+        for typed_there in ("!touch ran", "/goal Rest. --check 'touch ran'"):
+            body = {"text": typed_there}
+            refused = await phone.post("/v1/agents", json=body, headers=cookie | origin)
+            assert refused.json()["refusal"] in ("ShellNotHere", "GoalNotHere")
         again = await phone.post("/sign-in", json={"token": code}, headers=origin)
         assert again.status_code == 401
         served.tokens.revoke("ada")
