@@ -54,7 +54,7 @@ async def test_no_route_answers_without_a_token(served: Served) -> None:
                 each.method, filled(each.path), headers=JSON, content="{}"
             )
             assert answer.status_code == 401, each.path
-            assert answer.json()["detail"].startswith("Open the address")
+            assert answer.json()["detail"].startswith("Sign in with the address")
 
 
 async def test_no_route_answers_a_token_without_its_scope(served: Served) -> None:

@@ -9,13 +9,14 @@ pytestmark = pytest.mark.parametrize("store", STORES)
 
 
 async def test_conversations_are_listed_changed_and_erased_by_owner(served: Served) -> None:
-    async with served.client() as client:
+    async with served.client() as client, served.client("write") as writer:
         given = {"owner": "u7", "labels": ["vip", "trial"], "metadata": {"plan": "pro"}}
         first = (await client.post("/v1/agents", json={**given, "name": "one"})).json()["agent"]
         second = (await client.post("/v1/agents", json={"owner": "u8"})).json()["agent"]
         shown = (await client.get(f"/v1/agents/{first}")).json()
         change = {"owner": "u8", "add": ["new"], "remove": ["vip"], "metadata": {"plan": ""}}
         moved = (await client.post(f"/v1/agents/{first}/tags", json=change)).json()
+        unread = await writer.post(f"/v1/agents/{first}/tags", json={"add": ["blind"]})
         of_owner = (await client.get("/v1/agents", params={"owner": "u8"})).json()["agents"]
         labelled = (await client.get("/v1/agents", params={"label": "new"})).json()["agents"]
         erased = (await client.delete("/v1/owners/u8")).json()
@@ -23,6 +24,7 @@ async def test_conversations_are_listed_changed_and_erased_by_owner(served: Serv
     assert (shown["owner"], shown["labels"]) == ("u7", ["trial", "vip"])
     assert shown["metadata"] == {"plan": "pro"}
     assert (moved["owner"], moved["labels"], moved["metadata"]) == ("u8", ["new", "trial"], {})
+    assert (unread.status_code, unread.content) == (204, b"")
     assert {each["agent"] for each in of_owner} == {first, second}
     assert [each["agent"] for each in labelled] == [first]
     assert (erased["agents"], erased["by"]) == (2, "human:ada")

@@ -299,7 +299,7 @@ async def test_errors_have_the_form_that_the_client_reads(
         await client.responses.create(model=MODEL, input="Hi. [[status: 400]]")
     assert failed.value.status_code in (400, 502)
     assert failed.value.response.headers["x-should-retry"] == "false"
-    with pytest.raises(openai.AuthenticationError, match="Open the address"):
+    with pytest.raises(openai.AuthenticationError, match="Whoever runs the server creates tokens"):
         await client.with_options(api_key="sw_wrong").models.list()
     reader = client.with_options(api_key=live.token("read"))
     assert (await reader.models.list()).data[0].id == MODEL
@@ -386,7 +386,15 @@ async def test_what_would_have_no_effect_is_refused_and_the_rest_is_kept(
     live: LiveServer, client: AsyncOpenAI
 ) -> None:
     first = await client.responses.create(
-        model=MODEL, input="Hello. [[say: Hi.]]", user="u7", truncation="auto", top_p=1
+        model=MODEL,
+        input="Hello. [[say: Hi.]]",
+        user="u7",
+        truncation="auto",
+        top_p=1,
+        prompt_cache_key="k",
+        service_tier="auto",
+        parallel_tool_calls=True,
+        max_tool_calls=None,
     )
     then = await client.responses.create(
         model=MODEL,
@@ -400,6 +408,9 @@ async def test_what_would_have_no_effect_is_refused_and_the_rest_is_kept(
         "top_p": {"top_p": 0.5},
         "store": {"store": False, "previous_response_id": first.id},
         "user": {"user": "u8", "previous_response_id": first.id},
+        "max_tool_calls": {"max_tool_calls": 3},
+        "parallel_tool_calls": {"parallel_tool_calls": False},
+        "tempreature": {"extra_body": {"tempreature": 0.5}},
     }
     for param, given in wrong.items():
         with pytest.raises(openai.BadRequestError) as refused:

@@ -5,6 +5,7 @@ import pytest
 from sapwood_server.access.identity import COOKIE
 from sapwood_server.access.pairing import SECONDS, PairingCodes
 from sapwood_server.access.principal import Principal
+from sapwood_server.problems import Problem
 from tests.server.serving import ADDRESS, Served
 
 ADA = Principal("1a", "ada", "local", frozenset({"read", "write", "admin"}))
@@ -14,7 +15,7 @@ BOB = Principal("2b", "bob", "local", frozenset({"read"}))
 async def test_a_code_signs_one_browser_in_with_the_makers_rights_but_admin(
     served: Served,
 ) -> None:
-    async with served.client("read", "write", "admin") as maker, served.plain_client() as phone:
+    async with served.client() as maker, served.plain_client() as phone:
         code = (await maker.post("/v1/pairing", json={})).json()["code"]
         origin = {"Origin": ADDRESS}
         by_link = {"token": code, "link": True}
@@ -25,6 +26,10 @@ async def test_a_code_signs_one_browser_in_with_the_makers_rights_but_admin(
         cookie = {"Cookie": f"{COOKIE}={signed.cookies[COOKIE]}"}
         assert (await phone.get("/v1/agents", headers=cookie)).status_code == 200
         assert (await phone.get("/v1/settings", headers=cookie)).json()["scope"] == "admin"
+        for typed_there in ("!touch ran", "/goal Rest. --check 'touch ran'"):
+            body = {"text": typed_there}
+            refused = await phone.post("/v1/agents", json=body, headers=cookie | origin)
+            assert refused.json()["refusal"] in ("ShellNotHere", "GoalNotHere")
         again = await phone.post("/sign-in", json={"token": code}, headers=origin)
         assert again.status_code == 401
         served.tokens.revoke("ada")
@@ -35,9 +40,10 @@ def test_a_code_ends_with_its_time_and_with_the_next_one() -> None:
     codes = PairingCodes()
     first, second = codes.create(ADA, now=0), codes.create(ADA, now=1)
     assert codes.take(first, now=2) is None
-    assert codes.take(second, now=1 + SECONDS) is None
     assert codes.take(second, now=2) is not None
     assert codes.take(second, now=2) is None
+    third = codes.create(ADA, now=3)
+    assert codes.take(third, now=3 + SECONDS) is None
 
 
 @pytest.mark.parametrize(
@@ -51,11 +57,12 @@ def test_what_is_no_code_counts_as_no_try(typed: str) -> None:
     assert codes.take(code, now=1) is not None
 
 
-def test_a_few_wrong_codes_end_all_codes() -> None:
+def test_an_address_that_guesses_stops_only_itself() -> None:
     codes = PairingCodes()
-    mine, other = codes.create(ADA, now=0), codes.create(BOB, now=0)
-    wrong = next(each for each in ("2222-2222", "3333-3333") if each not in (mine, other))
+    mine = codes.create(ADA, now=0)
+    wrong = next(each for each in ("2222-2222", "3333-3333") if each != mine)
     for _ in range(10):
-        assert codes.take(wrong, now=1) is None
-    assert codes.take(mine, now=1) is None
-    assert codes.take(other, now=1) is None
+        assert codes.take(wrong, "10.0.0.1", now=1) is None
+    with pytest.raises(Problem, match="Try again in"):
+        codes.take(mine, "10.0.0.1", now=1)
+    assert codes.take(mine, "10.0.0.2", now=1) is not None

@@ -162,7 +162,8 @@ class Stage:
             if PICTURES:
                 self.page.screenshot(path=Path(PICTURES) / f"{name}-{width}.png")
             assert not across, (name, width, across[:4])
-            assert violations(self.page) == [], (name, width)
+            found = violations(self.page)
+            assert not found, (name, width, found)
         if before:
             self.page.set_viewport_size(before)
 

@@ -28,6 +28,17 @@ PASTE = """(text) => {
 }"""
 
 
+OVERLAPS = """() => [...document.querySelectorAll('.row.turn')].flatMap((row) => {
+    const parts = [...row.querySelectorAll('.you, .words, .pick-turn, .turn-menu > summary')];
+    return parts.flatMap((one, at) => parts.slice(at + 1).filter((other) => {
+        const a = one.getBoundingClientRect(), b = other.getBoundingClientRect();
+        return Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+            && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+    }).map((other) => `${one.className} ${other.className || other.tagName}`));
+})"""
+"""What covers something else in the row of a prompt."""
+
+
 def right_of(page: Page, selector: str) -> float:
     box = page.locator(selector).first.bounding_box()
     assert box is not None
@@ -120,6 +131,7 @@ def test_code_tables_and_words_fit_every_width(stage: Stage) -> None:
     page.set_viewport_size({"width": 1920, "height": 1080})
     assert right_of(page, "#rows .md pre") <= right_of(page, "#composer")
     page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate(OVERLAPS) == []
     page.click("[data-drawer=list]")
     expect(page.locator(".list")).to_be_visible()
     page.keyboard.press("Escape")

@@ -1,4 +1,4 @@
-"""Shell commands that a person typed, which run with the rights of this process."""
+"""Shell commands that a person typed, with the rights of this process, and background ones."""
 
 import asyncio
 import os
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sapwood.core.settings import Workspace
+from sapwood.core.state import Job
+from sapwood.workspace.process_identity import process_state
 
 if TYPE_CHECKING:
     from sapwood.workspace.tools.shell_tool import ShellResult
@@ -32,3 +34,16 @@ async def run_in_workspace(
     return await run_shell(
         command, place, _MAX_SECONDS, os.environ, max_bytes=_MAX_BYTES, on_output=on_output
     )
+
+
+def job_status(job: Job) -> str:
+    """What became of a background command, also if its process was killed."""
+    if job.result:
+        return job.result
+    match process_state(job.holder):
+        case "running":
+            return "running"
+        case "ended":
+            return "ended when Sapwood stopped"
+        case "unknown":
+            return "unknown: started on another machine, or before a restart"

@@ -178,12 +178,17 @@ def is_prompt(step: Step) -> bool:
     return not step.goal if isinstance(step, TextStep) else step.command.prompts
 
 
+def runs_shell(step: Step) -> bool:
+    """Whether a step runs a shell command with the rights of the person."""
+    return isinstance(step, CommandStep) and step.command is TABLE["shell"]
+
+
 def is_shell(step: Step) -> bool:
     """Whether a step runs a shell command with the rights of the person, also as a check."""
     if not isinstance(step, CommandStep):
         return False
     has_check = step.command is TABLE["goal"] and "--check" in step.args
-    return step.command is TABLE["shell"] or has_check
+    return runs_shell(step) or has_check
 
 
 def with_files(script: Script, files: tuple[File, ...]) -> Script | None:

@@ -25,7 +25,6 @@ from sapwood.core.errors import LogUnavailable, SapwoodError
 from sapwood.core.events import TurnFailed
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
-from sapwood.core.settings import PermissionMode
 from sapwood.tui.composer import CompletionPopup, Composer
 from sapwood.tui.conversation_controller import ConversationController
 from sapwood.tui.conversation_view import POLL_SECONDS, ConversationView
@@ -37,15 +36,13 @@ from sapwood.tui.sidebar import Sidebar
 from sapwood.tui.terminal import copy_text, edit_text
 from sapwood.tui.transcript.widget import Transcript
 from sapwood.workspace.permissions.permission_gate import Deny, PermissionAnswer, PermissionQuestion
+from sapwood.workspace.permissions.permission_rules import next_mode
 
 _TWICE = 1.5
 """Seconds within which a key counts as pressed twice."""
 
 _PAUSE = 1.5
 """Seconds without a letter after which the person counts as no longer typing."""
-
-_ROUND: tuple[PermissionMode, ...] = ("ask", "accept-edits", "plan")
-"""The permission modes that a key goes through. `all` needs its command."""
 
 _SLOW = "slow"
 """The worker group of commands that may take long. Keys do not wait for it: escape must stop it."""
@@ -403,8 +400,7 @@ class ConversationScreen(ConversationView):
 
         A person who has typed something keeps it.
         """
-        place = _ROUND.index(self.mode) + 1 if self.mode in _ROUND else 0
-        self.submit(f"/permissions {_ROUND[place % len(_ROUND)]}")
+        self.submit(f"/permissions {next_mode(self.mode)}")
 
     def action_find(self) -> None:
         """Opens the find bar."""

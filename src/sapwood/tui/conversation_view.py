@@ -52,6 +52,7 @@ from sapwood.core.settings import PermissionMode
 from sapwood.core.state import State
 from sapwood.core.timeline.timeline import Timeline
 from sapwood.display.text import one_line, plain
+from sapwood.display.work_text import todo_line
 from sapwood.tui.composer import CompletionPopup, Composer
 from sapwood.tui.conversation_controller import ConversationController
 from sapwood.tui.find_bar import FindBar
@@ -62,7 +63,6 @@ from sapwood.tui.status_bars import (
     goal_line,
     header_line,
     limit_line,
-    todo_line,
     welcome_text,
 )
 from sapwood.tui.terminal import Attention, app_of

@@ -10,7 +10,6 @@ from textual.widget import Widget
 
 from sapwood.config.config_file import Config
 from sapwood.core.budget import Budget
-from sapwood.core.events import TodoItem
 from sapwood.core.settings import PermissionMode
 from sapwood.core.state import Goal, State
 from sapwood.core.token_count import Count, show, show_tokens
@@ -142,23 +141,6 @@ def limit_line(at: int) -> str:
     """When the limit of a provider resets, by the clock of the person, and how to stop the wait."""
     when = datetime.fromtimestamp(at / 1_000_000).astimezone()
     return f"limit resets at {when:%H:%M:%S}, then the turn is asked again · esc stops it"
-
-
-_TODO_SIGNS = {"done": "✓", "active": "◐", "open": "○"}
-
-
-def todo_line(items: tuple[TodoItem, ...]) -> str:
-    """The to-do list on one line: how far it is, and what is being done.
-
-    >>> todo_line((TodoItem("Read", "done"), TodoItem("Write", "active"), TodoItem("Test")))
-    'to do 1 of 3  ✓ ◐ ○  Write'
-    """
-    done = sum(item.status == "done" for item in items)
-    signs = " ".join(_TODO_SIGNS[item.status] for item in items)
-    active = [item for item in items if item.status == "active"]
-    waiting = [item for item in items if item.status == "open"]
-    now = next((one_line(item.text) for item in (*active, *waiting)), "")
-    return f"to do {done} of {len(items)}  {signs}  {now}"
 
 
 def welcome_text(config: Config, folder: str) -> Content:

@@ -23,7 +23,12 @@ from sapwood_server.access.identity import COOKIE, Identities
 from sapwood_server.access.pairing import SECONDS as PAIRING_SECONDS
 from sapwood_server.access.pairing import PairingCodes
 from sapwood_server.access.principal import Principal
-from sapwood_server.access.rate_limit import OpenStreams, RequestLimits, SignInLimits
+from sapwood_server.access.rate_limit import (
+    OpenStreams,
+    RequestLimits,
+    SignInLimits,
+    client_address,
+)
 from sapwood_server.access.request_checks import (
     SECURITY_HEADERS,
     AllowedHosts,
@@ -332,7 +337,9 @@ def _public_routes(guards: Guards) -> list[Route]:
         body = await read_json(request, max_bytes=10_000)
         given = body.get("token")
         token = given.strip() if isinstance(given, str) else ""
-        cookie = await identities.exchange(token, by_link="link" in body)
+        cookie = await identities.exchange(
+            token, by_link="link" in body, address=client_address(request)
+        )
         response = json_response({"message": "Signed in."})
         response.set_cookie(
             COOKIE,

@@ -18,8 +18,9 @@ from sapwood.core.errors import (
     SpaceStopped,
 )
 from sapwood.core.model_calls import Failure
-from sapwood.core.refusals import Refusal
+from sapwood.core.refusals import ErasureHeld, FilesInUse, Imported, Refusal
 from sapwood.core.token_count import Count
+from sapwood.programs.registry import program_title
 
 PROBLEM_TYPE = "application/problem+json"
 
@@ -63,6 +64,7 @@ class OutcomeValue(Struct, frozen=True):
 class ProblemDocument(Struct, frozen=True, omit_defaults=True):
     """A problem document (RFC 9457). `detail` says what happened and what to do next.
 
+    `/NAME` in it is a command: a route of the API, and text that can be typed on the page.
     `type` names the kind of problem and never changes. Of a refusal, `refusal` is its name and
     `fields` are its fields; nothing was changed then, except for what `done` lists. `scope` is the
     scope that the token lacks, `failure` the kind of failure of a model.
@@ -144,6 +146,36 @@ def with_openai_error(problem: Problem) -> Problem:
     return problem
 
 
+_TYPED = re.compile(r"\b([Tt])ype:? (?=/[a-z])")
+
+
+def _sentence(refusal: Refusal) -> str:
+    """What a refusal says to the reader of an HTTP answer, who has no shell on the server.
+
+    A command `/NAME` can be typed on the page, and has a route of the API.
+    """
+    match refusal:
+        case Imported(agent, source):
+            way = f"continues in {program_title(source)}. To continue it here, fork it: /fork"
+            return f"Agent '{agent}' was imported and {way}"
+        case FilesInUse(agent):
+            way = "Wait for it, or interrupt it."
+            return f"Agent '{agent}' is working in these files, so nothing was reverted. {way}"
+        case ErasureHeld(hold):
+            way = "Whoever runs the server can release it."
+            return f"The legal hold {hold} covers this. Nothing was erased. {way}"
+        case _:
+            return _TYPED.sub(lambda at: "Use " if at[1] == "T" else "use ", refusal.sentence)
+
+
+_SETUP = {
+    "no_model": "No model is set on this server. Name one in 'model', or choose one at /setup.",
+    "no_key": "The server has no API key for this model. Add one at /setup, or use another model.",
+    "bad_key": "The provider rejected the API key of this server. Set another one at /setup.",
+}
+"""What a failure says if the server lacks something that the person at its machine sets up."""
+
+
 def refusal_problem(refusal: Refusal) -> Problem:
     """The problem of a refusal: its sentence, and its fields by their names."""
     name = type(refusal).__name__
@@ -151,7 +183,7 @@ def refusal_problem(refusal: Refusal) -> Problem:
     return Problem(
         _STATUS.get(name, 409),
         title,
-        refusal.sentence,
+        _sentence(refusal),
         kind=re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower(),
         fields={"refusal": name, "fields": msgspec.to_builtins(refusal, enc_hook=str)},
     )
@@ -175,7 +207,8 @@ def problem_of(error: Exception) -> Problem:
         case LogError():
             return Problem(500, "Log error", str(error))
         case Failure():
-            return Problem(424, "Model unavailable", str(error), fields={"failure": error.kind})
+            detail = _SETUP.get(error.kind) or str(error)
+            return Problem(424, "Model unavailable", detail, fields={"failure": error.kind})
         case SapwoodError():
             return Problem(400, "Refused", str(error))
         case _:

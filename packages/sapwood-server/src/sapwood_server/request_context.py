@@ -175,6 +175,20 @@ class RequestContext:
         """Whether the principal administers the machine that the space works on."""
         return "admin" in self.principal.scopes and self.space.connection.folder is None
 
+    @property
+    def is_typed_here(self) -> bool:
+        """Whether the person at the machine typed this into the page.
+
+        Only then do shell commands, checks of goals and `@FILE` have that person's rights: a
+        program with a token may pass on texts of others.
+        """
+        return self.principal.by_cookie and self.is_own_machine
+
+    @property
+    def typed_service(self) -> ConversationService:
+        """The service for what a person typed: with their own rights if that was here."""
+        return self.space.agents.at_machine if self.is_typed_here else self.service
+
     def require_own_machine(self) -> None:
         """Raises `Problem` unless the principal administers the machine that the space works on."""
         self.principal.require("admin")

@@ -33,6 +33,7 @@ from sapwood.engine import keep_awake
 from sapwood.turns.log import MovableLog
 from sapwood_server.answered_requests import AnsweredRequests
 from sapwood_server.event_feed import AgentFeeds, SpaceFeed
+from sapwood_server.typed_work import GoalRuns, ShellLines
 
 _log = logging.getLogger("sapwood.server")
 
@@ -59,8 +60,11 @@ class ServedAgents(RunningSpace):
     def configure(self, config: Config, keys: Mapping[str, str]) -> None:
         """Replaces the configuration; new conversations and the next calls of models use it."""
         super().configure(config, keys)
-        self.picking = ConversationService(structs.replace(self.service.services, picks=True))
+        services = self.service.services
+        self.picking = ConversationService(structs.replace(services, picks=True))
         """The same service for a face that has lists to pick a missing argument from."""
+        self.at_machine = ConversationService(structs.replace(services, on_this_machine=True))
+        """The same service for the person at the machine, who typed into the page."""
 
     def start(self) -> None:
         """Starts to run agents in the background, once; those with unfinished work first."""
@@ -107,6 +111,8 @@ class ServedSpace:
         self._timelines: OrderedDict[AgentId, OpenTimeline] = OrderedDict()
         self._files: OrderedDict[str, WorkspaceFiles] = OrderedDict()
         self._stopping = asyncio.Event()
+        self.goals = GoalRuns(agents)
+        self.shell_lines = ShellLines()
 
     async def watch(
         self, agent: AgentId, after: int
@@ -179,6 +185,8 @@ class ServedSpace:
     async def close(self) -> None:
         """Ends all streams and stops running agents."""
         self.end_streams()
+        await self.shell_lines.close()
+        await self.goals.close()
         for timeline in self._timelines.values():
             timeline.close()
         await self.agents.close()

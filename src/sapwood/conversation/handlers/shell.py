@@ -5,13 +5,11 @@ from functools import partial
 
 from sapwood.conversation.answers import Changed
 from sapwood.conversation.call import Call
-from sapwood.conversation.person_shell import run_in_workspace
+from sapwood.conversation.person_shell import job_status, run_in_workspace
 from sapwood.conversation.script import PRIVATE
 from sapwood.core.commands import EndJob, RecordShell
 from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import JobNotRunning, ShellNotHere
-from sapwood.core.state import Job
-from sapwood.workspace.process_identity import process_state
 from sapwood.workspace.tool_output import ToolError
 
 
@@ -67,16 +65,3 @@ async def jobs(call: Call) -> Changed:
     if not job.result and call.services.job_output is not None:
         output = call.space.masked(call.services.job_output(call.agent, number))
     return Changed(call.agent, f"{job.line}\n{output}\n[{job_status(job)}]")
-
-
-def job_status(job: Job) -> str:
-    """What became of a background command, also if its process was killed."""
-    if job.result:
-        return job.result
-    match process_state(job.holder):
-        case "running":
-            return "running"
-        case "ended":
-            return "ended when Sapwood stopped"
-        case "unknown":
-            return "unknown: started on another machine, or before a restart"

@@ -128,26 +128,30 @@ class CheckNotHere(Refusal, frozen=True):
     def sentence(self) -> str:
         return (
             f"The check was not typed on this machine, so it does not run: {self.check[:200]}. If "
-            "you want it, type /goal TEXT --check COMMAND in the terminal UI."
+            "you want it, set the goal again: /goal TEXT --check COMMAND"
         )
 
 
 class GoalNotHere(Refusal, frozen=True):
-    """This program does not continue a goal after each turn."""
-
-    @property
-    def sentence(self) -> str:
-        return "Only the terminal UI continues a goal after each turn. Type sapwood, then /goal."
-
-
-class ShellNotHere(Refusal, frozen=True):
-    """This program does not run shell commands of people: they may be on another machine."""
+    """Whoever asks is not the person at the machine, or the program ends before the goal does."""
 
     @property
     def sentence(self) -> str:
         return (
-            "Shell commands run only in the terminal UI on your own machine. Nothing was run. "
-            "Use your own shell, or ask the model to run it."
+            "A goal works with the rights of the person at the machine, so only they can set one: "
+            "in the terminal UI, or in a browser signed in there with the scope admin."
+        )
+
+
+class ShellNotHere(Refusal, frozen=True):
+    """Whoever asks is not the person at the machine on which the command would run."""
+
+    @property
+    def sentence(self) -> str:
+        return (
+            "Nothing was run. A shell command has the rights of the person at the machine, so only "
+            "they can run one: in the terminal UI, or in a browser signed in there with the scope "
+            "admin. Ask the model to run it instead."
         )
 
 

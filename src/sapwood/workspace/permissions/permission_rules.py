@@ -34,6 +34,7 @@ MODES: dict[PermissionMode, str] = {
     "read-only": "Nothing can be changed and no command can be run, even if a rule allows it.",
     "all": "Everything is allowed except protected files and whatever a rule denies or asks about.",
 }
+_ROUND: tuple[PermissionMode, ...] = ("ask", "accept-edits", "plan")
 TOOLS = ("read_file", "list_files", "search_files", "write_file", "edit_file", "shell", "web_fetch")
 """The tools of the workspace and of the web. Tools of MCP servers are called SERVER__TOOL."""
 _WILDCARD = re.compile(r"(?<!\\)(?:\\\\)*[*?\[]")
@@ -49,6 +50,12 @@ def mode_of(word: str) -> PermissionMode | None:
         if mode == word:
             return mode
     return None
+
+
+def next_mode(mode: PermissionMode) -> PermissionMode:
+    """The mode that a key goes to from this one. `read-only` and `all` have to be chosen."""
+    place = _ROUND.index(mode) + 1 if mode in _ROUND else 0
+    return _ROUND[place % len(_ROUND)]
 
 
 class RuleError(SapwoodError):

@@ -42,13 +42,14 @@ class Identities:
         """The token of the printed address. It works once."""
         return self._one_time
 
-    async def exchange(self, value: str, *, by_link: bool = False) -> str:
+    async def exchange(self, value: str, *, by_link: bool = False, address: str = "") -> str:
         """Exchanges a token for a cookie: the one-time token, a code for pairing, a stored token,
         or one of the issuer.
 
         The cookie ends with its token: when that expires, and when it is revoked. `by_link`: the
         token was in the address of the page. Only the one-time token is taken so, because a link of
-        anybody else could sign the browser in as that person. Raises `Problem`.
+        anybody else could sign the browser in as that person. `address` is that of the client.
+        Raises `Problem`.
         """
         if self._one_time and hmac.compare_digest(value.encode(), self._one_time.encode()):
             self._one_time = ""
@@ -57,7 +58,7 @@ class Identities:
             person = await self._issuer.principal(value)
             scopes: tuple[TokenScope, ...] = tuple(s for s in SCOPES if s in person.scopes)
             return await self._session(person.id, person.name, person.space, scopes, person.expires)
-        if not by_link and (paired := self.pairing.take(value)) is not None:
+        if not by_link and (paired := self.pairing.take(value, address)) is not None:
             return await self._session(
                 paired.parent, paired.name, paired.space, paired.scopes, paired.expires
             )
@@ -66,9 +67,8 @@ class Identities:
             raise Problem(
                 401,
                 "Token rejected",
-                "This address was already used, or the token is wrong or has expired. To get a "
-                "token, type sapwood token new NAME and paste the token here, or restart the "
-                "server for a new address.",
+                "This address or code was already used, or the token is wrong or has expired. Ask "
+                "whoever runs the server for a token, or type a new code from a signed-in browser.",
             )
         return await self._session(
             record.id, record.name, record.space, record.scopes, record.expires
@@ -136,6 +136,6 @@ def _unknown() -> Problem:
     return Problem(
         401,
         "Not signed in",
-        "Open the address that `sapwood serve` printed, or send a bearer token: "
-        "sapwood token new NAME",
+        "Sign in with the address that the server printed, or send a bearer token. Whoever runs "
+        "the server creates tokens.",
     )

@@ -1,7 +1,8 @@
 """Codes by which a person signs another browser in, such as that of a phone.
 
-A code is short, so it lives for two minutes, works once, and dies with all others after a few wrong
-ones. It gives no more than its maker has, and never the scope `admin`.
+A code is short, so it lives for two minutes and works once, and an address can try only a few: a
+stranger who guesses stops nobody else. It gives no more than its maker has, and never the scope
+`admin`.
 """
 
 import hmac
@@ -12,6 +13,7 @@ from msgspec import Struct
 
 from sapwood.config.server_tokens import SCOPES, TokenScope
 from sapwood_server.access.principal import Principal
+from sapwood_server.access.rate_limit import RateLimit
 from sapwood_server.problems import Problem
 
 SECONDS = 120
@@ -19,7 +21,8 @@ SECONDS = 120
 _ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 """Letters and digits that nobody confuses."""
 _LENGTH = 8
-_MAX_WRONG = 10
+_MAX_TRIES = 10
+"""Codes that one address can try in the lifetime of a code."""
 _MAX_OPEN = 100
 
 
@@ -40,7 +43,7 @@ class PairingCodes:
 
     def __init__(self) -> None:
         self._open: dict[str, Pairing] = {}
-        self._wrong = 0
+        self._tries = RateLimit(_MAX_TRIES / SECONDS, _MAX_TRIES)
 
     def create(self, principal: Principal, now: float | None = None) -> str:
         """Makes a code for this principal; an earlier one of theirs no longer works.
@@ -63,23 +66,21 @@ class PairingCodes:
             principal.expires,
             now + SECONDS,
         )
-        self._wrong = 0
         return f"{code[:4]}-{code[4:]}"
 
-    def take(self, typed: str, now: float | None = None) -> Pairing | None:
-        """What a typed code signs in; None if it is wrong, used or too old. It works once."""
+    def take(self, typed: str, address: str = "", now: float | None = None) -> Pairing | None:
+        """What a typed code signs in; None if it is wrong, used or too old. It works once.
+
+        Raises `Problem` if this address has tried too many.
+        """
         now = time.monotonic() if now is None else now
         given = typed.upper().replace("-", "").replace(" ", "")
         if len(given) != _LENGTH or not set(given) <= set(_ALPHABET):
             return None
+        self._tries.check(address, now)
         found: Pairing | None = None
         for each in self._open.values():
             if hmac.compare_digest(each.code, given) and now < each.until:
                 found = each
-        if found is None:
-            self._wrong += 1
-            if self._wrong >= _MAX_WRONG:
-                self._open.clear()
-            return None
         self._open = {id: each for id, each in self._open.items() if each is not found}
         return found

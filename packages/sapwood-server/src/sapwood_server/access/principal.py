@@ -32,7 +32,7 @@ class Principal(Struct, frozen=True):
             raise Problem(
                 403,
                 "Scope missing",
-                f"This token does not allow '{scope}'. Use a token that does: "
-                f"sapwood token new NAME --scope {scope}",
+                f"This token does not allow '{scope}'. Use one with that scope; whoever runs the "
+                "server creates tokens.",
                 fields={"scope": scope},
             )

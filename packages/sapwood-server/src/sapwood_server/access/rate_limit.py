@@ -115,11 +115,11 @@ class SignInLimits:
     def check(self, request: Request) -> None:
         """Counts an attempt. Raises `Problem` with `Retry-After` if there are too many."""
         now = time.monotonic()
-        self._addresses.check(_address(request), now)
+        self._addresses.check(client_address(request), now)
         self._all.check("all", now)
 
 
-def _address(request: Request) -> str:
+def client_address(request: Request) -> str:
     """The address of the client; of IPv6 the network, because one client has many addresses."""
     host = request.client.host if request.client else ""
     try:

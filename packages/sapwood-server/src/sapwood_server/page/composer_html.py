@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from sapwood.core.settings import PermissionMode
-from sapwood.workspace.permissions.permission_rules import MODES
+from sapwood.workspace.permissions.permission_rules import MODES, next_mode
 from sapwood_server.page.html_text import attribute, line
 
 _MODE_TITLES: dict[PermissionMode, str] = {
@@ -51,13 +51,15 @@ def composer_html(facts: ComposerFacts) -> str:
     send = "Fork and send" if facts.elsewhere else "Send"
     accept = "" if facts.mode == "plan" and facts.has_agent else " hidden"
     return (
+        '<button class="btn sm" id="work" type="button" data-drawer="side" hidden></button>'
         f'<p id="says" role="status" aria-live="polite"></p>{read_only}{_elsewhere(facts)}'
         f'<form class="composer" id="composer" aria-label="Message"{hidden} '
         f'data-elsewhere="{attribute(facts.elsewhere)}">'
         '<div id="queue"></div><div class="attached" id="attached" hidden></div>'
         '<ul class="pop" id="choices" role="listbox" aria-label="Commands" tabindex="0" '
         'hidden></ul><div class="write"><textarea id="message" rows="1" '
-        'aria-label="Message, or / for commands" placeholder="Message, / commands, @ files" '
+        'aria-label="Message, or / for commands" '
+        'placeholder="Message, / commands, @ files, ! shell" '
         'aria-controls="choices" aria-autocomplete="list" autocomplete="off"></textarea></div>'
         '<div class="opts"><label class="btn opt plus attach" title="Attach images, or paste them">'
         '<span aria-hidden="true">+</span><span class="vh">Attach images</span>'
@@ -135,7 +137,8 @@ def _model_list(facts: ComposerFacts) -> str:
 def _mode_list(facts: ComposerFacts) -> str:
     rows = "".join(
         f'<button class="opt-row" type="button" data-mode="{mode}" '
-        f'aria-pressed="{str(mode == facts.mode).lower()}"><b class="m-{mode}">'
+        f'data-next="{next_mode(mode)}" aria-pressed="{str(mode == facts.mode).lower()}">'
+        f'<b class="m-{mode}">'
         f"{_MODE_TITLES[mode]}</b><span>{line(about)}</span></button>"
         for mode, about in MODES.items()
     )

@@ -42,8 +42,12 @@ def program_of(summary: AgentSummary) -> str:
 
 
 def list_html(listed: Listed) -> str:
-    """The running conversations by project, with sessions of other programs; then archived ones."""
-    running = [each for each in listed.agents if each.status == "running"]
+    """Conversations with a question first, then those of each project, then archived ones.
+
+    Sessions of other programs stand in their projects.
+    """
+    asking = [each for each in listed.agents if each.status == "running" and each.asking]
+    running = [each for each in listed.agents if each.status == "running" and not each.asking]
     rest = [each for each in listed.agents if each.status != "running"]
     projects: dict[str, list[AgentSummary]] = {}
     sessions: dict[str, list[MachineSession]] = {}
@@ -60,6 +64,10 @@ def list_html(listed: Listed) -> str:
         _project(folder, projects.get(folder, []), sessions.get(folder, []), listed)
         for folder in folders
     ]
+    if asking:
+        inside = "".join(_entry(each, 0, listed) for each in asking)
+        head = f"<h2><b>Needs you</b><span>{len(asking)}</span></h2>"
+        parts.insert(0, f'<div class="needs">{head}{inside}</div>')
     if rest:
         inside = "".join(_entry(each, 0, listed) for each in rest)
         parts.append(

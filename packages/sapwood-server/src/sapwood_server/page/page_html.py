@@ -14,9 +14,12 @@ from msgspec import Struct
 from sapwood.analysis.chapter_report import Chapter, ChapterReport
 from sapwood.app.permission_questions import PostedQuestion
 from sapwood.conversation.cut_preview import CutPlan
+from sapwood.conversation.goals import budget_text
+from sapwood.conversation.person_shell import job_status
 from sapwood.conversation.surroundings import WindowUse
+from sapwood.core.events import TodoItem
 from sapwood.core.plural import counted
-from sapwood.core.state import DeclaredNote, State
+from sapwood.core.state import DeclaredNote, Job, State
 from sapwood.core.token_count import Count, show
 from sapwood.display.permission_text import (
     AnswerChoice,
@@ -26,9 +29,10 @@ from sapwood.display.permission_text import (
     request_sentence,
 )
 from sapwood.display.quantities import edge_text, money
+from sapwood.display.work_text import TODO_SIGNS, todo_line
 from sapwood.programs.registry import programs_with
 from sapwood_server.page.composer_html import ComposerFacts, composer_html, welcome_html
-from sapwood_server.page.html_text import attribute, exact_text, explained, line, size
+from sapwood_server.page.html_text import attribute, exact_text, explained, line, size, text
 
 _MARK = (
     '<svg viewBox="0 0 20 20" aria-hidden="true"><g fill="none" stroke="currentColor">'
@@ -185,7 +189,8 @@ def _dialogs() -> str:
     return (
         '<div class="vh" id="live" aria-live="polite"></div><dialog class="ask" id="ask" '
         'aria-label="Approval"></dialog><dialog class="ask finder" id="finder" '
-        'aria-label="Search"><header><input id="words" placeholder="Search all messages" '
+        'aria-label="Search"><header><input id="words" '
+        'placeholder="Search conversations and messages" '
         'aria-label="Words"></header><div class="scroll" id="hits" '
         'tabindex="0"></div></dialog><dialog class="ask" id="map" aria-label="Keyboard '
         'map"></dialog>'
@@ -261,6 +266,75 @@ def _button(choice: AnswerChoice) -> str:
     return (
         f'<button class="btn {colour}" data-key="{choice.key}" title="{title}">'
         f"{line(choice.words)} <kbd>{choice.key}</kbd></button>"
+    )
+
+
+def work_html(state: State, problem: str) -> str:
+    """What the agent works on: its goal, its to-do list and its background commands.
+
+    `problem` says why the goal does not continue. Where the side is closed, the page shows the
+    line in `data-work` above the message.
+    """
+    sections = _goal(state, problem) + _todo(state.todo) + _jobs(state.jobs)
+    words = [f"◎ turn {state.turns - state.goal.first} of the goal"] if state.goal else []
+    if any(item.status != "done" for item in state.todo):
+        words.append(todo_line(state.todo))
+    running = sum(job_status(each) == "running" for each in state.jobs)
+    words += [f"▷ {counted(running, 'background command')}"] if running else []
+    summary = f'<div data-work="{attribute(" · ".join(words))}"></div>' if words else ""
+    return summary + sections
+
+
+def _goal(state: State, problem: str) -> str:
+    goal = state.goal
+    if goal is None:
+        return ""
+    check = f'<p class="mono faint">{line(goal.check)}</p>' if goal.check else ""
+    stuck = f'<p class="warn">{line(problem)}</p>' if problem else ""
+    return (
+        '<section class="sec" aria-label="Goal"><header><h2 class="cap grow">Goal</h2>'
+        f'<span class="num faint">turn {state.turns - goal.first}, budget {budget_text(goal)}'
+        '</span><button class="btn bare sm" data-run="/goal stop">Stop</button></header>'
+        f"<p>{line(goal.text)[:500]}</p>{check}{stuck}</section>"
+    )
+
+
+def _todo(items: Sequence[TodoItem]) -> str:
+    if not items:
+        return ""
+    done = sum(item.status == "done" for item in items)
+    rows = "".join(
+        f'<li class="todo-{item.status}"><span aria-hidden="true">{TODO_SIGNS[item.status]}</span>'
+        f'<span><span class="vh">{item.status}: </span>{line(item.text)}</span></li>'
+        for item in items
+    )
+    return (
+        '<section class="sec" aria-label="To do"><header><h2 class="cap grow">To do</h2>'
+        f'<span class="num faint">{done} of {len(items)} done</span></header>'
+        f'<ul class="notes">{rows}</ul></section>'
+    )
+
+
+def _jobs(jobs: Sequence[Job]) -> str:
+    if not jobs:
+        return ""
+    rows = "".join(_job(each) for each in reversed(jobs))
+    return (
+        '<section class="sec" aria-label="Background commands"><header><h2 class="cap grow">'
+        f"Background commands</h2></header>{rows}</section>"
+    )
+
+
+def _job(job: Job) -> str:
+    status = job_status(job)
+    end = ""
+    if status == "running":
+        end = f'<button class="btn bare sm" data-run="/jobs end {job.job}">End</button>'
+    return (
+        f'<div class="job"><details data-keep="job-{job.job}"><summary><span class="num">'
+        f'{job.job}</span> <span class="mono">{line(job.line)}</span></summary>'
+        f'<pre class="args" tabindex="0">{text(job.output) or "No output yet."}</pre></details>'
+        f'<span class="num faint">{line(status)}</span>{end}</div>'
     )
 
 

@@ -26,7 +26,7 @@ from sapwood.programs.registry import program_title, resume_command_for
 from sapwood_server.page.composer_html import ComposerFacts, models_html, setup_frame
 from sapwood_server.page.context_html import calls_html, context_html, drop_html, tree_html
 from sapwood_server.page.export_html import export_html
-from sapwood_server.page.html_text import attribute, line, text
+from sapwood_server.page.html_text import attribute, line, text, time_ago
 from sapwood_server.page.list_html import Listed, costs_html, list_html
 from sapwood_server.page.page_html import (
     PageParts,
@@ -36,6 +36,7 @@ from sapwood_server.page.page_html import (
     page_html,
     question_html,
     warnings_html,
+    work_html,
 )
 from sapwood_server.page.row_html import RenderedRow, row_html
 from sapwood_server.page.settings_html import settings_html
@@ -49,6 +50,8 @@ from sapwood_server.request_context import (
 )
 
 _LISTED = 400
+_NAMED = 5
+"""Conversations with the searched name that stand before what was said in others."""
 _ROWS = 80
 _FOLDERS = 6
 _TREE = 40
@@ -99,6 +102,8 @@ async def conversation_page(call: RequestContext) -> Response:
 async def _conversation(
     call: RequestContext, agent: AgentId, agents: list[AgentSummary]
 ) -> Response:
+    if call.is_typed_here:  # a goal goes on when its conversation is shown again after a restart
+        await call.space.goals.start(agent)
     state = await _state(call, agent)
     parts = PageParts(list_html(await _listed(call, agents, agent)))
     view = call.query("view")
@@ -226,6 +231,19 @@ async def question_piece(call: RequestContext) -> Response:
     return _piece(question_html(waiting[0], state.name or agent, len(waiting)))
 
 
+def _named(agents: Sequence[AgentSummary], query: str) -> str:
+    """Conversations whose name or folder has these words, the newest first."""
+    words = query.lower()
+    found = [each for each in agents if words in f"{each.name}\n{each.folder}".lower()]
+    newest = sorted(found, key=lambda each: -each.updated)[: _NAMED if words else _LISTED]
+    return "".join(
+        f'<li><a href="/c/{attribute(each.agent)}"><b>{line(each.name or each.agent)}</b> '
+        f'<span class="num faint">{time_ago(each.updated, now())}</span><br>'
+        f'<span class="faint">{line(each.folder)}</span></a></li>'
+        for each in newest
+    )
+
+
 def _sentence(hit: SearchHit) -> str:
     return "".join(
         f"<mark>{text(piece)}</mark>" if found else text(piece) for piece, found in pieces(hit)
@@ -233,15 +251,19 @@ def _sentence(hit: SearchHit) -> str:
 
 
 async def search_piece(call: RequestContext) -> Response:
-    """What a search found, with links to the places."""
+    """What a search found, with links to the places; first conversations with that name.
+
+    Without words it is the list of conversations.
+    """
     query = call.query("q").strip()[:1000]
+    named = _named(await _agents(call), query)
     if not query:
-        return _piece("")
+        return _piece(f'<ul class="hits">{named}</ul>' if named else "<p>Nothing is here yet.</p>")
     try:
         found = await call.service.search(query, limit=40)
     except RefusedError as refused:
         return _piece(f"<p>{line(refused.refusal.sentence)}</p>")
-    rows = "".join(
+    rows = named + "".join(
         f'<li><a href="/c/{attribute(hit.ref.agent)}?at={hit.ref.version}"><b>'
         f'{line(hit.name or hit.ref.agent)}</b> <span class="num faint">'
         f"{line(hit.shown_place)} · {clock(hit.at)}</span><br>{_sentence(hit)}</a></li>"
@@ -333,7 +355,8 @@ async def _side(call: RequestContext, state: State) -> str:
     family = await family_of(connection, state.agent)
     chapters = await call.space.chapters(state)
     return (
-        budget_html(found, plan)
+        work_html(state, call.space.goals.problems.get(state.agent, ""))
+        + budget_html(found, plan)
         + warnings_html(found)
         + tree_html(found, plan, edges, family)
         + chapters_html(chapters)

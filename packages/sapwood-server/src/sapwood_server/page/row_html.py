@@ -53,6 +53,17 @@ _GRIP = (
 )
 
 
+_RETRY = (
+    '<button class="btn sm retry" data-run="/retry" title="Ask your last prompt again">Retry'
+    "</button>"
+)
+"""The page shows it where nothing has come after the end."""
+_OWN = ("!", "btw")
+"""What people ask for themselves, as the timeline names it: it is open."""
+_END_LINES = 20
+"""Lines at the end of a failed result that are shown; those above have to be opened."""
+
+
 class RenderedRow(Struct, frozen=True):
     """A row as HTML, with its key and the version of the newest event in it."""
 
@@ -143,7 +154,7 @@ def _parts(each: ConversationRow, now: int, picture: Picture) -> tuple[str, str]
         case TurnEnd(how, why):
             words = f"{how}: {why}" if why else how
             colour = "bad" if how == "failed" else "warn"
-            return "row slim", _grid("", f'<span class="{colour} end">{line(words)}</span>')
+            return "row slim", _grid("", f'<span class="{colour} end">{line(words)}</span>{_RETRY}')
         case MarkName(name, before):
             return _mark(name, before)
         case Notice(sign, words):
@@ -237,13 +248,18 @@ def _tool(call: ToolCall, result: Result | None, dropped: str, *, dim: bool) -> 
             f'<span class="acts"><button class="btn bare sm" data-run="/load {attribute(dropped)}"'
             f' title="Bring the result back into view">load {line(dropped)}</button></span>'
         )
-    is_open = " open" if not dim and not dropped and (lines or (result and result.error)) else ""
+    own = " own" if call.name in _OWN else ""
+    opens = lines or (result and (result.error or own))
+    is_open = " open" if not dim and not dropped and opens else ""
     body = lines
-    if result and (not lines or result.error):
+    if result and call.name == "btw" and not result.error:
+        body += f'<div class="md">{markdown(result.content)}</div>'
+    elif result and (not lines or result.error):
         calm = "" if result.error else " calm"
-        body += f'<div class="out-text{calm}">{_output(result.content)}</div>'
+        shown = _failed_output(result.content) if result.error else _output(result.content)
+        body += f'<div class="out-text{calm}">{shown}</div>'
     return (
-        f'<details class="tool"{is_open}><summary>{dot}<span class="vh">{state}: </span>'
+        f'<details class="tool{own}"{is_open}><summary>{dot}<span class="vh">{state}: </span>'
         f'<b>{line(call.name)}</b><span class="grow ell">{line(call_arguments(call.args))[:400]}'
         f'</span><span class="num">{" · ".join(facts)}</span>{back}</summary>'
         f"{_arguments(call, bool(lines))}{body}</details>"
@@ -265,6 +281,19 @@ def _output(content: str) -> str:
     left = content.count("\n") + 1 - min(len(lines), _MAX_LINES)
     more = f'\n<span class="faint">… {left:,} more lines</span>' if left > 0 else ""
     return text("\n".join(lines[:_MAX_LINES])) + more
+
+
+def _failed_output(content: str) -> str:
+    """The end of the result of a tool that failed; what is above can be opened."""
+    lines = without_colours(content[-_MAX_CHARS:]).rstrip("\n").split("\n")
+    above, end = lines[:-_END_LINES], text("\n".join(lines[-_END_LINES:]))
+    if not above:
+        return end
+    hidden = text("\n".join(above[-_MAX_LINES:]))
+    return (
+        f'<details class="above"><summary>… {counted(len(above), "line")} above</summary>{hidden}'
+        f"</details>{end}"
+    )
 
 
 def _left_behind(content: HiddenMessages, now: int) -> tuple[str, str]:

@@ -24,8 +24,17 @@ _T = TypeVar("_T")
 _PROMPT_ROLES = ("user", "system", "developer")
 
 
+_HINTS = frozenset(
+    "include service_tier prompt_cache_key prompt_cache_retention safety_identifier "
+    "stream_options".split()
+)
+"""Fields of the API that change no answer here, so they are accepted."""
+_NOT_POSSIBLE = frozenset(("prompt", "max_tool_calls", "top_logprobs", "context_management"))
+"""Fields of the API that would change the answer, and cannot."""
+
+
 class ResponseRequest(Struct, frozen=True):
-    """The body of `POST /v1/responses`. Other fields have no effect."""
+    """The body of `POST /v1/responses`. An unknown field is refused, as OpenAI does."""
 
     input: str | list[_Fields] = ""
     model: str | None = None
@@ -45,6 +54,19 @@ class ResponseRequest(Struct, frozen=True):
     user: str | None = None
     truncation: str | None = None
     top_p: float | None = None
+    parallel_tool_calls: bool | None = None
+    id: str | None = None
+
+    @classmethod
+    def read(cls, body: Mapping[str, object]) -> "ResponseRequest":
+        """The request that a body is. Raises `Problem`, also for a field without effect."""
+        for name in body.keys() - {*cls.__struct_fields__} - _HINTS:
+            if name not in _NOT_POSSIBLE:
+                raise bad_request(name, f"Unknown parameter: '{name}'.", "unknown_parameter")
+            if body[name]:
+                detail = f"Unsupported parameter: '{name}'. Leave it out."
+                raise bad_request(name, detail, "unsupported_parameter")
+        return as_type(body, cls, "body")
 
     def require_possible(self) -> None:
         """Raises `Problem` for a field that would have no effect, so that none is ignored."""
@@ -56,6 +78,10 @@ class ResponseRequest(Struct, frozen=True):
             )
         if self.top_p not in (None, 1):
             raise bad_request("top_p", "'top_p' cannot be changed. Use 'temperature' instead.")
+        if self.parallel_tool_calls is False:
+            raise bad_request(
+                "parallel_tool_calls", "Parallel calls cannot be switched off. Leave it out."
+            )
         if self.store is not False:
             return
         if self.background:

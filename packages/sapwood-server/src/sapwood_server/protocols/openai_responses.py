@@ -24,7 +24,7 @@ from sapwood_server.access.rate_limit import OpenStreams
 from sapwood_server.event_feed import sse_message
 from sapwood_server.problems import Problem, refusal_problem
 from sapwood_server.protocols.caller_calls import NO_ID, RequestId, known_event
-from sapwood_server.protocols.openai_input import ResponseRequest, as_type
+from sapwood_server.protocols.openai_input import ResponseRequest
 from sapwood_server.protocols.openai_prompt import NOT_STORED, begin_response
 from sapwood_server.protocols.openai_stream import (
     Fields,
@@ -57,7 +57,7 @@ def _create(streams: OpenStreams) -> Handler:
     async def create(call: RequestContext) -> Response:
         """Sends a prompt or results of functions, and answers with what comes of them."""
         body = await call.body()
-        request = as_type(body, ResponseRequest, "body")
+        request = ResponseRequest.read(body)
         given = await call.command_id()
         known = RequestId(given, _asked(body)) if given else NO_ID
         place = await _known_place(call, known) or await begin_response(call, request, known)

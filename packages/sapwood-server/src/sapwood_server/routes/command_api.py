@@ -23,6 +23,7 @@ from sapwood.conversation.script import (
     TextStep,
     has_prompt,
     parse,
+    runs_shell,
     with_files,
 )
 from sapwood.conversation.service import HANDLERS, Outcome
@@ -209,8 +210,7 @@ async def _attached(call: RequestContext, script: Script, folder: str) -> Script
 
     Only what a person typed into the page names files: a program may pass on texts of others.
     """
-    typed = call.principal.by_cookie and call.is_own_machine
-    if not typed or not names_files(script):
+    if not call.is_typed_here or not names_files(script):
         return script
     mask = call.space.connection.masked
     return await asyncio.to_thread(with_named_files, script, folder, mask)
@@ -220,7 +220,8 @@ async def _script(
     call: RequestContext, text: str, agent: AgentId | None = None, folder: str = ""
 ) -> Script:
     try:
-        return await call.service.parsed(agent, text, folder=folder)
+        typed = call.principal.by_cookie
+        return await call.service.parsed(agent, text, folder=folder, shell=typed)
     except RefusedError as refused:
         raise refusal_problem(refused.refusal) from None
 
@@ -232,7 +233,15 @@ def _require_scopes(call: RequestContext, script: Script) -> None:
 
 async def _carry_out(call: RequestContext, agent: AgentId, script: Script) -> SubmissionDone:
     person = Person(call.principal.actor, await call.command_id())
-    played = await call.service.play(agent, script, person)
+    playing = call.typed_service.play(agent, script, person)
+    if any(map(runs_shell, script)):
+        played = await call.space.shell_lines.run(agent, playing)
+    else:
+        played = await playing
+    if call.is_typed_here:
+        await call.space.goals.start(agent)
+    if played is None:
+        return SubmissionDone((), agent, "none")
     refused = next((each.answer for each in played if isinstance(each.answer, Refusal)), None)
     outcomes = _outcomes(played)
     if refused is not None:
@@ -337,7 +346,7 @@ async def send_queued(call: RequestContext) -> Response:
             raise Problem(
                 409,
                 "A script is waiting",
-                "The next item is a script, which only a terminal UI can send.",
+                "The next item is a script. Remove it, and send its steps one by one.",
             )
     sent = [each async for each in (session.turn_ended() if body.ended else session.send_next())]
     for each in sent:
@@ -421,9 +430,11 @@ class Interrupted(Struct, frozen=True):
 
 
 async def interrupt(call: RequestContext) -> Response:
-    """Stops the open turn and keeps every word that was shown."""
+    """Stops the open turn and keeps every word that was shown; first a shell line that runs."""
     agent = await call.agent()
     await call.read(RequestBody)
+    if call.space.shell_lines.stop(agent):
+        return json_response(Interrupted("The command was stopped.", ()))
     done = await call.space.agents.runner.interrupt(
         agent, f"by {call.principal.name or 'the user'}"
     )

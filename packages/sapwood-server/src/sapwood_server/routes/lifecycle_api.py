@@ -40,11 +40,16 @@ class TagsBody(OnceBody, frozen=True, kw_only=True):
 
 
 async def change_tags(call: RequestContext) -> Response:
-    """Changes owner, labels and metadata, and answers with what lists then show."""
+    """Changes owner, labels and metadata, and answers with what lists then show.
+
+    A token that may not read gets no content.
+    """
     agent = await call.agent()
     body = await call.read(TagsBody)
     command = TagAgent(agent, body.owner, body.add, body.remove, entries_of(body.metadata))
     await call.service.dispatch(command, call.principal.actor, command_id=await call.command_id())
+    if "read" not in call.principal.scopes:
+        return Response(status_code=204)
     return json_response(agent_value(await call.summary()))
 
 
@@ -146,6 +151,8 @@ def lifecycle_endpoints() -> tuple[Endpoint, ...]:
             "Change owner, labels and metadata",
             request=TagsBody,
             response=AgentValue,
+            statuses=(200, 204),
+            details="204: the tags were changed, and the token has no scope `read`.",
         ),
         Endpoint(
             "DELETE",

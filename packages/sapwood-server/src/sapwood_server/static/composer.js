@@ -6,7 +6,7 @@ import { chosen as options, nextMode, startOptions } from './options.js';
 
 const box = $('message'), list = $('choices'), queueBox = $('queue');
 const key = `queue:${agent}`;
-let chosen = -1, isOpen = body.dataset.open === 'true', sending = false;
+let chosen = -1, isOpen = body.dataset.open === 'true', sending = false, shells = 0;
 /** @type {{word: string, usage: string, help: string}[]} */
 let found = [];
 /** Uploaded files that go with the next prompt. @type {{id: string, name: string, text: string}[]} */
@@ -31,10 +31,11 @@ export const answers = {
 /** @param {boolean} open */
 export function setOpen(open) {
   isOpen = open;
-  const button = $('interrupt');
-  if (button) button.hidden = !open;
+  showInterrupt();
   if (!open) sendNext(true);
 }
+
+function showInterrupt() { if ($('interrupt')) $('interrupt').hidden = !(isOpen || shells); }
 
 export async function refreshQueue() {
   if (!agent || !queueBox) return;
@@ -51,7 +52,9 @@ function grow() {
 
 /** Sends what was typed. Returns what came of its prompt; '' if it was not carried out. The server says what is a command. @param {string} text @param {string} id @param {string[]} files @returns {Promise<string>} */
 export async function submit(text, id = crypto.randomUUID(), files = []) {
-  say(/^\/compact/.test(text) ? 'A summary is being written and checked …' : '');
+  const runs = /^!(?!\[)|^\/shell\b/.test(text);
+  say(/^\/compact/.test(text) ? 'A summary is being written and checked …' : runs ? 'The command runs …' : '');
+  shells += Number(runs); showInterrupt();
   try {
     if (!agent) {
       const { mode, ...given } = options, typed = mode ? `/permissions ${mode}\n${text}` : text;
@@ -60,6 +63,7 @@ export async function submit(text, id = crypto.randomUUID(), files = []) {
     }
     const done = await post(api('submissions'), { text, id, waits: true, ...(files.length && { files }) });
     const last = done.outcomes.at(-1);
+    say('');
     for (const each of done.outcomes) (answers[each.answer?.type] || ((_, message) => say(message)))(each.answer, each.message);
     if (last?.answer?.type === 'Prompted') toEnd();
     if (done.prompt === 'queued') await refreshQueue();
@@ -68,7 +72,7 @@ export async function submit(text, id = crypto.randomUUID(), files = []) {
     say(/** @type {Error} */ (error).message, true);
     offerSetup(error);
     return '';
-  }
+  } finally { shells -= Number(runs); showInterrupt(); }
 }
 
 /** A link to where a model or its key can be chosen, if that is what is missing. @param {any} error */
@@ -96,7 +100,7 @@ async function sendTyped() {
   if (!await arriving) return;
   const shown = box.value, text = unfolded(shown), files = attached.map((each) => each.id), id = crypto.randomUUID();
   if (!text.trim() && !files.length) return;
-  const isForked = $('composer').dataset.elsewhere && !text.startsWith('/');
+  const isForked = $('composer').dataset.elsewhere && !/^[/!]/.test(text);
   const prompt = await submit(isForked ? `/fork --\n${text}` : text, id, files);
   if (!prompt) return;
   if (prompt === 'held') { queue.push({ id, text, files }); keepQueue(); }

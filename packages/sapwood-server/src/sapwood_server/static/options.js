@@ -3,7 +3,6 @@
 import { $, agent, announce, fill, getText } from './page.js';
 
 const composer = $('composer'), box = $('message');
-const MODES = ['ask', 'accept-edits', 'plan'];
 /** What a new conversation starts with. @type {{model?: string, folder?: string, mode?: string}} */
 export const chosen = {};
 /** Runs a command of this conversation. @type {(line: string) => Promise<string>} */
@@ -57,7 +56,7 @@ async function useModel(model) {
 
 /** @param {string} mode */
 async function useMode(mode) {
-  const before = shownMode();
+  const before = shownMode().mode;
   showSettings({ permission_mode: mode });
   if (!agent) chosen.mode = mode;
   else if (!await run(`/permissions ${mode}`)) showSettings({ permission_mode: before });
@@ -70,11 +69,11 @@ function useFolder(folder) {
   $('chip-folder').textContent = folder.replace(/\/+$/, '').split('/').pop() || folder;
 }
 
-const shownMode = () => composer.querySelector('[data-mode][aria-pressed=true]').dataset.mode;
+const shownMode = () => composer.querySelector('[data-mode][aria-pressed=true]').dataset;
 
 /** Goes to the next mode that needs no second thought. */
 export function nextMode() {
-  const mode = MODES[(MODES.indexOf(shownMode()) + 1) % MODES.length];
+  const mode = shownMode().next;
   announce(`Permission mode: ${mode}`);
   useMode(mode);
 }

@@ -2,7 +2,7 @@
 // The page of a conversation: joins timeline, events, composer, approvals, list, side and keys.
 import { $, agent, announce, body, fill, getText, post, refill, say, soon, tick } from './page.js';
 import { addDelta, endStream, goTo, moveFocus, shown, startStream, state, toEnd, toggleFold, update } from './timeline.js';
-import { interrupt, refreshQueue, setOpen, submit, write } from './composer.js';
+import { answers, interrupt, refreshQueue, setOpen, submit, write } from './composer.js';
 import { refreshQuestion } from './approval.js';
 import { refreshContext, startContext } from './context.js';
 import { follow } from './events.js';
@@ -15,7 +15,18 @@ import './notify.js';
 const view = body.dataset.view || 'timeline';
 const page = (/** @type {string} */ rest) => `/page/${encodeURIComponent(agent)}/${rest}`;
 
-const refreshSide = soon(async () => { if (agent && $('side')) { refill($('side'), await getText(page('side'))); } }, 250);
+const refreshSide = soon(async () => {
+  if (!agent || !$('side')) return;
+  const open = new Set([...$('side').querySelectorAll('details[open]')].map((each) => each.dataset.keep));
+  refill($('side'), await getText(page('side')));
+  for (const each of $('side').querySelectorAll('details[data-keep]')) each.open = open.has(each.dataset.keep);
+  showWork();
+}, 250);
+/** What the agent works on, in one line above the message where the side is closed. */
+function showWork() {
+  const line = $('side')?.querySelector('[data-work]')?.dataset.work || '';
+  if ($('work')) { $('work').textContent = line; $('work').hidden = !line; }
+}
 const refreshList = soon(async () => {
   const html = await getText(`/page/list?agent=${encodeURIComponent(agent)}`);
   if (html === listed) return;
@@ -147,7 +158,8 @@ if (colours) {
 const finder = $('finder'), words = $('words');
 const search = soon(async () => fill($('hits'), await getText(`/page/search?q=${encodeURIComponent(words.value)}`)), 120);
 words.addEventListener('input', search);
-const openFinder = () => { finder.showModal(); words.select(); words.focus(); };
+const openFinder = () => { finder.showModal(); words.select(); words.focus(); search(); };
+answers.ArgumentNeeded = (answer, message) => { if (answer.command === 'switch') { words.value = ''; openFinder(); } else say(message, true); };
 $('find').addEventListener('click', openFinder);
 finder.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
   const links = [...finder.querySelectorAll('a')], now = links.indexOf(/** @type {any} */ (document.activeElement));
@@ -218,7 +230,7 @@ if (asked.get('fill') && $('message')) write(asked.get('fill') || '');
 if (agent) {
   if (asked.get('at') && view === 'timeline') goTo(`at-${asked.get('at')}`);
   if (view === 'context') startContext();
-  if ($('side') && !$('side').children.length) refreshSide();
+  if ($('side') && !$('side').children.length) refreshSide(); else showWork();
   refreshQuestion();
   follow(Number(body.dataset.version), on);
 } else {

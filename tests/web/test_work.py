@@ -1,0 +1,70 @@
+"""What a person has an agent work on, in the browser: shell lines, goals, to-dos, jobs, retries."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.web.stage import Stage
+
+
+def test_a_shell_line_runs_by_the_persons_own_right_and_sessions_are_listed(stage: Stage) -> None:
+    page = stage.page
+    page.goto(f"{stage.server.address}/?new=1")
+    stage.prompt("!echo heron-$((40 + 2))")
+    page.wait_for_url("**/c/*")
+    expect(page.locator("#rows")).to_contain_text("heron-42")
+    assert not any("heron-$" in str(each.body) for each in stage.server.model.requests)
+    stage.prompt("Which bird? [[say: A heron.]]")
+    stage.see("A heron.")
+    stage.idle()
+    assert "heron-42" in str(stage.server.model.requests[-1].body)
+    stage.type("!sleep 600")
+    page.click("#interrupt")
+    expect(page.locator("#rows")).to_contain_text("stopped by the user")
+    expect(page.locator("#interrupt")).to_be_hidden()
+    stage.command("!seq 1 50; false")
+    expect(page.locator("#rows .out-text").last).to_contain_text("lines above")
+    stage.command("/btw What is a heron? [[say: A **bird**.]]")
+    expect(page.locator("#rows .own strong")).to_have_text("bird")
+    stage.prompt("Fail. [[status: 400]]")
+    page.click("#rows > article:last-child .retry")
+    expect(page.locator("#rows .retry:visible")).to_have_count(1)
+    stage.command("/sessions")
+    expect(page.locator("#hits a").first).to_be_visible()
+    stage.inspect("sessions")
+    page.locator(f"#hits a[href='/c/{stage.agent}']").click()
+    page.wait_for_url("**/c/*")
+
+
+def test_a_goal_continues_until_its_check_passes_and_work_stands_at_the_side(stage: Stage) -> None:
+    page, side = stage.page, stage.page.locator("#side")
+    stage.begin(("One?", "First answer."))
+    stage.command("/todo [x] Read\n[~] Write\n[ ] Test")
+    expect(side.get_by_label("To do")).to_contain_text("1 of 3 done")
+    job = '{"command": "sleep 600", "background": true}'
+    stage.prompt(f"Serve. [[tool: shell {job}]] [[say: It runs.]]")
+    page.wait_for_selector("#ask[open]")
+    page.keyboard.press("y")
+    stage.see("It runs.")
+    stage.idle()
+    jobs = side.get_by_label("Background commands")
+    expect(jobs).to_contain_text("running")
+    stage.type('/goal Tidy up. [[say: Tidied.]] --check "test -e tidy || { touch tidy; false; }"')
+    expect(page.locator("#rows")).to_contain_text(
+        re.compile("The goal is reached. It took 2 turns")
+    )
+    expect(side.get_by_label("Goal")).to_have_count(0)
+    stage.idle()
+    stage.type("/goal Wait. [[stall: 600]] [[say: Never.]] --budget 2")
+    expect(side.get_by_label("Goal")).to_contain_text("budget 2 turns")
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator("#work")).to_contain_text("turn 1 of the goal · to do 1 of 3")
+    page.locator("#interrupt").click(trial=True)  # nothing covers it
+    stage.inspect("work")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    side.get_by_role("button", name="Stop").click()
+    expect(side.get_by_label("Goal")).to_have_count(0)
+    page.click("#interrupt")
+    stage.idle()
+    jobs.get_by_role("button", name="End").click()
+    expect(jobs).to_contain_text("ended by the user")
