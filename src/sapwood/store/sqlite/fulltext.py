@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
-from resource import RUSAGE_SELF, getrusage
+from time import process_time
 
 from msgspec import Struct
 
@@ -57,8 +57,6 @@ _MAX_CHARACTERS = 200_000
 _IDLE_SECONDS = 0.5
 _BUSY = 0.05
 """The share of a processor from which on this process is busy with something else."""
-_PREEMPTED = 3
-"""How often it must wait for a processor to be busy too: a busy machine gives it a small share."""
 _MAX_WAITS = 60
 """How often the task waits for a busy process, half a second each time."""
 _MAX_AGENT_TERMS = 64
@@ -361,12 +359,6 @@ def _create_table(connection: sqlite3.Connection, space: Space) -> str:
     return table
 
 
-def _work_of_process() -> tuple[float, int]:
-    """The seconds that this process had a processor, and how often one was taken from it."""
-    usage = getrusage(RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime, usage.ru_nivcsw
-
-
 class FulltextIndexer:
     """Adds new events to the word index. Use it only on the event loop that created it."""
 
@@ -420,10 +412,9 @@ class FulltextIndexer:
     async def _wait_while_busy(self) -> None:
         """Waits while this process works: a command that imports and ends must not pay for it."""
         for _ in range(_MAX_WAITS):
-            before, waits_before = _work_of_process()
+            used = process_time()
             await asyncio.sleep(_IDLE_SECONDS)
-            used, waits = _work_of_process()
-            if used - before < _BUSY * _IDLE_SECONDS and waits - waits_before < _PREEMPTED:
+            if process_time() - used < _BUSY * _IDLE_SECONDS:
                 break
 
     async def _index_when_idle(self) -> None:
