@@ -140,7 +140,7 @@ async def test_everything_of_a_space_is_at_the_new_place_and_nothing_at_the_old(
         await log.close()
 
 
-@pytest.mark.night  # `just cells --small` has kills in the check of a change
+@pytest.mark.night  # it waits for stops that end by themselves
 async def test_a_move_that_is_killed_leaves_one_owner_and_goes_on(
     cells: tuple[str, str],
 ) -> None:
