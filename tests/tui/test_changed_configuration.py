@@ -10,6 +10,7 @@ from sapwood.config.api_keys import load_keys, save_key
 from sapwood.config.config_file import load_config
 from sapwood.config.editor import set_setting
 from sapwood.conversation.answers import Answer
+from sapwood.core.ids import AgentId
 from sapwood.tui.conversation_controller import ConversationController
 from sapwood.workspace.permissions.permission_gate import (
     Deny,
@@ -29,6 +30,9 @@ class Face:
 
     def show_refusal(self, text: str) -> None:
         self.shown.append(text)
+
+    def show_shell(self, agent: AgentId, line: str, output: bytes) -> None:
+        self.shown.append(line)
 
     async def ask_permission(self, question: PermissionQuestion) -> PermissionAnswer:
         return Deny()
