@@ -112,12 +112,25 @@ async def full_disk(cell: Cell) -> None:
         await _run("fallocate", "--length", str(free), str(ballast), succeeds=False)
         await _run("dd", "if=/dev/zero", f"of={ballast}.rest", "bs=4096", succeeds=False)
         await cell.lasts()
+        await _require_full(cell)
         for each in (ballast, ballast.with_suffix(".rest")):
             each.unlink()
         if cell.server.has_ended:
             cell.notes.append("PostgreSQL had stopped by itself")
             cell.server.stop()
             cell.server.start()
+
+
+async def _require_full(cell: Cell) -> None:
+    """Notes a failure if the database still has room for 20 MB: then the fault was none."""
+    try:
+        connection = await asyncpg.connect(cell.server.dsn, timeout=10)
+        rows = "SELECT repeat('x', 1000) AS text FROM generate_series(1, 20000)"
+        await connection.execute(f"CREATE TABLE too_large AS {rows}")
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as refused:
+        cell.notes.append(f"refused: {str(refused).partition(chr(10))[0]}")
+    else:
+        cell.failures.append("the disk was not full")
 
 
 async def slow_disk(cell: Cell) -> None:
