@@ -6,8 +6,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from msgspec import structs
-
 from sapwood.api.agent import Agent
 from sapwood.api.arguments import (
     agent_ids,
@@ -38,8 +36,6 @@ from sapwood.core.log_values import AgentSummary, Cursor, Order, SearchHit, Tail
 from sapwood.core.plural import either
 from sapwood.core.refusals import AgentExists, BadSetting, BadValue
 from sapwood.core.settings import Settings
-from sapwood.models.model_facts import window_of
-from sapwood.turns.command_batch import request_text
 from sapwood.turns.log import Log
 
 _STATUSES: tuple[Literal["running", "archived", "killed"], ...] = ("running", "archived", "killed")
@@ -114,17 +110,14 @@ class Sapwood:
         if again and not own:
             raise RefusedError(BadSetting("resume", "used with the id of the agent to resume"))
         named = _own_id(own) if own else None
-        given = settings if settings is not None else Settings(model, system, cap)
-        pinned, tags = pins_from(pins), tags_from(owner, labels, metadata)
         try:
             agent = await offline_service(self.connection, Config()).start(
                 folder,
                 name=name,
-                settings=structs.replace(given, window=given.window or window_of(given.model) or 0),
-                request=request_text("start", named, folder, name, given, pinned, False, tags),
-                pins=pinned,
+                settings=(settings if settings is not None else Settings(model, system, cap)),
+                pins=pins_from(pins),
                 agent=named,
-                tags=tags,
+                tags=tags_from(owner, labels, metadata),
                 actor=HUMAN if actor is None else actor,
                 command_id=command_id,
             )

@@ -169,6 +169,13 @@ def first_settings(
     )
 
 
+def with_window(settings: Settings) -> Settings:
+    """The settings with the window of their model, if they have none."""
+    if settings.window or not settings.model:
+        return settings
+    return structs.replace(settings, window=window_of(settings.model) or 0)
+
+
 async def switch_model(
     space: OpenSpace, config: Config, keys: Mapping[str, str], model: str, agent: AgentId
 ) -> SettingsChange | ModelTooSmall:

@@ -353,7 +353,11 @@ class ConversationService:
             settings = models.first_settings(model)
         agent = agent or new_agent_id()
         workspace = Workspace(folder=folder)
-        first = Settings() if settings is None else settings
+        first = Settings()
+        if settings is not None:
+            from sapwood.conversation.configured_models import with_window
+
+            first = with_window(settings)
         command = StartAgent(agent, name, first, workspace, pins, script=script, tags=tags)
         done = await self.dispatch(command, actor, command_id=command_id, request=asked)
         return done.events[0].agent if done.events else agent
