@@ -17,7 +17,7 @@ from sapwood.conversation.call import Person, Services
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService
 from sapwood.core.command_table import TABLE
-from sapwood.core.commands import Configure
+from sapwood.core.commands import Configure, FailTurn
 from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, ToolCall
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import ModelCalled, Recorded, SummaryDropped, ToolStarted, TurnFailed
@@ -31,7 +31,7 @@ from sapwood.testing import FakeModel, NoTools, slash
 from sapwood.testing.fake_model import Plan, Planned
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.replay import replay
-from sapwood.turns.tool_calls import Toolbox
+from sapwood.turns.tool_calls import Toolbox, dispatch_in_turn, insist_in_turn
 
 
 class House(Struct):
@@ -653,3 +653,12 @@ async def test_an_answer_that_comes_after_the_interrupt_is_nobody_elses() -> Non
             await agent.run_command(f"then {number}")
             await at.idle(agent)
             assert (await said(agent))[-1] == f"heard then {number}"
+
+
+async def test_a_value_of_the_worker_that_cannot_be_stored_ends_its_drive() -> None:
+    async with house(lambda request, heard: "Hello.") as home:
+        agent = await home.db.start("demo", model="planned")
+        wrong = FailTurn(AgentId(agent.id), 5)  # type: ignore[arg-type]
+        for dispatch in (dispatch_in_turn, insist_in_turn):
+            with pytest.raises(AssertionError, match="a bug in Sapwood: 'error' must be text"):
+                await dispatch(agent.connection.dispatcher, wrong)

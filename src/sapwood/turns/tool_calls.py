@@ -30,6 +30,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import AnswerAwaited, Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import (
     AskedAgain,
+    BadValue,
     BudgetReached,
     CallStarted,
     Refusal,
@@ -147,7 +148,17 @@ async def dispatch_in_turn(dispatcher: Dispatcher, command: Command, actor: Acto
     done = await dispatcher.dispatch(command, command_meta(actor))
     if isinstance(done, AskedAgain | CallStarted | TurnEnded | TurnHeld):
         raise TurnLost
+    _require_fit(done)
     return not isinstance(done, Refusal)
+
+
+def _require_fit(done: object) -> None:
+    """Raises `AssertionError` for a value of ours that cannot be stored.
+
+    The turn would still be open, and its model would be asked again and again.
+    """
+    if isinstance(done, BadValue):
+        raise AssertionError(f"a bug in Sapwood: {done.sentence}")
 
 
 async def insist_in_turn(dispatcher: Dispatcher, command: Command, actor: Actor = SYSTEM) -> None:
@@ -166,6 +177,7 @@ async def insist_in_turn(dispatcher: Dispatcher, command: Command, actor: Actor 
         else:
             if isinstance(done, AskedAgain | TurnEnded | TurnHeld):
                 raise TurnLost
+            _require_fit(done)
             return
 
 
