@@ -298,7 +298,8 @@ class ClaudeReader(TranscriptReader):
         if not wanted <= self._turn_of.keys():
             self._builder.needs_earlier_rows = True
         rest = preserved_messages(self._lines, wanted, self._builder.turns)
-        self._lines = rest.lines
+        if row.written_by != WRITER:  # what Sapwood takes out of view may come back
+            self._lines = rest.lines
         listed = self._turns_of(wanted)
         whole = tuple(turn for turn, is_whole in listed.items() if is_whole)
         turns = whole if all(listed.values()) and self._builder.is_path(whole) else ()
