@@ -329,6 +329,26 @@ def test_a_session_that_its_program_deleted_is_put_back_with_its_id(
     assert "4 turns" in sapwood("report").out
 
 
+def test_a_session_that_sapwood_had_changed_is_put_back_with_the_programs_own_rows(
+    sapwood: Sapwooder, claude: ClaudeFile
+) -> None:
+    assert sapwood("clear", "3", "--session", SESSION).code == Exit.OK
+    claude.user("<command-name>/exit</command-name>")
+    claude.user("<local-command-stdout>Bye!</local-command-stdout>")
+    claude.user("Ask 5.")
+    claude.says("Answer 5.")
+    main(str(claude.path), SESSION, str(Path.cwd()))
+    claude.path.unlink()
+    assert "4 turns" in sapwood("restore", SESSION, "--to", "claude-code").out
+    restored = claude.path.read_text()
+    assert "<local-command-stdout>Bye!" in restored
+    assert "[From the program" not in restored
+    assert sapwood("undo", "--session", SESSION).code == Exit.OK
+    rows = [json.loads(line) for line in claude.path.read_text().splitlines()]
+    [first] = [row for row in rows if "Ask 1." in str(row.get("message"))]
+    assert first["uuid"] == f"{SESSION}-0"
+
+
 def test_a_thread_that_codex_deleted_is_put_back_without_codex(
     sapwood: Sapwooder, codex: CodexFile, home: Path
 ) -> None:
