@@ -208,6 +208,9 @@ def test_a_change_of_an_open_session_reaches_it_when_it_has_ended(
     assert ran.code == Exit.OK, ran.err
     assert f"type /exit, then claude --resume {SESSION}" in ran.out
     assert claude.path.read_bytes() == before
+    not_yet = "Claude Code does not have the last change yet"
+    assert not_yet in sapwood("show", SESSION, "--json").err
+    assert not_yet in sapwood("context").err
     claude.user("Ask 5.")
     claude.says("Answer 5.")
     mark.unlink()
@@ -216,6 +219,7 @@ def test_a_change_of_an_open_session_reaches_it_when_it_has_ended(
     main(watched.path, SESSION, watched.folder)
     assert len(boundaries(claude)[-1]) == 4
     assert in_view(sapwood, SESSION) == ["Ask 4.", "Ask 5."]
+    assert not_yet not in sapwood("context").err
     main(watched.path, SESSION, watched.folder)
     assert len(boundaries(claude)) == 1
 
@@ -353,15 +357,20 @@ def test_a_thread_that_codex_deleted_is_put_back_without_codex(
     sapwood: Sapwooder, codex: CodexFile, home: Path
 ) -> None:
     sapwood("import")
+    codex.event("task_started")
+    codex.user("Ask 4.")
+    codex.says("Answer 4.")
+    codex.event("task_complete")
+    assert in_view(sapwood, THREAD) == ["Ask 1.", "Ask 2.", "Ask 3.", "Ask 4."]
     codex.path.unlink()
     restored = sapwood("restore", THREAD, "--to", "codex").out
-    assert restored.startswith("Codex has the session again: 3 turns in view.\n")
+    assert restored.startswith("Codex has the session again: 4 turns in view.\n")
     assert restored.endswith(f"To continue, type: codex resume {THREAD}\n")
     (path,) = (home / ".codex" / "sessions").rglob(f"*{THREAD}.jsonl")
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert rows[0]["payload"]["id"] == THREAD
     said = [row["payload"]["message"] for row in rows if row["type"] == "event_msg"]
-    assert said == [f"{who} {n}." for n in (1, 2, 3) for who in ("Ask", "Answer")]
+    assert said == [f"{who} {n}." for n in (1, 2, 3, 4) for who in ("Ask", "Answer")]
     assert sapwood("import").out == "Nothing to import. 1 had nothing new.\n"
 
 

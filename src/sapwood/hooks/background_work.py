@@ -189,6 +189,7 @@ async def _import_turns(watched: WatchedSession, config: "Config", *, ended: boo
     from sapwood.app.connection import connect
     from sapwood.app.conversation_service import LazySessionChanges
     from sapwood.config.config_file import prepare_folder
+    from sapwood.conversation.session_changes import extend_private_copy
     from sapwood.hooks.session_watcher import record_change
     from sapwood.imports.importer import Importer, select_transcripts
 
@@ -206,7 +207,7 @@ async def _import_turns(watched: WatchedSession, config: "Config", *, ended: boo
             opened = await connection.dispatcher.open(results[0].agent)
             _remember_turns_that_matter(watched, opened)
             _remember_return_cost(watched, opened, connection.counter_for(""))
-            await asyncio.to_thread(_extend_copy, path, results[0].source)
+            await asyncio.to_thread(extend_private_copy, path, results[0].source)
         if ended and results and not problem:
             changes, agent = LazySessionChanges(connection).changes, results[0].agent
             if await changes.sync_when_closed(agent, attempts=_LOOKS, seconds=_LOOK_SECONDS):
@@ -215,21 +216,6 @@ async def _import_turns(watched: WatchedSession, config: "Config", *, ended: boo
     finally:
         await importer.close()
         await connection.close()
-
-
-def _extend_copy(path: Path, source: str) -> None:
-    """Brings the private copy of a session that Sapwood has changed up to date.
-
-    If the program deletes the session, it is restored from the copy, with the program's own rows.
-    """
-    from sapwood.config.folders import data_folder
-    from sapwood.private_files import locked
-    from sapwood.programs.session_copy import extend_copy, newest_copy
-
-    copy = data_folder() / "sessions" / source / path.name
-    if newest_copy(copy) is not None:
-        with locked(copy):
-            extend_copy(path, copy)
 
 
 def _remember_turns_that_matter(watched: WatchedSession, opened: "OpenAgent") -> None:
