@@ -101,6 +101,15 @@ def test_a_session_is_trimmed_in_place_and_the_trim_is_undone(
     assert in_view(sapwood, SESSION) == ["Ask 3.", "Ask 4."]
 
 
+def test_messages_name_commands_of_the_shell(sapwood: Sapwooder, claude: ClaudeFile) -> None:
+    dropped = sapwood("drop", "2", "--session", SESSION).out
+    assert "sapwood undo or sapwood bring 2 brings it back." in dropped
+    unknown = sapwood("rewind", "STRAT", "--session", SESSION)
+    assert unknown.code == Exit.FAILED
+    assert "Type sapwood mark NAME to set one." in unknown.err
+    assert "-1 is not a number of turns. Give 1 or more." in sapwood("clear", "-1").err
+
+
 def test_without_a_name_the_newest_session_of_the_folder_is_meant(
     sapwood: Sapwooder, claude: ClaudeFile
 ) -> None:
