@@ -33,7 +33,6 @@ from proofs.providers_e2e.temporary_home import temporary_home
 from sapwood.app.connection import connect
 from sapwood.core.ids import AgentId
 from sapwood.core.view import view
-from sapwood.core.view.frames import REQUEST_FRAME
 from sapwood.imports.importer import Importer
 from scripted_model import ScriptedModel
 
@@ -259,12 +258,7 @@ def _is_reminder(text: str) -> bool:
 
 
 def _part_words(text: str) -> Iterator[str]:
-    """The first word of a part; of each quoted message if it quotes some.
-
-    The request that a summary carries is left out: a program's own compaction does not keep it.
-    """
-    if REQUEST_FRAME in text:
-        return
+    """The first word of a part; of each quoted message if it quotes some."""
     front, _, quoted = text.partition(_QUOTED)
     for piece in (front, *quoted.split("\\n\\n")):
         yield from _WORD.findall(piece)[:1]

@@ -101,6 +101,15 @@ def test_a_session_is_trimmed_in_place_and_the_trim_is_undone(
     assert in_view(sapwood, SESSION) == ["Ask 3.", "Ask 4."]
 
 
+def test_messages_name_commands_of_the_shell(sapwood: Sapwooder, claude: ClaudeFile) -> None:
+    dropped = sapwood("drop", "2", "--session", SESSION).out
+    assert "sapwood undo or sapwood bring 2 brings it back." in dropped
+    unknown = sapwood("rewind", "STRAT", "--session", SESSION)
+    assert unknown.code == Exit.FAILED
+    assert "Type sapwood mark NAME to set one." in unknown.err
+    assert "-1 is not a number of turns. Give 1 or more." in sapwood("clear", "-1").err
+
+
 def test_without_a_name_the_newest_session_of_the_folder_is_meant(
     sapwood: Sapwooder, claude: ClaudeFile
 ) -> None:
@@ -208,6 +217,9 @@ def test_a_change_of_an_open_session_reaches_it_when_it_has_ended(
     assert ran.code == Exit.OK, ran.err
     assert f"type /exit, then claude --resume {SESSION}" in ran.out
     assert claude.path.read_bytes() == before
+    not_yet = "Claude Code does not have the last change yet"
+    assert not_yet in sapwood("show", SESSION, "--json").err
+    assert not_yet in sapwood("context").err
     claude.user("Ask 5.")
     claude.says("Answer 5.")
     mark.unlink()
@@ -216,6 +228,7 @@ def test_a_change_of_an_open_session_reaches_it_when_it_has_ended(
     main(watched.path, SESSION, watched.folder)
     assert len(boundaries(claude)[-1]) == 4
     assert in_view(sapwood, SESSION) == ["Ask 4.", "Ask 5."]
+    assert not_yet not in sapwood("context").err
     main(watched.path, SESSION, watched.folder)
     assert len(boundaries(claude)) == 1
 
@@ -329,19 +342,44 @@ def test_a_session_that_its_program_deleted_is_put_back_with_its_id(
     assert "4 turns" in sapwood("report").out
 
 
+def test_a_session_that_sapwood_had_changed_is_put_back_with_the_programs_own_rows(
+    sapwood: Sapwooder, claude: ClaudeFile
+) -> None:
+    assert sapwood("clear", "3", "--session", SESSION).code == Exit.OK
+    claude.user("<command-name>/exit</command-name>")
+    claude.user("<local-command-stdout>Bye!</local-command-stdout>")
+    claude.user("Ask 5.")
+    claude.says("Answer 5.")
+    main(str(claude.path), SESSION, str(Path.cwd()))
+    claude.path.unlink()
+    assert "4 turns" in sapwood("restore", SESSION, "--to", "claude-code").out
+    restored = claude.path.read_text()
+    assert "<local-command-stdout>Bye!" in restored
+    assert "[From the program" not in restored
+    assert sapwood("undo", "--session", SESSION).code == Exit.OK
+    rows = [json.loads(line) for line in claude.path.read_text().splitlines()]
+    [first] = [row for row in rows if "Ask 1." in str(row.get("message"))]
+    assert first["uuid"] == f"{SESSION}-0"
+
+
 def test_a_thread_that_codex_deleted_is_put_back_without_codex(
     sapwood: Sapwooder, codex: CodexFile, home: Path
 ) -> None:
     sapwood("import")
+    codex.event("task_started")
+    codex.user("Ask 4.")
+    codex.says("Answer 4.")
+    codex.event("task_complete")
+    assert in_view(sapwood, THREAD) == ["Ask 1.", "Ask 2.", "Ask 3.", "Ask 4."]
     codex.path.unlink()
     restored = sapwood("restore", THREAD, "--to", "codex").out
-    assert restored.startswith("Codex has the session again: 3 turns in view.\n")
+    assert restored.startswith("Codex has the session again: 4 turns in view.\n")
     assert restored.endswith(f"To continue, type: codex resume {THREAD}\n")
     (path,) = (home / ".codex" / "sessions").rglob(f"*{THREAD}.jsonl")
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert rows[0]["payload"]["id"] == THREAD
     said = [row["payload"]["message"] for row in rows if row["type"] == "event_msg"]
-    assert said == [f"{who} {n}." for n in (1, 2, 3) for who in ("Ask", "Answer")]
+    assert said == [f"{who} {n}." for n in (1, 2, 3, 4) for who in ("Ask", "Answer")]
     assert sapwood("import").out == "Nothing to import. 1 had nothing new.\n"
 
 

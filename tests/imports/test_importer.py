@@ -14,6 +14,7 @@ from sapwood.core.events import ContextSummarized, Recorded, TurnRecorded
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.refusals import Imported, Refusal
+from sapwood.core.view.build import front_texts
 from sapwood.imports.importer import Importer
 from sapwood.programs.transcripts.discovery import NotATranscript
 from sapwood.programs.transcripts.session_reader import detect_file, read_session
@@ -98,6 +99,26 @@ async def test_an_agent_knows_where_it_comes_from(
         "/srv/wood",
         "claude-code",
     )
+
+
+async def test_a_compaction_of_the_program_shows_what_it_kept_and_nothing_that_it_did_not(
+    held: Connection, importer: Importer, tmp_path: Path
+) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("Plant a tree.")
+    reply = file.says("Planted.")
+    kept = {"trigger": "manual", "preservedMessages": {"uuids": [reply]}}
+    file.row("system", subtype="compact_boundary", compactMetadata=kept, parentUuid=None)
+    file.user("A tree stands.", isCompactSummary=True)
+    done = await importer.bring(file.path)
+    file.user("Go on.")
+    file.says("Watered.")
+    await importer.bring(file.path)
+    live = (await open_agent(held.log, held.space, done.agent)).live
+    [front] = front_texts(live)
+    assert "A tree stands." in front.text
+    assert "Planted." in front.text
+    assert "Plant a tree." not in front.text
 
 
 async def test_a_turn_is_taken_when_it_has_ended_and_then_once(

@@ -91,15 +91,6 @@ class _Source:
         return frozenset(_lines(self.text, self._is_file))
 
 
-def is_compaction(boundary: Boundary) -> bool:
-    """Whether the program summarized: not a clear or a rewind that was asked for.
-
-    >>> is_compaction(Boundary(3, summary="It is cold.")), is_compaction(Boundary(3, cleared=True))
-    (True, False)
-    """
-    return bool(boundary.summary) or not (boundary.turns or boundary.cleared)
-
-
 def needs_of(session: Session) -> list[Need]:
     """Returns what was needed again after the compactions of a session, in order."""
     return [need for loss in losses_of(session) for need in loss.needs]
@@ -107,7 +98,7 @@ def needs_of(session: Session) -> list[Need]:
 
 def losses_of(session: Session) -> list[Loss]:
     """Returns what each compaction of a session took out of view; nothing if there was none."""
-    wanted = [n for n, each in enumerate(session.boundaries) if is_compaction(each)]
+    wanted = [n for n, each in enumerate(session.boundaries) if each.is_compaction]
     if not wanted:
         return []
     finder = _NeedFinder(session)
@@ -222,7 +213,7 @@ class _NeedFinder:
             return None
         best = max(left, key=lambda each: (len(each.lines.intersection(again)), each.order))
         boundary = self._views.boundary_after(best.turn, index)
-        if boundary is None or not is_compaction(self._session.boundaries[boundary]):
+        if boundary is None or not self._session.boundaries[boundary].is_compaction:
             return None
         numbers = self._numbers
         return Need(
@@ -377,6 +368,8 @@ class _Views:
 
     def _kept(self, path: Collection[int], boundary: Boundary) -> frozenset[int]:
         """The turns of a path before a boundary that it left in view."""
+        if boundary.listed:
+            return frozenset(boundary.listed)
         if not boundary.kept:
             return frozenset()
         earlier = sorted(place for place in path if place < boundary.after)

@@ -21,14 +21,16 @@ _UNREADABLE = "[The program keeps its summary encrypted. What the log tells inst
 
 
 class Boundary(Struct, frozen=True, omit_defaults=True):
-    """A compaction: the program replaced earlier turns by a summary.
+    """A compaction: the program replaced earlier turns by a summary. Or a change of the history.
 
     `after` is the number of turns before it; the last `kept` of them stayed in view unchanged.
     `quoted` are messages that stayed without the rest of their turn. `before_tokens` and
     `after_tokens` are the sizes of the whole context, if the program reported them. `summary` is
     empty if the program encrypts it, or if there is none because whole turns were cut out. Then
     `turns` are the indexes of the turns that stayed, each of which follows the one before it;
-    `cleared` is true if none of them stayed.
+    `cleared` is true if none of them stayed. `is_change` is true if the program did not compact:
+    Sapwood changed the history, or somebody went back in it. Then `listed` are the indexes of all
+    whole turns that are in view, also if there are gaps between them.
     """
 
     after: int
@@ -41,6 +43,20 @@ class Boundary(Struct, frozen=True, omit_defaults=True):
     quoted: str = ""
     turns: tuple[int, ...] = ()
     cleared: bool = False
+    is_change: bool = False
+    listed: tuple[int, ...] = ()
+
+    @property
+    def is_compaction(self) -> bool:
+        """Whether the program summarized: not a clear, a drop or a rewind that was asked for.
+
+        >>> (
+        ...     Boundary(3, summary="It is cold.").is_compaction,
+        ...     Boundary(3, cleared=True).is_compaction,
+        ... )
+        (True, False)
+        """
+        return not self.is_change and bool(self.summary or not (self.turns or self.cleared))
 
     @property
     def text(self) -> str:
@@ -118,7 +134,12 @@ class Session(Struct, frozen=True, omit_defaults=True):
         indexes = [index for index in range(len(self.turns)) if index not in abandoned]
         before = [index for index in indexes if index < boundary.after]
         kept = before[len(before) - min(boundary.kept, len(before)) :]
-        return (*kept, *indexes[len(before) :])
+        return (*(sorted(boundary.listed) or kept), *indexes[len(before) :])
+
+    @property
+    def compactions(self) -> tuple[Boundary, ...]:
+        """The boundaries at which the program compacted."""
+        return tuple(each for each in self.boundaries if each.is_compaction)
 
     @property
     def request(self) -> str:

@@ -84,7 +84,7 @@ def _estimate(session: Session, used: Count | None, levels: Sequence[float]) -> 
         model=session.model,
         turns=len(session.turns),
         in_view=len(session.indexes_in_view),
-        compactions=len(session.boundaries),
+        compactions=len(session.compactions),
         used=used.tokens if used else None,
         exact=used.exact if used else False,
         window=session.window,

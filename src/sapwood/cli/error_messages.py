@@ -1,6 +1,7 @@
 """Messages and exit codes for errors, with the next command to type. Imported after an error."""
 
 import errno
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,18 @@ def shell_message(refusal: Refusal) -> str:
             )
         case _:
             return refusal.sentence
+
+
+_SLASH = re.compile(r"(?<![\w/])/(clear|drop|rewind|edit|compact|undo|redo|bring|load|mark|fork)\b")
+
+
+def in_shell(message: str) -> str:
+    """The message of a command on a session, with other commands as they are typed in a shell.
+
+    >>> in_shell("Dropped turn 2. /undo or /load 2 brings it back.")
+    'Dropped turn 2. sapwood undo or sapwood bring 2 brings it back.'
+    """
+    return _SLASH.sub(lambda found: f"sapwood {found[1].replace('load', 'bring')}", message)
 
 
 def _typed_agent() -> str:

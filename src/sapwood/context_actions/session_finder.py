@@ -37,9 +37,10 @@ from sapwood.programs.registry import PROGRAM_NAMES, program, programs_with
 from sapwood.programs.transcripts.discovery import NotATranscript, discover, newest_session
 from sapwood.programs.transcripts.session_files import FoundSession
 from sapwood.programs.transcripts.session_reader import read_session
+from sapwood.programs.transcripts.transcript_events import imported_agent_id
 from sapwood.redaction import mask_secrets
 from sapwood.store.stores import store_of
-from sapwood.turns.open_agent import find_agent
+from sapwood.turns.open_agent import find_agent, open_state
 
 _DATABASE_SECONDS = 5.0
 _MAX_AGENTS = 1_000
@@ -212,6 +213,14 @@ async def agents_of_folders(space: OpenSpace, folders: Iterable[str]) -> list[Ag
 def database_exists(config: Config) -> bool:
     """Whether there is a database; one on a server is taken to exist."""
     return store_of(config.address).exists(config.address)
+
+
+async def waiting_change_of(space: OpenSpace, session: FoundSession) -> str:
+    """Says that the session does not have its last change yet; empty if it has, or is unknown."""
+    from sapwood.conversation.session_changes import waiting_change
+
+    agent = imported_agent_id(session.source, session.id)
+    return waiting_change(await open_state(space.log, space.space, agent))
 
 
 @asynccontextmanager

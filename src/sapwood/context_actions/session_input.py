@@ -126,20 +126,26 @@ def _session(state: State, live: LivePath, path: LivePath, events: Sequence[Reco
         model=state.settings.model,
         turns=turns,
         times=tuple(times.get(t.first, 0) if t.agent == state.agent else 0 for t in turns),
-        boundaries=_boundaries(live, turns),
+        boundaries=_boundaries(live, path, turns),
         window=state.settings.window or None,
         updated=state.updated,
         abandoned=tuple(i for i, turn in enumerate(turns) if _turn_key(turn) not in on_path),
     )
 
 
-def _boundaries(live: LivePath, turns: Sequence[Turn]) -> tuple[Boundary, ...]:
-    """One boundary before the first turn in view; none if everything is in view."""
+def _boundaries(live: LivePath, path: LivePath, turns: Sequence[Turn]) -> tuple[Boundary, ...]:
+    """One boundary behind the last turn that is not in view; none if everything is in view."""
     in_view = {_turn_key(turn) for turn in live.all_turns}
     places = [index for index, turn in enumerate(turns) if _turn_key(turn) in in_view]
-    after = places[0] if places else len(turns)
+    cut = [_turn_key(turn) for turn in path.turns if _turn_key(turn) not in in_view]
+    gone = [index for index, turn in enumerate(turns) if _turn_key(turn) in cut]
+    after = gone[-1] + 1 if gone else 0
+    kept = tuple(place for place in places if place < after)
     summary = "\n\n".join(part.text for part in front_texts(live))
-    return (Boundary(after, summary=summary),) if after or summary else ()
+    if not after and not summary:
+        return ()
+    is_change = not live.context.summary
+    return (Boundary(after, summary=summary, kept=len(kept), is_change=is_change, listed=kept),)
 
 
 def _turn_key(turn: Turn) -> tuple[AgentId, int]:

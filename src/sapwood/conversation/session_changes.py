@@ -9,8 +9,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from sapwood.config.folders import data_folder
 from sapwood.conversation.call import OpenSpace
-from sapwood.core.errors import RefusedError
+from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.events import SessionDiffered, SessionSynced
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
@@ -19,8 +20,15 @@ from sapwood.core.refusals import SessionInUse
 from sapwood.core.state import State
 from sapwood.imports.importer import IDLE_SECONDS, Importer
 from sapwood.imports.session_catch_up import catch_up
+from sapwood.private_files import locked
 from sapwood.programs.agent_provider import AgentProvider, ProviderOptions, SessionBusy
-from sapwood.programs.registry import program_executor, program_title, resume_command_for
+from sapwood.programs.registry import (
+    program_executor,
+    program_title,
+    resume_command_for,
+    runs_turns,
+)
+from sapwood.programs.session_copy import extend_copy, newest_copy
 from sapwood.programs.transcripts.discovery import NotATranscript
 from sapwood.turns.program_sessions import needs_sync, options_of, session_in, sync_history
 
@@ -49,6 +57,59 @@ async def sync_session(
     provider = provider_of(executor.program)
     options = options_of(opened.state, executor)
     return await sync_history(space.log, space.space, space.dispatcher, provider, opened, options)
+
+
+def extend_private_copy(transcript: Path, program: str) -> None:
+    """Brings the private copy of a session that Sapwood has changed up to date.
+
+    If the program deletes the session, it is restored from the copy, with the program's own rows.
+    """
+    copy = data_folder() / "sessions" / program / transcript.name
+    if newest_copy(copy) is not None:
+        with locked(copy):
+            extend_copy(transcript, copy)
+
+
+def waiting_change(state: State) -> str:
+    """Says that the agent's session does not have its last change yet; empty if it has."""
+    held = state.session
+    if held is None or state.origin is None or not runs_turns(held.session.program):
+        return ""
+    if not needs_sync(state):
+        return ""
+    title = program_title(held.session.program)
+    return (
+        f"{title} does not have the last change yet and sends what it had. {_effect(held.session)}"
+    )
+
+
+def _effect(session: ProgramSession) -> str:
+    command = resume_command_for(session.program, session.id)
+    return f"This takes effect when you close the session: type /exit, then {command}"
+
+
+async def bring_up_to_date(space: OpenSpace, agent: AgentId) -> str:
+    """Records what is new in the session that an agent was imported from.
+
+    Returns what to print about it: that a change waits, or that the log may be behind, and why.
+    Returns nothing for other agents.
+    """
+    origin = (await space.dispatcher.open(agent)).state.origin
+    if origin is None or not origin.path:
+        return ""
+    importer = Importer(space, dispatcher=space.dispatcher)
+    problem = ""
+    try:
+        problem = (await importer.bring(Path(origin.path), origin.source)).problem
+    except NotATranscript:
+        pass  # its program deleted it: the log has the newest that there is
+    except SapwoodError as error:
+        problem = str(error)
+    finally:
+        await importer.close()
+    if problem:
+        return f"This may lack the newest turns of the session: {problem}"
+    return waiting_change((await space.dispatcher.open(agent)).state)
 
 
 _RECENT = 8
@@ -121,8 +182,7 @@ class SessionChanges:
         if self._later:
             if not needs_sync(opened.state):
                 return ""
-            command = resume_command_for(before.program, before.id)
-            return f"This takes effect when you close the session: type /exit, then {command}"
+            return _effect(before)
         provider = self._provider_of(before.program)
         try:
             session = await sync_history(

@@ -189,6 +189,7 @@ async def _import_turns(watched: WatchedSession, config: "Config", *, ended: boo
     from sapwood.app.connection import connect
     from sapwood.app.conversation_service import LazySessionChanges
     from sapwood.config.config_file import prepare_folder
+    from sapwood.conversation.session_changes import extend_private_copy
     from sapwood.hooks.session_watcher import record_change
     from sapwood.imports.importer import Importer, select_transcripts
 
@@ -206,6 +207,7 @@ async def _import_turns(watched: WatchedSession, config: "Config", *, ended: boo
             opened = await connection.dispatcher.open(results[0].agent)
             _remember_turns_that_matter(watched, opened)
             _remember_return_cost(watched, opened, connection.counter_for(""))
+            await asyncio.to_thread(extend_private_copy, path, results[0].source)
         if ended and results and not problem:
             changes, agent = LazySessionChanges(connection).changes, results[0].agent
             if await changes.sync_when_closed(agent, attempts=_LOOKS, seconds=_LOOK_SECONDS):

@@ -233,7 +233,7 @@ def _compaction_notice(session: WatchedSession, name: str) -> str:
     from sapwood.programs.registry import program
 
     read = session.read(LAST_REPLY_BYTES)
-    last = read.boundaries[-1] if read.boundaries else None
+    last = read.compactions[-1] if read.compactions else None
     before, turns = session.memory.number("tokens-before"), session.memory.number("turns-before")
     notice = CompactionNotice(
         (last and last.before_tokens) or before,

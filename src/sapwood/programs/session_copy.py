@@ -6,6 +6,7 @@ has rewritten the beginning of its transcript, the old copy stays and a new one 
 
 import os
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 _COMPARED = 64 * 1024
@@ -35,12 +36,12 @@ def extend_copy(transcript: Path, copy: Path) -> Path:
 
 def newest_copy(copy: Path) -> Path | None:
     """The copy that was made last; None if there is none."""
-    newest = None
-    for path in _names(copy):
-        if not path.exists():
-            break
-        newest = path
-    return newest
+    return next(iter(copies_of(copy)), None)
+
+
+def copies_of(copy: Path) -> list[Path]:
+    """All copies of one transcript, the one that was made last first."""
+    return [*takewhile(Path.exists, _names(copy))][::-1]
 
 
 def _names(copy: Path) -> Iterator[Path]:

@@ -59,7 +59,8 @@ class CompactionFigures(Struct, frozen=True):
 class SessionFigures(Struct, frozen=True):
     """One session. Times are in microseconds since 1970; `project` is the folder in which it ran.
 
-    `restore` is the command that brings its turns back into view; empty without a compaction.
+    `hidden` counts the turns that compactions took out of view and nothing brought back. `restore`
+    is the command that brings them back; empty if there are none.
     """
 
     program: str
@@ -73,6 +74,7 @@ class SessionFigures(Struct, frozen=True):
     updated: int
     turns: int
     compactions: tuple[CompactionFigures, ...] = ()
+    hidden: int = 0
     restore: str = ""
 
     @property
@@ -169,7 +171,19 @@ def session_figures(session: Session, counter: Counter, size: int) -> SessionFig
         updated=session.updated,
         turns=session.numbers[-1] if session.turns else 0,
         compactions=tuple(_compaction(session, loss, counter) for loss in losses),
+        hidden=_hidden(session, losses),
     )
+
+
+def _hidden(session: Session, losses: Sequence[Loss]) -> int:
+    """How many turns compactions took out of view that nothing brought back since."""
+    shown = {session.numbers[index] for index in session.indexes_in_view}
+    left: set[int] = set()
+    for loss in losses:
+        since = session.boundaries[loss.boundary + 1 :]
+        back = {session.numbers[index] for each in since for index in each.listed}
+        left.update(set(loss.turns) - back)
+    return len(left - shown)
 
 
 def _compaction(session: Session, loss: Loss, counter: Counter) -> CompactionFigures:

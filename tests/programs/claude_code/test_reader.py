@@ -9,6 +9,8 @@ from sapwood.core.turn import Reply, Result
 from sapwood.programs.claude_code.rows import Row
 from sapwood.programs.registry import resume_command_for
 from sapwood.programs.transcripts.session_reader import read_session, read_subagents
+from sapwood.report.figures import session_figures
+from sapwood.tokens.estimators import FeatureCounter
 from tests.programs.transcripts.writing import ClaudeFile, text_block
 
 FIXTURES = Path(__file__).parents[1] / "transcripts" / "fixtures"
@@ -263,3 +265,42 @@ def test_a_compaction_drops_texts_that_wait_for_the_next_prompt(tmp_path: Path) 
         file.says("On it goes.")
         prompt = read_session(file.path).turns[-1].prompt
         assert any("half full" in part.text for part in prompt) == stays
+
+
+def test_a_change_by_sapwood_is_no_compaction_and_lists_what_is_in_view(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path)
+    turns = [[file.user("One."), file.says("Heron.")]]
+    turns.append([file.user("Two."), file.says("Ibis.")])
+    used = [file.user("Three."), file.says(file.call("c1")), file.result("c1"), file.says("Kite.")]
+
+    def change(*rows: str) -> None:
+        last = rows[-1]
+        kept = {"uuids": rows, "anchorUuid": f"5e55-{file.rows}"}
+        metadata = {"trigger": "manual", "preTokens": 0, "preservedMessages": kept}
+        mark = {"parentUuid": None, "compactMetadata": metadata, "writtenBy": "sapwood"}
+        file.row("system", subtype="compact_boundary", **mark)
+        file.last = last
+
+    def seen() -> tuple[list[int], int, int]:
+        session = read_session(file.path)
+        shown = [session.numbers[index] for index in session.indexes_in_view]
+        figures = session_figures(session, FeatureCounter(), 0)
+        return shown, len(session.turns), len(session.compactions) + figures.hidden
+
+    change(*turns[0], *used)
+    assert seen() == ([1, 3], 3, 0)
+    turns.append([file.user("Four."), file.says("Lark.")])
+    assert seen() == ([1, 3, 4], 4, 0)
+    own = {"writtenBy": "sapwood"}
+    again = [file.user("Three.", parentUuid=None, **own), file.says(file.call("c1"), **own)]
+    again += [file.result("c1", "[dropped]", **own), file.says("Kite.", **own)]
+    change(*turns[0], *turns[1], *again, *turns[2])
+    assert seen() == ([1, 2, 3, 4], 4, 0)
+    change(*turns[1])
+    assert seen() == ([2], 4, 0)
+    told = {"trigger": "auto", "preTokens": 900, "postTokens": 100}
+    file.row("system", subtype="compact_boundary", compactMetadata=told, parentUuid=None)
+    file.user("A summary.", isCompactSummary=True)
+    assert seen() == ([], 4, 2)
+    change(*turns[1])
+    assert seen() == ([2], 4, 1)

@@ -274,7 +274,13 @@ async def _overview(invocation: Invocation, name: str, transcript: str, as_json:
     from pathlib import Path
 
     from sapwood.app.connection import connect
-    from sapwood.context_actions.session_finder import SessionFinder, running_session
+    from sapwood.context_actions.session_finder import (
+        SessionFinder,
+        database_exists,
+        running_session,
+        waiting_change_of,
+    )
+    from sapwood.programs.transcripts.session_files import FoundSession
 
     config = invocation.config
     running = running_session(os.environ)
@@ -282,6 +288,10 @@ async def _overview(invocation: Invocation, name: str, transcript: str, as_json:
     if isinstance(found, str):
         await _window(invocation, found, as_json)
         return Exit.OK
+    if isinstance(found, FoundSession) and database_exists(config):
+        async with invocation.connected() as connection:
+            if notice := await waiting_change_of(connection, found):
+                click.echo(notice, err=True)
     return await _do(
         invocation, ContextRequest("breakdown", session=name, transcript=transcript), as_json
     )

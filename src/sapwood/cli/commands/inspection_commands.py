@@ -32,7 +32,7 @@ def show_command(
 
     A line marks where older messages are hidden from the model and says how to bring them back.
     They stay in the log: --everything shows them, and sapwood search finds them. With a version,
-    shows that event in full.
+    shows that event in full. New turns of a session of another program are imported first.
     """
     invocation.run(lambda: _show(invocation, place, whole, everything, as_json))
 
@@ -45,6 +45,7 @@ async def _show(
     from sapwood.cli.output.event_text import json_line
     from sapwood.conversation.agent_lookup import find
     from sapwood.conversation.model_requests import request_for
+    from sapwood.conversation.session_changes import bring_up_to_date
 
     async with invocation.connected() as connection:
         typed, colon, version = place.rpartition(":")
@@ -52,6 +53,8 @@ async def _show(
             await _event(connection, typed, int(version), as_json)
             return
         agent = await find(connection, place)
+        if connection.server is None and (notice := await bring_up_to_date(connection, agent)):
+            click.echo(notice, err=True)
         opened = await connection.dispatcher.open(agent)
         if as_json:
             click.echo(json_line(await request_for(connection, opened.state.agent)))

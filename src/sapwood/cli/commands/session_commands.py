@@ -143,6 +143,16 @@ _ABOUT = (
 )
 
 
+class _SessionCommand(Command):
+    """A command whose places may look like an option: `-1` is refused in words."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parses the arguments. Raises `click.UsageError` for a number below 1."""
+        if args and args[0][:1] == "-" and args[0][1:].isdecimal():
+            raise click.UsageError(f"{args[0]} is not a number of turns. Give 1 or more.", ctx)
+        return super().parse_args(ctx, args)
+
+
 def session_options() -> list[click.Parameter]:
     """Returns new options that name the session, and `--json`."""
     return [
@@ -201,7 +211,7 @@ def _command(row: _Session, path: str) -> click.Command:
             click.Option(["--results"], is_flag=True, help="Only the tool results of the turns.")
         )
     about = f"\n\n{_ABOUT}" if row.while_closed else ""
-    return Command(
+    return _SessionCommand(
         row.name,
         callback=callback,
         params=[*parameters, *session_options()],
@@ -240,8 +250,10 @@ async def _run(
 
     from sapwood.app.connection import connect
     from sapwood.app.conversation_service import LazySessionChanges, offline_service
+    from sapwood.cli.error_messages import in_shell, shell_message
     from sapwood.context_actions.session_commands import SessionCommands
     from sapwood.context_actions.session_finder import SessionFinder, running_session
+    from sapwood.core.errors import RefusedError, SapwoodError
 
     async with invocation.connected() as connection:
         commands = SessionCommands(
@@ -250,7 +262,10 @@ async def _run(
             SessionFinder(Path.cwd(), invocation.config, connect, running_session(os.environ)),
             LazySessionChanges(connection).changes,
         )
-        done = await commands.run(name, words, session=session, transcript=transcript)
+        try:
+            done = await commands.run(name, words, session=session, transcript=transcript)
+        except RefusedError as error:
+            raise SapwoodError(in_shell(shell_message(error.refusal))) from error
         if later and connection.server is None:
             from sapwood.hooks.session_watcher import watch_if_needed
 
@@ -259,13 +274,17 @@ async def _run(
 
 
 def _print(done: "SessionResult", as_json: bool) -> None:
+    from msgspec import structs
+
+    from sapwood.cli.error_messages import in_shell
     from sapwood.cli.output.event_text import json_line
     from sapwood.display.text import plain
 
+    message = in_shell(done.message)
     if as_json:
-        click.echo(json_line(done))
+        click.echo(json_line(structs.replace(done, message=message)))
         return
-    click.echo(plain(done.message))
+    click.echo(plain(message))
     if done.prompt:
         click.echo(f"\n{plain(done.prompt)}")
 

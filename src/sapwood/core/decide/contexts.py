@@ -329,11 +329,11 @@ def compact(inputs: DecisionInput, command: Compact, meta: CommandMeta) -> Accep
     leaving = max(at_least, count - max(0, command.keep))
     if leaving != count - max(0, command.keep):  # more turns leave than were counted
         command = structs.replace(command, tokens=0)
+    is_programs = inputs.state.origin is not None and meta.actor.role == "system" and not due
     # A program may compact its own summary again, before another turn.
-    renews = inputs.state.origin is not None and meta.actor.role == "system" and draft.live.summary
-    if leaving <= 0 and not renews:
+    if leaving <= 0 and not (is_programs and draft.live.summary):
         return draft.accepted(f"Nothing to compact: {counted(count, 'turn')} in view.")
-    _replace_by_summary(draft, command, max(0, leaving), inputs.counter)
+    _replace_by_summary(draft, command, max(0, leaving), inputs.counter, carries=not is_programs)
     share = (
         ""
         if command.score is None
@@ -350,6 +350,8 @@ def _replace_by_summary(
     leaving: int,
     counter: Counter,
     cause: Literal["compact", "window"] = "compact",
+    *,
+    carries: bool = True,
 ) -> None:
     """Adds the summary and moves `head` past the oldest `leaving` turns."""
     summary = EventRef(draft.state.agent, draft.next_version)
@@ -366,7 +368,7 @@ def _replace_by_summary(
     )
     mask = draft.state.context.mask
     tokens = command.tokens if isinstance(command, Compact) else 0
-    trim(draft, cause, leaving, counter, summary=summary, mask=mask, tokens=tokens)
+    trim(draft, cause, leaving, counter, summary=summary, mask=mask, tokens=tokens, carries=carries)
 
 
 def extend_summary(inputs: DecisionInput, command: ExtendSummary, meta: CommandMeta) -> Accepted:

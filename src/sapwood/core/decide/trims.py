@@ -46,11 +46,12 @@ def trim(
     mask: Mask | None = None,
     keep: int = 0,
     tokens: int = 0,
+    carries: bool = True,
 ) -> None:
     """Moves `head` past the oldest `leaving` live turns. `tokens` is their exact size, if known.
 
     If the last user request is in one of them, the context carries it on, so that it stays in view
-    until a bare clear.
+    until a bare clear. If it `carries` none, a program moved its own history, without the request.
     """
     live = draft.live
     assert live is not None, "a trim needs the live path"
@@ -60,6 +61,7 @@ def trim(
     if not kept and (leaving or cause == "clear"):
         head = live.context.tip  # the newest turns may be cut
     covers = mask is not None and mask_edge(kept, mask, cut=bool(live.cuts.turns)) >= 0
+    request = _carried(live.context, gone, kept) if carries and cause != "clear" else None
     draft.add(
         ContextTrimmed(
             cause=cause,
@@ -68,7 +70,7 @@ def trim(
             messages=sum(turn.messages for turn in gone),
             tokens=tokens or calibrated(sum(sizes[:leaving]), counter, draft.state.ratio()).tokens,
             summary=summary,
-            request=None if cause == "clear" else _carried(live.context, gone, kept),
+            request=request,
             mask=mask if covers else None,
             notes_dropped=cause == "clear" and bool(draft.state.notes),
             exact=counter.exact or tokens > 0,

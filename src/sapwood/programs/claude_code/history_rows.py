@@ -1,6 +1,6 @@
 """Finds or makes the rows of the turns that a session must contain."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -27,8 +27,8 @@ _LEADING = frozenset({"command", "output", "note", "caveat"})
 _LOCAL_COMMAND = "local_command"
 """A row of the type `system` that the program sends in the user's name."""
 
-OpenSession = Callable[[ProgramSession], Transcript | None]
-"""Opens the transcript of another session, or its private copy; None if there is neither."""
+OpenSession = Callable[[ProgramSession], Iterable[Transcript]]
+"""Opens the transcript of a session, if it is there, and then its private copies."""
 
 
 class HistoryRows(Struct, frozen=True):
@@ -169,14 +169,13 @@ def _found_here(each: HistoryTurn, transcript: Transcript, context: RowContext) 
 
 
 def _copied(each: HistoryTurn, context: RowContext, open_session: OpenSession) -> list[NewRow]:
-    """The rows of a turn that another session of the program has."""
+    """The rows of a turn that another session of the program has, or a private copy."""
     if each.native is None or each.native.session.program != PROGRAM.name:
         return []
-    other = open_session(each.native.session)
-    rows = find_rows(other, each.native) if other else None
-    if other is None or not rows:
-        return []
-    return [copied_row(context, other.bytes_of(row), row.uuid or "") for row in rows]
+    for other in open_session(each.native.session):
+        if rows := find_rows(other, each.native):
+            return [copied_row(context, other.bytes_of(row), row.uuid or "") for row in rows]
+    return []
 
 
 def _uuid_in(key: str) -> str:

@@ -171,6 +171,8 @@ class ClaudeReader(TranscriptReader):
             case _:
                 pass
         self._turn_of[ref.key] = self._builder.turns
+        if row.written_by == WRITER and not row.closes_turn and self._builder.turn is not None:
+            self._builder.turn.is_own = True
 
     def _describe(self, row: Row, at: int) -> None:
         about = self.details
@@ -296,8 +298,12 @@ class ClaudeReader(TranscriptReader):
         if not wanted <= self._turn_of.keys():
             self._builder.needs_earlier_rows = True
         rest = preserved_messages(self._lines, wanted, self._builder.turns)
-        self._lines = rest.lines
-        turns = self._whole_turns(wanted)
+        if row.written_by != WRITER:  # what Sapwood takes out of view may come back
+            self._lines = rest.lines
+        listed = self._turns_of(wanted)
+        whole = tuple(turn for turn, is_whole in listed.items() if is_whole)
+        turns = whole if all(listed.values()) and self._builder.is_path(whole) else ()
+        is_change = row.written_by == WRITER
         after = metadata.after if metadata else None
         self._builder.begin_compaction(
             ref,
@@ -310,21 +316,21 @@ class ClaudeReader(TranscriptReader):
                 kept=len(turns) or rest.turns,
                 quoted="" if turns else rest.quoted,
                 turns=turns,
-                cleared=not turns and not rest.quoted and row.written_by == WRITER,
+                cleared=not turns and not rest.quoted and is_change,
+                is_change=is_change,
+                listed=whole if is_change else (),
             ),
         )
         self.details.used = after
         if metadata and metadata.preserved and metadata.preserved.anchor == row.uuid:
             self._builder.emit_compaction()  # no summary follows
 
-    def _whole_turns(self, wanted: set[str]) -> tuple[int, ...]:
-        """The turns of these rows if they are whole and follow one another; else nothing."""
+    def _turns_of(self, wanted: set[str]) -> dict[int, bool]:
+        """The turns of these rows, and whether all their messages are among the rows."""
         counts = Counter(
             self._message_turns[each] for each in wanted if each in self._message_turns
         )
-        turns = sorted(counts)
-        is_whole = all(counts[turn] == self._message_counts[turn] for turn in turns)
-        return tuple(turns) if is_whole and self._builder.is_path(turns) else ()
+        return {turn: counts[turn] == self._message_counts[turn] for turn in sorted(counts)}
 
 
 def _is_noise(row: bytes) -> bool:

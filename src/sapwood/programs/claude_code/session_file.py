@@ -7,7 +7,8 @@ and then one append. Nothing is ever removed or rewritten.
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -37,7 +38,7 @@ from sapwood.programs.claude_code.transcript import (
     read_on,
     read_transcript,
 )
-from sapwood.programs.session_copy import extend_copy, newest_copy
+from sapwood.programs.session_copy import copies_of, extend_copy
 
 _PROGRAM = b"claude"
 
@@ -170,6 +171,7 @@ class SessionFile:
         self._copy = copies / f"{session.id}.jsonl"
         self.context = RowContext(session.id, folder, version)
         self._own = own
+        self._others: dict[Path, Transcript] = {}
 
     def require_at_rest(self) -> None:
         """Raises `SessionBusy` if a process has the session open."""
@@ -252,18 +254,17 @@ class SessionFile:
             self.session, "new_session", tuple(row.uuid for row in rows), loss=wanted.loss
         )
 
-    def open_other(self, session: ProgramSession) -> Transcript | None:
-        """The transcript of another session, or its private copy."""
+    def open_other(self, session: ProgramSession) -> Iterator[Transcript]:
+        """The transcript of a session, and its private copies: a restored one lacks old rows."""
         places = [Path(session.path)] if session.path else []
         if session.id and session.id.replace("-", "").isalnum():
-            copy = newest_copy(self._copy.with_name(f"{session.id}.jsonl"))
-            places += [copy] if copy else []
+            places += copies_of(self._copy.with_name(f"{session.id}.jsonl"))
         for path in places:
-            try:
-                return read_transcript(path)
-            except OSError:
-                continue
-        return None
+            if path not in self._others:
+                with suppress(OSError):
+                    self._others[path] = read_transcript(path)
+            if path in self._others:
+                yield self._others[path]
 
     def _plan(self, transcript: Transcript, wanted: HistoryRows) -> _Plan:
         new, kept, front = list(wanted.new), wanted.uuids, wanted.front

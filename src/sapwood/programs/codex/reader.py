@@ -15,7 +15,14 @@ from msgspec import Struct, structs
 
 from sapwood.analysis.session import Boundary
 from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall
-from sapwood.programs.codex.contents import is_scaffolding, output_of, patch_of, text_of, usage_of
+from sapwood.programs.codex.contents import (
+    is_own_compaction,
+    is_scaffolding,
+    output_of,
+    patch_of,
+    text_of,
+    usage_of,
+)
 from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.codex.rows import HistoryBase, Item, decode_item, decode_row, is_noise
 from sapwood.programs.transcripts.conversation_builder import (
@@ -35,7 +42,7 @@ _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
 
 class KeptTurns(Struct, frozen=True):
-    """The turns that a history was cut to, and the texts in front of them."""
+    """The turns that a history was cut to without gaps, and the texts in front of them."""
 
     turns: tuple[int, ...] = ()
     front: tuple[str, ...] = ()
@@ -75,6 +82,26 @@ class TurnItems:
             if turns and all(each.is_users for each in known[:end]):
                 return KeptTurns(tuple(turns), tuple(text_of(each.content) for each in known[:end]))
         return KeptTurns()
+
+    def listed(self, items: Sequence[Item]) -> tuple[int, ...]:
+        """The whole turns among these items, also if there are gaps between them."""
+        hashes = [each for each in map(_identity, items) if each is not None]
+        by_first: dict[int, list[int]] = {}
+        for turn, own in self._hashes.items():
+            if own:
+                by_first.setdefault(own[0], []).append(turn)
+        found: list[int] = []
+        at = 0
+        while at < len(hashes):
+            after = found[-1] if found else -1
+            here = [
+                turn
+                for turn in by_first.get(hashes[at], ())
+                if turn > after and hashes[at : at + len(self._hashes[turn])] == self._hashes[turn]
+            ]
+            at += len(self._hashes[here[0]]) if here else 1
+            found += here[:1]
+        return tuple(found)
 
 
 def _identity(item: Item) -> int | None:
@@ -280,7 +307,11 @@ class CodexReader(TranscriptReader):
         if not self._builder.turns:
             self._opening = (ref, summary)
         boundary = Boundary(
-            0, trigger="auto" if self._asked else "manual", before_tokens=used, at=ref.at
+            0,
+            trigger="auto" if self._asked else "manual",
+            before_tokens=used,
+            at=ref.at,
+            is_change=not is_own_compaction(item),
         )
         items = map(decode_item, item.replacement_history or ())
         self._replace_history(ref, boundary, [each for each in items if each], summary)
@@ -305,6 +336,7 @@ class CodexReader(TranscriptReader):
             quoted="" if found.turns or cleared else "\n\n".join(quoted),
             turns=found.turns,
             cleared=cleared,
+            listed=self._items.listed(items) if boundary.is_change else (),
         )
         self._builder.begin_compaction(ref, boundary)
         self._builder.emit_compaction()
@@ -334,7 +366,7 @@ class CodexReader(TranscriptReader):
             builder.rewind(ref, view.tip)
         if turns or view.tip >= 0:
             kept, front = len(turns), view.front
-            boundary = Boundary(0, "", None, None, front, ref.at, kept, "", turns, not turns)
+            boundary = Boundary(0, "", None, None, front, ref.at, kept, "", turns, not turns, True)
             builder.begin_compaction(ref, boundary)
             builder.emit_compaction()
         self._note_view(ref.offset, view.tip)
@@ -360,7 +392,8 @@ class CodexReader(TranscriptReader):
         items, at = self._injected, self._injected_at
         self._injected = self._injected_at = None
         if at is not None and any(map(_speaks, items or ())):
-            self._replace_history(at, Boundary(0, trigger="manual", at=at.at), items or [], "")
+            change = Boundary(0, trigger="manual", at=at.at, is_change=True)
+            self._replace_history(at, change, items or [], "")
 
 
 def _speaks(item: Item) -> bool:

@@ -5,6 +5,8 @@ begins. Messages can be removed, reverted and written again; the difference to w
 emitted before the next turn.
 """
 
+from msgspec import structs
+
 from sapwood.analysis.session import Boundary
 from sapwood.core.content import Text
 from sapwood.programs.opencode.program import PROGRAM
@@ -250,10 +252,11 @@ class OpencodeReader(TranscriptReader):
         if not uncompacted and (not live or live == self._path_to(live[-1])):
             builder.rewind(ref, live[-1] if live else -1)
             return
-        boundary = Boundary(0, at=ref.at, turns=tuple(live), cleared=not live)
+        change = Boundary(0, at=ref.at, is_change=True, listed=tuple(live))
+        boundary = structs.replace(change, turns=tuple(live), cleared=not live)
         if not builder.is_path(live) and live:
             texts = "\n\n".join(self._texts[turn] for turn in live)
-            boundary = Boundary(0, summary=_REMOVED, at=ref.at, quoted=self._mask(texts))
+            boundary = structs.replace(change, summary=_REMOVED, quoted=self._mask(texts))
         self._emit(ref, boundary)
 
     def _emit(self, ref: RowRef, boundary: Boundary) -> None:

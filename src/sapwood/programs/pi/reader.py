@@ -10,7 +10,7 @@ from msgspec import structs
 from sapwood.analysis.session import Boundary
 from sapwood.core.content import Note, ReplyPart, Text, Thinking, ToolCall
 from sapwood.programs.pi.program import PROGRAM
-from sapwood.programs.pi.rows import Message, Row, decode_row, parts_of, text_of, usage_of
+from sapwood.programs.pi.rows import WRITER, Message, Row, decode_row, parts_of, text_of, usage_of
 from sapwood.programs.pi.session_tree import SessionTree, View, entry_of
 from sapwood.programs.transcripts.conversation_builder import COMPACTED, TranscriptReader
 from sapwood.programs.transcripts.transcript_events import Mask, RowRef, microseconds
@@ -222,6 +222,7 @@ class PiReader(TranscriptReader):
         summary = self._texts.get(view.compaction.id, "") if view.compaction else ""
         if compaction is not None:
             summary = self._texts[ref.key] = compaction.summary or ""
+        is_change = compaction is None or compaction.written_by == WRITER
         boundary = Boundary(
             0,
             summary=summary,
@@ -231,6 +232,8 @@ class PiReader(TranscriptReader):
             quoted=quoted,
             turns=tuple(kept),
             cleared=not kept and not quoted and not summary,
+            is_change=is_change,
+            listed=tuple(n for n in turns if is_change and self._are_whole(view, [n])),
         )
         if kept and quoted:
             return structs.replace(boundary, summary=boundary.text, quoted="")

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import structs
 
 from sapwood.analysis.session import Boundary, Session
-from sapwood.core.content import Text
+from sapwood.core.content import RecordedReply, Text, ToolCall
 from sapwood.core.events import Size, TurnRecorded
 from sapwood.core.ids import AgentId, TurnRef
 from sapwood.core.turn import Turn, recorded_turn
@@ -117,10 +117,16 @@ def session_of(reader: TranscriptReader, path: Path, *, first_request: str = "")
 
 
 class _History:
-    """Collects events: turns with their numbers and parents, boundaries, abandoned turns."""
+    """Collects events: turns with their numbers and parents, boundaries, abandoned turns.
+
+    A turn that Sapwood wrote again, without a dropped result, is the turn that made the same calls.
+    `_places` are the indexes of the turns, in the order in which they were read.
+    """
 
     def __init__(self, agent: AgentId) -> None:
         self._agent = agent
+        self._places: list[int] = []
+        self._by_calls: dict[tuple[str, ...], int] = {}
         self._path: list[int] = []
         self.turns: list[Turn] = []
         self.times: list[int] = []
@@ -130,22 +136,53 @@ class _History:
     def take(self, each: TranscriptEvent) -> None:
         match each:
             case TranscriptTurn():
-                self._path.append(len(self.turns))
-                self.turns.append(self._turn(each))
-                self.times.append(each.first.at)
+                self._add(each)
             case TranscriptCompaction():
-                self._follow(each.boundary)
-                self.boundaries.append(each.boundary)
-            case TranscriptRewind() if each.to in self._path or each.to < 0:
-                self.abandoned.update(place for place in self._path if place > each.to)
-                self._path = [place for place in self._path if place <= each.to]
+                boundary = self._placed(each.boundary)
+                if named := boundary.turns or boundary.listed:
+                    self._go_to(named[-1])
+                self.boundaries.append(boundary)
             case TranscriptRewind():
-                self._go_to(each.to)
+                self._rewind(self._place(each.to))
 
-    def _follow(self, boundary: Boundary) -> None:
-        """Goes to the last of the turns that a boundary names."""
-        if boundary.turns:
-            self._go_to(boundary.turns[-1])
+    def _add(self, each: TranscriptTurn) -> None:
+        calls = tuple(
+            part.id
+            for item in each.items
+            if isinstance(item, RecordedReply)
+            for part in item.parts
+            if isinstance(part, ToolCall)
+        )
+        if each.is_own and calls in self._by_calls:
+            self._places.append(self._by_calls[calls])
+            return
+        place = len(self.turns)
+        if calls:
+            self._by_calls[calls] = place
+        self._places.append(place)
+        self._path.append(place)
+        self.turns.append(self._turn(each))
+        self.times.append(each.first.at)
+
+    def _place(self, turn: int) -> int:
+        """The index of a turn that the reader counts so."""
+        return self._places[turn] if 0 <= turn < len(self._places) else turn
+
+    def _placed(self, boundary: Boundary) -> Boundary:
+        """A boundary that counts the turns as they are counted here."""
+        return structs.replace(
+            boundary,
+            after=boundary.after - len(self._places) + len(self.turns),
+            turns=tuple(map(self._place, boundary.turns)),
+            listed=tuple(sorted(map(self._place, boundary.listed))),
+        )
+
+    def _rewind(self, to: int) -> None:
+        if to in self._path or to < 0:
+            self.abandoned.update(place for place in self._path if place > to)
+            self._path = [place for place in self._path if place <= to]
+        else:
+            self._go_to(to)
 
     def _go_to(self, turn: int) -> None:
         """Makes a turn the last one. Turns of other branches are abandoned, and those before it

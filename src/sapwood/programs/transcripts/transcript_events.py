@@ -40,7 +40,7 @@ class TranscriptTurn(Struct, frozen=True, gc=False):
 
     An `open` turn may still grow. When it has ended, the reader emits it again as a whole. `parent`
     is the number of the turn that it follows, counted from 0: -1 if it begins the conversation, and
-    None if the rows that say it were not read.
+    None if the rows that say it were not read. `is_own` is true if Sapwood wrote the turn's rows.
     """
 
     first: RowRef
@@ -50,6 +50,7 @@ class TranscriptTurn(Struct, frozen=True, gc=False):
     status: TurnEnding
     reason: str = ""
     parent: int | None = None
+    is_own: bool = False
 
 
 class TranscriptCompaction(Struct, frozen=True):

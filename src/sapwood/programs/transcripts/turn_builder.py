@@ -54,6 +54,7 @@ class TurnBuilder:
         self._first = self._last = ref
         self.reason = ""
         self.failed = False
+        self.is_own = False
         self._items: list[_Reply | RecordedResult] = []
         self._reply: _Reply | None = None
         self._calls: set[str] = set()
@@ -157,6 +158,7 @@ class TurnBuilder:
             status=status,
             reason="" if status == "completed" else self.reason or reason,
             parent=parent,
+            is_own=self.is_own,
         )
 
     def _ending(self) -> TurnEnding:
