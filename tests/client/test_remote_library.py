@@ -148,5 +148,5 @@ async def test_another_space_and_a_wrong_token_are_refused(
         async with sapwood.open(server.address, token="sw_wrong"):
             pass
     async with sapwood.open(server.address, token=server.token("read")) as reader:
-        with pytest.raises(sapwood.LogError, match="--scope write"):
+        with pytest.raises(sapwood.LogError, match="does not allow 'write'"):
             await reader.start("demo")

@@ -56,9 +56,9 @@ def test_a_goal_continues_until_its_check_passes_and_work_stands_at_the_side(sta
     expect(side.get_by_label("Goal")).to_have_count(0)
     stage.idle()
     stage.type("/goal Wait. [[stall: 600]] [[say: Never.]] --budget 2")
-    expect(side.get_by_label("Goal")).to_contain_text("budget 2 turns")
+    expect(side.get_by_label("Goal")).to_contain_text("1 of 2 turns")
     page.set_viewport_size({"width": 390, "height": 844})
-    expect(page.locator("#work")).to_contain_text("turn 1 of the goal · to do 1 of 3")
+    expect(page.locator("#work")).to_contain_text("goal 1 of 2 turns · to do 1 of 3")
     page.locator("#interrupt").click(trial=True)  # nothing covers it
     stage.inspect("work")
     page.set_viewport_size({"width": 1440, "height": 900})

@@ -6,7 +6,7 @@ The words of replies as they arrive, read from the log: the same in every proces
 from itertools import groupby
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.app.connection import Connection
 from sapwood.core.content import ReplyPart
@@ -155,7 +155,7 @@ def _rest_of(parts: tuple[ReplyPart, ...], seen: list[Delta], version: int) -> l
     """The deltas of a reply that were not streamed before it was complete."""
     size = size_of_deltas(seen)
     if _words(seen) == _words(deltas_before(parts, size)):
-        return deltas_after(parts, size, version)
+        return _joined(deltas_after(parts, size, version))
     rest: list[Delta] = []  # the provider streamed the parts in another order
     whole = deltas_of(parts)
     for kind in ("thinking", "text"):
@@ -165,6 +165,18 @@ def _rest_of(parts: tuple[ReplyPart, ...], seen: list[Delta], version: int) -> l
             rest.append(Delta(kind, full[len(said) :], version=version, size=size))
     calls = [delta for delta in whole if delta.kind == "call"]
     return rest + calls[sum(delta.kind == "call" for delta in seen) :]
+
+
+def _joined(deltas: list[Delta]) -> list[Delta]:
+    """The deltas, with those of one kind joined that follow each other; calls stay apart."""
+    joined: list[Delta] = []
+    for delta in deltas:
+        last = joined[-1] if joined else None
+        if last is not None and last.kind == delta.kind != "call":
+            delta = structs.replace(delta, text=last.text + delta.text)
+            joined.pop()
+        joined.append(delta)
+    return joined
 
 
 def _words(deltas: list[Delta]) -> list[tuple[str, str]]:

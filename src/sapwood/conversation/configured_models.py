@@ -170,8 +170,11 @@ def first_settings(
 
 
 def with_window(settings: Settings) -> Settings:
-    """The settings with the window of their model, if they have none."""
-    if settings.window or not settings.model:
+    """The settings with the window of their model, if they have none.
+
+    The gate of the dispatcher refuses what are no settings.
+    """
+    if not isinstance(settings, Settings) or settings.window or not settings.model:  # pyright: ignore[reportUnnecessaryIsInstance]
         return settings
     return structs.replace(settings, window=window_of(settings.model) or 0)
 

@@ -114,13 +114,6 @@ def is_spent(goal: Goal) -> bool:
     )
 
 
-def budget_text(goal: Goal) -> str:
-    """How much a goal may take."""
-    if goal.cost:
-        return f"${goal.cost / 1_000_000:g}"
-    return f"{goal.tokens:,} tokens" if goal.tokens else f"{goal.turns} turns"
-
-
 def _file_of(goal: str) -> Path:
     return data_folder() / "goals" / "".join(char for char in goal if char.isalnum())
 

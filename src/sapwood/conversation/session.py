@@ -105,7 +105,7 @@ class ConversationSession:
         """Whether the agent has a goal that was set elsewhere, and the person has to continue."""
         return state.goal is not None and state.goal.id not in self._goals
 
-    async def _accept_goal(self) -> None:
+    async def accept_goal(self) -> None:
         """Continues the goal of the agent by itself from now on: the person typed it here."""
         if self.agent is not None:
             goal = (await self.service.services.space.dispatcher.open(self.agent)).state.goal
@@ -221,17 +221,17 @@ class ConversationSession:
                     self.folder, name=title_of(words), has_prompt=is_prompt(step)
                 )
                 yield Outcome(step, ConversationStarted(None, self.agent), self.agent)
-            works_on_goal = _works_on_goal(step)
-            if works_on_goal:  # the turn of a goal that is continued may end before the answer
-                await self._accept_goal()
+            is_goal = works_on_goal(step)
+            if is_goal:  # the turn of a goal that is continued may end before the answer
+                await self.accept_goal()
             outcome = await self._step(chunk)
             if isinstance(outcome.answer, Refusal):
                 self._rest.clear()
                 yield outcome
                 return
             self.agent = outcome.agent
-            if works_on_goal:
-                await self._accept_goal()
+            if is_goal:
+                await self.accept_goal()
             waits = is_prompt(step)
             if waits:
                 self._rest.extend(script[number + 1 :])
@@ -250,7 +250,7 @@ class ConversationSession:
         return await self.service.step(self.agent, chunk)
 
 
-def _works_on_goal(step: TextStep | CommandStep) -> bool:
+def works_on_goal(step: TextStep | CommandStep) -> bool:
     """Whether the step sets or continues a goal."""
     if not isinstance(step, CommandStep) or step.command is not TABLE["goal"]:
         return False

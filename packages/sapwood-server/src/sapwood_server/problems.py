@@ -207,7 +207,9 @@ def problem_of(error: Exception) -> Problem:
         case LogError():
             return Problem(500, "Log error", str(error))
         case Failure():
-            detail = _SETUP.get(error.kind) or str(error)
+            detail = str(error)
+            if error.kind != "no_model" or "sapwood " in detail:  # what to type in a shell there
+                detail = _SETUP.get(error.kind, detail)
             return Problem(424, "Model unavailable", detail, fields={"failure": error.kind})
         case SapwoodError():
             return Problem(400, "Refused", str(error))

@@ -57,8 +57,12 @@ class GoalRuns:
         if agent not in self._tasks and await self._has_goal(agent):
             self._tasks[agent] = asyncio.create_task(self._run(agent))
 
+    def runs(self, agent: AgentId) -> bool:
+        """Whether the goal of an agent continues by itself."""
+        return agent in self._tasks
+
     async def close(self) -> None:
-        """Stops. The goals stay; the next page that shows one continues it."""
+        """Stops. The goals stay, and wait until a person continues them."""
         tasks = [*self._tasks.values()]
         for task in tasks:
             task.cancel()
@@ -80,6 +84,7 @@ class GoalRuns:
         session = ConversationSession(self._agents.at_machine, "", agent)
         version = (await self._agents.connection.dispatcher.open(agent)).state.version
         async with aclosing(self._agents.runner.watch(agent, version)) as shown:
+            await session.accept_goal()
             await self._step(session, agent)
             async for each in shown:
                 event = each.what.event if isinstance(each.what, Recorded) else None

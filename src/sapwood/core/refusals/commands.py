@@ -128,7 +128,7 @@ class CheckNotHere(Refusal, frozen=True):
     def sentence(self) -> str:
         return (
             f"The check was not typed on this machine, so it does not run: {self.check[:200]}. If "
-            "you want it, set the goal again: /goal TEXT --check COMMAND"
+            "you want it, set the goal again with /goal TEXT --check COMMAND."
         )
 
 
@@ -138,8 +138,8 @@ class GoalNotHere(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            "A goal works with the rights of the person at the machine, so only they can set one: "
-            "in the terminal UI, or in a browser signed in there with the scope admin."
+            "A goal works with the rights of the person at the machine, so only they can set one. "
+            "Type it in the terminal UI, or in a browser signed in there with the scope admin."
         )
 
 
@@ -150,8 +150,8 @@ class ShellNotHere(Refusal, frozen=True):
     def sentence(self) -> str:
         return (
             "Nothing was run. A shell command has the rights of the person at the machine, so only "
-            "they can run one: in the terminal UI, or in a browser signed in there with the scope "
-            "admin. Ask the model to run it instead."
+            "they can run one. Type it in the terminal UI, or in a browser signed in there with "
+            "the scope admin, or ask the model to run it."
         )
 
 

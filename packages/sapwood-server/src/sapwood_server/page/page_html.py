@@ -14,7 +14,6 @@ from msgspec import Struct
 from sapwood.analysis.chapter_report import Chapter, ChapterReport
 from sapwood.app.permission_questions import PostedQuestion
 from sapwood.conversation.cut_preview import CutPlan
-from sapwood.conversation.goals import budget_text
 from sapwood.conversation.person_shell import job_status
 from sapwood.conversation.surroundings import WindowUse
 from sapwood.core.events import TodoItem
@@ -269,14 +268,14 @@ def _button(choice: AnswerChoice) -> str:
     )
 
 
-def work_html(state: State, problem: str) -> str:
+def work_html(state: State, problem: str, *, goal_waits: bool = False) -> str:
     """What the agent works on: its goal, its to-do list and its background commands.
 
-    `problem` says why the goal does not continue. Where the side is closed, the page shows the
-    line in `data-work` above the message.
+    `problem` says why the goal does not continue; one that waits has to be continued. Where the
+    side is closed, the page shows the line in `data-work` above the message.
     """
-    sections = _goal(state, problem) + _todo(state.todo) + _jobs(state.jobs)
-    words = [f"◎ turn {state.turns - state.goal.first} of the goal"] if state.goal else []
+    sections = _goal(state, problem, goal_waits) + _todo(state.todo) + _jobs(state.jobs)
+    words = [f"◎ goal {state.goal.progress}"] if state.goal else []
     if any(item.status != "done" for item in state.todo):
         words.append(todo_line(state.todo))
     running = sum(job_status(each) == "running" for each in state.jobs)
@@ -285,16 +284,17 @@ def work_html(state: State, problem: str) -> str:
     return summary + sections
 
 
-def _goal(state: State, problem: str) -> str:
+def _goal(state: State, problem: str, waits: bool) -> str:
     goal = state.goal
     if goal is None:
         return ""
     check = f'<p class="mono faint">{line(goal.check)}</p>' if goal.check else ""
     stuck = f'<p class="warn">{line(problem)}</p>' if problem else ""
+    go_on = '<button class="btn sm" data-run="/goal continue">Continue</button>' if waits else ""
     return (
         '<section class="sec" aria-label="Goal"><header><h2 class="cap grow">Goal</h2>'
-        f'<span class="num faint">turn {state.turns - goal.first}, budget {budget_text(goal)}'
-        '</span><button class="btn bare sm" data-run="/goal stop">Stop</button></header>'
+        f'<span class="num faint">{goal.progress}</span>{go_on}'
+        '<button class="btn bare sm" data-run="/goal stop">Stop</button></header>'
         f"<p>{line(goal.text)[:500]}</p>{check}{stuck}</section>"
     )
 

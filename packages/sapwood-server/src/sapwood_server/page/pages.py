@@ -102,8 +102,6 @@ async def conversation_page(call: RequestContext) -> Response:
 async def _conversation(
     call: RequestContext, agent: AgentId, agents: list[AgentSummary]
 ) -> Response:
-    if call.is_typed_here:  # a goal goes on when its conversation is shown again after a restart
-        await call.space.goals.start(agent)
     state = await _state(call, agent)
     parts = PageParts(list_html(await _listed(call, agents, agent)))
     view = call.query("view")
@@ -355,7 +353,11 @@ async def _side(call: RequestContext, state: State) -> str:
     family = await family_of(connection, state.agent)
     chapters = await call.space.chapters(state)
     return (
-        work_html(state, call.space.goals.problems.get(state.agent, ""))
+        work_html(
+            state,
+            call.space.goals.problems.get(state.agent, ""),
+            goal_waits=not call.space.goals.runs(state.agent),
+        )
         + budget_html(found, plan)
         + warnings_html(found)
         + tree_html(found, plan, edges, family)

@@ -27,7 +27,7 @@ from sapwood.conversation.script import (
     with_files,
 )
 from sapwood.conversation.service import HANDLERS, Outcome
-from sapwood.conversation.session import ConversationSession
+from sapwood.conversation.session import ConversationSession, works_on_goal
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.commands import QueuePrompt, UnqueuePrompt
 from sapwood.core.errors import RefusedError
@@ -238,7 +238,7 @@ async def _carry_out(call: RequestContext, agent: AgentId, script: Script) -> Su
         played = await call.space.shell_lines.run(agent, playing)
     else:
         played = await playing
-    if call.is_typed_here:
+    if call.is_typed_here and any(map(works_on_goal, script)):
         await call.space.goals.start(agent)
     if played is None:
         return SubmissionDone((), agent, "none")
