@@ -88,7 +88,19 @@ async def test_a_fork_shows_what_its_parent_dropped_and_can_load_it(desk: Desk) 
 
 async def test_a_rewind_into_a_cut_sees_what_was_there(desk: Desk) -> None:
     await types(desk, "/drop 2-4")
-    await types(desk, "/rewind 4")
+    rewound = await types(desk, "/rewind 4")
+    assert isinstance(rewound, Changed)
+    assert rewound.message.endswith("No longer dropped: turns 2-3.")
     assert await in_view(desk) == [1, 2, 3]
     await types(desk, "/undo")
     assert await in_view(desk) == [1, 5, 6]
+
+
+async def test_a_rewind_says_which_drops_come_back(desk: Desk) -> None:
+    await types(desk, "/drop 2")
+    await desk.turn("ask 7", "answer 7")
+    await types(desk, "/undo")
+    rewound = await types(desk, "/rewind 7")
+    assert isinstance(rewound, Changed)
+    assert await in_view(desk) == [1, 3, 4, 5, 6]
+    assert rewound.message.endswith("2 turns removed from view. Dropped again: turn 2.")

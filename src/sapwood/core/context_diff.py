@@ -1,11 +1,14 @@
 """The difference between two contexts: the turns in one of them only, and what else differs."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from sapwood.core.events import ContextSummarized
 from sapwood.core.live_path import LivePath
 from sapwood.core.plural import counted
 from sapwood.core.turn import Turn
+from sapwood.core.turn_numbers import in_words
 from sapwood.core.view.build import front_texts
 
 
@@ -49,6 +52,49 @@ def view_change(before: LivePath, after: LivePath) -> str:
         said = ["the summary or the carried request changed" if found.front_differs else ""]
     sentence = ", ".join(part for part in said if part)
     return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
+
+
+def cut_change(before: LivePath, after: LivePath) -> str:
+    """Which drops came back and which ended, as sentences; empty if none did.
+
+    A context of before has the cuts of before: what was dropped since is in view again, and a drop
+    that was undone since is back.
+    """
+    if before.context.cuts == after.context.cuts or before.context.head != after.context.head:
+        return ""
+    found = diff(before, after)
+    shared = [turn for turn in after.turns if turn not in found.only_right]
+    again = [turn.number for turn in found.only_left if _is_cut(turn, after)]
+    ended = [turn.number for turn in found.only_right if _is_cut(turn, before)]
+    said = [_drops("Dropped again", again, _results_cut(shared, after, before))]
+    said.append(_drops("No longer dropped", ended, _results_cut(shared, before, after)))
+    return " ".join(each for each in said if each)
+
+
+def _is_cut(turn: Turn, live: LivePath) -> bool:
+    return any(
+        last.agent == turn.agent
+        and turn.first <= last.first
+        and (before is None or before.agent != turn.agent or before.first < turn.first)
+        for last, before in live.cuts.turns.items()
+    )
+
+
+def _results_cut(turns: Sequence[Turn], here: LivePath, not_there: LivePath) -> list[str]:
+    return [
+        f"{turn.number}.{number}"
+        for turn in turns
+        for number in here.cuts.results_of(turn)
+        if number not in not_there.cuts.results_of(turn)
+    ]
+
+
+def _drops(said: str, turns: Sequence[int], results: Sequence[str]) -> str:
+    named = [f"{'turns' if len(turns) > 1 else 'turn'} {in_words(turns)}"] if turns else []
+    named += [f"tool {'results' if len(results) > 1 else 'result'} {', '.join(results)}"] * bool(
+        results
+    )
+    return f"{said}: {' and '.join(named)}." if named else ""
 
 
 def _listed(turns: int, summary: ContextSummarized | None, loaded: int) -> str:

@@ -34,7 +34,7 @@ from sapwood.core.commands import (
 )
 from sapwood.core.content import Note, PromptPart, Text
 from sapwood.core.context import Context
-from sapwood.core.context_diff import view_change
+from sapwood.core.context_diff import cut_change, view_change
 from sapwood.core.decide.contexts import LOADS_KEPT
 from sapwood.core.decide.drops import dropped_turns
 from sapwood.core.errors import RefusedError
@@ -360,11 +360,18 @@ def reverter_of(services: Services) -> "Reverter | None":
 
 
 async def _moved(call: Call, command: Command) -> Changed:
-    """Moves the context, and says what came into view and what left it."""
+    """Moves the context, and says what came into view and what left it.
+
+    A rewind also brings back the drops of then: which ones come back or end is said too.
+    """
     before = (await call.opened()).live
     done = await call.give(command)
-    change = "" if done.repeated else view_change(before, (await call.opened()).live)
-    return Changed(call.agent, f"{done.message} {change}".rstrip(), done.events)
+    if done.repeated:
+        return Changed(call.agent, done.message, done.events)
+    after = (await call.opened()).live
+    drops = cut_change(before, after) if isinstance(command, Rewind) else ""
+    said = [done.message, view_change(before, after), drops]
+    return Changed(call.agent, " ".join(each for each in said if each), done.events)
 
 
 async def _changed(call: Call, command: Command) -> Changed:

@@ -45,9 +45,11 @@ def drop(inputs: DecisionInput, command: Drop, meta: CommandMeta) -> Accepted:
     draft = Draft(inputs.state, live, meta)
     event = _cut(live, leaving, inputs.counter, draft, command.place or _typed(command))
     draft.add(event)
-    size = show_tokens(Count(event.tokens, event.exact))
+    size = f", {show_tokens(Count(event.tokens, event.exact))}."
+    if not event.tokens and not event.turns:
+        size = ", which saves no tokens: what stays in its place is as long."
     back = f"/undo or /bring {event.place.removeprefix('--results ')}"
-    return draft.accepted(f"Dropped {_what(event)}, {size}. {back} brings {_them(event)} back.")
+    return draft.accepted(f"Dropped {_what(event)}{size} {back} brings {_them(event)} back.")
 
 
 def _defer(inputs: DecisionInput, command: Drop, meta: CommandMeta) -> Accepted:
