@@ -274,7 +274,19 @@ def read_transcript(path: Path, source: str | None = None, *, kept: bool = True)
 def _window(session: Session) -> int | None:
     memory = HookMemory(hook_memory_folder(), session.id)
     known = memory.number("limit") or session.window or memory.number("window")
-    return known or (window_of(session.model) if session.model else None)
+    return known or assumed_window(session)
+
+
+def assumed_window(session: Session) -> int | None:
+    """The window of a session whose program has not reported one; None if it is unknown.
+
+    It is that of its model, or the part of it that the program uses, if the session fits in there.
+    """
+    of_model = window_of(session.model) if session.model else None
+    usual = program(session.source).usual_window
+    if of_model and usual and (session.used or 0) <= usual:
+        return min(of_model, usual)
+    return of_model
 
 
 _SMALLEST = 2_000_000

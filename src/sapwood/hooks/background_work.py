@@ -160,10 +160,10 @@ def try_lock(file: int) -> bool:
 def _remember_window(watched: WatchedSession) -> None:
     """Remembers the model's context window, for warnings in sessions without a status line."""
     if not watched.memory.number("window"):
-        from sapwood.models import window_of
+        from sapwood.context_actions.session_finder import assumed_window
 
         session = watched.read(LAST_REPLY_BYTES)
-        window = session.window or (window_of(session.model) if session.model else None)
+        window = session.window or assumed_window(session)
         watched.memory.put("window", window or "")
 
 

@@ -94,7 +94,8 @@ class Program(NamedTuple):
     user after `sapwood install`. A probe that takes longer than `probe_seconds` has proved nothing.
     `command_folder` and `skill_folder` have the user's custom commands and skills, below its folder
     and below the folder of the same name in a workspace; commands there only with
-    `has_project_commands`.
+    `has_project_commands`. `usual_window` is the context window that it uses of a model with a
+    larger one, unless its user asks for more; 0 if it uses the whole.
     """
 
     name: str
@@ -122,6 +123,7 @@ class Program(NamedTuple):
     skill_folder: str = ""
     has_project_commands: bool = False
     tools: Mapping[str, ToolKind] = {}
+    usual_window: int = 0
 
     @property
     def runs_turns(self) -> bool:

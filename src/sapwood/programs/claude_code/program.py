@@ -25,6 +25,7 @@ PROGRAM = Program(
     command_folder="commands",
     skill_folder="skills",
     has_project_commands=True,
+    usual_window=200_000,
     tools={
         "Bash": "shell",
         "Write": "write_file",

@@ -1,0 +1,29 @@
+"""The window of a session whose program has not reported one."""
+
+import pytest
+
+from sapwood.analysis.session import Session
+from sapwood.context_actions.session_finder import assumed_window
+from sapwood.models import window_of
+
+LARGE = "claude-opus-4-8"
+
+
+@pytest.mark.parametrize(
+    ("source", "used", "window"),
+    [
+        ("claude-code", 90_000, 200_000),
+        ("claude-code", None, 200_000),
+        ("claude-code", 300_000, window_of(LARGE)),
+        ("opencode", 90_000, window_of(LARGE)),
+    ],
+)
+def test_it_is_what_the_program_uses_of_the_models_window(
+    source: str, used: int | None, window: int
+) -> None:
+    assert (window_of(LARGE) or 0) > 200_000
+    assert assumed_window(Session(source, "s1", model=LARGE, used=used)) == window
+
+
+def test_it_is_unknown_without_a_known_model() -> None:
+    assert assumed_window(Session("claude-code", "s1", model="heron")) is None
