@@ -60,7 +60,10 @@ def test_without_a_command_it_prints_its_address() -> None:
         assert process.stdout is not None
         where = process.stderr.readline().strip()
         export = process.stdout.readline().strip()
+        lines = iter(process.stdout.readline, "")
+        codex = next(line for line in lines if line.startswith("# [model_providers"))
         process.terminate()
     address = where.removeprefix("Scripted model on ")
     assert address.startswith("http://127.0.0.1:")
     assert export == f"export ANTHROPIC_BASE_URL={address}"
+    assert codex == "# [model_providers.scripted]\n"

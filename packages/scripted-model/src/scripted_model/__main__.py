@@ -57,6 +57,9 @@ def _wait(server: ScriptedModel) -> int:
     print(f"Scripted model on {server.url}", file=sys.stderr, flush=True)
     for name, value in server.env().items():
         print(f"export {name}={value}", flush=True)
+    print("# Codex needs this in its config.toml: it does not read OPENAI_BASE_URL.")
+    for line in server.codex_config().splitlines():
+        print(f"# {line}".rstrip(), flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         threading.Event().wait()
     return 0
