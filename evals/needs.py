@@ -11,7 +11,7 @@ from pathlib import Path
 from evals.labels import FOLDER as SESSIONS
 from evals.needs_sessions import SETS, PlantedSession, write_set
 from evals.scores import Score, compare
-from sapwood.analysis.needs import is_compaction, needs_of
+from sapwood.analysis.needs import needs_of
 from sapwood.analysis.session import Session
 from sapwood.programs.transcripts.session_reader import read_session
 
@@ -99,7 +99,7 @@ def print_sessions() -> None:
     """Prints how many needs the sessions of the other evals have; they have no labels for them."""
     paths = sorted(SESSIONS.rglob("*.jsonl"))
     sessions = [read_session(path) for path in paths]
-    compacted = [each for each in sessions if any(map(is_compaction, each.boundaries))]
+    compacted = [each for each in sessions if each.compactions]
     needs = [need for each in compacted for need in needs_of(each)]
     print(
         f"other sessions: {len(sessions)}, {len(compacted)} with a compaction, {len(needs)} needs"

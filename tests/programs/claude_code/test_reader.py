@@ -1,6 +1,7 @@
 """Claude Code transcripts: turns, compactions, side chains, and what the program wrote itself."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -291,7 +292,7 @@ def test_a_change_by_sapwood_is_no_compaction_and_lists_what_is_in_view(tmp_path
     assert seen() == ([1, 3], 3, 0)
     turns.append([file.user("Four."), file.says("Lark.")])
     assert seen() == ([1, 3, 4], 4, 0)
-    own = {"writtenBy": "sapwood"}
+    own: dict[str, Any] = {"writtenBy": "sapwood"}
     again = [file.user("Three.", parentUuid=None, **own), file.says(file.call("c1"), **own)]
     again += [file.result("c1", "[dropped]", **own), file.says("Kite.", **own)]
     change(*turns[0], *turns[1], *again, *turns[2])
