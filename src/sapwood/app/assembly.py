@@ -65,6 +65,7 @@ def assemble(
     ask_seconds: float | None = None,
     models: Models | None = None,
     tracing: Tracing | None = None,
+    ends_with_answer: bool = False,
 ) -> AgentRunner:
     """Returns a runner for the agents of this space, not started yet.
 
@@ -73,7 +74,8 @@ def assemble(
     them. `engine` replaces the configured engine. `approve` asks the user about calls that no rule
     decides. Without it, such a question is put into the log, and the turn is parked for at most
     `ask_seconds` until somebody answers; 0 is no limit, and with None the call is denied at once.
-    `models` and `tracing` are shared with other runners, and the caller closes them.
+    `models` and `tracing` are shared with other runners, and the caller closes them. A program that
+    ends with the answer runs no hooks Stop: nothing would carry out the turn that one asks for.
     """
     if connection.server is not None:
         return connection.server.runner(connection)
@@ -98,7 +100,7 @@ def assemble(
         config, grants, approve, tuple(keys.values()), available=connection.folder is None
     )
     closing = [models.aclose, programs.close] if own else [programs.close]
-    if config.hooks and connection.folder is None:
+    if config.hooks and connection.folder is None and not ends_with_answer:
         from sapwood.app.configured_hooks import StopHooks
 
         closing.append(StopHooks(connection, config).close)

@@ -254,7 +254,10 @@ class HookConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
     event: Annotated[
         HookEvent,
-        explained("When it runs: PreToolUse, PostToolUse, UserPromptSubmit, SessionStart or Stop."),
+        explained(
+            "When it runs: PreToolUse, PostToolUse, UserPromptSubmit, SessionStart or Stop. A "
+            "screen reads those of Stop when it opens."
+        ),
     ] = "PreToolUse"
     command: Annotated[
         str, explained("Command line. It gets JSON on its input; exit code 2 blocks.")
@@ -401,7 +404,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         str,
         explained(
             "Model that writes the title of a conversation after its first answer; 'same' is that "
-            "of the conversation. Empty: the beginning of the first prompt is the title."
+            "of the conversation. Empty: the beginning of the first prompt is the title. A screen "
+            "reads it when it opens."
         ),
     ] = ""
     fallback_models: Annotated[

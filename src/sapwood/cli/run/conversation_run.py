@@ -65,7 +65,15 @@ async def run_conversation(
     approval = _approval(agent)
     questions = PermissionQuestions(connection, approval.ask) if approval else None
     asked = questions.ask if questions else None
-    runner = assemble(connection, config, keys, allow=options.allow, root=agent, approve=asked)
+    runner = assemble(
+        connection,
+        config,
+        keys,
+        allow=options.allow,
+        root=agent,
+        approve=asked,
+        ends_with_answer=True,
+    )
     service = conversation_service(
         connection,
         config,

@@ -41,6 +41,7 @@ from sapwood.core.commands import (
 )
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import ToolStarted
+from sapwood.core.events.agent import inherited_pins
 from sapwood.core.ids import AgentId, title_of
 from sapwood.core.refusals import FolderNotAllowed, Refusal
 from sapwood.core.settings import SettingsChange, Workspace
@@ -179,7 +180,7 @@ async def new(call: Call) -> ConversationStarted:
 
 
 async def start(call: Call) -> ConversationStarted:
-    """Starts another conversation with the same model, settings, folder and pins.
+    """Starts another conversation with the same model, settings, folder and pins, but no plan.
 
     It may have a worktree of its own.
     """
@@ -191,9 +192,8 @@ async def start(call: Call) -> ConversationStarted:
     if branch is not None:
         workspace, made = await _worktree(call, agent, branch)
     try:
-        await call.give(
-            StartAgent(agent, settings=state.settings, workspace=workspace, pins=state.pins)
-        )
+        pins = inherited_pins(state.pins)
+        await call.give(StartAgent(agent, settings=state.settings, workspace=workspace, pins=pins))
     except BaseException:
         if branch is not None:
             await _drop_worktree(workspace)

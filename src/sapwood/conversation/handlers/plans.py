@@ -12,6 +12,7 @@ from sapwood.core.commands import AddPin, Command, Configure, WriteTodo
 from sapwood.core.content import Text
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import TodoItem, TodoStatus
+from sapwood.core.events.agent import PLAN_PIN
 from sapwood.core.refusals import NothingToAccept, Refusal
 from sapwood.core.settings import PermissionMode, SettingsChange
 from sapwood.core.turn import Turn
@@ -21,7 +22,6 @@ from sapwood.workspace.permissions.permission_rules import mode_of
 _LINE = re.compile(r"(?:[-*+]|\d+[.)])?\s*(?:\[([ xX~])\])?\s*(\S.*)")
 _BOXES: dict[TodoStatus, str] = {"open": " ", "active": "~", "done": "x"}
 _STATUSES: dict[str, TodoStatus] = {box: status for status, box in _BOXES.items()}
-_PIN = "plan"
 _ACCEPTED = "I accept the plan. Carry it out."
 
 
@@ -65,7 +65,7 @@ async def accept_plan(call: Call) -> Prompted:
         call.services.models.require(opened.state.settings.model)
     assert isinstance(call.caller, Person)
     once = call.caller.command_id
-    await _give(call, AddPin(call.agent, _PIN, text), f"{once}:pin" if once else None)
+    await _give(call, AddPin(call.agent, PLAN_PIN, text), f"{once}:pin" if once else None)
     change = SettingsChange(permission_mode=mode)
     await _give(call, Configure(call.agent, change), f"{once}:mode" if once else None)
     return await call.open_turn((Text(_ACCEPTED),))

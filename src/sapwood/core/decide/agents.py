@@ -85,6 +85,7 @@ from sapwood.core.events import (
     TurnInterrupted,
     Unfocused,
 )
+from sapwood.core.events.agent import inherited_pins
 from sapwood.core.history_size import size_of
 from sapwood.core.ids import AgentId
 from sapwood.core.program_session import SyncedSession
@@ -461,7 +462,7 @@ def succeed(inputs: DecisionInput, command: StartSuccessor, meta: CommandMeta) -
         name=command.name or ("" if state.named_by_prompt else state.name),
         settings=state.settings,
         workspace=state.workspace,
-        pins=state.pins,
+        pins=inherited_pins(state.pins),
         parent=state.parent,
         calibration=state.calibration,
         offered=state.tool_schema_tokens,

@@ -38,6 +38,15 @@ class Pin(Struct, frozen=True, omit_defaults=True, gc=False):
     source: str = ""
 
 
+PLAN_PIN = "plan"
+"""The pin of an accepted plan. It belongs to one conversation."""
+
+
+def inherited_pins(pins: tuple[Pin, ...]) -> tuple[Pin, ...]:
+    """The pins that the next conversation has too."""
+    return tuple(pin for pin in pins if pin.name != PLAN_PIN)
+
+
 class InstructionText(Struct, frozen=True, omit_defaults=True, gc=False):
     """A text before the user's own system prompt, and where it comes from, such as AGENTS.md.
 
