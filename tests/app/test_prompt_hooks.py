@@ -9,6 +9,7 @@ from sapwood.app.conversation_service import conversation_service
 from sapwood.app.running_space import RunningSpace
 from sapwood.config.config_file import Config, HookConfig
 from sapwood.conversation.answers import Prompted
+from sapwood.core.events import TurnStarted
 from sapwood.core.refusals import HookBlocked
 from scripted_model import ScriptedModel
 
@@ -75,3 +76,32 @@ async def test_what_start_prints_goes_with_the_first_prompt_and_stop_has_the_mod
         stop = json.loads((tmp_path / "stops").read_text().splitlines()[0])
         assert stop["hook_event_name"] == "Stop"
         assert stop["session_id"] == agent
+
+
+async def test_a_stop_hook_that_always_objects_ends_after_some_turns(tmp_path: Path) -> None:
+    with ScriptedModel() as server:
+        always = HookConfig("Stop", "echo 'Count again.' >&2; exit 2")
+        config = Config(
+            database=":memory:",
+            model="claude-sonnet-5-5",
+            base_urls={"anthropic": server.anthropic_url},
+            hooks={"end": always},
+        )
+        connection = await connect(":memory:")
+        agents = RunningSpace(connection, config, {"anthropic": "sk-test"}, print)
+        try:
+            await agents.started()
+            agent = await agents.service.start(str(tmp_path))
+            await agents.service.prompt(agent, "Count them.")
+            ends, last = 0, ""
+            async with asyncio.timeout(60):
+                async for recorded in connection.log.follow(connection.space, agent, 0):
+                    ends += recorded.kind == "turn.completed"
+                    if isinstance(recorded.event, TurnStarted):
+                        last = "".join(part.text for part in recorded.event.prompt)
+                    if "This is the last of" in last and recorded.kind == "turn.completed":
+                        break
+        finally:
+            await agents.close()
+            await connection.close()
+        assert last.endswith(f"This is the last of {ends - 1} turns that hooks may ask for.")

@@ -93,7 +93,8 @@ async def test_a_person_of_an_issuer_has_sessions_without_a_stored_token(
     here, there = two_servers
     value, _ = await here.create("ada", "local", ("read",), kind="session", parent="oidc-12ab")
     assert await there.find(value)
-    assert len(await here.revoke("ada")) == 1
+    assert await here.revoke("ada", "another space") == ()
+    assert len(await here.revoke("ada", "local")) == 1
 
 
 async def test_sessions_of_one_token_are_limited_and_those_of_others_stay(

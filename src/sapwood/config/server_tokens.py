@@ -97,8 +97,11 @@ class Tokens(Protocol):
         """All tokens, oldest first."""
         ...
 
-    async def revoke(self, id_or_name: str) -> tuple[TokenRecord, ...]:
-        """Removes the tokens with this id or name, and their sessions. Returns all of them."""
+    async def revoke(self, id_or_name: str, space: str | None = None) -> tuple[TokenRecord, ...]:
+        """Removes the tokens with this id or name, and their sessions. Returns all of them.
+
+        A name is that of tokens of this space; without one, of any space.
+        """
         ...
 
 
@@ -148,11 +151,16 @@ class TokenStore:
         """All tokens, oldest first."""
         return tuple(self._read())
 
-    def revoke(self, id_or_name: str) -> tuple[TokenRecord, ...]:
-        """Removes the tokens with this id or name. Returns those that were removed."""
+    def revoke(self, id_or_name: str, space: str | None = None) -> tuple[TokenRecord, ...]:
+        """Removes the tokens with this id, or with this name in a space. Returns them."""
         with locked(self.file):
             records = self._read()
-            ids = {each.id for each in records if id_or_name in (each.id, each.name)}
+            ids = {
+                each.id
+                for each in records
+                if id_or_name == each.id
+                or (id_or_name == each.name and space in (None, each.space))
+            }
             gone = [each for each in records if each.id in ids or each.parent in ids]
             if gone:
                 self._write([each for each in records if each not in gone])
@@ -211,9 +219,9 @@ class FileTokens:
         """All tokens, oldest first."""
         return self._store.records()
 
-    async def revoke(self, id_or_name: str) -> tuple[TokenRecord, ...]:
-        """Removes the tokens with this id or name. Returns those that were removed."""
-        return self._store.revoke(id_or_name)
+    async def revoke(self, id_or_name: str, space: str | None = None) -> tuple[TokenRecord, ...]:
+        """Removes the tokens with this id, or with this name in a space. Returns them."""
+        return self._store.revoke(id_or_name, space)
 
 
 def new_token(

@@ -384,6 +384,12 @@ class _Postgres:
                 await self.close()
                 self._report(str(problem))
                 away = f"The engine's database does not answer: {problem}"
+                if "unsupported startup parameter" in str(problem):
+                    away = (
+                        "There is a pooler such as PgBouncer before the database, and its address "
+                        "does not say so. Add the address of the database itself: "
+                        "postgresql://…?direct=HOST:PORT"
+                    )
                 raise EngineError(away) from problem
             self._report("")
             return found

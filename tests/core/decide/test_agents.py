@@ -322,6 +322,14 @@ def test_a_successor_has_its_predecessors_parent_and_may_have_another_name() -> 
     assert (world.states[NEXT].parent, world.states[NEXT].name) == (agent, "scout 2")
 
 
+def test_a_successor_has_the_pins_but_not_the_accepted_plan() -> None:
+    world, agent = conversation()
+    for name in ("style", "plan"):
+        does(world, AddPin(agent, name, "Be brief."))
+    does(world, StartSuccessor(agent, NEXT))
+    assert [pin.name for pin in world.states[NEXT].pins] == ["style"]
+
+
 def test_the_id_of_a_successor_must_be_new() -> None:
     world, agent = conversation()
     other = world.start()

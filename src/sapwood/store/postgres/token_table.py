@@ -34,9 +34,10 @@ _IS_VALID = "SELECT 1 FROM sapwood.tokens WHERE id = $1 AND (expires = 0 OR expi
 _ALL = f"SELECT {_COLUMNS} FROM sapwood.tokens ORDER BY created, id"
 _PARENT = "CASE kind WHEN 'session' THEN substring(id from '^(.*)\\.[^.]*$') END"
 """As `TokenRecord.parent`."""
+_NAMED = "(id = $1 OR (name = $1 AND space = coalesce($2::text, space)))"
 _REVOKE = f"""
-DELETE FROM sapwood.tokens WHERE id = $1 OR name = $1
-OR {_PARENT} IN (SELECT id FROM sapwood.tokens WHERE id = $1 OR name = $1) RETURNING {_COLUMNS}"""
+DELETE FROM sapwood.tokens WHERE {_NAMED}
+OR {_PARENT} IN (SELECT id FROM sapwood.tokens WHERE {_NAMED}) RETURNING {_COLUMNS}"""
 _SURPLUS = f"""
 DELETE FROM sapwood.tokens WHERE id IN (
     SELECT id FROM sapwood.tokens
@@ -109,9 +110,12 @@ class TokenTable:
         """All tokens, oldest first."""
         return tuple(_record(row) for row in await self._readers.fetch(_ALL))
 
-    async def revoke(self, id_or_name: str) -> tuple[TokenRecord, ...]:
-        """Removes the tokens with this id or name, and their sessions. Returns all of them."""
-        gone = await self._readers.fetch(_REVOKE, id_or_name)
+    async def revoke(self, id_or_name: str, space: str | None = None) -> tuple[TokenRecord, ...]:
+        """Removes the tokens with this id or name, and their sessions. Returns all of them.
+
+        A name is that of tokens of this space; without one, of any space.
+        """
+        gone = await self._readers.fetch(_REVOKE, id_or_name, space)
         self._known.clear()
         return tuple(_record(row) for row in gone)
 

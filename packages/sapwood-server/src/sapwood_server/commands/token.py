@@ -87,7 +87,10 @@ def ls(invocation: Invocation) -> None:
 @click.argument("name")
 @click.pass_obj
 def revoke(invocation: Invocation, name: str) -> None:
-    """Revoke the tokens with this id or name. They stop working immediately."""
+    """Revoke the token with this id, or those with this name in the space.
+
+    They stop working immediately.
+    """
 
     from sapwood.config.server_tokens import TokenRecord
     from sapwood.core.errors import SapwoodError
@@ -95,11 +98,18 @@ def revoke(invocation: Invocation, name: str) -> None:
 
     async def remove() -> tuple[TokenRecord, ...]:
         async with stored_tokens(invocation.config) as tokens:
-            return await tokens.revoke(name)
+            return await tokens.revoke(name, invocation.config.space)
 
     gone = invocation.run(remove)
     if not gone:
-        raise SapwoodError(f"There is no token '{name}'. To list them, type: sapwood token ls")
+        where = f"in the space '{invocation.config.space}'"
+        raise SapwoodError(
+            f"There is no token '{name}' {where}. To list them, type: sapwood token ls"
+        )
+    for each in gone:
+        click.echo(
+            f"{each.id}  {each.kind:<7} {each.name or 'this machine'}  {each.space}", err=True
+        )
     click.echo(f"Revoked {counted(len(gone), 'token')}.")
 
 
