@@ -63,11 +63,15 @@ def shell_message(refusal: Refusal) -> str:
             return refusal.sentence
 
 
-_SLASH = re.compile(r"(?<![\w/])/(clear|drop|rewind|edit|compact|undo|redo|bring|load|mark|fork)\b")
+_SLASH = re.compile(
+    r"(?<![\w/])(?<!done: )/(clear|drop|rewind|edit|compact|undo|redo|bring|load|mark|fork)\b"
+)
 
 
 def in_shell(message: str) -> str:
     """The message of a command on a session, with other commands as they are typed in a shell.
+
+    What was undone keeps its name: it may be a command of the program itself.
 
     >>> in_shell("Dropped turn 2. /undo or /load 2 brings it back.")
     'Dropped turn 2. sapwood undo or sapwood bring 2 brings it back.'

@@ -59,8 +59,8 @@ class CompactionFigures(Struct, frozen=True):
 class SessionFigures(Struct, frozen=True):
     """One session. Times are in microseconds since 1970; `project` is the folder in which it ran.
 
-    `hidden` counts the turns that compactions took out of view and nothing brought back. `restore`
-    is the command that brings them back; empty if there are none.
+    `is_compacted` if a compaction was not undone. `restore` is the command that undoes it; else it
+    is empty.
     """
 
     program: str
@@ -74,7 +74,7 @@ class SessionFigures(Struct, frozen=True):
     updated: int
     turns: int
     compactions: tuple[CompactionFigures, ...] = ()
-    hidden: int = 0
+    is_compacted: bool = False
     restore: str = ""
 
     @property
@@ -171,19 +171,23 @@ def session_figures(session: Session, counter: Counter, size: int) -> SessionFig
         updated=session.updated,
         turns=session.numbers[-1] if session.turns else 0,
         compactions=tuple(_compaction(session, loss, counter) for loss in losses),
-        hidden=_hidden(session, losses),
+        is_compacted=_is_compacted(session, losses),
     )
 
 
-def _hidden(session: Session, losses: Sequence[Loss]) -> int:
-    """How many turns compactions took out of view that nothing brought back since."""
+def _is_compacted(session: Session, losses: Sequence[Loss]) -> bool:
+    """Whether a compaction is the last change, or took turns out of view that nothing brought back
+    since.
+    """
+    if session.boundaries and session.boundaries[-1].is_compaction:
+        return True
     shown = {session.numbers[index] for index in session.indexes_in_view}
     left: set[int] = set()
     for loss in losses:
         since = session.boundaries[loss.boundary + 1 :]
         back = {session.numbers[index] for each in since for index in each.listed}
         left.update(set(loss.turns) - back)
-    return len(left - shown)
+    return bool(left - shown)
 
 
 def _compaction(session: Session, loss: Loss, counter: Counter) -> CompactionFigures:

@@ -199,7 +199,7 @@ def _with_commands(sessions: Sequence[SessionFigures]) -> tuple[SessionFigures, 
     """The sessions with the commands that bring their turns back into view."""
     ids = [each.id for each in sessions]
     return tuple(
-        structs.replace(each, restore=_command(each, ids)) if each.hidden else each
+        structs.replace(each, restore=_command(each, ids)) if each.is_compacted else each
         for each in sessions
     )
 

@@ -286,7 +286,7 @@ def test_a_change_by_sapwood_is_no_compaction_and_lists_what_is_in_view(tmp_path
         session = read_session(file.path)
         shown = [session.numbers[index] for index in session.indexes_in_view]
         figures = session_figures(session, FeatureCounter(), 0)
-        return shown, len(session.turns), len(session.compactions) + figures.hidden
+        return shown, len(session.turns), len(session.compactions) + figures.is_compacted
 
     change(*turns[0], *used)
     assert seen() == ([1, 3], 3, 0)
