@@ -20,9 +20,8 @@ _LOCK = "SELECT pg_advisory_xact_lock(5970271303)"
 _FIND = "SELECT cell FROM sapwood_router.spaces WHERE space = $1"
 _ADD = """
     INSERT INTO sapwood_router.spaces (space, cell) VALUES ($1, $2)
-    ON CONFLICT (space) DO UPDATE SET cell = spaces.cell RETURNING cell, xmax = 0 AS added
+    ON CONFLICT (space) DO UPDATE SET cell = spaces.cell RETURNING cell
 """
-_REMOVE = "DELETE FROM sapwood_router.spaces WHERE space = $1 AND cell = $2"
 _MOVE = """
     INSERT INTO sapwood_router.spaces (space, cell) VALUES ($1, $2)
     ON CONFLICT (space) DO UPDATE SET cell = excluded.cell, since = now()
@@ -58,14 +57,10 @@ class CellDirectory:
         row = await self._pool.fetchrow(_FIND, space)
         return row["cell"] if row else ""
 
-    async def add(self, space: str, cell: str) -> tuple[str, bool]:
-        """Gives a new space to a cell. Returns the cell that it has now, and whether it is new."""
+    async def add(self, space: str, cell: str) -> str:
+        """Gives a space that has no cell to this one. Returns the cell that it has now."""
         row = await self._pool.fetchrow(_ADD, space, cell)
-        return (row["cell"], row["added"]) if row else (cell, False)
-
-    async def remove(self, space: str, cell: str) -> None:
-        """Takes a new space back: nobody may use it."""
-        await self._pool.fetch(_REMOVE, space, cell)
+        return row["cell"] if row else cell
 
     async def move(self, space: str, cell: str) -> None:
         """Says that another cell has the space now."""
