@@ -16,6 +16,7 @@ from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import Cursor, Snapshot
 from sapwood.store.master_keys import MasterKeys
 from sapwood.store.postgres import PostgresLog, space_move
+from sapwood.store.postgres.cell_directory import CellDirectory
 from tests.store.backends import TEST_KEY
 from tests.store.contract import append, commit_of, prompt_event, take
 
@@ -163,6 +164,33 @@ async def test_a_move_that_is_killed_leaves_one_owner_and_goes_on(
         version = (await other.read(space, ADA))[-1].version
         assert version == (4 if step == "open" else 5), step
         await other.close()
+    await log.close()
+
+
+async def test_routers_learn_where_a_space_is_and_misspelt_cells_are_refused(
+    cells: tuple[str, str],
+) -> None:
+    first, second = cells
+    log = await PostgresLog.open(first)
+    await fill(log)
+    directory = await CellDirectory.open(second)
+    with pytest.raises(LogError, match="None has been started"):
+        await move_space(first, SPACE, first, cell="a", directory=second)
+    await directory.enter(["a", "b"])
+    await directory.enter(["b", "c"])
+    with pytest.raises(LogError, match=r"No.*'typo'.*a, b, c\. Nothing was changed"):
+        await move_space(first, SPACE, second, cell="typo", directory=second)
+    with pytest.raises(LogError, match="has no space"):
+        await move_space(first, OTHER, first, cell="a", directory=second)
+    entered = await move_space(first, SPACE, first, cell="a", directory=second)
+    assert (entered.outcome, await directory.find(SPACE)) == ("entered", "a")
+    assert await directory.add(SPACE, "c") == "a"
+    await move_space(first, SPACE, second, cell="typo")
+    await move_space(first, SPACE, second, cell="b", directory=second)
+    assert await directory.find(SPACE) == "b"
+    with pytest.raises(SpaceMoved, match="'b'"):
+        await log.require_here(SPACE)
+    await directory.close()
     await log.close()
 
 
