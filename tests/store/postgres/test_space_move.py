@@ -204,6 +204,14 @@ async def test_a_move_can_be_taken_back_and_made_again_and_the_space_can_return(
     whole = await log.read(SPACE, ADA)
     with pytest.raises(Killed):
         await move_space(first, SPACE, second, on_step=killed_at("stop"))
+    other = await PostgresLog.open(second, masters=masters)
+    for refused in (
+        other.require_here(SPACE),
+        other.commit(SPACE, commit_of(append(AgentId("new"), prompt_event("early")))),
+    ):  # at once: the new place does not know whether the space ever arrives
+        with pytest.raises(SpaceStopped, match="to this database was interrupted"):
+            await asyncio.wait_for(refused, 3)
+    await other.close()
     with pytest.raises(LogError, match="Nothing was changed"):
         await log.begin_erasure(SPACE, Erasure("k3h7", 0, "human:ada", "conversation"), [ADA])
     assert (await move_space(first, SPACE, second, take_back=True)).outcome == "taken back"

@@ -24,6 +24,7 @@ from sapwood.store.postgres.connections import (
     log_error,
     terminated_on_error,
 )
+from sapwood.store.postgres.move_table import MOVER_LOCK
 from sapwood.store.postgres.space_copy import PATIENCE, CopyDiffers, SpaceCopy
 
 if TYPE_CHECKING:
@@ -150,9 +151,7 @@ class SpaceMove:
                 f"The space '{self._space}' is in this database already. Nothing was changed."
             )
         for side in (self._source, self._target):
-            if not await side.fetchval(
-                "SELECT pg_try_advisory_lock(hashtextextended($1, 8))", f"move {self._space}"
-            ):
+            if not await side.fetchval(MOVER_LOCK, self._space):
                 raise LogError(
                     f"Another process is moving the space '{self._space}'. Nothing was changed. "
                     "Wait for it, or stop it."
