@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from sapwood.core.errors import SpaceMoved, SpaceStopped
-from sapwood_server.problems import problem_of
+from sapwood_server.problems import Problem, problem_of
 from sapwood_server.router import MemoryDirectory, Router, create_router
 
 Answer = Callable[[Request], Awaitable[Response]]
@@ -42,7 +42,23 @@ class Cells(httpx2.AsyncBaseTransport):
 
 
 async def here(request: Request) -> Response:
+    if request.url.query == "limit=1":
+        return JSONResponse({"agents": []})
     return JSONResponse({"query": request.url.query}, 201, headers={"x-cell": "yes"})
+
+
+async def having(request: Request) -> Response:
+    if request.url.query == "limit=1":
+        return JSONResponse({"agents": [{"agent": "ada"}]})
+    return await here(request)
+
+
+async def refuse(_: Request) -> Response:
+    return Response(status_code=401)
+
+
+async def refuse_scope(_: Request) -> Response:
+    return Problem(403, "Scope missing", "This token does not allow 'read'.").response()
 
 
 def moved(cell: str) -> Answer:
@@ -56,7 +72,7 @@ def client(router: Router, space: str = "acme") -> httpx2.AsyncClient:
     return httpx2.AsyncClient(
         transport=httpx2.ASGITransport(create_router(router)),
         base_url="http://router",
-        headers={"Sapwood-Space": space} if space else {},
+        headers={"Authorization": "Bearer t"} | ({"Sapwood-Space": space} if space else {}),
     )
 
 
@@ -92,9 +108,6 @@ async def test_a_request_follows_a_space_that_moved_and_acts_once() -> None:
 
 
 async def test_a_new_space_has_one_cell_and_a_stranger_reserves_none() -> None:
-    async def refuse(_: Request) -> Response:
-        return Response(status_code=401)
-
     cells = Cells(a=refuse, b=refuse)
     router, table = router_of(cells, "a", "b")
     async with client(router) as to:
@@ -110,6 +123,54 @@ async def test_a_new_space_has_one_cell_and_a_stranger_reserves_none() -> None:
     assert [await table.find(f"space-{n}") for n in range(20)] == [
         other.home_of(f"space-{n}") for n in range(20)
     ]
+
+
+@pytest.mark.parametrize(
+    ("answers", "cell"),
+    [
+        ({"a": here, "b": having, "c": here}, "b"),
+        ({"a": refuse, "b": refuse, "c": having}, "c"),
+        ({"a": refuse, "b": here, "c": refuse}, "b"),
+        ({"a": refuse, "b": refuse_scope, "c": refuse}, "b"),
+        ({"a": moved("b"), "b": here, "c": here}, "b"),
+        ({"a": moved("b"), "b": moved("c"), "c": having}, "c"),
+        ({"a": having, "c": here}, "a"),  # b does not answer
+        ({"a": having, "b": having, "c": here}, ""),
+        ({"a": here, "b": here}, ""),  # c does not answer
+        ({"a": refuse, "b": refuse, "c": refuse}, ""),
+    ],
+)
+async def test_a_space_that_a_cell_has_is_found_there(
+    answers: dict[str, Answer], cell: str
+) -> None:
+    for number in range(6):  # new ones would get different cells
+        cells = Cells(**answers)
+        router, table = router_of(cells, "a", "b", "c")
+        space = f"space-{number}"
+        async with client(router, space) as to:
+            answer = await to.post("/v1/agents", json={})
+        assert await table.find(space) == cell
+        changed = {name for name, _, key, _ in cells.asked if key}
+        assert changed <= ({cell} if cell else {router.home_of(space)})
+        assert (answer.status_code >= 400) == (not cell or answers[cell] is refuse_scope)
+
+
+async def test_without_credentials_no_cell_is_asked_and_a_corrected_table_is_read() -> None:
+    cells = Cells(a=refuse, b=having)
+    router, table = router_of(cells, "a", "b")
+    async with client(router) as to:
+        del to.headers["Authorization"]
+        await to.get("/v1/agents")
+        assert len(cells.asked) == 1
+        assert await table.find("acme") == ""
+        await table.move("acme", "a")
+        assert (await to.get("/v1/agents")).status_code == 401
+        await table.move("acme", "b")
+        assert (await to.get("/v1/agents")).status_code == 201
+        for number in range(6):
+            to.headers["Sapwood-Space"] = f"space-{number}"
+            signed = await to.post("/sign-in", json={"token": "t"})
+            assert (signed.status_code, await table.find(f"space-{number}")) == (201, "b")
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,8 @@ async def move_space(
     The space is used meanwhile, and stopped for at most two seconds. `cell` is the name by which
     a router knows the new place; it is also written into the table of routers in the database at
     `directory`, if that is given. With `take_back`, gives up a move that was interrupted before the
-    new place owned the space. Raises `LogError`; then the space is where it was.
+    new place owned the space. If both addresses are of one database, which has the space, only the
+    table of routers is written. Raises `LogError`; then the space is where it was.
     """
     for address in (source, target):
         if not store_of(address).on_server:
@@ -38,8 +39,10 @@ async def move_space(
                 "was changed. Name both: sapwood move SPACE --database ADDRESS --to ADDRESS"
             )
     from sapwood.store.postgres import PostgresLog
-    from sapwood.store.postgres.space_move import SpaceMove, open_sides
+    from sapwood.store.postgres.space_move import MoveReport, SpaceMove, open_sides
 
+    if directory and not take_back:
+        await _require_cell(directory, cell)
     before = await PostgresLog.open(source)
     try:
         after = await PostgresLog.open(target)
@@ -49,6 +52,10 @@ async def move_space(
                 move = SpaceMove(Space(space), here, there, cell, on_step)
                 if take_back:
                     return await move.take_back()
+                if directory and await move.stays():
+                    await before.require_here(Space(space))
+                    await _tell_routers(directory, space, cell)
+                    return MoveReport(Space(space), outcome="entered")
                 report = await move.run()
                 agents = await move.agents()
                 before.announce_move(Space(space), agents)
@@ -81,6 +88,14 @@ async def open_directory(address: str) -> "CellDirectory":
     from sapwood.store.postgres.cell_directory import CellDirectory
 
     return await CellDirectory.open(address)
+
+
+async def _require_cell(address: str, cell: str) -> None:
+    directory = await open_directory(address)
+    try:
+        await directory.require_cell(cell)
+    finally:
+        await directory.close()
 
 
 async def _tell_routers(address: str, space: str, cell: str) -> None:

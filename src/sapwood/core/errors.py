@@ -49,13 +49,25 @@ class LogUnavailable(LogError):
 
 
 class SpaceStopped(LogUnavailable):
-    """A space is about to move to another database, or has not arrived. Nothing was changed."""
+    """A space is about to move to another database, or has not arrived. Nothing was changed.
 
-    def __init__(self, space: str) -> None:
-        super().__init__(
-            f"The space '{space}' is being moved to another database. Nothing was changed. Try "
-            "again in a few seconds."
-        )
+    `interrupted`: nobody continues the move. `arriving`: it is moved to this database, and how long
+    that takes is not known here.
+    """
+
+    def __init__(self, space: str, *, interrupted: bool = False, arriving: bool = False) -> None:
+        where = "this" if arriving else "another"
+        if interrupted:
+            said = f"A move of the space '{space}' to {where} database was interrupted."
+            then = (
+                f"Continue it with the same command: sapwood move {space} --to ADDRESS. To give it "
+                "up, add: --take-back"
+            )
+        else:
+            said = f"The space '{space}' is being moved to {where} database."
+            then = "Try again in a few seconds."
+        super().__init__(f"{said} Nothing was changed. {then}")
+        self.arriving = arriving
 
 
 class SpaceMoved(LogError):

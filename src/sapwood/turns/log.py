@@ -195,6 +195,7 @@ class MovableLog(Protocol):
     async def require_here(self, space: Space) -> None:
         """Returns if this database has the space. Waits while the space is stopped to be moved.
 
-        Raises `SpaceMoved` if another database has it, and `SpaceStopped` if the move takes long.
+        Raises `SpaceMoved` if another database has it, and `SpaceStopped` if the move takes long or
+        the space has not arrived.
         """
         ...

@@ -16,6 +16,7 @@ from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import Cursor, Snapshot
 from sapwood.store.master_keys import MasterKeys
 from sapwood.store.postgres import PostgresLog, space_move
+from sapwood.store.postgres.cell_directory import CellDirectory
 from tests.store.backends import TEST_KEY
 from tests.store.contract import append, commit_of, prompt_event, take
 
@@ -166,6 +167,33 @@ async def test_a_move_that_is_killed_leaves_one_owner_and_goes_on(
     await log.close()
 
 
+async def test_routers_learn_where_a_space_is_and_misspelt_cells_are_refused(
+    cells: tuple[str, str],
+) -> None:
+    first, second = cells
+    log = await PostgresLog.open(first)
+    await fill(log)
+    directory = await CellDirectory.open(second)
+    with pytest.raises(LogError, match="None has been started"):
+        await move_space(first, SPACE, first, cell="a", directory=second)
+    await directory.enter(["a", "b"])
+    await directory.enter(["b", "c"])
+    with pytest.raises(LogError, match=r"No.*'typo'.*a, b, c\. Nothing was changed"):
+        await move_space(first, SPACE, second, cell="typo", directory=second)
+    with pytest.raises(LogError, match="has no space"):
+        await move_space(first, OTHER, first, cell="a", directory=second)
+    entered = await move_space(first, SPACE, first, cell="a", directory=second)
+    assert (entered.outcome, await directory.find(SPACE)) == ("entered", "a")
+    assert await directory.add(SPACE, "c") == "a"
+    await move_space(first, SPACE, second, cell="typo")
+    await move_space(first, SPACE, second, cell="b", directory=second)
+    assert await directory.find(SPACE) == "b"
+    with pytest.raises(SpaceMoved, match="'b'"):
+        await log.require_here(SPACE)
+    await directory.close()
+    await log.close()
+
+
 async def test_a_move_can_be_taken_back_and_made_again_and_the_space_can_return(
     cells: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,6 +204,14 @@ async def test_a_move_can_be_taken_back_and_made_again_and_the_space_can_return(
     whole = await log.read(SPACE, ADA)
     with pytest.raises(Killed):
         await move_space(first, SPACE, second, on_step=killed_at("stop"))
+    other = await PostgresLog.open(second, masters=masters)
+    for refused in (
+        other.require_here(SPACE),
+        other.commit(SPACE, commit_of(append(AgentId("new"), prompt_event("early")))),
+    ):  # at once: the new place does not know whether the space ever arrives
+        with pytest.raises(SpaceStopped, match="to this database was interrupted"):
+            await asyncio.wait_for(refused, 3)
+    await other.close()
     with pytest.raises(LogError, match="Nothing was changed"):
         await log.begin_erasure(SPACE, Erasure("k3h7", 0, "human:ada", "conversation"), [ADA])
     assert (await move_space(first, SPACE, second, take_back=True)).outcome == "taken back"

@@ -4,6 +4,10 @@ It knows the cells and reads one header. Servers of a cell answer 421 for a spac
 away, with the name of the new cell; then the same request is sent there. A request that a cell
 refuses so has changed nothing, and one without an idempotency key gets one, so that nothing is done
 twice.
+
+A space that is not in the table is looked for: each cell gets a harmless request with the
+credentials of the client, so that nobody learns of a space that they may not use. Only a space
+that no cell has gets a new cell.
 """
 
 import asyncio
@@ -12,10 +16,12 @@ import logging
 import uuid
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from enum import Enum
 from typing import Protocol
 
 import httpx2
+import msgspec
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
@@ -45,6 +51,31 @@ _OF_CONNECTION = frozenset(
 """Headers about one connection: they are not passed on."""
 _IDEMPOTENCY = "idempotency-key"
 _REFUSED = (401, 403)
+_QUESTION = "/v1/agents?limit=1"
+_ASK_SECONDS = 10.0
+_SIGN_IN = "/sign-in"
+_NOT_OF_QUESTION = frozenset(("content-type", _IDEMPOTENCY, "last-event-id", "accept"))
+
+
+class _Knowledge(Enum):
+    """What a cell says about a space to somebody with these credentials."""
+
+    HAS = "it has agents of the space"
+    ACCEPTS = "they are valid here, and the space has no agents"
+    REFUSES = "they are not valid here"
+    UNKNOWN = "it did not say"
+
+
+class _Agents(msgspec.Struct):
+    agents: list[msgspec.Raw] = []
+
+
+class _Refusal(msgspec.Struct):
+    type: str = ""
+
+
+class _SignIn(msgspec.Struct):
+    token: str = ""
 
 
 class Directory(Protocol):
@@ -54,12 +85,8 @@ class Directory(Protocol):
         """The cell of a space; empty if it has none yet."""
         ...
 
-    async def add(self, space: str, cell: str) -> tuple[str, bool]:
-        """Gives a new space to a cell. Returns the cell that it has now, and whether it is new."""
-        ...
-
-    async def remove(self, space: str, cell: str) -> None:
-        """Takes a new space back: nobody may use it."""
+    async def add(self, space: str, cell: str) -> str:
+        """Gives a space that has no cell to this one. Returns the cell that it has now."""
         ...
 
     async def move(self, space: str, cell: str) -> None:
@@ -108,12 +135,13 @@ class Router:
         ]
         if request.method not in ("GET", "HEAD") and _IDEMPOTENCY not in request.headers:
             headers.append((_IDEMPOTENCY, f"router-{uuid.uuid4().hex}"))
-        cell, is_new = await self._cell_of(space)
+        cell = await self._cell_of(space) or await self._found(request, space, headers, body)
         answer = await self._followed(request, space, cell, headers, body)
-        if is_new and answer.status_code in _REFUSED:
-            await self._directory.remove(space, cell)
-        elif is_new and space not in self._known:
-            self._keep(space, cell)
+        if answer.status_code in _REFUSED and self._known.get(space) == cell:
+            del self._known[space]  # somebody may have corrected the table
+            if (corrected := await self._cell_of(space)) not in ("", cell):
+                await answer.aclose()
+                answer = await self._followed(request, space, corrected, headers, body)
         return _passed_on(answer)
 
     async def close(self) -> None:
@@ -149,12 +177,7 @@ class Router:
         if cell not in self._cells:  # the mover did not name it; the table may
             cell = await self._directory.find(space)
         if cell not in self._cells or cell == before or hops > _HOPS:
-            raise Problem(
-                502,
-                "Cell unknown",
-                f"The space '{space}' was moved to a cell that this router does not know. Start "
-                "the router with --cell NAME=URL for it.",
-            )
+            raise _unknown_cell(space, "was moved to a cell that")
         _log.info("The space '%s' moved from cell %s to %s", space, before, cell)
         await self._directory.move(space, cell)
         self._keep(space, cell)
@@ -179,25 +202,87 @@ class Router:
                 headers={"Retry-After": "2"},
             ) from None
 
-    async def _cell_of(self, space: str) -> tuple[str, bool]:
+    async def _cell_of(self, space: str) -> str:
+        """The cell of a space by the table; empty if it has none yet."""
         known = self._known.get(space)
         if known is not None:
             self._known.move_to_end(space)
-            return known, False
+            return known
         cell = await self._directory.find(space)
-        is_new = False
+        if cell:
+            self._keep_known(space, cell)
+        return cell
+
+    async def _found(
+        self, request: Request, space: str, headers: list[tuple[str, str]], body: bytes
+    ) -> str:
+        """The cell of a space that the table does not have.
+
+        If no cell accepts the credentials, it is any cell, which refuses them too, and the table
+        stays as it is.
+        """
+        asking = _question_headers(request, headers, body)
+        cell = await self._holder(space, asking) if asking else ""
         if not cell:
-            cell, is_new = await self._directory.add(space, self.home_of(space))
-        if cell not in self._cells:
+            return self.home_of(space)
+        cell = await self._directory.add(space, cell)
+        self._keep_known(space, cell)
+        return cell
+
+    async def _holder(self, space: str, headers: list[tuple[str, str]]) -> str:
+        """The cell that has a space, or is to have it; empty if none accepts the credentials.
+
+        Raises `Problem` if that is not certain: a space must not begin to exist in two cells.
+        """
+        answers = await asyncio.gather(*(self._ask(cell, headers) for cell in self._cells))
+        said = dict(zip(self._cells, answers, strict=True))
+        having = [cell for cell, answer in said.items() if answer is _Knowledge.HAS]
+        if len(having) > 1:
             raise Problem(
                 502,
-                "Cell unknown",
-                f"The space '{space}' is in the cell '{cell}', which this router does not know. "
-                "Start the router with --cell NAME=URL for it.",
+                "Space in two cells",
+                f"The cells {' and '.join(having)} have a space '{space}' each. Whoever runs them "
+                "says which one is right: sapwood move SPACE --to ADDRESS --cell NAME --directory "
+                "ADDRESS, with the address of the right cell as --database too.",
             )
-        if not is_new:  # a new one is kept when its cell has accepted somebody
-            self._keep(space, cell)
-        return cell, is_new
+        if having:
+            return having[0]
+        moved = {cell: answer for cell, answer in said.items() if isinstance(answer, str)}
+        if moved:
+            ends = {cell for cell in moved.values() if cell in said and cell not in moved}
+            if len(ends) == 1:
+                return ends.pop()
+            raise _unknown_cell(space, "was moved to a cell that")
+        for cell, answer in said.items():
+            if answer is _Knowledge.UNKNOWN:
+                raise Problem(
+                    502,
+                    "Cell unavailable",
+                    f"The cell '{cell}' does not say whether it has the space '{space}'. Nothing "
+                    "was changed. Try again.",
+                    headers={"Retry-After": "2"},
+                )
+        accepting = [cell for cell, answer in said.items() if answer is _Knowledge.ACCEPTS]
+        home = self.home_of(space)
+        return home if home in accepting else next(iter(accepting), "")
+
+    async def _ask(self, cell: str, headers: list[tuple[str, str]]) -> _Knowledge | str:
+        """What a cell says about a space; the name of another cell if it was moved there."""
+        asked = self._client.build_request(
+            "GET", self._cells[cell] + _QUESTION, headers=headers, timeout=_ASK_SECONDS
+        )
+        try:
+            answer = await self._client.send(asked)
+        except httpx2.TransportError as error:
+            _log.warning("The cell %s does not answer: %s", cell, error)
+            return _Knowledge.UNKNOWN
+        return _knowledge(answer)
+
+    def _keep_known(self, space: str, cell: str) -> None:
+        """Remembers the cell. Raises `Problem` if this router does not know it."""
+        if cell not in self._cells:
+            raise _unknown_cell(space, f"is in the cell '{cell}', which")
+        self._keep(space, cell)
 
     def _keep(self, space: str, cell: str) -> None:
         self._known[space] = cell
@@ -216,14 +301,9 @@ class MemoryDirectory:
         """The cell of a space; empty if it has none yet."""
         return self._spaces.get(space, "")
 
-    async def add(self, space: str, cell: str) -> tuple[str, bool]:
-        """Gives a new space to a cell. Returns the cell that it has now, and whether it is new."""
-        is_new = space not in self._spaces
-        return self._spaces.setdefault(space, cell), is_new
-
-    async def remove(self, space: str, cell: str) -> None:
-        """Takes a new space back: nobody may use it."""
-        self._spaces.pop(space, None)
+    async def add(self, space: str, cell: str) -> str:
+        """Gives a space that has no cell to this one. Returns the cell that it has now."""
+        return self._spaces.setdefault(space, cell)
 
     async def move(self, space: str, cell: str) -> None:
         """Says that another cell has the space now."""
@@ -279,6 +359,47 @@ async def _body(request: Request) -> bytes:
     except ClientDisconnect:
         raise Problem(400, "Disconnected", "The body did not arrive.") from None
     return bytes(body)
+
+
+def _unknown_cell(space: str, which: str) -> Problem:
+    return Problem(
+        502,
+        "Cell unknown",
+        f"The space '{space}' {which} this router does not know. Start the router with --cell "
+        "NAME=URL for it, or correct the name: sapwood move SPACE --to ADDRESS --cell NAME",
+    )
+
+
+def _question_headers(
+    request: Request, headers: list[tuple[str, str]], body: bytes
+) -> list[tuple[str, str]]:
+    """The headers of a question with the credentials of a request; none if it has none."""
+    found = [each for each in headers if each[0] not in _NOT_OF_QUESTION]
+    if "authorization" in request.headers:
+        return found
+    if request.method == "POST" and request.url.path == _SIGN_IN:
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            token = msgspec.json.decode(body, type=_SignIn).token.strip()
+            if token.isascii() and token.isprintable():
+                return [*found, ("authorization", f"Bearer {token}")]
+    return found if "cookie" in request.headers else []
+
+
+def _knowledge(answer: httpx2.Response) -> _Knowledge | str:
+    status = answer.status_code
+    try:
+        if status == 200:
+            has = msgspec.json.decode(answer.content, type=_Agents).agents
+            return _Knowledge.HAS if has else _Knowledge.ACCEPTS
+        if status == 403:
+            kind = msgspec.json.decode(answer.content, type=_Refusal).type
+            valid = kind == "urn:sapwood:problem:scope-missing"  # for something else in the space
+            return _Knowledge.ACCEPTS if valid else _Knowledge.REFUSES
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _Knowledge.UNKNOWN
+    if status == 421 and (moved := answer.headers.get(MOVED_HEADER)):
+        return moved
+    return _Knowledge.REFUSES if status in (401, 404) else _Knowledge.UNKNOWN
 
 
 def _is_stopped(answer: httpx2.Response) -> bool:

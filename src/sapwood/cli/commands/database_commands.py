@@ -189,7 +189,8 @@ def move_command(
     run it again: it continues. Run it as the owner of the tables of both databases.
 
     Routers learn from --cell where the space went. With --directory they know it without asking the
-    old cell, so that it can be switched off.
+    old cell, so that it can be switched off; a router must have been started with that cell. If
+    --to names the database that has the space, it stays, and only the table of the routers changes.
     """
     if directory and not cell:
         raise click.UsageError("--directory needs --cell NAME.")
@@ -214,6 +215,8 @@ def move_command(
         click.echo(msgspec.json.encode(report).decode())
     elif report.outcome == "taken back":
         click.echo(f"The space '{space_name}' stays where it was, and the copy was deleted.")
+    elif report.outcome == "entered":
+        click.echo(f"Routers now look for the space '{space_name}' in the cell '{cell}'.")
     elif report.outcome == "finished":
         click.echo(f"Finished an earlier move of the space '{space_name}'.")
     else:

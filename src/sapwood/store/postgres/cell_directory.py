@@ -4,8 +4,11 @@ Cells know by themselves which spaces they have; the table saves routers the sea
 new space to one cell.
 """
 
+from collections.abc import Iterable
+
 import asyncpg
 
+from sapwood.core.errors import LogError
 from sapwood.store.postgres.connections import DRIVER_ERRORS, ReaderPool, Server, log_error
 
 _TABLE = """
@@ -15,18 +18,22 @@ _TABLE = """
         cell  text COLLATE "C" NOT NULL,
         since timestamptz NOT NULL DEFAULT now()
     );
+    CREATE TABLE IF NOT EXISTS sapwood_router.cells (cell text COLLATE "C" PRIMARY KEY);
 """
 _LOCK = "SELECT pg_advisory_xact_lock(5970271303)"
 _FIND = "SELECT cell FROM sapwood_router.spaces WHERE space = $1"
 _ADD = """
     INSERT INTO sapwood_router.spaces (space, cell) VALUES ($1, $2)
-    ON CONFLICT (space) DO UPDATE SET cell = spaces.cell RETURNING cell, xmax = 0 AS added
+    ON CONFLICT (space) DO UPDATE SET cell = spaces.cell RETURNING cell
 """
-_REMOVE = "DELETE FROM sapwood_router.spaces WHERE space = $1 AND cell = $2"
 _MOVE = """
     INSERT INTO sapwood_router.spaces (space, cell) VALUES ($1, $2)
     ON CONFLICT (space) DO UPDATE SET cell = excluded.cell, since = now()
 """
+_ENTER = """
+    INSERT INTO sapwood_router.cells SELECT unnest($1::text[]) ON CONFLICT DO NOTHING
+"""
+_CELLS = "SELECT cell FROM sapwood_router.cells ORDER BY cell"
 
 
 class CellDirectory:
@@ -58,18 +65,28 @@ class CellDirectory:
         row = await self._pool.fetchrow(_FIND, space)
         return row["cell"] if row else ""
 
-    async def add(self, space: str, cell: str) -> tuple[str, bool]:
-        """Gives a new space to a cell. Returns the cell that it has now, and whether it is new."""
+    async def add(self, space: str, cell: str) -> str:
+        """Gives a space that has no cell to this one. Returns the cell that it has now."""
         row = await self._pool.fetchrow(_ADD, space, cell)
-        return (row["cell"], row["added"]) if row else (cell, False)
-
-    async def remove(self, space: str, cell: str) -> None:
-        """Takes a new space back: nobody may use it."""
-        await self._pool.fetch(_REMOVE, space, cell)
+        return row["cell"] if row else cell
 
     async def move(self, space: str, cell: str) -> None:
         """Says that another cell has the space now."""
         await self._pool.fetch(_MOVE, space, cell)
+
+    async def enter(self, cells: Iterable[str]) -> None:
+        """Enters the names of the cells that a router knows."""
+        await self._pool.fetch(_ENTER, list(cells))
+
+    async def require_cell(self, cell: str) -> None:
+        """Raises `LogError` if no router has entered a cell of this name."""
+        known = [row["cell"] for row in await self._pool.fetch(_CELLS)]
+        if cell not in known:
+            names = f"They know: {', '.join(known)}" if known else "None has been started yet"
+            raise LogError(
+                f"No router knows a cell '{cell}'. {names}. Nothing was changed. Correct --cell, "
+                f"or start a router first: sapwood route --cell {cell}=URL --directory ADDRESS"
+            )
 
     async def close(self) -> None:
         """Closes the connections."""

@@ -10,10 +10,22 @@ from sapwood.store.postgres.connections import Reader
 
 T = TypeVar("T")
 
+MOVER_LOCK = "SELECT pg_try_advisory_lock(hashtextextended('move ' || $1, 8))"
+"""A mover holds this lock in both databases while it lives."""
+MOVER_LIVES = """
+    EXISTS (
+        SELECT FROM pg_locks
+        WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            AND (classid::bigint << 32 | objid::bigint)
+                = hashtextextended('move ' || moves.space, 8)
+    )
+"""
 _PLACE = """
     SELECT state, cell, state = 'stopped' AND until <= clock_timestamp() AS resumed
     FROM sapwood.moves WHERE space = $1 AND state <> 'leaving'
 """
+_INTERRUPTED = f"SELECT NOT {MOVER_LIVES} AS dead FROM sapwood.moves WHERE space = $1"
 _PAUSE = 0.02
 
 
@@ -24,20 +36,41 @@ async def require_here(readers: Reader, space: Space) -> None:
         return
     if row["state"] == "moved":
         raise SpaceMoved(space, row["cell"])
+    if row["state"] == "arriving":
+        dead = await is_interrupted(readers, space)
+        raise SpaceStopped(space, interrupted=dead, arriving=True)
     raise SpaceStopped(space)
 
 
-async def when_here(action: Callable[[], Awaitable[T]], seconds: float) -> T:
+async def _refuse_arriving(readers: Reader, space: Space) -> None:
+    try:
+        await require_here(readers, space)
+    except SpaceStopped as stopped:
+        if stopped.arriving:
+            raise
+
+
+async def is_interrupted(readers: Reader, space: Space) -> bool:
+    """Whether a move of this space has begun, and no process continues it."""
+    row = await readers.fetchrow(_INTERRUPTED, space)
+    return row is not None and row["dead"]
+
+
+async def when_here(
+    readers: Reader, space: Space, action: Callable[[], Awaitable[T]], seconds: float
+) -> T:
     """The result of an action, which is repeated while its space is stopped.
 
-    Raises `SpaceStopped` after `seconds`.
+    Raises `SpaceStopped` after `seconds`, and at once if the space is arriving here: another
+    database decides whether it ever does.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     while True:
         try:
             return await action()
-        except SpaceStopped:
-            if loop.time() + _PAUSE > deadline:
+        except SpaceStopped as stopped:
+            if stopped.arriving or loop.time() + _PAUSE > deadline:
                 raise
+            await _refuse_arriving(readers, space)
         await asyncio.sleep(_PAUSE)

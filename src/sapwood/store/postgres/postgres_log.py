@@ -146,7 +146,9 @@ class PostgresLog:
         is stopped to be moved. Raises `VersionConflict` if an agent is not at its expected version,
         `SpaceMoved` if another database has the space, and `LogError` if the database fails.
         """
-        return await when_here(lambda: self._commit(space, commit), self._patience)
+        return await when_here(
+            self._readers, space, lambda: self._commit(space, commit), self._patience
+        )
 
     async def _commit(self, space: Space, commit: Commit) -> Receipt | None:
         if self._keys is None:
@@ -165,9 +167,12 @@ class PostgresLog:
     async def require_here(self, space: Space) -> None:
         """Returns if this database has the space. Waits while the space is stopped to be moved.
 
-        Raises `SpaceMoved` if another database has it, and `SpaceStopped` if the move takes long.
+        Raises `SpaceMoved` if another database has it, and `SpaceStopped` if the move takes long or
+        the space has not arrived.
         """
-        await when_here(lambda: require_here(self._readers, space), self._patience)
+        await when_here(
+            self._readers, space, lambda: require_here(self._readers, space), self._patience
+        )
 
     def announce_move(self, space: Space, agents: Iterable[AgentId]) -> None:
         """Wakes everybody who follows the space or one of these agents."""
@@ -227,6 +232,7 @@ class PostgresLog:
         """
         cipher = await self._cipher(space)
         saved = await when_here(
+            *(self._readers, space),
             lambda: save_words(self._readers, space, agent, version, words, before, cipher),
             self._patience,
         )

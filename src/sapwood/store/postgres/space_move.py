@@ -24,6 +24,7 @@ from sapwood.store.postgres.connections import (
     log_error,
     terminated_on_error,
 )
+from sapwood.store.postgres.move_table import MOVER_LOCK
 from sapwood.store.postgres.space_copy import PATIENCE, CopyDiffers, SpaceCopy
 
 if TYPE_CHECKING:
@@ -106,6 +107,14 @@ class SpaceMove:
             "again when the databases have less to do, or give up: --take-back"
         )
 
+    async def stays(self) -> bool:
+        """Whether both sides are one database, and it has the space. Raises `LogError` if not."""
+        if not await self._is_same():
+            return False
+        if not await self.agents():
+            raise LogError(f"This database has no space '{self._space}'. Nothing was changed.")
+        return True
+
     async def take_back(self) -> MoveReport:
         """Gives up a move that has not been decided: the space stays where it was."""
         await self._require_alone()
@@ -137,22 +146,23 @@ class SpaceMove:
 
     async def _require_alone(self) -> None:
         """No other process moves the space, and the two databases are not the same one."""
-        key = uuid.uuid4().int >> 66
-        await self._source.execute("SELECT pg_advisory_lock($1)", key)
-        same = not await self._target.fetchval("SELECT pg_try_advisory_lock($1)", key)
-        await self._source.execute("SELECT pg_advisory_unlock($1)", key)
-        if same:
+        if await self._is_same():
             raise LogError(
                 f"The space '{self._space}' is in this database already. Nothing was changed."
             )
         for side in (self._source, self._target):
-            if not await side.fetchval(
-                "SELECT pg_try_advisory_lock(hashtextextended($1, 8))", f"move {self._space}"
-            ):
+            if not await side.fetchval(MOVER_LOCK, self._space):
                 raise LogError(
                     f"Another process is moving the space '{self._space}'. Nothing was changed. "
                     "Wait for it, or stop it."
                 )
+
+    async def _is_same(self) -> bool:
+        key = uuid.uuid4().int >> 66
+        await self._source.execute("SELECT pg_advisory_lock($1)", key)
+        same = not await self._target.fetchval("SELECT pg_try_advisory_lock($1)", key)
+        await self._source.execute("SELECT pg_advisory_unlock($1)", key)
+        return same
 
     async def _begin(self) -> str:
         """Enters the move on both sides. Returns the state at the database that it leaves."""
@@ -173,6 +183,11 @@ class SpaceMove:
             )
         if here is not None and here["state"] == "moved":
             self._copy.move = here["id"]
+            if self._cell:  # it may have been misspelt
+                await self._source.execute(
+                    "UPDATE sapwood.moves SET cell = $3 WHERE space = $1 AND id = $2",
+                    *(space, here["id"], self._cell),
+                )
             await self._open_target()
             return "moved"
         self._copy.move = here["id"] if here is not None else uuid.uuid4().hex

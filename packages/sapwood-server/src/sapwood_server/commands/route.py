@@ -91,6 +91,8 @@ async def _route(cells: dict[str, str], directory: str, host: str, port: int) ->
 
     shared = await open_directory(directory) if directory else None
     try:
+        if shared is not None:
+            await shared.enter(cells)
         with stop_on_signals() as stop:
             await run_application(
                 create_router(Router(cells, shared or MemoryDirectory())),
