@@ -6,6 +6,7 @@ import msgspec
 
 from sapwood import meaning
 from sapwood.core.erasure import Erasure, Hold, Senders, UnfinishedErasure
+from sapwood.core.errors import SpaceStopped
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.live_words import LiveWords
@@ -34,7 +35,7 @@ from sapwood.store.postgres.group_commit import WriterPool
 from sapwood.store.postgres.key_table import KeyTable, list_keys, renew_keys
 from sapwood.store.postgres.live_events import LiveEvents
 from sapwood.store.postgres.meaning_table import sign_events
-from sapwood.store.postgres.move_table import require_here, when_here
+from sapwood.store.postgres.move_table import is_interrupted, require_here, when_here
 from sapwood.store.postgres.schema import WalledPool, shift_of, walled_server
 from sapwood.store.postgres.settled import Settled
 from sapwood.store.postgres.token_table import LimitTable, TokenTable
@@ -370,8 +371,16 @@ class PostgresLog:
     async def begin_erasure(
         self, space: Space, erasure: Erasure, agents: Sequence[AgentId]
     ) -> None:
-        """Stores the record of an erasure and the agents that it is about."""
-        await erasure_table.begin_erasure(self._readers, space, erasure, agents)
+        """Stores the record of an erasure and the agents that it is about.
+
+        Raises `SpaceStopped` while the space is being moved, and if its move was interrupted.
+        """
+        try:
+            await erasure_table.begin_erasure(self._readers, space, erasure, agents)
+        except SpaceStopped as stopped:
+            if await is_interrupted(self._readers, space):
+                raise SpaceStopped(space, interrupted=True) from stopped
+            raise
 
     async def unfinished_erasures(self) -> list[UnfinishedErasure]:
         """The unfinished erasures of all spaces, with their agents."""
