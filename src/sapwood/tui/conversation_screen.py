@@ -77,6 +77,7 @@ class ConversationScreen(ConversationView):
 
     def __init__(self, controller: ConversationController) -> None:
         super().__init__(controller)
+        self._activities: list[str] = []
         self.pages = Pages(self)
         self._refused_text = ""
         self._asked_about = ""
@@ -144,13 +145,18 @@ class ConversationScreen(ConversationView):
 
     @contextmanager
     def _busy(self, what: str) -> Generator[None]:
-        """Shows an activity in the status line while the block runs, unless it ends at once."""
+        """Shows an activity in the status line while the block runs, unless it ends at once.
+
+        Of several that run, the newest is shown.
+        """
+        self._activities.append(what)
         self._activity = what
         timer = self.set_timer(POLL_SECONDS / 4, self._refresh_surroundings)
         try:
             yield
         finally:
-            self._activity = ""
+            self._activities.remove(what)
+            self._activity = next(reversed(self._activities), "")
             timer.stop()
 
     @on(TextArea.Changed, "#composer")

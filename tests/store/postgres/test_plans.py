@@ -177,6 +177,7 @@ async def test_lists_by_owner_and_label_are_read_in_the_order_of_an_index(
     await spied.agents(owned, after=after, limit=10, order="updated")
     for plan in await plans(spied, asked, "agents"):
         assert_by_index(plan)
+        assert "Function Scan" in plan, plan
         inner = plan.split("Function Scan")[1]
         assert not re.search(r"->  Sort", inner), plan
         assert "_by_hour" in plan or "agent_keys_by_age" in plan, plan

@@ -168,6 +168,7 @@ async def test_a_move_that_is_killed_leaves_one_owner_and_goes_on(
     await log.close()
 
 
+@pytest.mark.night
 async def test_routers_learn_where_a_space_is_and_misspelt_cells_are_refused(
     cells: tuple[str, str],
 ) -> None:
@@ -195,6 +196,7 @@ async def test_routers_learn_where_a_space_is_and_misspelt_cells_are_refused(
     await log.close()
 
 
+@pytest.mark.night
 async def test_a_move_can_be_taken_back_and_made_again_and_the_space_can_return(
     cells: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
