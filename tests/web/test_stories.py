@@ -205,7 +205,7 @@ def test_search_finds_a_turn_that_left_view_and_opens_it(stage: Stage) -> None:
     stage.page.wait_for_selector(FOLD)
     stage.page.click("#find")
     stage.page.fill("#words", "reeds")
-    stage.page.locator("#hits a").first.click()
+    stage.page.locator("#hits a", has_text="reeds").first.click()
     expect(stage.page.locator(".inside .found")).to_contain_text("heron")
 
 
