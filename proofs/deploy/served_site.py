@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 from proofs.agents_e2e.environment import ProofError
 from proofs.deploy.programs import program
 from sapwood_server.application import PUBLIC_PATHS
+from tools.postgres import free_port
 
 NAME = "localhost"
 READINESS = "/readyz" if "/readyz" in tuple[str, ...](PUBLIC_PATHS) else "/healthz"
@@ -27,7 +27,7 @@ class ServerProcess:
     def __init__(self, home: Path, environ: dict[str, str]) -> None:
         self._home = home
         self._environ = environ
-        self.port = _free_port()
+        self.port = free_port()
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
@@ -74,7 +74,7 @@ class ServedSite:
         }
         self._home = home
         self.servers = [ServerProcess(home, self.environ) for _ in range(2)]
-        self._proxy_port = _free_port()
+        self._proxy_port = free_port()
         self._others: list[subprocess.Popen[str]] = []
 
     @property
@@ -156,11 +156,6 @@ def _start(
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return taken.getsockname()[1]
 
 
 def await_answer(address: str) -> None:

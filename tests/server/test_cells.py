@@ -1,13 +1,10 @@
 """Two cells behind the router: a space moves while clients use it, and nobody notices."""
 
 import asyncio
-import os
-from collections.abc import AsyncGenerator
+from collections.abc import Generator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from urllib.parse import urlsplit
 
-import asyncpg
 import httpx2
 import pytest
 from starlette.types import ASGIApp
@@ -23,6 +20,7 @@ from sapwood_server.application import create_application
 from sapwood_server.router import MemoryDirectory, Router, create_router
 from sapwood_server.served_space import ServedSpaces
 from sapwood_server.server_tables import tokens_of
+from tests.postgres_session import new_database
 
 SPACE = Space("acme")
 
@@ -40,16 +38,13 @@ class Network(httpx2.AsyncBaseTransport):
 
 
 @pytest.fixture
-async def cells(postgres_dsn: str, postgres_template: str) -> AsyncGenerator[dict[str, str]]:
+def cells(postgres_dsn: str, postgres_template: str) -> Generator[dict[str, str]]:
     """The databases of two cells."""
-    session: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(postgres_dsn)
-    names = {cell: f"sapwood_cell_{os.getpid()}_{cell}" for cell in ("a", "b")}
-    for name in names.values():
-        await session.execute(f"CREATE DATABASE {name} TEMPLATE {postgres_template}")
-    yield {c: urlsplit(postgres_dsn)._replace(path=f"/{n}").geturl() for c, n in names.items()}
-    for name in names.values():
-        await session.execute(f"DROP DATABASE {name} WITH (FORCE)")
-    await session.close()
+    with (
+        new_database(postgres_dsn, postgres_template) as first,
+        new_database(postgres_dsn, postgres_template) as second,
+    ):
+        yield {"a": first, "b": second}
 
 
 async def test_clients_of_a_space_that_moves_lose_nothing_and_get_no_error(

@@ -105,7 +105,7 @@ class AgentRunner:
         connection.dispatcher.on_commit(self._extensions.committed)
         self._titles = TitleTasks(connection.dispatcher, models, title_model, _is_program)
         if title_model:
-            connection.dispatcher.on_commit(self._titles.committed)
+            connection.dispatcher.on_commit(self._titles.tasks.committed)
 
     async def start(self) -> None:
         """Starts to drive agents, those with unfinished work first."""
@@ -131,7 +131,7 @@ class AgentRunner:
     async def close(self) -> None:
         """Stops driving agents and closes the tools. Open turns stay open until the next start."""
         await self._extensions.close()
-        await self._titles.close()
+        await self._titles.tasks.close()
         await self._scheduler.close()
         await self._toolbox.close()
         for close in self._closing:

@@ -103,7 +103,7 @@ def assemble(
     if config.hooks and connection.folder is None and not ends_with_answer:
         from sapwood.app.configured_hooks import StopHooks
 
-        closing.append(StopHooks(connection, config).close)
+        closing.append(StopHooks(connection, config).tasks.close)
     return AgentRunner(
         connection,
         engine or engine_for(config, connection),

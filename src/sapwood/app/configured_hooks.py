@@ -1,6 +1,5 @@
 """The hooks of the configuration. No repository can add one."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,14 +9,14 @@ from sapwood.conversation.call import Services
 from sapwood.conversation.service import ConversationService
 from sapwood.core.commands import RecordShell
 from sapwood.core.content import PromptPart, Text
-from sapwood.core.events import SYSTEM, TurnCompleted
+from sapwood.core.events import SYSTEM
 from sapwood.core.ids import AgentId
-from sapwood.core.log_values import Append
 from sapwood.core.refusals import HookBlocked, Refusal
 from sapwood.core.state import State
 from sapwood.programs.registry import program_executor
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.dispatch import Dispatcher
+from sapwood.turns.turn_end_tasks import TurnEndTasks
 
 if TYPE_CHECKING:
     from sapwood.workspace.event_hooks import EventHooks
@@ -84,24 +83,9 @@ class StopHooks:
         self._dispatcher = connection.dispatcher
         self._service = ConversationService(Services(connection))
         self._hooks = event_hooks(config)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.tasks = TurnEndTasks(self._run)
         if any(each.event == "Stop" and each.command for each in config.hooks.values()):
-            self._dispatcher.on_commit(self._committed)
-
-    async def close(self) -> None:
-        """Ends the hooks that run."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    def _committed(self, appends: tuple[Append, ...]) -> None:
-        for append in appends:
-            for recorded in append.events:
-                if isinstance(recorded.event, TurnCompleted):
-                    task = asyncio.ensure_future(self._run(append.agent, recorded.version))
-                    self._tasks.add(task)
-                    task.add_done_callback(self._tasks.discard)
+            self._dispatcher.on_commit(self.tasks.committed)
 
     async def _run(self, agent: AgentId, version: int) -> None:
         opened = await self._dispatcher.open(agent)

@@ -3,22 +3,21 @@
 A setting, off by default. If anything fails, the title stays the beginning of the first prompt.
 """
 
-import asyncio
 import logging
 from collections.abc import Callable
 
 from sapwood.core.commands import Rename
 from sapwood.core.content import Text
 from sapwood.core.errors import LogError
-from sapwood.core.events import SYSTEM, TurnCompleted
+from sapwood.core.events import SYSTEM
 from sapwood.core.ids import AgentId, title_of
-from sapwood.core.log_values import Append
 from sapwood.core.model_calls import Answer, Failure
 from sapwood.core.turn import Turn
 from sapwood.core.view.request import Message, Request
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.dispatch import Dispatcher
 from sapwood.turns.model_access import ModelAccess
+from sapwood.turns.turn_end_tasks import TurnEndTasks
 
 _log = logging.getLogger("sapwood.turns")
 
@@ -50,24 +49,9 @@ class TitleTasks:
         self._models = models
         self._model = model
         self._is_program = is_program
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.tasks = TurnEndTasks(self._run)
 
-    def committed(self, appends: tuple[Append, ...]) -> None:
-        """Takes note of commits."""
-        for append in appends:
-            if any(isinstance(recorded.event, TurnCompleted) for recorded in append.events):
-                task = asyncio.ensure_future(self._run(append.agent))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
-
-    async def close(self) -> None:
-        """Stops all work."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _run(self, agent: AgentId) -> None:
+    async def _run(self, agent: AgentId, _: int) -> None:
         try:
             await self._write(agent)
         except (Failure, LogError) as problem:

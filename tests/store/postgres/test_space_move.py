@@ -1,8 +1,7 @@
 """A space moves between two databases while it is used, and has one owner at every moment."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from urllib.parse import urlsplit
+from collections.abc import Callable, Generator
 
 import asyncpg
 import pytest
@@ -18,6 +17,7 @@ from sapwood.store.master_keys import MasterKeys
 from sapwood.store.postgres import PostgresLog, space_move
 from sapwood.store.postgres.cell_directory import CellDirectory
 from sapwood.store.postgres.move_table import MOVER_LOCK
+from tests.postgres_session import new_database
 from tests.store.backends import TEST_KEY
 from tests.store.contract import append, commit_of, prompt_event, take
 
@@ -45,18 +45,10 @@ def killed_at(step: str, number: int = 1) -> Callable[[str], None]:
 
 
 @pytest.fixture
-async def cells(postgres_database: str) -> AsyncGenerator[tuple[str, str]]:
+def cells(postgres_dsn: str) -> Generator[tuple[str, str]]:
     """Two empty databases."""
-    session: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(postgres_database)
-    base = urlsplit(postgres_database)
-    names = [f"{base.path[1:]}_{cell}" for cell in ("a", "b")]
-    for name in names:
-        await session.execute(f"CREATE DATABASE {name}")
-    first, second = (base._replace(path=f"/{name}").geturl() for name in names)
-    yield first, second
-    for name in names:
-        await session.execute(f"DROP DATABASE {name} WITH (FORCE)")
-    await session.close()
+    with new_database(postgres_dsn) as first, new_database(postgres_dsn) as second:
+        yield first, second
 
 
 async def fill(log: PostgresLog, space: Space = SPACE) -> None:
