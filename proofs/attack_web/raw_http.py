@@ -44,8 +44,9 @@ def send(
     body: bytes = b"",
     host: str = "",
     timeout: float = 20.0,
+    sender: str = "127.0.0.1",
 ) -> Answer:
-    """Sends one request and reads the answer."""
+    """Sends one request from the address `sender` and reads the answer."""
     lines = {"Host": host or f"127.0.0.1:{target.port}", "Connection": "close"}
     if token is not None:
         lines["Authorization"] = f"Bearer {token}"
@@ -53,7 +54,8 @@ def send(
         lines |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
     lines |= headers or {}
     head = f"{method} {path} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in lines.items())
-    with socket.create_connection(("127.0.0.1", target.port), timeout=timeout) as link:
+    place = ("127.0.0.1", target.port)
+    with socket.create_connection(place, timeout=timeout, source_address=(sender, 0)) as link:
         received = b""
         try:
             link.sendall(head.encode("latin-1", "replace") + b"\r\n" + body)

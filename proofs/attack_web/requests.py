@@ -324,30 +324,26 @@ def _version(target: Target, agent: str) -> int:
 
 def guessed_codes(target: Target) -> None:
     """Guesses of the code that pairs a phone, as fast as the server lets them."""
-    made = send(target, "POST", "/v1/pairing", token=target.token, body=b"{}")
-    code = json.loads(made.body)["code"]
     origin = {"Origin": f"http://127.0.0.1:{target.port}"}
-    seen: set[int] = set()
-    for number in range(60):
-        guess = json.dumps({"token": f"2222-{2000 + number}".replace("0", "9").replace("1", "8")})
-        seen.add(send(target, "POST", "/sign-in", headers=origin, body=guess.encode()).status)
+
+    def sign_in(code: str, sender: str = "127.0.0.1", **more: object) -> Answer:
+        body = json.dumps({"token": code, **more}).encode()
+        return send(target, "POST", "/sign-in", headers=origin, body=body, sender=sender)
+
+    made = send(target, "POST", "/v1/pairing", token=target.reader, body=b"{}")
+    code = json.loads(made.body)["code"]
+    guesses = (f"2222-{2000 + number}".replace("0", "9").replace("1", "8") for number in range(60))
+    seen = {sign_in(guess, "127.0.0.2").status for guess in guesses}
     assert seen == {401, 429}, seen
     time.sleep(2)
-    late = send(
-        target, "POST", "/sign-in", headers=origin, body=json.dumps({"token": code}).encode()
-    )
-    assert late.status == 401, "the code outlived the guesses"
-    reader = send(target, "POST", "/v1/pairing", token=target.reader, body=b"{}")
+    assert sign_in(code, "127.0.0.2").status == 429, "the address that guessed was let in"
+    assert sign_in(code, link=True).status == 401, "a link signed a browser in"
     time.sleep(2)
-    given = json.dumps({"token": json.loads(reader.body)["code"]}).encode()
-    linked = send(
-        target, "POST", "/sign-in", headers=origin, body=given.replace(b"}", b', "link": true}')
-    )
-    assert linked.status == 401, "a link signed a browser in"
-    time.sleep(2)
-    signed = send(target, "POST", "/sign-in", headers=origin, body=given)
+    signed = sign_in(code)
     cookie = re.search(r"sapwood_session=([^;]+)", signed.head)
-    assert cookie is not None, signed.status
+    assert cookie is not None, f"the guesses ended the code for others: {signed.status}"
+    time.sleep(2)
+    assert sign_in(code).status == 401, "a code signed in twice"
     more = {"Cookie": f"sapwood_session={cookie[1]}", **origin}
     path = f"/v1/agents/{target.agent}/commands/mark"
     assert send(target, "POST", path, headers=more, body=b"{}").status == 403, "the scope grew"
