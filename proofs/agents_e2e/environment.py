@@ -16,6 +16,7 @@ _REQUIREMENTS = _HERE / "requirements.txt"
 _STAMP = _ENVIRONMENT / "made-from"
 _NPM = _HERE / ".npm"
 _NPM_PACKAGES = ("@earendil-works/pi-coding-agent@0.87.1", "node@22.23.3")
+_FETCH_SECONDS = 600
 _PROGRAMS = {
     "claude": "claude_agent_sdk/_bundled/claude",
     "codex": "codex_cli_bin/bin/codex",
@@ -66,9 +67,9 @@ def _make() -> None:
 
 def _run(*command: str) -> None:
     try:
-        subprocess.run(command, check=True, stdout=sys.stderr)
-    except subprocess.CalledProcessError as failure:
+        subprocess.run(command, check=True, stdout=sys.stderr, timeout=_FETCH_SECONDS)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as failure:
         raise ProofError(
-            f"`{Path(command[0]).name} {command[1]}` failed; its message is above. The packages "
-            "come from an index, so check that it can be reached."
+            f"`{Path(command[0]).name} {command[1]}` failed, or took over "
+            f"{_FETCH_SECONDS} s. Check that the index of its packages can be reached."
         ) from failure
