@@ -107,7 +107,8 @@ dropped = post_agents_agent_commands_drop.sync(
 check(isinstance(dropped, models.DropDone) and bool(dropped.events), "a turn is dropped")
 rows = get_agents_agent_rows.sync(agent, client=client)
 assert isinstance(rows, models.RowList), rows
-check(any(not row.in_context for row in rows.rows), "its rows are out of view")
+folds = [row.row for row in rows.rows if isinstance(row.row, models.Fold)]
+check([fold.cause for fold in folds] == ["/drop 1"], "a fold stands for its rows")
 undone = post_agents_agent_commands_undo.sync(agent, client=client, body=models.CommandBody())
 check(isinstance(undone, models.UndoDone) and "Undone" in undone.message, "the drop is undone")
 context = get_agents_agent_context.sync(agent, client=client)
