@@ -59,6 +59,7 @@ from sapwood.core.content import PromptPart, Text
 from sapwood.core.context import Context, as_of_turn, find_mark
 from sapwood.core.decide import Accepted, Decision
 from sapwood.core.events import (
+    SYSTEM,
     ContextEvent,
     ContextSummarized,
     ContextTrimmed,
@@ -297,9 +298,15 @@ class Run:
         require(4, waiting, "redo restored other notes")
 
     def _check_last_request(self, before: CoreHarness, step: Step, decision: Accepted) -> None:
-        """The last request stays in view unchanged, after every kind of trim."""
+        """The last request stays in view unchanged, after every kind of trim.
+
+        A program that compacts its own session keeps what it likes: the view shows that (law 13).
+        """
         agent = step.command.agent
         if not isinstance(step.command, TRIMS) or _cleared(decision, agent):
+            return
+        is_imported = before.states[agent].origin is not None
+        if is_imported and isinstance(step.command, Compact) and step.actor == SYSTEM:
             return
         asked = _newest_request(before.lives[agent])
         if isinstance(step.command, RecordTurn):
