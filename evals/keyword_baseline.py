@@ -10,7 +10,6 @@ from sapwood.analysis.ledger.entries import (
     Files,
     FileTouched,
     Ledger,
-    Question,
     Speaker,
 )
 from sapwood.analysis.session import Session
@@ -29,7 +28,6 @@ def keyword_ledger(session: Session) -> Ledger:
     changed: dict[str, None] = {}
     runs: list[CommandRun] = []
     decisions: list[Decision] = []
-    questions: list[Question] = []
     for number, turn in enumerate(session.turns, 1):
         results = {item.call: item for item in turn.items if isinstance(item, Result)}
         for call in turn.calls.values():
@@ -43,15 +41,12 @@ def keyword_ledger(session: Session) -> Ledger:
         for speaker, sentence in _sentences(turn):
             if _DECIDED.search(sentence):
                 decisions.append(Decision(sentence, number, speaker))
-            if sentence.endswith("?"):
-                questions.append(Question(sentence, number, speaker))
     folder = session.folder + "/"
     return Ledger(
         Files(changed=tuple(FileTouched(path.removeprefix(folder)) for path in changed)),
         tuple(runs),
         failing=tuple(Failing(r.command, r.turn) for r in runs if r.outcome == "failed"),
         decisions=tuple(decisions),
-        questions=tuple(questions),
         last_request=session.last_request,
     )
 

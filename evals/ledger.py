@@ -1,8 +1,7 @@
-"""The eval of the ledger: files, outcomes, failures, decisions, open questions.
+"""The eval of the ledger: files, outcomes, failures, decisions.
 
 Counting keywords is the simple rule for comparison: every path in a call is a changed file, output
-with the word 'error' is a failure, sentences with certain words are decisions, and all sentences
-with a question mark are open questions.
+with the word 'error' is a failure, and sentences with certain words are decisions.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ from sapwood.analysis.session import Session
 
 FILES_LIMIT = 0.98
 PRECISION = 0.80
-"""The least precision of each rule for decisions and questions, on the strangers and held out."""
+"""The least precision of each rule for decisions, on the strangers and held out."""
 
 
 class Scores(Struct, frozen=True):
@@ -31,7 +30,6 @@ class Scores(Struct, frozen=True):
     failing: Score = Score()
     decisions: Score = Score()
     reversals: Score = Score()
-    questions: Score = Score()
     requests: Score = Score()
 
     def __add__(self, other: "Scores") -> "Scores":
@@ -44,10 +42,8 @@ def main(argv: list[str]) -> int:
     for chosen in SETS:
         labelled = read_set(chosen)
         print(f"\n{chosen.replace('_', ' ')}")
-        print(
-            f"{'':<30}{'files':>7}{'outcomes':>10}{'failing':>9}{'decisions':>12}{'questions':>12}"
-        )
-        print(f"{'':<30}{'F1':>7}{'F1':>10}{'F1':>9}{'P / R':>12}{'P / R':>12}")
+        print(f"{'':<30}{'files':>7}{'outcomes':>10}{'failing':>9}{'decisions':>14}")
+        print(f"{'':<30}{'F1':>7}{'F1':>10}{'F1':>9}{'P / R':>14}")
         for each in labelled:
             print_row(each.name, scores_of([each], ledger_of))
             if "--misses" in argv and chosen == "tuned":
@@ -60,7 +56,7 @@ def main(argv: list[str]) -> int:
             f"{total.reversals.wrong} made up; last request: {total.requests.recall:.2f}"
         )
         failed += is_below_limits(total)
-    print(f"\nlimits: files and outcomes F1 {FILES_LIMIT}; decisions and questions by rule, below")
+    print(f"\nlimits: files and outcomes F1 {FILES_LIMIT}; decisions by rule, below")
     failed += print_quoted(misses="--misses" in argv)
     failed += print_rules(PRECISION)
     return int(failed > 0)
@@ -85,9 +81,6 @@ def _scores(each: LabelledSession, ledger: Ledger) -> Scores:
     right = sum(label.reversed_by == got for label, got in reversals if label.reversed_by)
     wanted = sum(label.reversed_by is not None for label in labels.decisions)
     made_up = sum(got is not None and label.reversed_by != got for label, got in reversals)
-    questions = match_labels(
-        labels.questions, [(f"{q.about} {q.text}".strip(), q.turn) for q in ledger.questions]
-    )[0]
     optional = {label.command.strip() for label in labels.failing if label.optional}
     return Scores(
         files=compare(_labelled_files(each), _found_files(ledger)),
@@ -101,7 +94,6 @@ def _scores(each: LabelledSession, ledger: Ledger) -> Scores:
         ),
         decisions=decisions,
         reversals=Score(right, made_up, wanted - right),
-        questions=questions,
         requests=compare([labels.last_request.strip()], [ledger.last_request.strip()]),
     )
 
@@ -119,10 +111,10 @@ def _found_files(ledger: Ledger) -> list[tuple[str, str]]:
 
 def print_row(name: str, scores: Scores) -> None:
     """Prints one row of the table."""
-    dialogue = [f"{s.precision:.2f} / {s.recall:.2f}" for s in (scores.decisions, scores.questions)]
+    decisions = f"{scores.decisions.precision:.2f} / {scores.decisions.recall:.2f}"
     print(
         f"{name:<30}{scores.files.f1:>7.3f}{scores.outcomes.f1:>10.3f}{scores.failing.f1:>9.2f}"
-        f"{dialogue[0]:>14}{dialogue[1]:>14}"
+        f"{decisions:>14}"
     )
 
 
@@ -146,23 +138,16 @@ def print_misses(each: LabelledSession) -> None:
             print(f"    {title} missed   {missing}")
         for extra in [f for f in found if f not in wanted]:
             print(f"    {title} made up  {extra}")
-    for title, labelled, found in (
-        ("decision", labels.decisions, [(d.text, d.turn) for d in ledger.decisions]),
-        (
-            "question",
-            labels.questions,
-            [(f"{q.about} {q.text}".strip(), q.turn) for q in ledger.questions],
-        ),
-    ):
-        _, pairs, extra, missed = match_labels(labelled, found)
-        for label in missed:
-            print(f"    {title} missed   {label.turn}: {label.text}")
-        for place in extra:
-            print(f"    {title} made up  {found[place][1]}: {found[place][0]}")
-        for label, place in pairs:
-            got = ledger.decisions[place].reversed_by if title == "decision" else None
-            if title == "decision" and label.reversed_by != got:
-                print(f"    reversal {label.reversed_by} not {got}: {label.text}")
+    found = [(d.text, d.turn) for d in ledger.decisions]
+    _, pairs, extra, missed = match_labels(labels.decisions, found)
+    for label in missed:
+        print(f"    decision missed   {label.turn}: {label.text}")
+    for place in extra:
+        print(f"    decision made up  {found[place][1]}: {found[place][0]}")
+    for label, place in pairs:
+        got = ledger.decisions[place].reversed_by
+        if label.reversed_by != got:
+            print(f"    reversal {label.reversed_by} not {got}: {label.text}")
 
 
 def _all(score: Score) -> int:

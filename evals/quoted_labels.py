@@ -67,7 +67,6 @@ class QuotedLabels(Struct, frozen=True):
     decisions: tuple[QuotedLabel, ...]
     neither: tuple[QuotedLabel, ...]
     questions: tuple[QuotedLabel, ...]
-    neither_questions: tuple[QuotedLabel, ...]
     files: QuotedFiles
     failing: tuple[str, ...]
     pasted: tuple[PastedSpan, ...]

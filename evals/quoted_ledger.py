@@ -12,7 +12,7 @@ from sapwood.analysis.session import Session
 FILES_F1 = 0.95
 FAILING_MADE_UP = 1
 PRECISION = 0.80
-"""The least precision of decisions and of open questions; their recall is only printed."""
+"""The least precision of decisions; their recall is only printed."""
 TITLES = {
     "strangers": "strangers (tuned on)",
     "quoted_tuned": "by quotes, tuned on",
@@ -28,8 +28,8 @@ def print_quoted(*, misses: bool = False) -> int:
         if not labelled:
             continue
         print(f"\n{TITLES[chosen]}")
-        print(f"{'':<30}{'files':>7}{'failing':>16}{'decisions':>13}{'questions':>13}{'':>4}")
-        print(f"{'':<30}{'F1':>7}{'found/made up':>16}{'P / R':>13}{'P / R':>13}")
+        print(f"{'':<30}{'files':>7}{'failing':>16}{'decisions':>13}")
+        print(f"{'':<30}{'F1':>7}{'found/made up':>16}{'P / R':>13}")
         for each in labelled:
             _print_row(each.name, quoted_total([each], ledger_of))
             if misses and chosen != "quoted_held_out":
@@ -45,8 +45,8 @@ def print_quoted(*, misses: bool = False) -> int:
         )
         short += is_short(total)
     print(
-        f"\nlimits: files F1 {FILES_F1}, failing made up {FAILING_MADE_UP}, decisions and "
-        f"questions P {PRECISION:.2f}, reversals made up 0, from pastes 0"
+        f"\nlimits: files F1 {FILES_F1}, failing made up {FAILING_MADE_UP}, "
+        f"decisions P {PRECISION:.2f}, reversals made up 0, from pastes 0"
     )
     return short
 
@@ -58,7 +58,7 @@ def is_short(scores: QuotedScores) -> bool:
         or scores.failing.wrong > FAILING_MADE_UP
         or scores.reversals.wrong > 0
         or scores.pasted > 0
-        or min(scores.decisions.precision, scores.questions.precision) < PRECISION
+        or scores.decisions.precision < PRECISION
     )
 
 
@@ -71,21 +71,17 @@ def quoted_total(
 
 def _print_row(name: str, scores: QuotedScores) -> None:
     failing = f"{scores.failing.right} / {scores.failing.wrong}"
-    decisions, questions = (
-        f"{each.precision:.2f} / {each.recall:.2f}" for each in (scores.decisions, scores.questions)
-    )
-    print(f"{name:<30}{scores.files.f1:>7.3f}{failing:>16}{decisions:>13}{questions:>13}")
+    decisions = f"{scores.decisions.precision:.2f} / {scores.decisions.recall:.2f}"
+    print(f"{name:<30}{scores.files.f1:>7.3f}{failing:>16}{decisions:>13}")
 
 
 def _print_misses(each: QuotedSession, ledger: Ledger) -> None:
     """Prints what was missed and made up, for tuning the rules."""
     labels = each.labels
-    for title, wanted, neither, found in (
-        ("decision", labels.decisions, labels.neither, ledger.decisions),
-        ("question", labels.questions, labels.neither_questions, ledger.questions),
-    ):
-        result = matches(wanted, neither, [found_of(entry) for entry in found])
-        for number in result.missed:
-            print(f"    {title} missed   {wanted[number].turn}: {wanted[number].quotes[0]}")
-        for place in result.wrong:
-            print(f"    {title} made up  {found[place].turn - 1}: {found[place].text}")
+    result = matches(labels.decisions, labels.neither, [found_of(d) for d in ledger.decisions])
+    for number in result.missed:
+        label = labels.decisions[number]
+        print(f"    decision missed   {label.turn}: {label.quotes[0]}")
+    for place in result.wrong:
+        made_up = ledger.decisions[place]
+        print(f"    decision made up  {made_up.turn - 1}: {made_up.text}")

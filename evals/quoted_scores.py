@@ -1,6 +1,6 @@
 """Scores of a ledger against labels with quotes.
 
-A found decision or question is right if it holds a quote of a label, or is held by it: word for
+A found decision is right if it holds a quote of a label, or is held by it: word for
 word, or with seven tenths of the words of the shorter one. The found turn may be one off. One found
 sentence may hold two labels. Whatever holds no label and was not judged 'neither' is wrong.
 """
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from evals.quoted_labels import QuotedLabel, QuotedSession
 from evals.scores import Score, compare
-from sapwood.analysis.ledger.entries import Decision, Failing, Files, Ledger, Question
+from sapwood.analysis.ledger.entries import Decision, Failing, Files, Ledger
 from sapwood.core.content import Text
 
 _WORD = re.compile(r"[^\W_][\w.:/+%-]*")
@@ -20,7 +20,7 @@ _SAME = 0.7
 _MIN_SHARED = 3
 _MAX_TURNS_APART = 1
 Found = tuple[int, tuple[str, ...]]
-"""The turn, counted from 0, and the texts of a found decision or question."""
+"""The turn, counted from 0, and the texts of a found decision."""
 
 
 class QuotedScores(Struct, frozen=True):
@@ -30,7 +30,6 @@ class QuotedScores(Struct, frozen=True):
     failing: Score = Score()
     decisions: Score = Score()
     reversals: Score = Score()
-    questions: Score = Score()
     pasted: int = 0
     unreadable: int = 0
 
@@ -58,21 +57,17 @@ def quoted_scores(each: QuotedSession, ledger: Ledger) -> QuotedScores:
     """Returns the scores of the ledger of one session."""
     labels = each.labels
     decisions = matches(labels.decisions, labels.neither, [found_of(d) for d in ledger.decisions])
-    questions = matches(
-        labels.questions, labels.neither_questions, [found_of(q) for q in ledger.questions]
-    )
     return QuotedScores(
         file_score(each, ledger.files),
         failing_score(labels.failing, ledger.failing),
         decisions.score,
         reversal_score(labels.decisions, decisions, ledger.decisions),
-        questions.score,
         sum(is_pasted(each, d) for d in ledger.decisions),
         sum(not is_readable(d) for d in ledger.decisions),
     )
 
 
-def found_of(entry: Decision | Question) -> Found:
+def found_of(entry: Decision) -> Found:
     """Returns a found entry in the form that is compared."""
     return entry.turn - 1, tuple(filter(None, (entry.text, entry.about)))
 

@@ -1,4 +1,4 @@
-"""The precision of each rule that finds decisions and open questions.
+"""The precision of each rule that finds decisions.
 
 A rule is shown to users only while its precision is at least the limit, on the sessions of
 strangers and on those that no rule was tuned on. A line that counts neither way is left out.
@@ -10,7 +10,7 @@ from evals.labels import read_set
 from evals.quoted_labels import QuotedSet, read_quoted
 from evals.quoted_scores import found_of, matches
 from evals.scores import Score, match_labels
-from sapwood.analysis.ledger.entries import Decision, Question
+from sapwood.analysis.ledger.entries import Decision
 from sapwood.analysis.ledger.ledger_builder import ledger_of
 
 _SETS = ("strangers", "held out")
@@ -18,10 +18,8 @@ Judged = tuple[str, bool]
 """A rule, and whether a line that it found is right."""
 
 
-def rule_of(entry: Decision | Question) -> str:
-    """The rule that found an entry."""
-    if isinstance(entry, Question):
-        return "left open"
+def rule_of(entry: Decision) -> str:
+    """The rule that found a decision."""
     return "answer" if entry.about else "imperative"
 
 
@@ -48,27 +46,19 @@ def _score(rule: str, lines: list[Judged]) -> Score:
 def _held_out() -> Iterator[Judged]:
     yield from _by_quotes("quoted_held_out")
     for each in read_set("held_out"):
-        ledger = ledger_of(each.session)
-        for entries, labels in (
-            (ledger.decisions, each.labels.decisions),
-            (ledger.questions, each.labels.questions),
-        ):
-            texts = [(f"{entry.about} {entry.text}".strip(), entry.turn) for entry in entries]
-            _, pairs, wrong, _ = match_labels(labels, texts)
-            neither = {place for label, place in pairs if label.optional}
-            for place, entry in enumerate(entries):
-                if place not in neither:
-                    yield rule_of(entry), place not in wrong
+        found = ledger_of(each.session).decisions
+        texts = [(f"{entry.about} {entry.text}".strip(), entry.turn) for entry in found]
+        _, pairs, wrong, _ = match_labels(each.labels.decisions, texts)
+        neither = {place for label, place in pairs if label.optional}
+        for place, entry in enumerate(found):
+            if place not in neither:
+                yield rule_of(entry), place not in wrong
 
 
 def _by_quotes(chosen: QuotedSet) -> Iterator[Judged]:
     for each in read_quoted(chosen):
-        ledger, labels = ledger_of(each.session), each.labels
-        for entries, wanted, neither in (
-            (ledger.decisions, labels.decisions, labels.neither),
-            (ledger.questions, labels.questions, labels.neither_questions),
-        ):
-            result = matches(wanted, neither, [found_of(entry) for entry in entries])
-            for place, entry in enumerate(entries):
-                if place not in result.neither:
-                    yield rule_of(entry), place not in result.wrong
+        found, labels = ledger_of(each.session).decisions, each.labels
+        result = matches(labels.decisions, labels.neither, [found_of(entry) for entry in found])
+        for place, entry in enumerate(found):
+            if place not in result.neither:
+                yield rule_of(entry), place not in result.wrong

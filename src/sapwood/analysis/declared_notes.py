@@ -53,7 +53,7 @@ def stated_ledger(
 ) -> Ledger:
     """Returns the ledger with what a judge said above what rules derived, and notes above both."""
     if judged.sentences:
-        from sapwood.analysis.ledger.statements import candidates
+        from sapwood.analysis.ledger.decisions import candidates
 
         typed = {said_words(each.text): each.turn for each in candidates(session)}
         last = _turn_at(session, judged.at)

@@ -157,8 +157,8 @@ def _decides(recorded: Recorded) -> bool:
         case _:
             return False
     from sapwood.analysis.language.sentences import turn_sentences
-    from sapwood.analysis.ledger.statements import StatementTracker
+    from sapwood.analysis.ledger.decisions import DecisionTracker
 
-    tracker = StatementTracker()
+    tracker = DecisionTracker()
     tracker.add(turn_sentences(turn, 1))
     return bool(tracker.decisions())

@@ -1,6 +1,8 @@
 """The text of a ledger lists its entries in a few lines."""
 
-from sapwood.analysis.ledger.entries import render_ledger
+from msgspec import structs
+
+from sapwood.analysis.ledger.entries import Question, render_ledger
 from sapwood.analysis.ledger.ledger_builder import ledger_of
 from tests.analysis.sessions import ToolRun, asked, session
 
@@ -21,7 +23,9 @@ def test_it_lists_everything_once() -> None:
             )
         )
     )
-    assert render_ledger(ledger).splitlines() == [
+    open_question = Question("I'll ask Lena about the providers.", 1, "user")
+    whole = structs.replace(ledger, questions=(open_question,))
+    assert render_ledger(whole).splitlines() == [
         "Files created: a.py",
         "Files changed: app.py",
         "Files deleted: old.py",

@@ -13,8 +13,8 @@ from msgspec import Struct
 from sapwood.analysis.chapter_report import Chapter, ChapterReport, turns_text
 from sapwood.analysis.judgement.judged_entries import said_words
 from sapwood.analysis.language.pasted_text import typed_text
+from sapwood.analysis.ledger.decisions import candidates
 from sapwood.analysis.ledger.entries import Decision, Ledger, Question
-from sapwood.analysis.ledger.statements import candidates
 from sapwood.analysis.probes import is_said
 from sapwood.analysis.session import Session, request_text
 from sapwood.core.events import JudgedKind, JudgedSentence, JudgedStatus, JudgedStretch

@@ -86,7 +86,7 @@ class Decision(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """A question without an answer, or a matter that the user left open.
+    """A question without an answer, or a matter that was left open, as declared or judged.
 
     `about` is the question that was asked before the matter was left open.
     """

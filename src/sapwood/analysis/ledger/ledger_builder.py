@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from sapwood.analysis.language.sentences import turn_sentences
+from sapwood.analysis.ledger.decisions import DecisionTracker
 from sapwood.analysis.ledger.entries import Files, Ledger
 from sapwood.analysis.ledger.operations.call_outcomes import CallOutcome, call_outcome
 from sapwood.analysis.ledger.operations.command_effects import effects_of
@@ -13,7 +14,6 @@ from sapwood.analysis.ledger.operations.simple_commands import SimpleCommand, si
 from sapwood.analysis.ledger.operations.working_folder import WorkingFolder
 from sapwood.analysis.ledger.runs.failure_tracker import FailureTracker
 from sapwood.analysis.ledger.runs.run_records import RunRecord, record_run
-from sapwood.analysis.ledger.statements import StatementTracker
 from sapwood.analysis.session import Session, request_text
 from sapwood.core.content import ToolCall
 from sapwood.core.turn import Result, Turn
@@ -90,7 +90,7 @@ class LedgerBuilder:
         self._runs: list[RunRecord] = []
         self._background: dict[str, int] = {}
         self._last_request = ""
-        self._statements = StatementTracker()
+        self._decisions = DecisionTracker()
 
     def add(self, turn: Turn, number: int | None = None) -> None:
         """Adds one more turn. Without a number, it has the one that it has in its conversation."""
@@ -101,7 +101,7 @@ class LedgerBuilder:
             self._add_call(call, outcome)
         if turn.is_request and not request:
             return  # it asks Sapwood for figures, and decides nothing
-        self._statements.add(turn_sentences(turn, self._number))
+        self._decisions.add(turn_sentences(turn, self._number))
 
     def add_rewound(self, turn: Turn, number: int) -> None:
         """Adds the tool calls of a turn that a rewind left behind."""
@@ -119,8 +119,7 @@ class LedgerBuilder:
             commands=tuple(each.run for each in self._runs),
             tests=tuple(each.suite for each in self._runs if each.suite is not None),
             failing=failures.failing(),
-            decisions=self._statements.decisions(),
-            questions=self._statements.questions(),
+            decisions=self._decisions.decisions(),
             last_request=self._last_request,
         )
 

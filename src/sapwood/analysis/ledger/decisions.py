@@ -1,9 +1,9 @@
-"""What the user said that binds later work, and what was left open, each in its original words.
+"""What the user decided, in the original words.
 
-There are three rules, and each needs a form that can be checked: a short answer to a question that
-the agent asked in its last reply, a sentence that begins with an imperative of choice, and a
-sentence that leaves a matter to a person or to later. Every rule has a measured precision of at
-least 0.8 (`just eval ledger`); whatever else was decided comes from notes and from a judge.
+There are two rules, and each needs a form that can be checked: a short answer to a question that
+the agent asked in its last reply, and a sentence that begins with an imperative of choice. Both
+have a measured precision of at least 0.8 (`just eval ledger`); whatever else was decided, and what
+was left open, comes from notes and from a judge.
 """
 
 import re
@@ -13,7 +13,7 @@ from msgspec import structs
 
 from sapwood.analysis.language.sentences import TurnSentences, turn_sentences
 from sapwood.analysis.language.word_stems import content_words
-from sapwood.analysis.ledger.entries import Decision, Question
+from sapwood.analysis.ledger.entries import Decision
 from sapwood.analysis.session import Session, request_text
 
 _FILLER = re.compile(
@@ -33,18 +33,11 @@ _IDIOM = re.compile(
     r"|make it (?:work|pass|compile)|only (?:if|when|one)",
     re.IGNORECASE,
 )
-_DEFERRAL = re.compile(
-    r"\b(?:(?:(?:i|we)(?:'ll| will|'d| must)|(?:have|need|got|want) to|let me) (?:first )?"
-    r"(?:ask|clarify|discuss|check with|talk to|hear from|hear|think about|sleep on|decide)"
-    r"|ask (?:the|my|our) \w+ (?:\w+ )?(?:what|how|whether|if|which|about)"
-    r"|\w+ decides|(?:decide|park) (?:it|that|this)|and then decide|not decided yet|undecided|tbd"
-    r"|(?:still|remains) open|don'?t know yet"
-    r"|(?:frag|frage|klär|kläre|überleg|überlege) (?:ich|wir)|(?:ich|wir) (?:frag|frage|klär|kläre)"
-    r"|entscheidet|wei(?:ß|ss) (?:ich )?(?:noch )?nicht|noch offen)\b",
+_LEFT_OPEN = re.compile(
+    r"\b(?:ask|talk to|hear from|clarify|think about|sleep on|decides?|undecided|tbd"
+    r"|(?:don'?t|not) (?:know|sure)|frage?|kläre?|entscheidet|wei(?:ß|ss) (?:noch )?nicht)\b",
     re.IGNORECASE,
 )
-_RESOLVED = 0.5
-"""The share of its words that a later prompt must repeat to settle what was left open."""
 _OFFERS = re.compile(r"\b(?:or|oder)\b", re.IGNORECASE)
 _AMOUNT = re.compile(
     r"\b(?:how|wie) (?:many|much|often|long|large|big|viele?|oft|lange|gro\w+)\b.*"
@@ -63,8 +56,6 @@ _FIRST, _LAST = 3, 8
 """Sentences of a prompt that may answer, and of a reply that may ask."""
 _MAX_CANDIDATES, _MAX_CANDIDATE = 12, 60
 """Sentences of a prompt for a judge, and the words of one."""
-_FEW_WORDS = 3
-"""Words with a meaning of a sentence that names no matter of its own."""
 _MIN_SHARED = 2
 _SAME_QUESTION = 0.7
 
@@ -74,39 +65,24 @@ def is_question(sentence: str) -> bool:
     return sentence.rstrip("\"'”)] ").endswith("?")
 
 
-class StatementTracker:
-    """Collects decisions and open questions turn by turn."""
+class DecisionTracker:
+    """Collects decisions turn by turn."""
 
     def __init__(self) -> None:
         self._decisions: list[Decision] = []
-        self._open: list[Question] = []
         self._asked: tuple[str, ...] = ()
-        self._prompt: tuple[str, ...] = ()
 
     def add(self, sentences: TurnSentences) -> None:
-        """Adds what the prompt of one more turn decides, settles and leaves open."""
+        """Adds what the prompt of one more turn decides."""
         said = [text for text in sentences.user if text not in self._asked]
-        if said:
-            self._settle(said)
         for text, about in _decided(said, self._asked):
             self._decide(Decision(text, sentences.turn, "user", about=about))
-        for place, text in enumerate(said):
-            if not is_question(text) and _DEFERRAL.search(text):
-                about = _matter(text, said[:place], self._asked, self._prompt)
-                self._open.append(Question(text, sentences.turn, "user", about))
-                break
-        if said:
-            self._prompt = tuple(said)
         if sentences.user or sentences.closing:
             self._asked = sentences.closing[-_LAST:]
 
     def decisions(self) -> tuple[Decision, ...]:
         """Returns all decisions in the order in which they were made."""
         return tuple(self._decisions)
-
-    def questions(self) -> tuple[Question, ...]:
-        """Returns what is open, in the order in which it was left open."""
-        return tuple(self._open)
 
     def _decide(self, new: Decision) -> None:
         """Adds a decision; it takes back an earlier answer to the same question."""
@@ -115,10 +91,6 @@ class StatementTracker:
             if is_newer and _is_same_question(old.about, new.about):
                 self._decisions[place] = structs.replace(old, reversed_by=new.turn)
         self._decisions.append(new)
-
-    def _settle(self, said: Sequence[str]) -> None:
-        words = set(content_words(" ".join(text for text in said if not is_question(text))))
-        self._open = [each for each in self._open if not _is_settled(each, words)]
 
 
 def candidates(session: Session) -> list[Decision]:
@@ -142,34 +114,6 @@ def candidates(session: Session) -> list[Decision]:
     return found
 
 
-def _matter(text: str, prompt: Sequence[str], reply: Sequence[str], before: Sequence[str]) -> str:
-    """Returns the question that a sentence leaves open, or the end of the reply; empty if unknown.
-
-    It is the sentence before it or the last question of the reply. An earlier one of the user has
-    to share a word with it, unless the sentence is too short to name a matter: 'I'll ask Ruth.'
-    """
-    if prompt and is_question(prompt[-1]):
-        return prompt[-1]
-    words = set(content_words(text))
-
-    def related(texts: Sequence[str]) -> list[str]:
-        is_bare = len(words) <= _FEW_WORDS
-        asked = [each for each in texts if is_question(each)]
-        return [each for each in asked if is_bare or words & set(content_words(each))]
-
-    asked = [each for each in reply if is_question(each)]
-    for found in (related(prompt), asked, related(before)):
-        if found:
-            return found[-1]
-    return "" if prompt else next(iter(reply[-1:]), "")
-
-
-def _is_settled(question: Question, words: set[str]) -> bool:
-    known = set(content_words(f"{question.about} {question.text}"))
-    shared = len(known & words)
-    return shared >= _MIN_SHARED and shared >= _RESOLVED * len(known)
-
-
 def _is_same_question(one: str, other: str) -> bool:
     first, second = set(content_words(one)), set(content_words(other))
     shared = len(first & second)
@@ -181,7 +125,7 @@ def _decided(said: Sequence[str], asked: Sequence[str]) -> Iterator[tuple[str, s
     questions = [text for text in asked if is_question(text)]
     is_short = sum(len(text.split()) for text in said) <= _MAX_PROMPT
     for place, text in enumerate(said):
-        if is_question(text) or _DEFERRAL.search(text):
+        if is_question(text) or _LEFT_OPEN.search(text):
             continue
         bare = _FILLER.sub("", text, count=1) if _FILLER.match(text) else text
         about = _answered(bare, questions) if is_short and place < _FIRST else ""
