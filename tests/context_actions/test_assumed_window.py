@@ -2,7 +2,7 @@
 
 import pytest
 
-from sapwood.analysis.session import Session
+from sapwood.analysis.session import Boundary, Session
 from sapwood.context_actions.session_finder import assumed_window
 from sapwood.models import window_of
 
@@ -23,6 +23,12 @@ def test_it_is_what_the_program_uses_of_the_models_window(
 ) -> None:
     assert (window_of(LARGE) or 0) > 200_000
     assert assumed_window(Session(source, "s1", model=LARGE, used=used)) == window
+
+
+def test_a_compaction_of_more_than_the_program_usually_has_says_that_the_window_is_larger() -> None:
+    compacted = Boundary(3, "auto", before_tokens=400_000, summary="It is cold.")
+    session = Session("claude-code", "s1", model=LARGE, used=20_000, boundaries=(compacted,))
+    assert assumed_window(session) == window_of(LARGE)
 
 
 def test_it_is_unknown_without_a_known_model() -> None:

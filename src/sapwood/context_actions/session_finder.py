@@ -280,11 +280,13 @@ def _window(session: Session) -> int | None:
 def assumed_window(session: Session) -> int | None:
     """The window of a session whose program has not reported one; None if it is unknown.
 
-    It is that of its model, or the part of it that the program uses, if the session fits in there.
+    It is that of its model, or the part of it that the program uses, if the session fits in there
+    and did so before each of its compactions. The name of the model does not say it.
     """
     of_model = window_of(session.model) if session.model else None
     usual = program(session.source).usual_window
-    if of_model and usual and (session.used or 0) <= usual:
+    sizes = (session.used, *(each.before_tokens for each in session.boundaries))
+    if of_model and usual and max(size or 0 for size in sizes) <= usual:
         return min(of_model, usual)
     return of_model
 

@@ -12,6 +12,9 @@ from sapwood.analysis.session import Session
 from sapwood.app.connection import connect
 from sapwood.core.content import RecordedReply, RecordedResult, ToolCall
 from sapwood.imports.importer import Importer
+from sapwood.programs.agent_provider import History
+from sapwood.programs.opencode.history_change import MessageForm, plan_events, wanted_history
+from sapwood.programs.opencode.session_log import read_log
 from sapwood.programs.registry import program, program_of_transcript
 from sapwood.programs.transcripts.discovery import NotATranscript, discover, subagents_of
 from sapwood.programs.transcripts.session_reader import (
@@ -122,6 +125,17 @@ def test_a_compaction_that_is_removed_brings_the_turns_back(session: Path) -> No
     [*_, last] = read_events(session)
     assert isinstance(last, TranscriptCompaction)
     assert last.boundary.turns == (0, 1, 2, 3, 4, 6)
+
+
+def test_a_compaction_that_sapwood_wrote_is_not_one_of_the_program(session: Path) -> None:
+    home, form = session.parent.parent, MessageForm(session.name, FOLDER, "scripted", "m1")
+    log = read_log(home, session.name)
+    history = History((), ("It was cold.",))
+    wanted = wanted_history(history, log, session.name, home, home / "copies")
+    append(session, *plan_events(log, wanted, form))
+    found = [e.boundary for e in read_events(session) if isinstance(e, TranscriptCompaction)]
+    assert found[-1].summary == "It was cold."
+    assert [each.is_compaction for each in found if each.summary] == [True, False]
 
 
 def test_a_removed_message_that_is_written_again_is_the_same_turn(session: Path) -> None:

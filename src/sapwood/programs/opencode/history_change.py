@@ -22,7 +22,7 @@ from sapwood.core.content import File, Text, ToolCall
 from sapwood.core.view.request import Message, ToolResult
 from sapwood.programs.agent_provider import History, HistoryTurn
 from sapwood.programs.opencode.program import PROGRAM
-from sapwood.programs.opencode.rows import ABORTED
+from sapwood.programs.opencode.rows import ABORTED, WRITER
 from sapwood.programs.opencode.session_log import (
     Json,
     SessionLog,
@@ -51,10 +51,11 @@ class Ids:
         self._at += 1
         return self._at
 
-    def make(self, prefix: str) -> str:
-        """The next id: 48 bits of time and counter, then random letters."""
+    def make(self, prefix: str, writer: str = "") -> str:
+        """The next id: 48 bits of time and counter, the writer if given, then random letters."""
         number = (self.now() * 4096) & ((1 << 48) - 1)
-        return f"{prefix}_{number:012x}" + "".join(random.choices(_LETTERS, k=14))
+        letters = "".join(random.choices(_LETTERS, k=14 - len(writer)))
+        return f"{prefix}_{number:012x}{writer}{letters}"
 
 
 class MessageForm(Struct, frozen=True):
@@ -266,7 +267,8 @@ def _copies(
         info = _info(message, name, prompt, form, ids)
         parts: dict[str, Json] = {}
         for part in message.parts.values():
-            own = {"id": ids.make("prt"), "sessionID": form.session, "messageID": name}
+            writer = WRITER if part["type"] == "compaction" else ""
+            own = {"id": ids.make("prt", writer), "sessionID": form.session, "messageID": name}
             parts[own["id"]] = {**deepcopy(part), **own}
         yield StoredMessage(info, parts)
 

@@ -229,9 +229,16 @@ class OpencodeReader(TranscriptReader):
         kept = 0
         if (first := self._turn_of.get(part.tail_start_id or "")) is not None:
             kept = sum(turn >= first for turn in self._shown)
-        trigger = "auto" if part.auto else "manual"
-        text = self._mask(summary.text)
-        self._emit(prompt.ref, Boundary(0, trigger, summary=text, at=prompt.ref.at, kept=kept))
+        boundary = Boundary(
+            0,
+            "auto" if part.auto else "manual",
+            summary=self._mask(summary.text),
+            at=prompt.ref.at,
+            kept=kept,
+            is_change=part.is_of_sapwood,
+            listed=tuple(self._shown[-kept:]) if part.is_of_sapwood and kept else (),
+        )
+        self._emit(prompt.ref, boundary)
         self._pair = prompt.ref.key
 
     def _move(self) -> None:

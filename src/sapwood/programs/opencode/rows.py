@@ -6,6 +6,8 @@ from msgspec import Raw, Struct
 from sapwood.core.content import Note, PromptPart, ReplyPart, Text, Thinking, ToolCall, Usage
 from sapwood.programs.transcripts.row_file import Natural, raw_text, row_decoder
 
+WRITER = "Sapwood"
+"""Stands in the id of a compaction that Sapwood wrote: opencode keeps ids, but no other fields."""
 ABORTED = "MessageAbortedError"
 
 
@@ -134,6 +136,11 @@ class Part(Struct, rename={"message_id": "messageID", "call_id": "callID"}, gc=F
     url: str | None = None
     auto: bool | None = None
     tail_start_id: str | None = None
+
+    @property
+    def is_of_sapwood(self) -> bool:
+        """Whether Sapwood wrote this compaction."""
+        return WRITER in (self.id or "")
 
 
 class Data(Struct, rename={"message_id": "messageID", "part_id": "partID"}, gc=False):
