@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -27,6 +27,9 @@ from sapwood.core.ids import Space
 from sapwood.core.plural import counted
 from sapwood.doctor import Finding
 from sapwood.store.stores import load_store, store_of
+
+if TYPE_CHECKING:
+    from sapwood.store.postgres.move_table import UnfinishedMove
 
 MAX_EVENTS = 500_000
 MAX_SECONDS = 30.0
@@ -180,6 +183,7 @@ _SECONDS = 5.0
 class _Database(NamedTuple):
     description: str
     has_tables: bool = False
+    moves: "Sequence[UnfinishedMove]" = ()
 
 
 async def check_database(config: Config, progress: Progress | None) -> list[Finding]:
@@ -197,6 +201,7 @@ async def check_database(config: Config, progress: Progress | None) -> list[Find
         else:
             database = await asyncio.to_thread(_sqlite, config.address)
         found = [Finding("database", "ok", f"{place}: {database.description}")]
+        found += map(_move_finding, database.moves)
         if database.has_tables:
             found.append(
                 await check_events(config.address, config.space, progress, postgres=on_server)
@@ -206,6 +211,23 @@ async def check_database(config: Config, progress: Progress | None) -> list[Find
         return [_broken_database(config.address, f"{place}: {error}")]
     except (sqlite3.Error, OSError) as error:
         return [_broken_database(config.address, f"{place}: its events cannot be read ({error}).")]
+
+
+def _move_finding(move: "UnfinishedMove") -> Finding:
+    space = move.space
+    if move.running:
+        return Finding("move", "ok", f"the space '{space}' is being moved now")
+    again = f"sapwood move {space} --to ADDRESS"
+    if move.state == "moved":
+        where = f"the cell '{move.cell}'" if move.cell else "another database"
+        said = f"the space '{space}' is in {where}, and some of its rows are still here"
+        return Finding("move", "broken", f"interrupted: {said}", again)
+    if move.state == "arriving":
+        said = f"the space '{space}' has not arrived here, and nobody can use this copy"
+        again = f"sapwood move {space} --database SOURCE --to ADDRESS (this one)"
+    else:
+        said = f"the space '{space}' is still used here, and another database has a copy"
+    return Finding("move", "broken", f"interrupted: {said}", f"{again}, or add --take-back")
 
 
 def _broken_database(address: str, message: str) -> Finding:
@@ -261,6 +283,7 @@ async def _postgres(address: str) -> _Database:
         raise LogError(
             "the driver is not installed. Type: pip install 'sapwood[postgres]'"
         ) from None
+    from sapwood.store.postgres.move_table import unfinished_moves
     from sapwood.store.postgres.schema import NEWEST
 
     try:
@@ -283,6 +306,7 @@ async def _postgres(address: str) -> _Database:
             raise LogError(
                 f"its schema {schema} is newer than this version of Sapwood supports ({NEWEST})."
             )
-        return _Database(f"PostgreSQL {server}, schema {schema}", has_tables=True)
+        moves = await unfinished_moves(session, _SHOWN) if schema == NEWEST else ()
+        return _Database(f"PostgreSQL {server}, schema {schema}", has_tables=True, moves=moves)
     finally:
         await session.close()

@@ -7,12 +7,14 @@ import asyncpg
 import pytest
 
 from sapwood.app.space_move import move_space
+from sapwood.config.config_file import Config
 from sapwood.core.content import Text
 from sapwood.core.erasure import Erasure
 from sapwood.core.errors import LogError, SpaceMoved, SpaceStopped
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import Cursor, Snapshot
+from sapwood.doctor.database_checks import check_database
 from sapwood.store.master_keys import MasterKeys
 from sapwood.store.postgres import PostgresLog, space_move
 from sapwood.store.postgres.cell_directory import CellDirectory
@@ -85,6 +87,22 @@ async def owner_of(first: str, second: str, space: Space = SPACE) -> str:
     return "".join(found)
 
 
+async def require_named_by_doctor(first: str, second: str, space: Space, step: str) -> None:
+    """The doctor of the database before, or of both, names the command that ends the move."""
+    sides = [await check_database(Config(database=each), None) for each in (first, second)]
+    moves = [[each for each in side if each.topic == "move"] for side in sides]
+    shown = [[each.next_step for each in side] for side in moves]
+    assert {each.state for side in moves for each in side} <= {"broken"}, step
+    command, back = f"sapwood move {space} --to ADDRESS", ", or add --take-back"
+    arriving = f"sapwood move {space} --database SOURCE --to ADDRESS (this one){back}"
+    expected: dict[str, list[list[str]]] = {
+        "begin": [[], []],
+        "open": [[command], [arriving]],
+        "clear": [[command], []],
+    }
+    assert shown == expected.get(step, [[command + back], [arriving]]), step
+
+
 async def test_everything_of_a_space_is_at_the_new_place_and_nothing_at_the_old(
     cells: tuple[str, str],
 ) -> None:
@@ -146,6 +164,7 @@ async def test_a_move_that_is_killed_leaves_one_owner_and_goes_on(
         await fill(log, space)
         with pytest.raises(Killed):
             await move_space(first, space, second, on_step=killed_at(step))
+        await require_named_by_doctor(first, second, space, step)
         decided = step in ("open", "clear")
         owner = await owner_of(first, second, space)
         expected = "second" if step == "clear" else "" if decided else "first"
