@@ -34,6 +34,17 @@ _UNFINISHED = f"""
         OR EXISTS (SELECT FROM sapwood.agents WHERE agents.space = moves.space)
     ORDER BY space LIMIT $1
 """
+_SERVED = """
+    WITH RECURSIVE found (space) AS (
+        SELECT min(space) FROM sapwood.agents
+        UNION ALL
+        SELECT (SELECT min(space) FROM sapwood.agents WHERE space > found.space)
+        FROM found WHERE found.space IS NOT NULL
+    ) SELECT space FROM found WHERE space IS NOT NULL AND NOT EXISTS (
+        SELECT FROM sapwood.moves
+        WHERE moves.space = found.space AND state IN ('moved', 'arriving')
+    ) LIMIT $1
+"""
 _PAUSE = 0.02
 
 
@@ -50,6 +61,11 @@ async def unfinished_moves(readers: Reader, limit: int) -> list[UnfinishedMove]:
     """The moves of which something is left to do, ordered by space."""
     rows = await readers.fetch(_UNFINISHED, limit)
     return [UnfinishedMove(Space(r["space"]), r["state"], r["cell"], r["running"]) for r in rows]
+
+
+async def served_spaces(readers: Reader, limit: int) -> list[Space]:
+    """The spaces that are served here by what this database knows, in order."""
+    return [Space(row["space"]) for row in await readers.fetch(_SERVED, limit)]
 
 
 async def require_here(readers: Reader, space: Space) -> None:
