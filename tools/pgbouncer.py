@@ -1,7 +1,8 @@
 """PgBouncer before a PostgreSQL server, for tests and proofs.
 
-It pools transactions, so no connection keeps a session. The program must be version 1.21 or newer,
-the first that keeps prepared statements. On Debian 13 or Ubuntu 24.04: apt-get install pgbouncer.
+By default it pools transactions, so no connection keeps a session. The program must be version 1.21
+or newer, the first that keeps prepared statements. On Debian 13 or Ubuntu 24.04, type:
+apt-get install pgbouncer.
 """
 
 import contextlib
@@ -30,7 +31,7 @@ listen_port = {listen}
 unix_socket_dir =
 auth_type = trust
 auth_file = {folder}/users
-pool_mode = transaction
+pool_mode = {mode}
 max_prepared_statements = 200
 default_pool_size = {size}
 max_client_conn = 1000
@@ -44,7 +45,9 @@ class PoolerUnavailable(RuntimeError):
 
 
 @contextlib.contextmanager
-def pooler(dsn: str, *, size: int = 20, settings: str = CONNECT_QUERY) -> Generator[str]:
+def pooler(
+    dsn: str, *, size: int = 20, settings: str = CONNECT_QUERY, mode: str = "transaction"
+) -> Generator[str]:
     """Starts PgBouncer before a server; yields the address through it, with the direct one.
 
     It has at most `size` connections to each database, which all have these settings.
@@ -62,6 +65,7 @@ def pooler(dsn: str, *, size: int = 20, settings: str = CONNECT_QUERY) -> Genera
                 listen=listen,
                 folder=folder,
                 size=size,
+                mode=mode,
             )
         )
         for path in (folder, *folder.iterdir()):

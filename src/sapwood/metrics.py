@@ -38,6 +38,15 @@ DESCRIBED = {
     "sapwood_compactions_total": ("counter", "Summaries that replaced turns, by outcome."),
     "sapwood_http_requests_total": ("counter", "HTTP requests, by method and status."),
     "sapwood_http_seconds": ("histogram", "Time until the response to a request started."),
+    "sapwood_router_requests_total": (
+        "counter",
+        "Requests that a router sent to cells, by cell and status.",
+    ),
+    "sapwood_router_refused_total": (
+        "counter",
+        "Requests that a router could not send to a cell, by problem.",
+    ),
+    "sapwood_router_moves_total": ("counter", "Spaces that a router followed, by new cell."),
     "sapwood_open_turns": ("gauge", "Agents of the served spaces with work to do, by space."),
     "sapwood_oldest_waiting_seconds": (
         "gauge",

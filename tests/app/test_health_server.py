@@ -41,7 +41,8 @@ class Probe:
 async def probe() -> AsyncIterator[Probe]:
     connection = await connect(":memory:")
     server = HealthServer(Health(connection, lambda space: space == "local", Metrics()))
-    async with health_server(server, "127.0.0.1", 0) as port:
+    async with health_server(server, "127.0.0.1", 0) as said:
+        port = int(said.partition("127.0.0.1:")[2].partition("/")[0])
         yield Probe(port, Sapwood(connection))
     await connection.close()
 

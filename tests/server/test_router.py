@@ -11,8 +11,16 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from sapwood.core.errors import SpaceMoved, SpaceStopped
+from sapwood.metrics import METRICS
 from sapwood_server.problems import Problem, problem_of
-from sapwood_server.router import MemoryDirectory, Router, create_router
+from sapwood_server.router import MemoryDirectory, Router, RouterHealth, create_router
+
+
+@pytest.fixture(autouse=True)
+def no_numbers() -> None:
+    for name in ("requests", "refused", "moves"):
+        METRICS.clear(f"sapwood_router_{name}_total")
+
 
 Answer = Callable[[Request], Awaitable[Response]]
 
@@ -105,6 +113,15 @@ async def test_a_request_follows_a_space_that_moved_and_acts_once() -> None:
     assert sent[0][2].startswith("router-")
     assert json.loads(sent[0][3]) == {"name": "demo"}
     assert cells.asked[4][2] == ""
+    numbers = await RouterHealth(table).numbers()
+    for line in (
+        'sapwood_router_requests_total{cell="a",status="421"} 1',
+        'sapwood_router_requests_total{cell="b",status="503"} 2',
+        'sapwood_router_requests_total{cell="b",status="201"} 2',
+        'sapwood_router_moves_total{cell="b"} 1',
+        "sapwood_database_up 1",
+    ):
+        assert line in numbers.splitlines()
 
 
 async def test_a_new_space_has_one_cell_and_a_stranger_reserves_none() -> None:
@@ -192,3 +209,5 @@ async def test_what_cannot_be_routed_is_a_problem(
         assert (await to.get("/healthz")).status_code == 200
     assert answer.status_code == status
     assert answer.json()["type"] == f"urn:sapwood:problem:{kind}"
+    title = answer.json()["title"]
+    assert f'sapwood_router_refused_total{{problem="{title}"}} 1' in METRICS.text().splitlines()

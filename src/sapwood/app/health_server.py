@@ -1,4 +1,4 @@
-"""A small HTTP server of a worker: whether it lives, whether it is ready, and its numbers.
+"""The HTTP server of a worker or router: whether it lives, whether it is ready, its numbers.
 
 | path | answer |
 | --- | --- |
@@ -14,8 +14,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from importlib import metadata
+from typing import Protocol
 
 from sapwood.app.connection import Connection
+from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import Space
 from sapwood.core.log_values import LogError
 from sapwood.engine.workers import read_engine_status
@@ -93,10 +95,22 @@ class Health:
                 self._metrics.set(name, seconds, space=space)
 
 
-class HealthServer:
-    """Answers the three paths of a worker."""
+class ProcessHealth(Protocol):
+    """What a health server reports of its process."""
 
-    def __init__(self, health: Health) -> None:
+    async def numbers(self) -> str:
+        """Counts and durations, in the text format of Prometheus."""
+        ...
+
+    async def database_answers(self) -> bool:
+        """Whether the database answers within two seconds."""
+        ...
+
+
+class HealthServer:
+    """Answers the three paths."""
+
+    def __init__(self, health: ProcessHealth) -> None:
         self._health = health
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -149,11 +163,18 @@ def _response(status: str, text: str, kind: str = _TEXT, *, with_body: bool = Tr
 
 
 @asynccontextmanager
-async def health_server(server: HealthServer, host: str, port: int) -> AsyncGenerator[int]:
-    """Listens inside the block and yields the port; 0 chooses a free one."""
-    listening = await asyncio.start_server(server.handle, host, port, limit=_MAX_BYTES)
+async def health_server(server: HealthServer, host: str, port: int) -> AsyncGenerator[str]:
+    """Listens inside the block and yields a sentence with the address; port 0 chooses a free one.
+
+    Raises `SapwoodError` if it cannot listen there.
+    """
     try:
-        yield listening.sockets[0].getsockname()[1]
+        listening = await asyncio.start_server(server.handle, host, port, limit=_MAX_BYTES)
+    except OSError as error:
+        raise SapwoodError(f"--health cannot listen on {host}:{port}: {error}.") from error
+    try:
+        chosen = listening.sockets[0].getsockname()[1]
+        yield f"Health and metrics: http://{host}:{chosen}/healthz, /readyz, /metrics"
     finally:
         listening.close()
         await listening.wait_closed()

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from sapwood.app.connection import Connection
 from sapwood.core.content import RecordedReply, Usage
-from sapwood.core.errors import KeyMissing
+from sapwood.core.errors import KeyMissing, SpaceMoved, SpaceStopped
 from sapwood.core.events import (
     ReplyAdded,
     TurnCompleted,
@@ -20,6 +20,7 @@ from sapwood.core.events import (
 )
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine.workers import EngineStatus, WorkerSeen, read_engine_status
+from sapwood.turns.log import MovableLog
 
 _MAX_SPACES, _MAX_WORKING = 50, 1_000
 _MAX_AGENTS, _MAX_EVENTS = 40, 200
@@ -30,7 +31,8 @@ class SpaceOverview(Struct, frozen=True):
 
     `open` are agents with work to do, `asking` those of them that wait for an approval. Of those
     that workers know, `running` are run and `waiting` are not. `turns`, `failed` and `spent` are
-    those of the window, of the agents that changed last.
+    those of the window, of the agents that changed last. `elsewhere` says why nothing is counted:
+    another database has the space.
     """
 
     space: Space
@@ -41,6 +43,7 @@ class SpaceOverview(Struct, frozen=True):
     turns: int = 0
     failed: int = 0
     spent: Usage = Usage(0)
+    elsewhere: str = ""
 
 
 class WorkerOverview(Struct, frozen=True):
@@ -87,6 +90,11 @@ async def _space_overview(
     connection: Connection, status: EngineStatus, space: Space, since: int
 ) -> SpaceOverview:
     log = connection.log
+    if isinstance(log, MovableLog):
+        try:
+            await log.require_here(space)
+        except (SpaceMoved, SpaceStopped) as reason:
+            return SpaceOverview(space, elsewhere=str(reason))
     queued = [each for each in status.queued if each.space == space]
     running = sum(each.agents for each in queued if each.worker)
     waiting = sum(each.agents for each in queued if not each.worker)

@@ -59,9 +59,9 @@ async def move_space(
                 report = await move.run()
                 agents = await move.agents()
                 before.announce_move(Space(space), agents)
-                await _wake(target, after, Space(space))
-                if directory:
+                if directory:  # before workers there ask it
                     await _tell_routers(directory, space, cell)
+                await _wake(target, after, Space(space))
                 await move.clear_source()
                 return report
             finally:

@@ -190,6 +190,22 @@ class Number(click.FloatRange):
     name = "number"
 
 
+class HealthPlace(click.ParamType[tuple[str, int]]):
+    """The host and port of a health server."""
+
+    name = "[HOST:]PORT"
+    help = "Serve /healthz, /readyz and /metrics on this port; without a host, on 127.0.0.1."
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, int]:
+        """The host, 127.0.0.1 if there is none, and the port."""
+        host, _, port = value.rpartition(":")
+        if not port.isdecimal() or int(port) > 65_535:
+            self.fail("Give a port, such as 9090 or 0.0.0.0:9090.", param, ctx)
+        return host or "127.0.0.1", int(port)
+
+
 def command(
     *, examples: Sequence[str] = (), hint: str = ""
 ) -> Callable[[Callable[..., Any]], Command]:

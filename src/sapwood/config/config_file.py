@@ -332,6 +332,25 @@ class EncryptionConfig(Struct, frozen=True, forbid_unknown_fields=True):
     )
 
 
+class CellConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which of several cells this database is, and the table of their routers."""
+
+    name: Annotated[
+        str, explained("Name of this database's cell, as the routers have it. Empty means none.")
+    ] = ""
+    directory: Annotated[
+        str,
+        explained(
+            "PostgreSQL address of the routers' table. A space that the table has in another cell "
+            "is refused here, as after a restore from an old backup. Empty means no such check."
+        ),
+    ] = ""
+
+    def __post_init__(self) -> None:
+        if self.directory and not self.name:
+            raise ValueError("cell.directory needs cell.name")
+
+
 class TelemetryConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Spans for OpenTelemetry."""
 
@@ -487,6 +506,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 0
     telemetry: TelemetryConfig = TelemetryConfig()
     encryption: EncryptionConfig = EncryptionConfig()
+    cell: CellConfig = CellConfig()
     serve: ServeConfig = ServeConfig()
     retention: Annotated[
         dict[str, RetentionConfig],

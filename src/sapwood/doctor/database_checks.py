@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from sapwood.config.config_file import Config
+from sapwood.config.config_file import CellConfig, Config
 from sapwood.config.database_address import is_of_plugin, shown_address, split_pooler
 from sapwood.config.folders import is_full
 from sapwood.core.errors import KeyMissing, LogError
@@ -28,10 +28,13 @@ from sapwood.core.plural import counted
 from sapwood.doctor import Finding
 from sapwood.store.stores import load_store, store_of
 
+if TYPE_CHECKING:
+    from sapwood.store.postgres.move_table import UnfinishedMove
+
 MAX_EVENTS = 500_000
 MAX_SECONDS = 30.0
 _PAGE = 1_000
-_SHOWN = 5
+_SHOWN, _MAX_SPACES = 5, 10_000
 _SQLITE_KEYS = "SELECT 1 FROM sqlite_master WHERE name = 'space_keys'"
 _POSTGRES_KEYS = "SELECT to_regclass('sapwood.space_keys') IS NOT NULL"
 _QUIET_SECONDS = 1.0
@@ -180,6 +183,8 @@ _SECONDS = 5.0
 class _Database(NamedTuple):
     description: str
     has_tables: bool = False
+    moves: "Sequence[UnfinishedMove]" = ()
+    spaces: Sequence[Space] = ()
 
 
 async def check_database(config: Config, progress: Progress | None) -> list[Finding]:
@@ -197,6 +202,9 @@ async def check_database(config: Config, progress: Progress | None) -> list[Find
         else:
             database = await asyncio.to_thread(_sqlite, config.address)
         found = [Finding("database", "ok", f"{place}: {database.description}")]
+        found += map(_move_finding, database.moves)
+        if config.cell.directory and database.spaces:
+            found.append(await _cell_finding(config.cell, database.spaces))
         if database.has_tables:
             found.append(
                 await check_events(config.address, config.space, progress, postgres=on_server)
@@ -206,6 +214,45 @@ async def check_database(config: Config, progress: Progress | None) -> list[Find
         return [_broken_database(config.address, f"{place}: {error}")]
     except (sqlite3.Error, OSError) as error:
         return [_broken_database(config.address, f"{place}: its events cannot be read ({error}).")]
+
+
+def _move_finding(move: "UnfinishedMove") -> Finding:
+    space = move.space
+    if move.running:
+        return Finding("move", "ok", f"the space '{space}' is being moved now")
+    again = f"sapwood move {space} --to ADDRESS"
+    if move.state == "moved":
+        where = f"the cell '{move.cell}'" if move.cell else "another database"
+        said = f"the space '{space}' is in {where}, and some of its rows are still here"
+        return Finding("move", "broken", f"interrupted: {said}", again)
+    if move.state == "arriving":
+        said = f"the space '{space}' has not arrived here, and nobody can use this copy"
+        again = f"sapwood move {space} --database SOURCE --to ADDRESS (this one)"
+    else:
+        said = f"the space '{space}' is still used here, and another database has a copy"
+    return Finding("move", "broken", f"interrupted: {said}", f"{again}, or add --take-back")
+
+
+async def _cell_finding(cell: CellConfig, spaces: Sequence[Space]) -> Finding:
+    """Whether the routers have other places for the spaces of this database."""
+    from sapwood.store.postgres.cell_directory import CellDirectory
+
+    directory = await CellDirectory.open(cell.directory)
+    try:
+        elsewhere = await directory.elsewhere(spaces, cell.name)
+    finally:
+        await directory.close()
+    if not elsewhere:
+        return Finding("cell", "ok", f"{cell.name}: the routers know of no other place")
+    shown = [f"'{space}' in {where}" for space, where in list(elsewhere.items())[:_SHOWN]]
+    more = f" and {len(elsewhere) - len(shown):,} more" if len(elsewhere) > len(shown) else ""
+    return Finding(
+        "cell",
+        "broken",
+        f"{cell.name}: the routers have {', '.join(shown)}{more}, and they are here too, as after "
+        "a restore from an old backup. Servers and workers of this cell refuse them",
+        f"only if this one is right: sapwood move SPACE --to ADDRESS --cell {cell.name}",
+    )
 
 
 def _broken_database(address: str, message: str) -> Finding:
@@ -261,6 +308,7 @@ async def _postgres(address: str) -> _Database:
         raise LogError(
             "the driver is not installed. Type: pip install 'sapwood[postgres]'"
         ) from None
+    from sapwood.store.postgres.move_table import served_spaces, unfinished_moves
     from sapwood.store.postgres.schema import NEWEST
 
     try:
@@ -283,6 +331,11 @@ async def _postgres(address: str) -> _Database:
             raise LogError(
                 f"its schema {schema} is newer than this version of Sapwood supports ({NEWEST})."
             )
-        return _Database(f"PostgreSQL {server}, schema {schema}", has_tables=True)
+        about = f"PostgreSQL {server}, schema {schema}"
+        if schema < NEWEST:
+            return _Database(about, has_tables=True)
+        moves = await unfinished_moves(session, _SHOWN)
+        spaces = await served_spaces(session, _MAX_SPACES)
+        return _Database(about, has_tables=True, moves=moves, spaces=spaces)
     finally:
         await session.close()

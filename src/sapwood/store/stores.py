@@ -120,6 +120,7 @@ class _PostgresStore:
     async def open(self, address: str, options: StoreOptions) -> "Log":
         from sapwood.store.master_keys import configured_masters
         from sapwood.store.postgres import PostgresLog
+        from sapwood.store.postgres.cell_directory import configured_fence
 
         return await PostgresLog.open(
             address,
@@ -128,6 +129,7 @@ class _PostgresStore:
             on_availability=options.on_availability,
             reader=options.reader,
             masters=configured_masters(),
+            fence=configured_fence(),
         )
 
     async def back_up(self, address: str, target: Path) -> int:

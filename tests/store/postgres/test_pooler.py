@@ -77,6 +77,18 @@ async def test_a_pooler_with_other_settings_is_refused(pooled: str, postgres_dat
         await PostgresLog.open(address)
 
 
+async def test_a_pooler_of_transactions_that_the_address_does_not_name_is_refused(
+    pooled: str,
+) -> None:
+    with pytest.raises(LogError, match=r"Name the server behind .* \?direct=HOST:PORT$"):
+        await PostgresLog.open(split_pooler(pooled).statements)
+    timeout = "SHOW idle_in_transaction_session_timeout"
+    assert execute(split_pooler(pooled).statements, timeout) == [("0",)], "nothing was set"
+    with pooler(split_pooler(pooled).sessions, mode="session") as sessions:
+        log = await PostgresLog.open(split_pooler(sessions).statements)
+        await log.close()
+
+
 async def test_a_worker_has_at_most_eight_connections(postgres_database: str, space: Space) -> None:
     """The store and the engine together, while everything is asked for at once."""
     log = await PostgresLog.open(postgres_database)

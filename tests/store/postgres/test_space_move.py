@@ -6,18 +6,22 @@ from collections.abc import Callable, Generator
 import asyncpg
 import pytest
 
+from sapwood.app.connection import Connection
+from sapwood.app.operations_overview import overview_of
 from sapwood.app.space_move import move_space
+from sapwood.config.config_file import CellConfig, Config
 from sapwood.core.content import Text
 from sapwood.core.erasure import Erasure
 from sapwood.core.errors import LogError, SpaceMoved, SpaceStopped
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import Cursor, Snapshot
+from sapwood.doctor.database_checks import check_database
 from sapwood.store.master_keys import MasterKeys
 from sapwood.store.postgres import PostgresLog, space_move
-from sapwood.store.postgres.cell_directory import CellDirectory
+from sapwood.store.postgres.cell_directory import CellDirectory, CellFence
 from sapwood.store.postgres.move_table import MOVER_LOCK
-from tests.postgres_session import new_database
+from tests.postgres_session import execute, new_database
 from tests.store.backends import TEST_KEY
 from tests.store.contract import append, commit_of, prompt_event, take
 
@@ -85,6 +89,22 @@ async def owner_of(first: str, second: str, space: Space = SPACE) -> str:
     return "".join(found)
 
 
+async def require_named_by_doctor(first: str, second: str, space: Space, step: str) -> None:
+    """The doctor of the database before, or of both, names the command that ends the move."""
+    sides = [await check_database(Config(database=each), None) for each in (first, second)]
+    moves = [[each for each in side if each.topic == "move"] for side in sides]
+    shown = [[each.next_step for each in side] for side in moves]
+    assert {each.state for side in moves for each in side} <= {"broken"}, step
+    command, back = f"sapwood move {space} --to ADDRESS", ", or add --take-back"
+    arriving = f"sapwood move {space} --database SOURCE --to ADDRESS (this one){back}"
+    expected: dict[str, list[list[str]]] = {
+        "begin": [[], []],
+        "open": [[command], [arriving]],
+        "clear": [[command], []],
+    }
+    assert shown == expected.get(step, [[command + back], [arriving]]), step
+
+
 async def test_everything_of_a_space_is_at_the_new_place_and_nothing_at_the_old(
     cells: tuple[str, str],
 ) -> None:
@@ -146,6 +166,7 @@ async def test_a_move_that_is_killed_leaves_one_owner_and_goes_on(
         await fill(log, space)
         with pytest.raises(Killed):
             await move_space(first, space, second, on_step=killed_at(step))
+        await require_named_by_doctor(first, second, space, step)
         decided = step in ("open", "clear")
         owner = await owner_of(first, second, space)
         expected = "second" if step == "clear" else "" if decided else "first"
@@ -186,6 +207,47 @@ async def test_routers_learn_where_a_space_is_and_misspelt_cells_are_refused(
         await log.require_here(SPACE)
     await directory.close()
     await log.close()
+
+
+@pytest.mark.night
+async def test_a_restored_backup_does_not_bring_back_a_space_that_has_moved_since(
+    cells: tuple[str, str],
+) -> None:
+    first, second = cells
+    directory = await CellDirectory.open(second)
+    await directory.enter(["a", "b"])
+    before = await PostgresLog.open(first, fence=CellFence(second, "a"))
+    after = await PostgresLog.open(second, fence=CellFence(second, "b"))
+    await fill(before)
+    await move_space(first, SPACE, second, cell="b", directory=second)
+    await after.commit(SPACE, commit_of(append(ADA, prompt_event("newer"), expected=3)))
+    config = Config(database=first, cell=CellConfig(name="a", directory=second))
+    seen = await overview_of(Connection(before, SPACE), first, lambda each: True, 60.0)
+    assert [each.elsewhere.partition(". ")[0] for each in seen.spaces] == [
+        "The space 'tenant-7' was moved to the cell 'b'"
+    ]
+
+    execute(first, "DELETE FROM sapwood.moves")  # the backup does not know of the move
+    unfenced = await PostgresLog.open(first)
+    await fill(unfenced)
+
+    for call in (
+        before.require_here(SPACE),
+        before.commit(SPACE, commit_of(append(ADA, prompt_event("late"), expected=3))),
+        before.save_words(SPACE, ADA, 3, LiveWords(3, CommandId("w"), (Text("late"),)), None),
+    ):
+        with pytest.raises(SpaceMoved, match="to the cell 'b'"):
+            await call
+    [found] = [each for each in await check_database(config, None) if each.topic == "cell"]
+    assert found.state == "broken"
+    assert "the routers have 'tenant-7' in b" in found.message
+    await move_space(first, SPACE, first, cell="a", directory=second)  # this one is right
+    await before.commit(SPACE, commit_of(append(ADA, prompt_event("here"), expected=3)))
+    [found] = [each for each in await check_database(config, None) if each.topic == "cell"]
+    assert found.state == "ok"
+    await directory.close()
+    for log in (before, after, unfenced):
+        await log.close()
 
 
 @pytest.mark.night

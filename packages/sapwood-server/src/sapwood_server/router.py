@@ -18,6 +18,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from enum import Enum
+from importlib import metadata
 from typing import Protocol
 
 import httpx2
@@ -53,6 +54,7 @@ _IDEMPOTENCY = "idempotency-key"
 _REFUSED = (401, 403)
 _QUESTION = "/v1/agents?limit=1"
 _ASK_SECONDS = 10.0
+_CHECK_SECONDS = 2.0
 _SIGN_IN = "/sign-in"
 _NOT_OF_QUESTION = frozenset(("content-type", _IDEMPOTENCY, "last-event-id", "accept"))
 
@@ -173,12 +175,12 @@ class Router:
 
     async def _moved(self, space: str, before: str, cell: str, hops: int) -> str:
         """Notes where a space is now. Raises `Problem` if this router does not know that cell."""
-        METRICS.add("sapwood_router_moves_total")
         if cell not in self._cells:  # the mover did not name it; the table may
             cell = await self._directory.find(space)
         if cell not in self._cells or cell == before or hops > _HOPS:
             raise _unknown_cell(space, "was moved to a cell that")
         _log.info("The space '%s' moved from cell %s to %s", space, before, cell)
+        METRICS.add("sapwood_router_moves_total", cell=cell)
         await self._directory.move(space, cell)
         self._keep(space, cell)
         return cell
@@ -191,7 +193,7 @@ class Router:
             url += f"?{request.url.query}"
         sent = self._client.build_request(request.method, url, headers=headers, content=body)
         try:
-            return await self._client.send(sent, stream=True)
+            answer = await self._client.send(sent, stream=True)
         except httpx2.TransportError as error:
             _log.warning("The cell %s does not answer: %s", cell, error)
             raise Problem(
@@ -201,6 +203,8 @@ class Router:
                 "Idempotency-Key acts once.",
                 headers={"Retry-After": "2"},
             ) from None
+        METRICS.add("sapwood_router_requests_total", cell=cell, status=str(answer.status_code))
+        return answer
 
     async def _cell_of(self, space: str) -> str:
         """The cell of a space by the table; empty if it has none yet."""
@@ -310,6 +314,30 @@ class MemoryDirectory:
         self._spaces[space] = cell
 
 
+class RouterHealth:
+    """What the health server of a router reports: the numbers, and whether the table answers."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+        METRICS.set("sapwood_info", 1, version=metadata.version("sapwood"))
+
+    async def numbers(self) -> str:
+        """Counts, in the text format of Prometheus."""
+        await self.database_answers()
+        return METRICS.text()
+
+    async def database_answers(self) -> bool:
+        """Whether the table of the cells answers within two seconds."""
+        try:
+            async with asyncio.timeout(_CHECK_SECONDS):
+                await self._directory.find("")
+        except (LogError, TimeoutError):
+            METRICS.set("sapwood_database_up", 0)
+            return False
+        METRICS.set("sapwood_database_up", 1)
+        return True
+
+
 def create_router(router: Router) -> ASGIApp:
     """The application: everything is sent to cells but the health of the router itself."""
 
@@ -339,10 +367,15 @@ class _Forwarding:
         try:
             response = await self._router.respond(Request(scope, receive))
         except Problem as problem:
-            response = problem.response()
+            response = _refused(problem)
         except LogError as error:
-            response = Problem(503, "Directory unavailable", str(error)).response()
+            response = _refused(Problem(503, "Directory unavailable", str(error)))
         await response(scope, receive, send)
+
+
+def _refused(problem: Problem) -> Response:
+    METRICS.add("sapwood_router_refused_total", problem=problem.title)
+    return problem.response()
 
 
 async def _body(request: Request) -> bytes:

@@ -168,7 +168,10 @@ async def _list(invocation: Invocation, as_json: bool) -> None:
     "--cell", default="", metavar="NAME", help="Name that routers have for that database."
 )
 @click.option(
-    "--directory", default="", metavar="ADDRESS", help="Database with the table of the routers."
+    "--directory",
+    default="",
+    metavar="ADDRESS",
+    help="Database with the table of the routers, instead of the configured one.",
 )
 @click.option("--take-back", is_flag=True, help="Give up a move that was interrupted.")
 @json_option("Print the result as JSON.")
@@ -192,7 +195,8 @@ def move_command(
     old cell, so that it can be switched off; a router must have been started with that cell. If
     --to names the database that has the space, it stays, and only the table of the routers changes.
     """
-    if directory and not cell:
+    directory = directory or invocation.config.cell.directory
+    if directory and not cell and not take_back:
         raise click.UsageError("--directory needs --cell NAME.")
     from sapwood.app.space_move import move_space
 

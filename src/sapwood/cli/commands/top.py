@@ -120,12 +120,14 @@ def _lines(seen: "Overview", width: int, before: dict[str, int]) -> list[str]:
             money(each.spent.cost) if each.spent.cost else "-",
         )
         for each in seen.spaces
+        if not each.elsewhere
     ]
+    gone = [each.elsewhere.partition(" Nothing was changed.")[0] for each in seen.spaces]
     workers = [
         (each.host, each.process, str(each.running), _heart(each.beats, before.get(each.worker)))
         for each in seen.workers
     ]
-    lines = table(heads, rows, width)
+    lines = [*table(heads, rows, width), *filter(None, gone)]
     if not workers:
         return [*lines, "", "No worker is running. To start one, type: sapwood worker"]
     return [*lines, "", *table(("WORKER", "PROCESS", "RUN", "HEARTBEATS"), workers, width)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sapwood.cli.command import WholeNumber
+from sapwood.cli.command import HealthPlace, WholeNumber
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import IN_TURN, Invocation
 from sapwood.cli.log_files import log_format_option, log_in, say
@@ -17,7 +17,6 @@ from sapwood.core.errors import SapwoodError
 if TYPE_CHECKING:
     from sapwood.api.runtime import Runtime
     from sapwood.app.connection import Connection
-    from sapwood.app.space_runners import SpacePattern
     from sapwood.config.config_file import Config
 
 
@@ -59,11 +58,7 @@ _log = logging.getLogger("sapwood.worker")
     metavar="MODULE:NAME",
     help="Run agents with the tools and models of a sapwood.runtime(…) defined in a Python module.",
 )
-@click.option(
-    "--health",
-    metavar="[HOST:]PORT",
-    help="Serve /healthz, /readyz and /metrics on this port; without a host, on 127.0.0.1.",
-)
+@click.option("--health", type=HealthPlace(), help=HealthPlace.help)
 @log_format_option
 @click.pass_obj
 def command(
@@ -72,7 +67,7 @@ def command(
     spaces: tuple[str, ...],
     folders: tuple[str, ...],
     app: str | None,
-    health: str | None,
+    health: tuple[str, int] | None,
     log_format: str,
 ) -> None:
     """Run a database's agents until stopped.
@@ -97,9 +92,8 @@ def command(
             "No database is configured, so this worker would run the agents of an empty file. Name "
             "the database of your program: --database ADDRESS, or SAPWOOD_DATABASE"
         )
-    place = None if health is None else _place(health)
     with log_in(log_format):
-        invocation.run(lambda: _work(invocation, config, at_once, spaces, described, place))
+        invocation.run(lambda: _work(invocation, config, at_once, spaces, described, health))
 
 
 async def _work(
@@ -111,6 +105,7 @@ async def _work(
     health: tuple[str, int] | None,
 ) -> None:
     from sapwood.app.assembly import exported_metrics
+    from sapwood.app.health_server import Health, HealthServer, health_server
     from sapwood.app.retention import retention_in_background
     from sapwood.app.space_runners import SpacePattern
     from sapwood.cli.run.stop_request import stop_on_signals
@@ -138,38 +133,13 @@ async def _work(
                 )
             )
             if health is not None:
-                await _serve_health(connection, served_spaces, health, stack)
+                seen = HealthServer(Health(connection, served_spaces.covers))
+                say(_log, await stack.enter_async_context(health_server(seen, *health)))
             served = f"spaces {', '.join(spaces)}" if spaces else f"space {config.space}"
             place = shown_address(config.address)
             say(_log, f"Running the agents of {place}, {served}. Press Ctrl-C to stop.")
             await stop.wait()
             say(_log, "Stopping. Other workers continue the open turns.")
-
-
-async def _serve_health(
-    connection: "Connection",
-    spaces: "SpacePattern",
-    place: tuple[str, int],
-    stack: AsyncExitStack,
-) -> None:
-    from sapwood.app.health_server import Health, HealthServer, health_server
-
-    host, port = place
-    try:
-        server = health_server(HealthServer(Health(connection, spaces.covers)), host, port)
-        chosen = await stack.enter_async_context(server)
-    except OSError as error:
-        raise click.ClickException(f"--health cannot listen on {host}:{port}: {error}.") from None
-    say(_log, f"Health and metrics: http://{host}:{chosen}/healthz, /readyz, /metrics")
-
-
-def _place(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not port.isdecimal() or int(port) > 65_535:
-        raise click.BadParameter(
-            "Give a port, such as 9090 or 0.0.0.0:9090.", param_hint="--health"
-        )
-    return host or "127.0.0.1", int(port)
 
 
 async def _start(

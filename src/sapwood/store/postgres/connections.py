@@ -82,6 +82,13 @@ async def require_settings(connection: "Connection") -> None:
         )
 
 
+_PID = "SELECT pg_backend_pid()"
+_UNDECLARED = (
+    "This address leads to a pooler that lends a connection for one transaction at a time. Nothing "
+    "was changed. Name the server behind the pooler in the address too: ?direct=HOST:PORT"
+)
+
+
 class Fetch(Protocol):
     """Runs a statement that reads, and returns all rows."""
 
@@ -122,6 +129,7 @@ class Server:
         self.availability = ServerAvailability(on_availability)
         self._address = split_pooler(dsn)
         self.is_pooled = self._address.is_pooled
+        self._is_known = False
         self._options: dict[str, Any] = {
             "timeout": min(patience, _CONNECT_SECONDS),
             # Prepared statements are kept for ever: all are ours, and there are few.
@@ -141,7 +149,7 @@ class Server:
         )
         if session or not self.is_pooled:
             with terminated_on_error(connection):
-                await connection.execute(_WRITE_SETTINGS)
+                await self._set_up(connection, _WRITE_SETTINGS)
         return connection
 
     def pool(self, size: int, settings: str) -> "Pool[asyncpg.Record]":
@@ -149,7 +157,7 @@ class Server:
 
         async def set_up(connection: "Connection") -> None:
             if not self.is_pooled:
-                await connection.execute(settings)
+                await self._set_up(connection, settings)
 
         return asyncpg.create_pool(
             self._address.statements,
@@ -160,6 +168,30 @@ class Server:
             command_timeout=min(10 * self.patience, _READ_SECONDS),
             **self._options,
         )
+
+    async def _set_up(self, connection: "Connection", settings: str) -> None:
+        """Sends the settings of a session. Raises `LogError` if the connection has none."""
+        if not self._is_known:
+            await self._refuse_undeclared_pooler(connection)
+            self._is_known = True
+        await connection.execute(settings)
+
+    async def _refuse_undeclared_pooler(self, connection: "Connection") -> None:
+        """Raises `LogError` if the connection goes through a pooler of transactions.
+
+        A pooler gives each client a process number that is not the one of the server. If it pools
+        transactions, it lends the process of an idle client to the next one.
+        """
+        lent = await connection.fetchval(_PID)
+        if lent == connection.get_server_pid():
+            return
+        other: Connection = await asyncpg.connect(self._address.sessions, **self._options)
+        try:
+            async with other.transaction():
+                if lent == await other.fetchval(_PID) or lent != await connection.fetchval(_PID):
+                    raise LogError(_UNDECLARED)
+        finally:
+            other.terminate()
 
 
 class ReaderPool:

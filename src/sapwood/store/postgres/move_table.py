@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from msgspec import Struct
+
 from sapwood.core.errors import SpaceMoved, SpaceStopped
 from sapwood.core.ids import Space
 from sapwood.store.postgres.connections import Reader
@@ -26,7 +28,44 @@ _PLACE = """
     FROM sapwood.moves WHERE space = $1 AND state <> 'leaving'
 """
 _INTERRUPTED = f"SELECT NOT {MOVER_LIVES} AS dead FROM sapwood.moves WHERE space = $1"
+_UNFINISHED = f"""
+    SELECT space, state, cell, {MOVER_LIVES} AS running FROM sapwood.moves
+    WHERE state <> 'moved'
+        OR EXISTS (SELECT FROM sapwood.agents WHERE agents.space = moves.space)
+    ORDER BY space LIMIT $1
+"""
+_SERVED = """
+    WITH RECURSIVE found (space) AS (
+        SELECT min(space) FROM sapwood.agents
+        UNION ALL
+        SELECT (SELECT min(space) FROM sapwood.agents WHERE space > found.space)
+        FROM found WHERE found.space IS NOT NULL
+    ) SELECT space FROM found WHERE space IS NOT NULL AND NOT EXISTS (
+        SELECT FROM sapwood.moves
+        WHERE moves.space = found.space AND state IN ('moved', 'arriving')
+    ) LIMIT $1
+"""
 _PAUSE = 0.02
+
+
+class UnfinishedMove(Struct, frozen=True):
+    """A move that has not ended: its state here, and whether a process continues it."""
+
+    space: Space
+    state: str
+    cell: str
+    running: bool
+
+
+async def unfinished_moves(readers: Reader, limit: int) -> list[UnfinishedMove]:
+    """The moves of which something is left to do, ordered by space."""
+    rows = await readers.fetch(_UNFINISHED, limit)
+    return [UnfinishedMove(Space(r["space"]), r["state"], r["cell"], r["running"]) for r in rows]
+
+
+async def served_spaces(readers: Reader, limit: int) -> list[Space]:
+    """The spaces that are served here by what this database knows, in order."""
+    return [Space(row["space"]) for row in await readers.fetch(_SERVED, limit)]
 
 
 async def require_here(readers: Reader, space: Space) -> None:

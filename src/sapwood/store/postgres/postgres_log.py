@@ -1,12 +1,13 @@
 """The log in a PostgreSQL database. It passes each call to the module that has the statements."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from sapwood import meaning
 from sapwood.core.erasure import Erasure, Hold, Senders, UnfinishedErasure
-from sapwood.core.errors import SpaceStopped
+from sapwood.core.errors import SpaceMoved, SpaceStopped
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.live_words import LiveWords
@@ -24,6 +25,7 @@ from sapwood.core.log_values import (
 from sapwood.core.search_query import read_query
 from sapwood.store.master_keys import KeyChanged, MasterKeys, SpaceKey
 from sapwood.store.postgres import agent_table, erasure_table, event_table, schema
+from sapwood.store.postgres.cell_directory import CellFence
 from sapwood.store.postgres.commit_notifier import AdvisoryLock, CommitNotifier, Topic
 from sapwood.store.postgres.commit_queue import CommitJob
 from sapwood.store.postgres.connections import Reader, ReaderPool, Server, require_settings
@@ -51,6 +53,8 @@ _RECEIPT = "SELECT data FROM sapwood.receipts WHERE space = $1 AND command = $2"
 _KEY_TRIES = 4
 _receipt = msgspec.json.Decoder(Receipt)
 
+T = TypeVar("T")
+
 
 class PostgresLog:
     """A log in the schema `sapwood` of a database.
@@ -68,7 +72,9 @@ class PostgresLog:
         walled: Server | None = None,
         sizes: tuple[int, int] = (2, 1),
         masters: MasterKeys | None = None,
+        fence: CellFence | None = None,
     ) -> None:
+        self._fence = fence
         self._patience = server.patience
         self._readers = readers
         self._keys = None if masters is None else KeyTable(readers, masters)
@@ -108,6 +114,7 @@ class PostgresLog:
         migrate: bool = False,
         reader: str = "",
         masters: MasterKeys | None = None,
+        fence: CellFence | None = None,
     ) -> "PostgresLog":
         """Opens the database at an address such as `postgresql://me@localhost/team`.
 
@@ -117,7 +124,8 @@ class PostgresLog:
         every `poll` seconds, in case a notification was lost. `writers`, `readers` and `scanners`,
         which read whole spaces, limit the number of connections; there is one more that listens.
         `reader` is the address for a login of the role `sapwood_reader`, by
-        which spaces are then read. `masters` are the keys of encrypted spaces.
+        which spaces are then read. `masters` are the keys of encrypted spaces. `fence` refuses
+        spaces that another cell has.
 
         Raises `LogError` if the server cannot be reached or the database cannot be used.
         """
@@ -133,7 +141,7 @@ class PostgresLog:
             await pool.close()
             raise
         server.patience = patience
-        return cls(server, pool, writers, poll, shift, walled, (readers, scanners), masters)
+        return cls(server, pool, writers, poll, shift, walled, (readers, scanners), masters, fence)
 
     @property
     def is_listening(self) -> bool:
@@ -147,9 +155,17 @@ class PostgresLog:
         is stopped to be moved. Raises `VersionConflict` if an agent is not at its expected version,
         `SpaceMoved` if another database has the space, and `LogError` if the database fails.
         """
-        return await when_here(
-            self._readers, space, lambda: self._commit(space, commit), self._patience
-        )
+        return await self._when_here(space, lambda: self._commit(space, commit))
+
+    async def _when_here(self, space: Space, action: Callable[[], Awaitable[T]]) -> T:
+        try:
+            if self._fence is not None:
+                await self._fence.require_here(space)
+            return await when_here(self._readers, space, action, self._patience)
+        except SpaceMoved:
+            if self._fence is not None:
+                self._fence.forget(space)
+            raise
 
     async def _commit(self, space: Space, commit: Commit) -> Receipt | None:
         if self._keys is None:
@@ -171,9 +187,7 @@ class PostgresLog:
         Raises `SpaceMoved` if another database has it, and `SpaceStopped` if the move takes long or
         the space has not arrived.
         """
-        await when_here(
-            self._readers, space, lambda: require_here(self._readers, space), self._patience
-        )
+        await self._when_here(space, lambda: require_here(self._readers, space))
 
     def announce_move(self, space: Space, agents: Iterable[AgentId]) -> None:
         """Wakes everybody who follows the space or one of these agents."""
@@ -232,10 +246,9 @@ class PostgresLog:
         They are not in the server's write-ahead log: a crash of the server loses them.
         """
         cipher = await self._cipher(space)
-        saved = await when_here(
-            *(self._readers, space),
+        saved = await self._when_here(
+            space,
             lambda: save_words(self._readers, space, agent, version, words, before, cipher),
-            self._patience,
         )
         if saved:
             self._notifier.notify({(space, agent)})
@@ -464,6 +477,8 @@ class PostgresLog:
         await self._notifier.close()
         for pool in (*self._walls, self._scanners, self._readers):
             await pool.close()
+        if self._fence is not None:
+            await self._fence.close()
 
     async def _cipher(self, space: Space) -> SpaceCipher | None:
         return None if self._keys is None else await self._keys.of(space)

@@ -1,10 +1,11 @@
 """`sapwood route`: sends requests to the cells that have their spaces."""
 
 import logging
+from contextlib import AsyncExitStack
 
 import click
 
-from sapwood.cli.command import WholeNumber
+from sapwood.cli.command import HealthPlace, WholeNumber
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.log_files import log_format_option, log_in, say
@@ -48,6 +49,7 @@ _log = logging.getLogger("sapwood.router")
     metavar="ADDRESS",
     help="Address to listen on.",
 )
+@click.option("--health", type=HealthPlace(), help=HealthPlace.help)
 @log_format_option
 @click.pass_obj
 def command(
@@ -56,6 +58,7 @@ def command(
     directory: str,
     port: int,
     host: str,
+    health: tuple[str, int] | None,
     log_format: str,
 ) -> None:
     """Send each request to the cell that has its space.
@@ -66,7 +69,7 @@ def command(
     """
     named = _parsed(cells)
     with log_in(log_format):
-        invocation.run(lambda: _route(named, directory, host, port))
+        invocation.run(lambda: _route(named, directory, host, port, health))
 
 
 def _parsed(cells: tuple[str, ...]) -> dict[str, str]:
@@ -83,24 +86,33 @@ def _parsed(cells: tuple[str, ...]) -> dict[str, str]:
     return named
 
 
-async def _route(cells: dict[str, str], directory: str, host: str, port: int) -> None:
+async def _route(
+    cells: dict[str, str],
+    directory: str,
+    host: str,
+    port: int,
+    health: tuple[str, int] | None,
+) -> None:
+    from sapwood.app.health_server import HealthServer, health_server
     from sapwood.app.space_move import open_directory
     from sapwood.cli.run.stop_request import stop_on_signals
     from sapwood_server.http_server import run_application
-    from sapwood_server.router import MemoryDirectory, Router, create_router
+    from sapwood_server.router import MemoryDirectory, Router, RouterHealth, create_router
 
-    shared = await open_directory(directory) if directory else None
-    try:
-        if shared is not None:
-            await shared.enter(cells)
+    async with AsyncExitStack() as stack:
+        table = MemoryDirectory()
+        if directory:
+            table = await open_directory(directory)
+            stack.push_async_callback(table.close)
+            await table.enter(cells)
+        if health is not None:
+            seen = HealthServer(RouterHealth(table))
+            say(_log, await stack.enter_async_context(health_server(seen, *health)))
         with stop_on_signals() as stop:
             await run_application(
-                create_router(Router(cells, shared or MemoryDirectory())),
+                create_router(Router(cells, table)),
                 host,
                 port,
                 on_ready=lambda address: say(_log, f"Routing on {address}. Press Ctrl-C to stop."),
                 stopped=stop.wait,
             )
-    finally:
-        if shared is not None:
-            await shared.close()
