@@ -198,17 +198,22 @@ async def test_functions_of_the_client_run_in_the_client(
     assert calls_of(again) == calls, "a later result does not change the first response"
 
 
-async def test_functions_are_streamed(client: AsyncOpenAI) -> None:
+async def test_functions_are_streamed_and_called_one_at_a_time(
+    live: LiveServer, client: AsyncOpenAI
+) -> None:
     stream = await client.responses.create(
         model=MODEL,
         input='Cold? [[tool: weather {"city": "Oslo"}]] [[say: Yes.]]',
         tools=[WEATHER],
+        parallel_tool_calls=False,
         stream=True,
     )
     events = [event async for event in stream]
     [done] = [event for event in events if event.type == "response.function_call_arguments.done"]
     assert json.loads(done.arguments) == {"city": "Oslo"}
     assert events[-1].type == "response.completed"
+    assert events[-1].response.parallel_tool_calls is False
+    assert live.body(0)["tool_choice"]["disable_parallel_tool_use"] is True
 
 
 async def test_a_client_that_sends_the_whole_history_gets_its_answer(
@@ -409,7 +414,6 @@ async def test_what_would_have_no_effect_is_refused_and_the_rest_is_kept(
         "store": {"store": False, "previous_response_id": first.id},
         "user": {"user": "u8", "previous_response_id": first.id},
         "max_tool_calls": {"max_tool_calls": 3},
-        "parallel_tool_calls": {"parallel_tool_calls": False},
         "tempreature": {"extra_body": {"tempreature": 0.5}},
     }
     for param, given in wrong.items():

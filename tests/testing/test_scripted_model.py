@@ -1,5 +1,11 @@
-"""The scripted model recognises the texts with which Sapwood compacts a conversation."""
+"""The scripted model recognises the texts with which Sapwood compacts a conversation.
 
+Its types can be read where they are used.
+"""
+
+import pydoc
+
+import scripted_model
 from sapwood.core.content import Text
 from sapwood.core.view.frames import framed_request
 from sapwood.turns.compaction import INSTRUCTION
@@ -17,3 +23,7 @@ def test_a_script_in_a_request_that_a_summary_carries_is_not_played_again() -> N
 
 def test_the_instruction_to_summarise_is_recognised() -> None:
     assert is_summary_request(INSTRUCTION)
+
+
+def test_help_shows_the_package() -> None:
+    assert "class ScriptedModel" in pydoc.render_doc(scripted_model, renderer=pydoc.plaintext)

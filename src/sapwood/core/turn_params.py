@@ -30,11 +30,12 @@ class TurnParams(Struct, frozen=True, omit_defaults=True):
     the first call of a turn. `output_schema` is the JSON Schema of the answer, as JSON. `tools` are
     the names of the tools that are offered, by default all. `calls` is the most model calls of a
     turn. `caller_tools` are offered beside them; whoever gave the prompt runs them: the turn waits
-    until `FinishTool` has recorded each result.
+    until `FinishTool` has recorded each result. With `parallel_tool_calls` false, a reply has one
+    tool call at most, where the API of the model knows that; Gemini's does not.
 
     >>> TurnParams(temperature=0.2, calls=5).over(TurnParams(effort="low", calls=50))
     TurnParams(temperature=0.2, effort='low', max_tokens=None, tool_choice=None, \
-output_schema=None, tools=None, calls=5, caller_tools=None)
+output_schema=None, tools=None, calls=5, caller_tools=None, parallel_tool_calls=None)
     """
 
     temperature: float | None = None
@@ -45,6 +46,7 @@ output_schema=None, tools=None, calls=5, caller_tools=None)
     tools: tuple[str, ...] | None = None
     calls: int | None = None
     caller_tools: tuple[CallerTool, ...] | None = None
+    parallel_tool_calls: bool | None = None
 
     @property
     def caller_names(self) -> frozenset[str]:
@@ -96,6 +98,7 @@ output_schema=None, tools=None, calls=5, caller_tools=None)
             "max_tokens": self.max_tokens,
             "tool_choice": choice,
             "output_schema": self.output_schema,
+            "parallel_tool_calls": self.parallel_tool_calls,
         }
         return {name: value for name, value in sent.items() if value is not None}
 

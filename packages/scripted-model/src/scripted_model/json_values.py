@@ -1,13 +1,16 @@
 """Reads JSON of unknown structure. A value that is absent or of another type reads as empty."""
 
-from typing import TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import msgspec
 
 _encoder = msgspec.json.Encoder()
 
 
-Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+if TYPE_CHECKING:
+    Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+else:
+    Json = Any  # a name in quotes would have to be known in every module whose types `help` reads
 JsonObject: TypeAlias = dict[str, Json]
 
 

@@ -78,10 +78,6 @@ class ResponseRequest(Struct, frozen=True):
             )
         if self.top_p not in (None, 1):
             raise bad_request("top_p", "'top_p' cannot be changed. Use 'temperature' instead.")
-        if self.parallel_tool_calls is False:
-            raise bad_request(
-                "parallel_tool_calls", "Parallel calls cannot be switched off. Leave it out."
-            )
         if self.store is not False:
             return
         if self.background:
@@ -110,6 +106,7 @@ class ResponseRequest(Struct, frozen=True):
             tool_choice=self._tool_choice(),
             output_schema=self._output_schema(),
             caller_tools=tuple(map(_tool, self.tools)) if self.tools else None,
+            parallel_tool_calls=self.parallel_tool_calls,
         )
 
     def _tool_choice(self) -> str | None:

@@ -150,7 +150,7 @@ class ResponseStream:
             "metadata": {each.name: each.value for each in head.tags.metadata},
             "model": self.model,
             "output": list(self.output),
-            "parallel_tool_calls": True,
+            "parallel_tool_calls": params.parallel_tool_calls is not False,
             "previous_response_id": None,
             "reasoning": {"effort": params.effort, "summary": None},
             "store": head.stored,
