@@ -293,7 +293,7 @@ class Day(Program):
         """After a crash the terminal is restored, and a message names the file with the details."""
         self._terminal.close()
         self._start(sys.executable, "-c", DEFECT)
-        self._terminal.sees("and on and on", "MARKS")
+        self._terminal.sees("NIGHT-END", "MARKS")
         self._terminal.keys("C-b")
         self._terminal.sees("ZeroDivisionError: provoked", "The details are in", "left=1")
         self._is_given_back()

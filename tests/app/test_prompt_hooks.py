@@ -9,8 +9,10 @@ from sapwood.app.conversation_service import conversation_service
 from sapwood.app.running_space import RunningSpace
 from sapwood.config.config_file import Config, HookConfig
 from sapwood.conversation.answers import Prompted
+from sapwood.conversation.timeline_reader import read_conversation
 from sapwood.core.events import TurnStarted
 from sapwood.core.refusals import HookBlocked
+from sapwood.core.timeline.row_content import PromptText, ToolUse
 from scripted_model import ScriptedModel
 
 _COMMAND = "cat > seen.json; grep -q secret seen.json && { echo 'It has a secret.' >&2; exit 2; }"
@@ -66,9 +68,14 @@ async def test_what_start_prints_goes_with_the_first_prompt_and_stop_has_the_mod
                     ends += recorded.kind == "turn.completed"
                     if ends == 2:
                         break
+            read = await read_conversation(connection.log, connection.space, agent)
         finally:
             await agents.close()
             await connection.close()
+        shown = [each.content for each in read.rows]
+        authors = [each.author for each in shown if isinstance(each, PromptText)]
+        assert authors == ["you", "hook end"]
+        assert "hook tide" in [each.call.name for each in shown if isinstance(each, ToolUse)]
         first, second = (str(each.body) for each in server.requests)
         assert "The tide is out." in first
         assert "The hook end says: Count again." in second

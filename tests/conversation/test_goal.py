@@ -74,7 +74,7 @@ async def test_each_turn_is_opened_once_whatever_is_killed(db: Sapwood, tmp_path
     assert not await step(session)
     [ended] = await continued(agent)
     assert isinstance(ended, Changed)
-    assert ended.message == "There is no goal."
+    assert ended.message == "The goal has ended. To work on it again, type: /goal --budget 10"
 
 
 async def test_prompts_of_the_person_in_between_are_not_part_of_the_goal(db: Sapwood) -> None:
@@ -117,6 +117,32 @@ async def test_a_budget_ends_a_goal_that_the_model_has_to_reach(db: Sapwood) -> 
     [last] = await step(session)
     assert isinstance(last, Changed)
     assert "The goal is reached. It took 1 turn." in last.message
+
+
+async def test_a_goal_whose_budget_ended_gets_more(db: Sapwood, tmp_path: Path) -> None:
+    agent = await db.start("demo", folder=str(tmp_path))
+    session = session_of(agent)
+    [none] = await send(session, "/goal --budget 1")
+    assert isinstance(none, BadArguments)
+    await send(session, "/goal Make it. --check test -e made --budget 1")
+    await answered(agent, "Not yet.")
+    [end] = await step(session)
+    assert isinstance(end, Changed)
+    assert "To give it more, type: /goal --budget 10" in end.message
+    mark = (await agent.state()).marks
+    [more] = await send(session, "/goal --budget 1")
+    assert isinstance(more, Prompted)
+    (tmp_path / "made").touch()
+    state = await agent.state()
+    assert state.goal is not None
+    assert (state.goal.text, state.goal.check) == ("Make it.", "test -e made")
+    assert (state.goal.progress, state.marks) == ("1 of 1 turn", mark)
+    await answered(agent, "Now.")
+    [reached] = await step(session)
+    assert isinstance(reached, Changed)
+    assert "The goal is reached." in reached.message
+    [gone] = await send(session, "/goal --budget 1")
+    assert isinstance(gone, CheckNotHere)
 
 
 async def test_a_goal_waits_while_a_person_acts_and_ends_by_stop(db: Sapwood) -> None:

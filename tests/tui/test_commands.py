@@ -255,6 +255,7 @@ async def works_on_a_goal(stage: Stage) -> None:
         check = f"echo >> {folder}/tries; wc -l < {folder}/tries | grep 3"
         await stage.type(f"/goal Count to three. --budget 5 --check {check}")
         await stage.sees("The goal is reached. It took 3 turns.")
+    assert "┃ goal  #5" in stage.screen()
     await stage.sees("/drop 3-4")
     sent = str(stage.server.requests[-1].body)
     assert "Count to three." in sent
@@ -268,6 +269,11 @@ async def works_on_a_goal(stage: Stage) -> None:
     elsewhere = SetGoal(agent, "elsewhere", "Count to four.", turns=2)
     await stage.app.controller.connection.dispatcher.dispatch(elsewhere, command_meta())
     await stage.sees("goal waits: /goal continue or /goal stop  Count to four.")
+    held = Lease("elsewhere", now() + 600_000_000)
+    opened = StartTurn(agent, (Text("And?"),), lease=held)
+    await stage.app.controller.connection.dispatcher.dispatch(opened, command_meta())
+    await stage.sees("goal 0 of 2 turns, stops after this turn: /goal continue or /goal stop")
+    await stage.pilot.press("escape")
     await stage.type("/goal continue")
     await stage.sees("The goal is reached. It took 1 turn.")
     await until(lambda: "goal waits" not in stage.screen())

@@ -9,7 +9,7 @@ from sapwood.conversation.call import Services
 from sapwood.conversation.service import ConversationService
 from sapwood.core.commands import RecordShell
 from sapwood.core.content import PromptPart, Text
-from sapwood.core.events import SYSTEM
+from sapwood.core.events import Actor
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import HookBlocked, Refusal
 from sapwood.core.state import State
@@ -55,10 +55,15 @@ def prompt_check(
             began = {**_fields_of(state), "source": "startup"}
             for hook, printed in await hooks.outputs("SessionStart", folder, began):
                 record = RecordShell(state.agent, hook.command, printed, False, True)
-                await dispatcher.dispatch(record, command_meta())
+                await dispatcher.dispatch(record, command_meta(_actor(hook.name)))
         return None
 
     return check
+
+
+def _actor(hook: str) -> Actor:
+    """A hook as the author of what it adds to a conversation."""
+    return Actor("system", f"hook {hook}")
 
 
 def _folder_of(state: State) -> str:
@@ -105,4 +110,4 @@ class StopHooks:
             if state.turns_without_human == _MOST_TURNS - 1:
                 prompt += f"\n\nThis is the last of {_MOST_TURNS} turns that hooks may ask for."
             once = f"stop-{agent}-{version}"
-            await self._service.prompt(agent, prompt, actor=SYSTEM, command_id=once)
+            await self._service.prompt(agent, prompt, actor=_actor(each.hook), command_id=once)

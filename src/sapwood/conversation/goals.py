@@ -14,11 +14,11 @@ from typing import Protocol
 
 from sapwood.config.folders import data_folder
 from sapwood.conversation.answers import Changed, Prompted
-from sapwood.conversation.call import Services
+from sapwood.conversation.call import OpenSpace, Services
 from sapwood.conversation.person_shell import run_in_workspace
 from sapwood.core.commands import EndGoal
 from sapwood.core.content import PromptPart, Text
-from sapwood.core.events import GoalEnd
+from sapwood.core.events import GoalEnd, GoalSet
 from sapwood.core.history_size import calibrated, turn_sizes
 from sapwood.core.ids import AgentId
 from sapwood.core.plural import counted
@@ -35,6 +35,7 @@ REACHED = "GOAL REACHED"
 """The last line of an answer, by which a model says that a goal without a check is reached."""
 
 _SHOWN_OUTPUT = 4_000
+_PAGE = 1_000
 
 
 class Prompter(Protocol):
@@ -71,7 +72,7 @@ async def next_step(
         return None
     output = ""
     if goal.check:
-        if not await asyncio.to_thread(_is_of_this_machine, goal):
+        if not await asyncio.to_thread(is_own_check, goal):
             return CheckNotHere(goal.check)
         output, is_reached = await _checked(services, opened.state, goal)
     else:
@@ -94,6 +95,8 @@ async def end_goal(services: Services, opened: OpenAgent, reason: GoalEnd) -> Ch
     done = await services.space.dispatcher.dispatch(command, command_meta())
     if isinstance(done, Refusal):
         return done
+    if reason == "budget":  # its check is needed again if it gets more
+        return Changed(opened.state.agent, done.message, done.events)
     with suppress(OSError):
         await asyncio.to_thread(_file_of(goal.id).unlink)
     return Changed(opened.state.agent, done.message, done.events)
@@ -102,6 +105,18 @@ async def end_goal(services: Services, opened: OpenAgent, reason: GoalEnd) -> Ch
 def keep_check(goal: str, check: str) -> None:
     """Keeps the check that a person typed on this machine. Raises `OSError`."""
     replace_file(_file_of(goal), check)
+
+
+async def last_goal(space: OpenSpace, agent: AgentId) -> Goal | None:
+    """The goal that was set last, also if it has ended; None if there was none."""
+    last: int | None = None
+    while last != 0:
+        page = await space.log.read(space.space, agent, 1, last, limit=_PAGE, backward=True)
+        for each in page:
+            if isinstance(each.event, GoalSet):
+                return Goal(each.event.goal, each.event.text, each.event.check)
+        last = page[-1].version - 1 if page else 0
+    return None
 
 
 def is_spent(goal: Goal) -> bool:
@@ -118,7 +133,8 @@ def _file_of(goal: str) -> Path:
     return data_folder() / "goals" / "".join(char for char in goal if char.isalnum())
 
 
-def _is_of_this_machine(goal: Goal) -> bool:
+def is_own_check(goal: Goal) -> bool:
+    """Whether a person typed the check of the goal on this machine."""
     try:
         return _file_of(goal.id).read_text(encoding="utf-8") == goal.check
     except (OSError, ValueError):

@@ -132,6 +132,10 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     actor: Actor | None = None
 
 
+_OF_GOAL = "goal-"
+"""How the id of every command begins that opens a turn of a goal."""
+
+
 class Goal(Struct, frozen=True, omit_defaults=True):
     """What the agent works on, as `SetGoal` describes it.
 
@@ -154,7 +158,7 @@ class Goal(Struct, frozen=True, omit_defaults=True):
     @property
     def next_command(self) -> str:
         """The id of the command that opens its next turn: given twice, it opens one."""
-        return f"goal-{self.id}-{self.opened}"
+        return f"{_OF_GOAL}{self.id}-{self.opened}"
 
     @property
     def progress(self) -> str:
@@ -171,6 +175,11 @@ class Goal(Struct, frozen=True, omit_defaults=True):
             used = Count(self.used.input + self.used.output, exact=True)
             return f"{show(used)} of {show(Count(self.tokens, exact=True))} tokens"
         return f"{self.opened} of {counted(self.turns, 'turn')}"
+
+
+def is_of_goal(command: str) -> bool:
+    """Whether a command with this id opened a turn of a goal."""
+    return command.startswith(_OF_GOAL)
 
 
 class QueuedPrompt(Struct, frozen=True):

@@ -84,8 +84,8 @@ class _TimelineText:
         place = f"#{row.place}" if isinstance(row, Row) and row.place else ""
         heads = isinstance(row, Row) and row.heads
         match content:
-            case PromptText(text):
-                lines = [*self._head("you", place, heads), *wrapped(text, self._width)]
+            case PromptText(text, author=who):
+                lines = [*self._head(one_line(who), place, heads), *wrapped(text, self._width)]
             case NoteText(label, text):
                 head = self._head(f"[{one_line(label)}]", place, True)
                 lines = [*head, *wrapped(text, self._width)]
@@ -200,8 +200,8 @@ def _paragraphs(each: ConversationRow) -> list[str]:
     heads = isinstance(row, Row) and row.heads
     unseen = " · out of view" if each.dim else ""
     match content:
-        case PromptText(text):
-            head = [f"## You{place}{unseen}"] if heads else []
+        case PromptText(text, author=who):
+            head = [f"## {one_line(who).capitalize()}{place}{unseen}"] if heads else []
             return [*head, plain(text)]
         case NoteText(label, text):
             return [f"*{one_line(label)}{place}*", plain(text)]

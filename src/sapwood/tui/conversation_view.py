@@ -536,7 +536,7 @@ class ConversationView(Screen[None]):
         state, lines = found.state, list[str]()
         if state is not None and state.goal is not None:
             waits = self.controller.session.goal_waits(state)
-            lines.append(goal_line(state.goal, waits=waits))
+            lines.append(goal_line(state.goal, waits=waits, works=found.is_working))
         if self._reset_at:
             lines.append(limit_line(self._reset_at))
         if state is not None and any(item.status != "done" for item in state.todo):

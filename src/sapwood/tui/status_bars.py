@@ -127,13 +127,20 @@ def header_line(folder: str, state: State | None) -> Content:
     return Content.assemble(*parts)
 
 
-def goal_line(goal: Goal, *, waits: bool) -> str:
+def goal_line(goal: Goal, *, waits: bool, works: bool = False) -> str:
     """The goal on one line, and what to type if it waits for the person.
+
+    `works`: a turn is open, which ends first.
 
     >>> goal_line(Goal("g1", "Make the tests pass.", turns=10, opened=2), waits=False)
     'goal 2 of 10 turns  Make the tests pass.'
+    >>> goal_line(Goal("g1", "Make it.", turns=10, opened=2), waits=True, works=True)
+    'goal 2 of 10 turns, stops after this turn: /goal continue or /goal stop  Make it.'
     """
-    words = "goal waits: /goal continue or /goal stop" if waits else f"goal {goal.progress}"
+    words = f"goal {goal.progress}"
+    if waits:
+        when = f"{words}, stops after this turn" if works else "goal waits"
+        words = f"{when}: /goal continue or /goal stop"
     return f"{words}  {one_line(goal.text)}"
 
 

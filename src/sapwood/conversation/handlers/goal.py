@@ -8,10 +8,10 @@ from msgspec import structs
 
 from sapwood.conversation.answers import Changed, Prompted
 from sapwood.conversation.call import Call, Person
-from sapwood.conversation.goals import end_goal, keep_check, next_step
+from sapwood.conversation.goals import end_goal, is_own_check, keep_check, last_goal, next_step
 from sapwood.core.commands import SetGoal, SetMark
 from sapwood.core.errors import RefusedError
-from sapwood.core.refusals import GoalNotHere, Refusal, TurnIsOpen
+from sapwood.core.refusals import CheckNotHere, GoalNotHere, Refusal, TurnIsOpen
 from sapwood.core.state import State
 from sapwood.turns.clock_and_ids import command_meta, new_nonce
 from sapwood.turns.dispatch import Done
@@ -47,7 +47,7 @@ async def goal(call: Call) -> Prompted | Changed:
     assert call.prompt is not None
     if call.run.args == CONTINUE:
         if opened.state.goal is None:
-            return Changed(call.agent, "There is no goal.")
+            return Changed(call.agent, await _no_goal(call))
         step = await next_step(call.services, call.agent, call.prompt, is_asked=True)
         if isinstance(step, Refusal) and not isinstance(step, TurnIsOpen):
             raise RefusedError(step)
@@ -56,12 +56,14 @@ async def goal(call: Call) -> Prompted | Changed:
     assert isinstance(call.caller, Person)
     if call.services.models is not None:
         call.services.models.require(opened.state.settings.model)
-    command = _parsed(call)
+    parsed = _parsed(call)
+    command = parsed if parsed.text else await _renewed(call, parsed)
     if command.check:
         await asyncio.to_thread(keep_check, command.goal, command.check)
-    once = f"{call.caller.command_id}:mark" if call.caller.command_id else None
-    why = command_meta(call.caller.actor, command=once)
-    _accepted(await call.space.dispatcher.dispatch(SetMark(call.agent, _MARK), why))
+    if parsed.text:
+        once = f"{call.caller.command_id}:mark" if call.caller.command_id else None
+        why = command_meta(call.caller.actor, command=once)
+        _accepted(await call.space.dispatcher.dispatch(SetMark(call.agent, _MARK), why))
     done = await call.give(command)
     step = await next_step(call.services, call.agent, call.prompt)
     if isinstance(step, Refusal):
@@ -76,7 +78,31 @@ def shown_goal(state: State) -> str:
         return "There is no goal. To set one, type: /goal TEXT --check COMMAND"
     check = f" Check: {set_to.check}." if set_to.check else ""
     text = set_to.text.rstrip(".")
-    return f"Goal: {text}.{check} Used: {set_to.progress}. To end it, type: /goal stop"
+    return (
+        f"Goal: {text}.{check} Used: {set_to.progress}. To continue it after a restart, type: "
+        "/goal continue. To end it, type: /goal stop"
+    )
+
+
+async def _no_goal(call: Call) -> str:
+    """Why there is nothing to continue, and how an ended goal gets more."""
+    last = await last_goal(call.space, call.agent)
+    if last is None:
+        return "There is no goal."
+    return "The goal has ended. To work on it again, type: /goal --budget 10"
+
+
+async def _renewed(call: Call, parsed: SetGoal) -> SetGoal:
+    """The command that sets the last goal again, with the budget and the check that were typed.
+
+    Raises `RefusedError` if there is none, or if its check was not typed on this machine.
+    """
+    last = await last_goal(call.space, call.agent)
+    if last is None:
+        raise call.misused("Which goal?")
+    if not parsed.check and last.check and not await asyncio.to_thread(is_own_check, last):
+        raise RefusedError(CheckNotHere(last.check))
+    return structs.replace(parsed, text=last.text, check=parsed.check or last.check)
 
 
 def _accepted(answer: Answer | Refusal) -> Answer:
@@ -86,12 +112,13 @@ def _accepted(answer: Answer | Refusal) -> Answer:
 
 
 def _parsed(call: Call) -> SetGoal:
-    """The command. An option ends at the next one, or has quotes around it."""
+    """The command, without a text if only options were typed.
+
+    An option ends at the next one, or has quotes around it.
+    """
     options = {name: _unquoted(value) for name, value in _OPTION.findall(call.run.args)}
     text = _OPTION.sub("", call.run.args).strip()
-    if not text:
-        raise call.misused("Which goal?")
-    if _BARE.search(text):
+    if _BARE.search(text) or not (text or options):
         raise call.misused(f"--check needs a command, and --budget a number: {_BUDGETS}.")
     command = SetGoal(call.agent, new_nonce(), text, options.get("check", ""))
     if "budget" not in options:

@@ -38,6 +38,7 @@ from sapwood.core.events import (
     TurnStarted,
 )
 from sapwood.core.ids import AgentId, EventRef
+from sapwood.core.state import is_of_goal
 from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, TimelineRow, note_label
 from sapwood.core.token_count import Count
 from sapwood.core.turn import Result
@@ -47,14 +48,19 @@ EventLookup = Callable[[AgentId, int], Recorded]
 """Returns the event of an agent at a version. It may raise where the event is not loaded yet."""
 
 MessageEvent = TurnStarted | ReplyAdded | ReplyLost | ToolFinished | TurnRecorded
+YOU = "you"
 MessagePart = Text | Note | File | Thinking | ToolCall | RecordedResult | ToolFinished
 
 
 class PromptText(Struct, frozen=True, gc=False, tag="prompt"):
-    """What the user wrote, or an image: then `image` is its number among the event's files."""
+    """A prompt, or an image of it: then `image` is its number among the event's files.
+
+    `author` is who wrote it, as a heading says it: you, a goal, or a hook by its name.
+    """
 
     text: str
     image: int | None = None
+    author: str = YOU
 
 
 class NoteText(Struct, frozen=True, gc=False, tag="note"):
@@ -79,7 +85,10 @@ class ReplyText(Struct, frozen=True, gc=False, tag="reply"):
 
 
 class ToolUse(Struct, frozen=True, gc=False, tag="tool"):
-    """A tool call and its result, once there is one. A command that a person ran is named `!`."""
+    """A tool call and its result, once there is one.
+
+    A command that a person ran is named `!`, one of a hook after the hook.
+    """
 
     call: ToolCall
     result: Result | None = None
@@ -146,16 +155,18 @@ def content_of(row: TimelineRow, lookup: EventLookup) -> RowContent:
 
 
 def _row_content(row: Row, lookup: EventLookup) -> RowContent:
-    event = lookup(row.agent, row.version).event
+    recorded = lookup(row.agent, row.version)
+    event = recorded.event
     if isinstance(event, ShellRan):
-        call = ToolCall("", "!", encode({"command": event.line}).decode())
+        name = recorded.actor.name if recorded.actor.role == "system" else ""
+        call = ToolCall("", name or "!", encode({"command": event.line}).decode())
         return ToolUse(call, Result(row.version, "", event.output, event.failed))
     if isinstance(event, SideAnswered):
         call = ToolCall("", "btw", encode({"question": event.question}).decode())
         return ToolUse(call, Result(row.version, "", event.answer, event.failed))
     match row.kind:
         case "prompt" | "note" | "thinking" | "reply" | "tool":
-            return _message_content(row, event, lookup)
+            return _message_content(row, recorded, lookup)
         case "end":
             return _turn_end(event)
         case "mark":
@@ -166,14 +177,15 @@ def _row_content(row: Row, lookup: EventLookup) -> RowContent:
             assert_never(row.kind)
 
 
-def _message_content(row: Row, event: Event, lookup: EventLookup) -> RowContent:
+def _message_content(row: Row, recorded: Recorded, lookup: EventLookup) -> RowContent:
+    event = recorded.event
     if not isinstance(event, MessageEvent):
         raise ValueError(f"{row.agent}:{row.version} is {event.kind}, not a message")
     part = message_parts(event)[row.part]
     match part:
         case Text(text):
             if row.kind == "prompt":
-                return PromptText(text)
+                return PromptText(text, author=_author(recorded))
             return ReplyText(text, *_speaker(event, row.part))
         case File():
             if row.kind == "prompt":
@@ -181,7 +193,7 @@ def _message_content(row: Row, event: Event, lookup: EventLookup) -> RowContent:
                     each for each in message_parts(event)[: row.part] if isinstance(each, File)
                 ]
                 shown = part.media_type.startswith("image/")
-                return PromptText(part.text, len(files) if shown else None)
+                return PromptText(part.text, len(files) if shown else None, _author(recorded))
             return ReplyText(part.text, *_speaker(event, row.part))
         case Note():
             return NoteText(note_label(part), part.text)
@@ -193,6 +205,13 @@ def _message_content(row: Row, event: Event, lookup: EventLookup) -> RowContent:
             raise ValueError(f"{row.agent}:{row.version} has a result at {row.part}, not a message")
         case _:
             assert_never(part)
+
+
+def _author(recorded: Recorded) -> str:
+    """Who wrote a prompt. The next turn of a goal is opened for the person who set it."""
+    if recorded.actor.role == "system":
+        return recorded.actor.name or "sapwood"
+    return "goal" if is_of_goal(recorded.command) else YOU
 
 
 def message_parts(event: MessageEvent) -> tuple[MessagePart, ...]:

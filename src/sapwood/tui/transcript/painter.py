@@ -111,8 +111,8 @@ class Painter(RowRenderer):
         match content:
             case ReplyText():
                 return self._reply(row, content)
-            case PromptText(text):
-                lines = self._message("you", f"#{row.place}", text, self.colours.user, row.heads)
+            case PromptText(text, author=who):
+                lines = self._message(who, f"#{row.place}", text, self.colours.user, row.heads)
             case NoteText():
                 lines = self._note(content)
             case ThinkingText(text):

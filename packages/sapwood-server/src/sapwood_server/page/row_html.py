@@ -118,13 +118,13 @@ def _parts(each: ConversationRow, now: int, picture: Picture) -> tuple[str, str]
     row, content = each.row, each.content
     unseen = '<span class="tag">not in context</span>' if each.dim else ""
     match content:
-        case PromptText(words, image):
+        case PromptText(words, image, author):
             number = _number(row)
             acts = _turn_acts(row.place, dim=each.dim) if isinstance(row, Row) else ""
             if image is not None and isinstance(row, Row):
                 return "row said shot", _grid("", _image(picture(row, image), words) + unseen)
             return "row said turn", _grid(
-                f'<span class="you">you</span>{number}',
+                f'<span class="you">{line(author)}</span>{number}',
                 f'<div class="words">{text(words)}</div>{unseen}{acts}',
             )
         case NoteText(label, words):
