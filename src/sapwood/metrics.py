@@ -111,14 +111,14 @@ class Metrics:
     def add(self, name: str, value: float = 1, **labels: str) -> None:
         """Adds to a counter or a gauge."""
         with self._lock:
-            values = self._values.setdefault(name, {})
+            values = self._values.setdefault(_described(name), {})
             key = _limited(values, labels)
             values[key] = values.get(key, 0.0) + value
 
     def set(self, name: str, value: float, **labels: str) -> None:
         """Sets a gauge."""
         with self._lock:
-            values = self._values.setdefault(name, {})
+            values = self._values.setdefault(_described(name), {})
             values[_limited(values, labels)] = value
 
     def clear(self, name: str) -> None:
@@ -129,7 +129,7 @@ class Metrics:
     def observe(self, name: str, seconds: float, **labels: str) -> None:
         """Adds a duration to a histogram."""
         with self._lock:
-            found = self._durations.setdefault(name, {})
+            found = self._durations.setdefault(_described(name), {})
             key = _limited(found, labels)
             bounds, durations = _buckets(name), found.get(key)
             if durations is None:
@@ -173,6 +173,12 @@ class Metrics:
 
 def _buckets(name: str) -> tuple[float, ...]:
     return _FINE_BUCKETS if name in _FINE else _BUCKETS
+
+
+def _described(name: str) -> str:
+    if name not in DESCRIBED:  # found by whoever counts it, not by every reader of the numbers
+        raise ValueError(f"{name} has no line in DESCRIBED.")
+    return name
 
 
 def _limited(known: Mapping[Labels, object], labels: Mapping[str, str]) -> Labels:

@@ -141,3 +141,11 @@ def test_the_numbers_go_to_opentelemetry_too() -> None:
 @pytest.mark.parametrize("name", ["sapwood_turns_total", "sapwood_cost_dollars_total"])
 def test_an_empty_metric_is_not_shown(name: str) -> None:
     assert name not in Metrics().text()
+
+
+def test_a_number_that_nobody_described_is_refused_where_it_is_counted() -> None:
+    metrics = Metrics()
+    for count in (metrics.add, metrics.set, metrics.observe):
+        with pytest.raises(ValueError, match="DESCRIBED"):
+            count("sapwood_unknown", 1.0)
+    assert not metrics.samples()
