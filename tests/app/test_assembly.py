@@ -21,7 +21,7 @@ from sapwood.engine import LocalEngine
 from sapwood.turns.tool_calls import Toolbox
 from sapwood.turns.trace import SharedTracing, Untraced
 
-SERVER = Path(__file__).parents[1] / "workspace" / "mcp_client" / "wood_server.py"
+SERVER = Path(__file__).parents[1] / "workspace" / "mcp_client" / "small_server.py"
 
 
 @pytest.fixture

@@ -183,20 +183,17 @@ ABOUT_COMMANDS = ("command", "row.name", "run", "slash", "typed", "line", "text"
 """Parts of names by which code speaks of what was typed."""
 
 
-def comparisons(tree: ast.AST) -> Iterator[tuple[str, list[ast.expr]]]:
-    """What code compares by `==`, `in` or `case`: the words of one side, and the other side."""
+def comparisons(tree: ast.AST) -> Iterator[tuple[ast.expr, list[ast.expr]]]:
+    """What code compares by `==`, `in` or `case`: one side, and the other side."""
     for node in ast.walk(tree):
         match node:
             case ast.Compare(left=left, comparators=others):
                 sides = [left, *others]
-                yield from (
-                    (ast.unparse(side), [each for each in sides if each is not side])
-                    for side in sides
-                )
+                yield from ((side, [each for each in sides if each is not side]) for side in sides)
             case ast.Match(subject=subject, cases=cases):
                 patterns = [each for case in cases for each in ast.walk(case.pattern)]
                 values = [each.value for each in patterns if isinstance(each, ast.MatchValue)]
-                yield ast.unparse(subject), values
+                yield subject, values
             case _:
                 pass
 
@@ -204,12 +201,15 @@ def comparisons(tree: ast.AST) -> Iterator[tuple[str, list[ast.expr]]]:
 def compared_names(tree: ast.AST) -> Iterator[str]:
     """Names of commands that code compares what was typed with."""
     for subject, others in comparisons(tree):
-        if any(part in subject for part in ABOUT_COMMANDS):
-            for each in (constant for other in others for constant in ast.walk(other)):
-                if isinstance(each, ast.Constant) and isinstance(each.value, str):
-                    word = each.value.removeprefix("/").partition(" ")[0]
-                    if TABLE.get(word) is not None:
-                        yield each.value
+        constants = (each for other in others for each in ast.walk(other))
+        texts = (each.value for each in constants if isinstance(each, ast.Constant))
+        named = [text for text in texts if isinstance(text, str) and names_a_command(text)]
+        if named and any(part in ast.unparse(subject) for part in ABOUT_COMMANDS):
+            yield from named
+
+
+def names_a_command(text: str) -> bool:
+    return TABLE.get(text.removeprefix("/").partition(" ")[0]) is not None
 
 
 def test_no_face_handles_a_command_by_itself() -> None:

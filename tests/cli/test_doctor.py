@@ -127,7 +127,7 @@ def test_it_says_where_spans_go(sapwood: Sapwooder, monkeypatch: pytest.MonkeyPa
 
 def test_servers_whose_tools_agents_may_use_are_tried(sapwood: Sapwooder, home: Path) -> None:
     pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
-    program = Path(__file__).parents[1] / "workspace" / "mcp_client" / "wood_server.py"
+    program = Path(__file__).parents[1] / "workspace" / "mcp_client" / "small_server.py"
     for name, command in {
         "wood": [sys.executable, str(program)],
         "gone": [str(home / "no-such-program")],

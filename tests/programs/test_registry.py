@@ -44,7 +44,8 @@ def files_that_name(each: Program) -> list[str]:
     return [
         path.relative_to(SOURCE).as_posix()
         for path in sorted(SOURCE.rglob("*.py"))
-        if not path.is_relative_to(folder) and facts & strings_in(path)
+        if not path.is_relative_to(folder) and any(fact in text_of(path) for fact in facts)
+        if facts & strings_in(path)
     ]
 
 
@@ -53,8 +54,13 @@ def program_module(each: Program) -> ModuleType:
 
 
 @functools.cache
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@functools.cache
 def strings_in(path: Path) -> set[str]:
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    nodes = ast.walk(ast.parse(text_of(path)))
     constants = (node.value for node in nodes if isinstance(node, ast.Constant))
     return {value for value in constants if isinstance(value, str)}
 

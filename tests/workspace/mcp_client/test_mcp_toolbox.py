@@ -18,7 +18,8 @@ from sapwood.workspace.permissions.permission_rules import parse_rules
 from tests.workspace.mcp_client.restarted_server import ForgetfulServer
 from tests.workspace.tool_calls import is_running, until, use_of
 
-PROGRAM = Path(__file__).with_name("wood_server.py")
+PROGRAM = Path(__file__).with_name("small_server.py")
+LIBRARY_PROGRAM = Path(__file__).with_name("wood_server.py")
 
 pytest.importorskip("mcp", reason="the library for MCP servers is not installed (extra: mcp)")
 
@@ -51,7 +52,8 @@ async def done(box: Toolbox, tool: str, **arguments: object) -> str:
 
 
 async def test_tools_are_offered_under_the_name_of_their_server_and_run() -> None:
-    async with opened(program()) as box:
+    command = (sys.executable, str(LIBRARY_PROGRAM))
+    async with opened(McpEndpoint(command=command, start_timeout=60)) as box:
         specs = {spec.name: spec for spec in await box.specs()}
         assert list(specs) == sorted(specs)
         assert specs["wood__rings"].description == "Counts rings."

@@ -1,9 +1,4 @@
-"""A small MCP server for the tests. Its tools misbehave on demand."""
-
-import asyncio
-import os
-import sys
-from typing import NoReturn
+"""An MCP server of the tests, made with the library. `small_server.py` misbehaves on demand."""
 
 from mcp.server.mcpserver import Image, MCPServer
 from mcp.types import ToolAnnotations
@@ -24,16 +19,6 @@ def make_server() -> MCPServer:
     def saga() -> str:
         return "once"
 
-    @server.tool(annotations=READS)
-    def pid() -> str:
-        """The process that answers."""
-        return str(os.getpid())
-
-    @server.tool(annotations=READS)
-    def environment() -> str:
-        """The names of all variables."""
-        return " ".join(os.environ)
-
     @server.tool()
     def saw(length: int) -> dict[str, int]:
         """Saws a plank."""
@@ -49,35 +34,8 @@ def make_server() -> MCPServer:
         """Fails."""
         raise ValueError("a knot in the wood")
 
-    @server.tool()
-    async def wait(pipe: str) -> str:
-        """Says that it began, and does not end."""
-        with open(pipe, "w") as file:  # noqa: ASYNC230 -- a pipe somebody reads from
-            file.write("begun")
-        await asyncio.Event().wait()
-        return ""
-
-    @server.tool()
-    def fall() -> str:
-        """Ends the program."""
-        end()
-
-    @server.tool(annotations=READS)
-    def look_and_fall(mark: str) -> str:
-        """Ends the program, but only once for a file."""
-        if not os.path.exists(mark):
-            open(mark, "w").close()
-            end()
-        return "looked"
-
-    _ = (rings, pid, environment, saw, picture, knot, wait, fall, look_and_fall)
+    _ = (rings, saga, saw, picture, knot)
     return server
-
-
-def end() -> NoReturn:
-    sys.stderr.write("timber!\n")
-    sys.stderr.flush()
-    os._exit(3)
 
 
 if __name__ == "__main__":
