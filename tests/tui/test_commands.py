@@ -10,7 +10,7 @@ import pytest
 from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import connect
 from sapwood.conversation.completion import KnownNames, choices
-from sapwood.core.command_table import TABLE, SlashCommand
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import FailTurn, SetGoal, StartJob, StartTurn
 from sapwood.core.content import Text
 from sapwood.core.events import SYSTEM
@@ -104,12 +104,6 @@ async def undoes(stage: Stage) -> None:
     await until(lambda: "pruned" not in stage.text(), shown=stage.text)
 
 
-async def redoes(stage: Stage) -> None:
-    await undoes(stage)
-    await stage.type("/redo")
-    await stage.sees("4 messages pruned")
-
-
 async def compacts(stage: Stage) -> None:
     stage.server.replies(["Herons nest in tall trees, storks on roofs."])
     await stage.type("/compact")
@@ -120,13 +114,6 @@ async def forks(stage: Stage) -> None:
     stage.server.replies(["Twigs, mostly."])
     await stage.type("/fork -- What are nests made of?")
     await stage.sees("Forked. Child:")
-
-
-async def unarchives(stage: Stage) -> None:
-    await stage.type("/archive")
-    await stage.sees("Archived")
-    await stage.type("/unarchive")
-    await stage.sees("Unarchived")
 
 
 async def runs_shell(stage: Stage) -> None:
@@ -320,57 +307,71 @@ async def picks_a_model(stage: Stage) -> None:
     await stage.sees("Conversations")
 
 
-CHECKS: dict[str, Check] = {
-    "mark": typed("/mark HERE", "◆ HERE"),
-    "clear": typed("/clear 1", "2 messages pruned · /clear 1"),
-    "drop": typed("/drop 1", "1 turn dropped", "/drop 1"),
-    "rewind": typed("/rewind START", "Rewound to START", "2 messages pruned"),
-    "edit": edits,
-    "retry": retries,
-    "undo": undoes,
-    "redo": redoes,
-    "fork": forks,
-    "btw": asks_on_the_side,
-    "send": typed("/send child Good luck.", ": Good luck."),
-    "check-mail": typed("/check-mail", "Mail from"),
-    "wait": typed("/wait 1", "Mail has arrived"),
-    "kill": typed("/kill child", "Killed"),
-    "compact": compacts,
-    "recall": typed("/recall herons", "Search all conversations", "/1 · turn."),
-    "bring": typed("/bring 99", "There is no turn '99'"),
-    "new": goes_on_fresh,
-    "start": starts_beside,
-    "agents": typed("/agents", "Agents and mail", "Still at it."),
-    "switch": switches,
-    "archive": typed("/archive", "is archived"),
-    "unarchive": unarchives,
-    "rename": typed("/rename Nests", "Renamed to Nests"),
-    "answer": typed("/answer yes", "No question is waiting"),
-    "context": typed("/context", "LARGEST", "turn #"),
-    "shell": runs_shell,
-    "todo": lists_todos,
-    "jobs": lists_jobs,
-    "accept-plan": accepts,
-    "use": uses_custom_commands,
-    "goal": works_on_a_goal,
-    "init": writes_instructions,
-    "review": reviews,
-    "pin": typed("/pin style Be brief.", "Pinned style"),
-    "unpin": typed("/unpin tone", "Unpinned tone"),
-    "replay": typed("/replay", "What the model saw", "the hash matches"),
-    "diff": typed("/diff START", "Difference", "+ #"),
-    "revert": typed("/revert", "no checkpoint to revert to"),
-    "model": picks_a_model,
-    "system": typed("/system Be kind.", "system = Be kind."),
-    "config": typed("/config cap 5000", "cap = 5000"),
-    "permissions": typed("/permissions read-only", "The permission mode is read-only."),
-    "help": typed("/help mark", "Bookmark this point"),
-    "exit": leaves,
-}
+SCREENS: list[dict[str, Check]] = [
+    {
+        "diff": typed("/diff START", "Difference", "+ #"),
+        "replay": typed("/replay", "What the model saw", "the hash matches"),
+        "recall": typed("/recall herons", "Search all conversations", "/1 · turn."),
+        "agents": typed("/agents", "Agents and mail", "Still at it."),
+        "context": typed("/context", "LARGEST", "turn #"),
+        "help": typed("/help mark", "Bookmark this point"),
+        "answer": typed("/answer yes", "No question is waiting"),
+        "bring": typed("/bring 99", "There is no turn '99'"),
+        "revert": typed("/revert", "no checkpoint to revert to"),
+        "wait": typed("/wait 1", "Mail has arrived"),
+        "check-mail": typed("/check-mail", "Mail from"),
+        "send": typed("/send child Good luck.", ": Good luck."),
+        "rename": typed("/rename Nests", "Renamed to Nests"),
+        "pin": typed("/pin style Be brief.", "Pinned style"),
+        "unpin": typed("/unpin tone", "Unpinned tone"),
+        "system": typed("/system Be kind.", "system = Be kind."),
+        "config": typed("/config cap 5000", "cap = 5000"),
+        "permissions": typed("/permissions read-only", "The permission mode is read-only."),
+        "mark": typed("/mark HERE", "◆ HERE"),
+        "jobs": lists_jobs,
+        "kill": typed("/kill child", "Killed"),
+        "use": uses_custom_commands,
+    },
+    {
+        "undo": undoes,
+        "redo": typed("/redo", "4 messages pruned"),
+    },
+    {
+        "archive": typed("/archive", "Archived", "is archived"),
+        "unarchive": typed("/unarchive", "Unarchived"),
+    },
+    {
+        "rewind": typed("/rewind START", "Rewound to START", "2 messages pruned"),
+        "start": starts_beside,
+        "switch": switches,
+        "exit": leaves,
+    },
+    {
+        "clear": typed("/clear 1", "2 messages pruned · /clear 1"),
+        "new": goes_on_fresh,
+    },
+    {
+        "todo": lists_todos,
+        "init": writes_instructions,
+        "review": reviews,
+    },
+    {"drop": typed("/drop 1", "1 turn dropped", "/drop 1")},
+    {"edit": edits},
+    {"retry": retries},
+    {"fork": forks},
+    {"btw": asks_on_the_side},
+    {"compact": compacts},
+    {"shell": runs_shell},
+    {"accept-plan": accepts},
+    {"goal": works_on_a_goal},
+    {"model": picks_a_model},
+]
+"""Commands that are typed one after the other on one screen, and what is seen then."""
 
 
 def test_every_command_has_a_check() -> None:
-    assert {command.name for command in TABLE.rows} == CHECKS.keys()
+    checked = [name for checks in SCREENS for name in checks]
+    assert sorted(checked) == sorted(command.name for command in TABLE.rows)
 
 
 async def talk(db: Sapwood) -> Agent:
@@ -386,12 +387,15 @@ async def talk(db: Sapwood) -> Agent:
     return agent
 
 
-@pytest.mark.parametrize("command", TABLE.rows, ids=lambda command: command.name)
-async def test_a_command_can_be_typed(command: SlashCommand) -> None:
+@pytest.mark.parametrize("checks", SCREENS, ids=" ".join)
+async def test_a_command_can_be_typed(checks: dict[str, Check]) -> None:
     connection = await connect(":memory:")
     agent = await talk(Sapwood(connection))
     async with on_stage(agent.id, connection=connection) as stage:
-        await CHECKS[command.name](stage)
+        for check in checks.values():
+            await check(stage)
+            while stage.app.is_running and stage.app.screen is not stage.conversation:
+                await stage.pilot.press("escape")  # closes the page that it opened
     await connection.close()
 
 
