@@ -58,6 +58,14 @@ def test_a_key_is_tested_stored_for_its_owner_and_used_without_a_restart(newcome
     expect(page.locator("#message")).to_have_value("Explain this project to me in ten lines.")
     newcomer.prompt("Hello? [[say: Hello from the page.]]")
     newcomer.see("Hello from the page.")
+    newcomer.idle()
+    keys.write_text('anthropic = "sk-ant-ended"\n')  # read again, without a restart
+    newcomer.prompt("Again? [[say: Never.]]")
+    end = page.locator("#rows > article:last-child")
+    expect(end).to_contain_text("rejected the API key (from keys.toml).Choose what answers")
+    expect(page.locator("#main")).not_to_contain_text("sapwood config")
+    end.get_by_text("Choose what answers").click()
+    page.wait_for_url("**/setup")
 
 
 def test_a_server_is_found_and_a_change_in_a_shell_counts_without_a_restart(

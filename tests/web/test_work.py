@@ -4,6 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
+from scripted_model import fail
 from tests.web.stage import Stage
 
 
@@ -26,7 +27,16 @@ def test_a_shell_line_runs_by_the_persons_own_right_and_sessions_are_listed(stag
     expect(page.locator("#rows .out-text").last).to_contain_text("lines above")
     stage.command("/btw What is a heron? [[say: A **bird**.]]")
     expect(page.locator("#rows .own strong")).to_have_text("bird")
+    stage.server.model.replies([fail(429, retry_after=600)] * 2)
     stage.prompt("Fail. [[status: 400]]")
+    limit = page.locator("#limit")
+    expect(limit).to_contain_text("The limit of the provider resets at")
+    stage.inspect("limit")
+    limit.get_by_text("Ask now").click()
+    expect(limit).to_be_hidden()
+    expect(limit).to_be_visible()
+    limit.get_by_text("Do not ask again").click()
+    expect(limit).to_be_hidden()
     page.click("#rows > article:last-child .retry")
     expect(page.locator("#rows .retry:visible")).to_have_count(1)
     stage.command("/sessions")

@@ -250,6 +250,19 @@ class ConversationSession:
         return await self.service.step(self.agent, chunk)
 
 
+_MAX_WAIT = 24 * 3_600 * 1_000_000
+"""Microseconds to wait for the limit of a provider at most."""
+
+
+def resets_soon(retry_at: int, now: int) -> bool:
+    """Whether a turn that failed is asked again by itself when the limit of its provider resets.
+
+    >>> [resets_soon(at, now=1_000) for at in (0, 1_000, 2_000, 10**12)]
+    [False, False, True, False]
+    """
+    return 0 < retry_at - now < _MAX_WAIT
+
+
 def works_on_goal(step: TextStep | CommandStep) -> bool:
     """Whether the step sets or continues a goal."""
     if not isinstance(step, CommandStep) or step.command is not TABLE["goal"]:

@@ -16,6 +16,7 @@ from textual.widgets import Footer, Static
 
 from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.app.agent_runner import DriveFailure
+from sapwood.conversation.session import resets_soon
 from sapwood.conversation.surroundings import (
     Surroundings,
     chapters_in_view,
@@ -77,9 +78,6 @@ POLL_SECONDS = 1.0
 
 _LIMIT = "limit"
 """The worker group that waits for the limit of a provider."""
-
-_LONGEST_WAIT = 24 * 3_600 * 1_000_000
-"""Microseconds to wait for the limit of a provider at most."""
 
 _NOTICE_ROWS = 4
 _NOTICE_PADDING = 4
@@ -356,7 +354,7 @@ class ConversationView(Screen[None]):
 
     def model_failed(self, failed: TurnFailed) -> None:
         """Reacts to the failure of a turn while it is shown."""
-        if 0 < failed.retry_at - _now() < _LONGEST_WAIT:
+        if resets_soon(failed.retry_at, _now()):
             self._retry_when_reset(failed.retry_at)
         else:
             self.show_message("The turn failed. To ask again, type: /retry")

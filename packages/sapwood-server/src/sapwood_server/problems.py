@@ -1,5 +1,6 @@
 """Errors as problem documents (RFC 9457): what happened and what to do next, in one sentence."""
 
+import logging
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -18,9 +19,21 @@ from sapwood.core.errors import (
     SpaceStopped,
 )
 from sapwood.core.model_calls import Failure
-from sapwood.core.refusals import ErasureHeld, FilesInUse, Imported, Refusal
+from sapwood.core.refusals import (
+    ErasureHeld,
+    FilesInUse,
+    HookBlocked,
+    Imported,
+    Refusal,
+    TooManyNotes,
+    TooManyTopics,
+    UnknownHold,
+    UnknownNote,
+)
 from sapwood.core.token_count import Count
 from sapwood.programs.registry import program_title
+
+_log = logging.getLogger("sapwood.server")
 
 PROBLEM_TYPE = "application/problem+json"
 
@@ -146,14 +159,50 @@ def with_openai_error(problem: Problem) -> Problem:
     return problem
 
 
-_TYPED = re.compile(r"\b([Tt])ype:? (?=/[a-z])")
+_TYPED = re.compile(r"\b([Tt])ype:? (?=(/|git )?)(?!it in the terminal)")
+_KEY = re.compile(r"\bpress esc to interrupt it\b")
+_SHELL = re.compile(r"[^.:]*(?:[Tt]ype:?|[:,]) '?(?:sapwood|pip|chmod|apt-get) .*", re.DOTALL)
+_OPERATOR = "Whoever runs the server can mend that: its log says how."
+
+
+def for_reader(sentence: str) -> str:
+    """A sentence for the reader of an HTTP answer, who has neither a shell nor keys there.
+
+    A command `/NAME` can be typed on the page, and has a route of the API.
+
+    >>> for_reader("No prompt is in view to ask again. Type one.")
+    'No prompt is in view to ask again. Send one.'
+    >>> for_reader("There is no plan. Type /permissions plan, or press esc to interrupt it.")
+    'There is no plan. Use /permissions plan, or interrupt it.'
+    """
+
+    def verb(at: re.Match[str]) -> str:
+        found = {"/": "Use ", "git ": "Run "}.get(at[2] or "", "Send ")
+        return found if at[1] == "T" else found.lower()
+
+    return _KEY.sub("interrupt it", _TYPED.sub(verb, sentence))
+
+
+def without_shell(sentence: str) -> str:
+    """An error for the reader of an HTTP answer. What to type in a shell goes to the log instead.
+
+    >>> without_shell("There is no key. To create one, type: sapwood keys --new FILE")
+    'There is no key. Whoever runs the server can mend that: its log says how.'
+    """
+    kept = before_shell(sentence)
+    if kept == sentence:
+        return for_reader(sentence)
+    _log.warning("%s", sentence)
+    return f"{kept} {_OPERATOR}".lstrip()
+
+
+def before_shell(sentence: str) -> str:
+    """What stands before the part that says what to type in a shell."""
+    return _SHELL.sub("", sentence).rstrip()
 
 
 def _sentence(refusal: Refusal) -> str:
-    """What a refusal says to the reader of an HTTP answer, who has no shell on the server.
-
-    A command `/NAME` can be typed on the page, and has a route of the API.
-    """
+    """What a refusal says to the reader of an HTTP answer."""
     match refusal:
         case Imported(agent, source):
             way = f"continues in {program_title(source)}. To continue it here, fork it: /fork"
@@ -164,11 +213,21 @@ def _sentence(refusal: Refusal) -> str:
         case ErasureHeld(hold):
             way = "Whoever runs the server can release it."
             return f"The legal hold {hold} covers this. Nothing was erased. {way}"
+        case UnknownHold(hold):
+            return f"There is no active legal hold '{hold}'. Choose one that is listed."
+        case TooManyTopics(limit):
+            return f"There are already {limit} topics in focus, which is the limit. Remove one."
+        case TooManyNotes(limit):
+            return f"There are already {limit} active notes, which is the limit. Replace one."
+        case UnknownNote(note):
+            return f"There is no active note {note}. Choose one that is listed."
+        case HookBlocked(hook, why):
+            return f"The hook {hook} of the server blocked the prompt: {why} Change the prompt."
         case _:
-            return _TYPED.sub(lambda at: "Use " if at[1] == "T" else "use ", refusal.sentence)
+            return for_reader(refusal.sentence)
 
 
-_SETUP = {
+SETUP = {
     "no_model": "No model is set on this server. Name one in 'model', or choose one at /setup.",
     "no_key": "The server has no API key for this model. Add one at /setup, or use another model.",
     "bad_key": "The provider rejected the API key of this server. Set another one at /setup.",
@@ -203,16 +262,17 @@ def problem_of(error: Exception) -> Problem:
             headers = {"Retry-After": "1", MOVED_HEADER: "now"}
             return Problem(503, "Space stopped", str(error), headers=headers)
         case LogUnavailable():
-            return Problem(503, "Database unavailable", str(error), headers={"Retry-After": "2"})
+            detail = without_shell(str(error))
+            return Problem(503, "Database unavailable", detail, headers={"Retry-After": "2"})
         case LogError():
-            return Problem(500, "Log error", str(error))
+            return Problem(500, "Log error", without_shell(str(error)))
         case Failure():
             detail = str(error)
             if error.kind != "no_model" or "sapwood " in detail:  # what to type in a shell there
-                detail = _SETUP.get(error.kind, detail)
+                detail = SETUP.get(error.kind) or without_shell(detail)
             return Problem(424, "Model unavailable", detail, fields={"failure": error.kind})
         case SapwoodError():
-            return Problem(400, "Refused", str(error))
+            return Problem(400, "Refused", without_shell(str(error)))
         case _:
             return Problem(
                 500,

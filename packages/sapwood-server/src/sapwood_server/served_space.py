@@ -33,7 +33,7 @@ from sapwood.engine import keep_awake
 from sapwood.turns.log import MovableLog
 from sapwood_server.answered_requests import AnsweredRequests
 from sapwood_server.event_feed import AgentFeeds, SpaceFeed
-from sapwood_server.typed_work import GoalRuns, ShellLines
+from sapwood_server.typed_work import GoalRuns, LimitWaits, ShellLines
 
 _log = logging.getLogger("sapwood.server")
 
@@ -112,6 +112,7 @@ class ServedSpace:
         self._files: OrderedDict[str, WorkspaceFiles] = OrderedDict()
         self._stopping = asyncio.Event()
         self.goals = GoalRuns(agents)
+        self.limits = LimitWaits(agents, self.goals)
         self.shell_lines = ShellLines()
 
     async def watch(
@@ -186,6 +187,7 @@ class ServedSpace:
         """Ends all streams and stops running agents."""
         self.end_streams()
         await self.shell_lines.close()
+        await self.limits.close()
         await self.goals.close()
         for timeline in self._timelines.values():
             timeline.close()

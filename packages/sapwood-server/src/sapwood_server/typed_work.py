@@ -1,29 +1,36 @@
-"""What the person at the machine starts on the page, and what goes on after its request.
+"""What a person starts on the page, and what goes on after its request.
 
-A goal continues after each turn, also while no page is open. A shell line can be stopped.
+A goal continues after each turn, also while no page is open. A turn that failed by a limit of the
+provider is asked again when the limit resets. A shell line can be stopped.
 """
 
 import asyncio
 import logging
 from collections.abc import Coroutine
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Protocol
 
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection
+from sapwood.conversation.call import Person
+from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService, Outcome
-from sapwood.conversation.session import ConversationSession
+from sapwood.conversation.session import ConversationSession, resets_soon
+from sapwood.core.command_table import TABLE
 from sapwood.core.errors import SapwoodError
 from sapwood.core.events import (
+    Actor,
     GoalEnded,
     Recorded,
     TurnCompleted,
     TurnFailed,
     TurnInterrupted,
+    TurnStarted,
 )
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
+from sapwood.display.quantities import now
 
 _log = logging.getLogger("sapwood.server")
 _TURN_ENDS = (TurnCompleted, TurnFailed, TurnInterrupted)
@@ -33,6 +40,7 @@ class GoalAgents(Protocol):
     """The agents of one space."""
 
     connection: Connection
+    service: ConversationService
     at_machine: ConversationService
 
     @property
@@ -103,6 +111,88 @@ class GoalRuns:
         async for outcome in session.turn_ended():
             if isinstance(outcome.answer, Refusal):
                 self.problems[agent] = outcome.message
+
+
+class LimitWaits:
+    """Asks again when the limit of a provider resets, if a person typed the prompt on the page.
+
+    It works while no page is open. A restart of the server ends it: the page then offers to retry.
+    """
+
+    def __init__(self, agents: GoalAgents, goals: GoalRuns) -> None:
+        self._agents = agents
+        self._goals = goals
+        self._watching: dict[AgentId, asyncio.Task[None]] = {}
+        self._waiting: dict[AgentId, asyncio.Task[None]] = {}
+        self._asking: set[AgentId] = set()
+
+    def start(self, agent: AgentId, after: int, actor: Actor) -> None:
+        """Follows an agent after this version, until none of its turns is open."""
+        if agent not in self._watching:
+            self._watching[agent] = asyncio.create_task(self._watch(agent, after, actor))
+
+    def covers(self, agent: AgentId) -> bool:
+        """Whether a turn of the agent that fails by a limit is asked again."""
+        return agent in self._watching
+
+    def stop(self, agent: AgentId) -> bool:
+        """Does not ask again; returns whether that was about to happen."""
+        if agent not in self._waiting:
+            return False
+        self._wait_no_more(agent)
+        self._watching.pop(agent).cancel()
+        return True
+
+    async def close(self) -> None:
+        """Stops."""
+        for task in (tasks := [*self._watching.values(), *self._waiting.values()]):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _watch(self, agent: AgentId, after: int, actor: Actor) -> None:
+        try:
+            async with aclosing(self._agents.runner.watch(agent, after)) as shown:
+                async for each in shown:
+                    if isinstance(each.what, Recorded):
+                        self._follow(agent, each.what, actor)
+                        if await self._is_over(agent, each.what):
+                            return
+        except (SapwoodError, Failure):
+            _log.exception("%s is not followed.", agent)
+        finally:
+            if self._watching.get(agent) is asyncio.current_task():
+                self._wait_no_more(agent)
+                del self._watching[agent]
+
+    def _follow(self, agent: AgentId, recorded: Recorded, actor: Actor) -> None:
+        event = recorded.event
+        if isinstance(event, TurnStarted):
+            self._wait_no_more(agent)
+        elif isinstance(event, TurnFailed) and resets_soon(event.retry_at, now()):
+            once = f"retry-{agent}-{recorded.version}"
+            waiting = asyncio.create_task(self._retry(agent, event.retry_at, Person(actor, once)))
+            self._waiting[agent] = waiting
+
+    def _wait_no_more(self, agent: AgentId) -> None:
+        waiting = self._waiting.pop(agent, None)
+        if waiting is not None:
+            waiting.cancel()
+
+    async def _is_over(self, agent: AgentId, recorded: Recorded) -> bool:
+        state = (await self._agents.connection.dispatcher.open(agent)).state
+        is_idle = state.open is None and state.version <= recorded.version
+        goes_on = agent in self._waiting or agent in self._asking or self._goals.runs(agent)
+        return is_idle and not goes_on
+
+    async def _retry(self, agent: AgentId, at: int, person: Person) -> None:
+        await asyncio.sleep(max(0.0, (at - now()) / 1_000_000))
+        del self._waiting[agent]  # from now on, the start of the turn ends nothing
+        self._asking.add(agent)
+        try:
+            with suppress(SapwoodError, Failure):  # then the page offers to retry
+                await self._agents.service.answer(agent, CommandStep(TABLE["retry"]), caller=person)
+        finally:
+            self._asking.discard(agent)
 
 
 class ShellLines:

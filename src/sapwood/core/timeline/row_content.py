@@ -95,10 +95,16 @@ class ToolUse(Struct, frozen=True, gc=False, tag="tool"):
 
 
 class TurnEnd(Struct, frozen=True, gc=False, tag="end"):
-    """A turn ended without being completed, and why."""
+    """A turn ended without being completed, and why.
+
+    `failure` is the kind of a failure, if it is known. `retry_at` is when the limit of the provider
+    resets, in microseconds since 1970; 0 if it named no time.
+    """
 
     how: Literal["completed", "interrupted", "failed"]
     why: str = ""
+    failure: str = ""
+    retry_at: int = 0
 
 
 class MarkName(Struct, frozen=True, gc=False, tag="mark"):
@@ -272,7 +278,7 @@ def _turn_end(event: Event) -> TurnEnd:
     if isinstance(event, TurnInterrupted):
         return TurnEnd("interrupted", event.reason)
     if isinstance(event, TurnFailed):
-        return TurnEnd("failed", event.error)
+        return TurnEnd("failed", event.error, event.failure, event.retry_at)
     if isinstance(event, TurnRecorded):
         return TurnEnd(event.status, event.reason)
     raise ValueError(f"{event.kind} does not end a turn")

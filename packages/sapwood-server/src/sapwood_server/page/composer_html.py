@@ -25,6 +25,14 @@ _EXAMPLES = (
 )
 
 
+_LIMIT = (
+    '<div class="elsewhere" id="limit" role="status" hidden><span></span><button class="btn sm" '
+    'type="button" data-run="/retry">Ask now</button><button class="btn sm" type="button" '
+    'id="stop-waiting">Do not ask again</button></div>'
+)
+"""The row that says when a limit of the provider resets. The page fills it."""
+
+
 class ComposerFacts(Struct, frozen=True):
     """What the composer shows.
 
@@ -52,7 +60,7 @@ def composer_html(facts: ComposerFacts) -> str:
     accept = "" if facts.mode == "plan" and facts.has_agent else " hidden"
     return (
         '<button class="btn sm" id="work" type="button" data-drawer="side" hidden></button>'
-        f'<p id="says" role="status" aria-live="polite"></p>{read_only}{_elsewhere(facts)}'
+        f'<p id="says" role="status" aria-live="polite"></p>{read_only}{_elsewhere(facts)}{_LIMIT}'
         f'<form class="composer" id="composer" aria-label="Message"{hidden} '
         f'data-elsewhere="{attribute(facts.elsewhere)}">'
         '<div id="queue"></div><div class="attached" id="attached" hidden></div>'

@@ -284,6 +284,14 @@ def work_html(state: State, problem: str, *, goal_waits: bool = False) -> str:
     return summary + sections
 
 
+def limit_html(at: int) -> str:
+    """When the limit of a provider resets, for the row above the message; nothing if none has to.
+
+    `at` is in microseconds since 1970; 0 if the page waits for nothing.
+    """
+    return f'<div data-limit="{at // 1_000}"></div>' if at else ""
+
+
 def _goal(state: State, problem: str, waits: bool) -> str:
     goal = state.goal
     if goal is None:

@@ -14,12 +14,14 @@ from sapwood.conversation.context_breakdown import ContextBreakdown
 from sapwood.conversation.cut_preview import cut_plan, preview_drop
 from sapwood.conversation.model_setup import ModelSetup
 from sapwood.conversation.open_timeline import RowsPage
+from sapwood.conversation.session import resets_soon
 from sapwood.conversation.surroundings import family_of, window_use
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary, SearchHit
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
+from sapwood.core.timeline.row_content import TurnEnd
 from sapwood.display.quantities import clock, now
 from sapwood.display.text import pieces
 from sapwood.programs.registry import program_title, resume_command_for
@@ -32,6 +34,7 @@ from sapwood_server.page.page_html import (
     PageParts,
     budget_html,
     chapters_html,
+    limit_html,
     notes_html,
     page_html,
     question_html,
@@ -353,7 +356,8 @@ async def _side(call: RequestContext, state: State) -> str:
     family = await family_of(connection, state.agent)
     chapters = await call.space.chapters(state)
     return (
-        work_html(
+        limit_html(await _reset_at(call, state.agent))
+        + work_html(
             state,
             call.space.goals.problems.get(state.agent, ""),
             goal_waits=not call.space.goals.runs(state.agent),
@@ -364,6 +368,16 @@ async def _side(call: RequestContext, state: State) -> str:
         + chapters_html(chapters)
         + notes_html(state.declared)
     )
+
+
+async def _reset_at(call: RequestContext, agent: AgentId) -> int:
+    """When the last turn is asked again, because a limit of its provider resets; 0 if it is not."""
+    if not call.space.limits.covers(agent):
+        return 0
+    rows = (await call.space.timeline(agent).page(None, 1)).rows
+    end = rows[-1].content if rows else None
+    waits = isinstance(end, TurnEnd) and resets_soon(end.retry_at, now())
+    return end.retry_at if waits else 0
 
 
 async def _context(call: RequestContext, state: State) -> str:

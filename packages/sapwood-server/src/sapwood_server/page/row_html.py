@@ -41,6 +41,7 @@ from sapwood.core.token_count import Count, show
 from sapwood.core.turn import Result
 from sapwood.display.text import without_colours
 from sapwood_server.page.html_text import attribute, line, markdown, text, time_ago, who
+from sapwood_server.problems import SETUP, before_shell
 
 _MAX_LINES = 400
 _MAX_CHARS = 40_000
@@ -53,11 +54,12 @@ _GRIP = (
 )
 
 
+_CHOOSE = '<a class="btn sm retry" href="/setup">Choose what answers</a>'
 _RETRY = (
     '<button class="btn sm retry" data-run="/retry" title="Ask your last prompt again">Retry'
     "</button>"
 )
-"""The page shows it where nothing has come after the end."""
+"""The page shows both where nothing has come after the end."""
 _OWN = ("!", "btw")
 """What people ask for themselves, as the timeline names it: it is open."""
 _END_LINES = 20
@@ -151,10 +153,12 @@ def _parts(each: ConversationRow, now: int, picture: Picture) -> tuple[str, str]
         case ToolUse(call, result):
             dropped = row.dropped if isinstance(row, Row) else ""
             return "row slim", _grid("", _tool(call, result, dropped, dim=each.dim))
-        case TurnEnd(how, why):
+        case TurnEnd(how, why, failure):
+            why = before_shell(why) if failure in SETUP else why
             words = f"{how}: {why}" if why else how
             colour = "bad" if how == "failed" else "warn"
-            return "row slim", _grid("", f'<span class="{colour} end">{line(words)}</span>{_RETRY}')
+            acts = (_CHOOSE if failure in SETUP else "") + _RETRY
+            return "row slim", _grid("", f'<span class="{colour} end">{line(words)}</span>{acts}')
         case MarkName(name, before):
             return _mark(name, before)
         case Notice(sign, words):

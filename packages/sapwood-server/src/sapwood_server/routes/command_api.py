@@ -233,6 +233,7 @@ def _require_scopes(call: RequestContext, script: Script) -> None:
 
 async def _carry_out(call: RequestContext, agent: AgentId, script: Script) -> SubmissionDone:
     person = Person(call.principal.actor, await call.command_id())
+    before = await _version(call, agent)
     playing = call.typed_service.play(agent, script, person)
     if any(map(runs_shell, script)):
         played = await call.space.shell_lines.run(agent, playing)
@@ -240,6 +241,7 @@ async def _carry_out(call: RequestContext, agent: AgentId, script: Script) -> Su
         played = await playing
     if call.is_typed_here and any(map(works_on_goal, script)):
         await call.space.goals.start(agent)
+    await _follow(call, agent, before)
     if played is None:
         return SubmissionDone((), agent, "none")
     refused = next((each.answer for each in played if isinstance(each.answer, Refusal)), None)
@@ -251,6 +253,16 @@ async def _carry_out(call: RequestContext, agent: AgentId, script: Script) -> Su
     prompt = "sent" if has_prompt(script) else "none"
     last = played[-1].agent if played else None
     return SubmissionDone(outcomes, last or agent, prompt)
+
+
+async def _version(call: RequestContext, agent: AgentId) -> int:
+    return (await call.space.connection.dispatcher.open(agent)).state.version
+
+
+async def _follow(call: RequestContext, agent: AgentId, before: int) -> None:
+    """Asks again after a limit of the provider, if a person at the page did something."""
+    if call.principal.by_cookie and await _version(call, agent) != before:
+        call.space.limits.start(agent, before, call.principal.actor)
 
 
 def _outcomes(played: Iterable[Outcome]) -> tuple[OutcomeValue, ...]:
@@ -348,7 +360,9 @@ async def send_queued(call: RequestContext) -> Response:
                 "A script is waiting",
                 "The next item is a script. Remove it, and send its steps one by one.",
             )
+    before = await _version(call, agent)
     sent = [each async for each in (session.turn_ended() if body.ended else session.send_next())]
+    await _follow(call, agent, before)
     for each in sent:
         if isinstance(each.answer, Refusal):
             raise refusal_problem(each.answer)
@@ -430,11 +444,16 @@ class Interrupted(Struct, frozen=True):
 
 
 async def interrupt(call: RequestContext) -> Response:
-    """Stops the open turn and keeps every word that was shown; first a shell line that runs."""
+    """Stops the open turn and keeps every word that was shown; first a shell line that runs.
+
+    If the turn waits for the limit of its provider to reset, it is not asked again.
+    """
     agent = await call.agent()
     await call.read(RequestBody)
     if call.space.shell_lines.stop(agent):
         return json_response(Interrupted("The command was stopped.", ()))
+    if call.space.limits.stop(agent):
+        return json_response(Interrupted("It is not asked again.", ()))
     done = await call.space.agents.runner.interrupt(
         agent, f"by {call.principal.name or 'the user'}"
     )

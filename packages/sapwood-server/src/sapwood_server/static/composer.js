@@ -75,9 +75,17 @@ export async function submit(text, id = crypto.randomUUID(), files = []) {
   } finally { shells -= Number(runs); showInterrupt(); }
 }
 
+/** @param {any} error */
+const lacksSetup = (error) => ['no_model', 'no_key', 'bad_key'].includes(error.failure);
+/** Says why a turn failed. What it lacks is chosen on a page, and not in a shell. @param {any} data */
+export function sayFailed(data) {
+  say(lacksSetup(data) ? 'The turn failed.' : data.error || '', true);
+  offerSetup(data);
+}
+
 /** A link to where a model or its key can be chosen, if that is what is missing. @param {any} error */
 function offerSetup(error) {
-  if (!['no_model', 'no_key', 'bad_key'].includes(error.failure)) return;
+  if (!lacksSetup(error)) return;
   const link = document.createElement('a');
   link.href = '/setup';
   link.className = 'btn sm';

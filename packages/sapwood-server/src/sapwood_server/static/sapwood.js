@@ -2,7 +2,7 @@
 // The page of a conversation: joins timeline, events, composer, approvals, list, side and keys.
 import { $, agent, announce, body, fill, getText, post, refill, say, soon, tick } from './page.js';
 import { addDelta, endStream, goTo, moveFocus, shown, startStream, state, toEnd, toggleFold, update } from './timeline.js';
-import { answers, interrupt, refreshQueue, setOpen, submit, write } from './composer.js';
+import { answers, interrupt, refreshQueue, sayFailed, setOpen, submit, write } from './composer.js';
 import { refreshQuestion } from './approval.js';
 import { refreshContext, startContext } from './context.js';
 import { follow } from './events.js';
@@ -26,7 +26,16 @@ const refreshSide = soon(async () => {
 function showWork() {
   const line = $('side')?.querySelector('[data-work]')?.dataset.work || '';
   if ($('work')) { $('work').textContent = line; $('work').hidden = !line; }
+  showLimit(Number(/** @type {any} */ ($('side')?.querySelector('[data-limit]'))?.dataset.limit || 0));
 }
+/** When a limit of the provider resets, and what can be done about it. @param {number} at */
+function showLimit(at) {
+  const row = $('limit');
+  if (!row) return;
+  row.hidden = !at;
+  row.firstElementChild.textContent = at ? `The limit of the provider resets at ${new Date(at).toLocaleTimeString()}. Then the turn is asked again, also if this page is closed.` : '';
+}
+$('stop-waiting')?.addEventListener('click', async () => { await interrupt(); refreshSide(); });
 const refreshList = soon(async () => {
   const html = await getText(`/page/list?agent=${encodeURIComponent(agent)}`);
   if (html === listed) return;
@@ -63,7 +72,7 @@ function on(kind, value) {
   if (kind.startsWith('prompt.')) refreshQueue();
   if (kind === 'settings.changed') showSettings(value.data.change);
   if (kind === 'turn.started') setOpen(true);
-  if (kind in ENDS) { announce(ENDS[/** @type {keyof ENDS} */ (kind)]); setOpen(false); if (kind === 'turn.failed') say(value.data.error || '', true); }
+  if (kind in ENDS) { announce(ENDS[/** @type {keyof ENDS} */ (kind)]); setOpen(false); if (kind === 'turn.failed') sayFailed(value.data); }
   if (kind.startsWith('question.') || kind === 'tool.finished' || kind in ENDS) refreshQuestion();
   if (kind === 'agent.renamed' && document.querySelector('.crumb h1')) /** @type {any} */ (document.querySelector('.crumb h1')).textContent = value.data.name;
   refreshSide();
