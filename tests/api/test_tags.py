@@ -1,5 +1,7 @@
 """Owner, labels and metadata: given, changed, inherited, and what lists find agents by."""
 
+from typing import Literal, cast
+
 import pytest
 
 from sapwood import Agent, RefusedError, Sapwood, Where
@@ -58,6 +60,12 @@ async def test_the_latest_event_comes_first_if_asked(db: Sapwood) -> None:
     rest = await db.agents(where=Where(owner="ada"), order="updated", after=found[-1])
     assert [each.agent for each in rest] == [second.id]
     assert [each.agent for each in await db.agents(order="updated")] == [first.id, second.id]
+    nested: object = "deep"
+    for _ in range(3000):
+        nested = [nested]
+    for wrong in ("random", nested):
+        with pytest.raises(RefusedError, match="order"):
+            await db.agents(order=cast("Literal['updated']", wrong))
 
 
 @pytest.mark.parametrize(

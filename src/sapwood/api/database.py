@@ -1,6 +1,7 @@
 """The class `Sapwood`: one space of a database, for Python programs; and `open`."""
 
 import re
+import reprlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -355,7 +356,7 @@ def _choice(value: object, name: str, known: tuple[_Name, ...]) -> _Name:
     for each in known:
         if value == each:
             return each
-    raise RefusedError(BadValue(name, either(known), f"{value!r}"[:80]))
+    raise RefusedError(BadValue(name, either(known), reprlib.repr(value)[:80]))
 
 
 def _own_id(text: str) -> AgentId:
