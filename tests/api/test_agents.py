@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 import sapwood
 from sapwood import Agent, RefusedError, Sapwood, Settings
+from sapwood.core.content import Text
 from tests.api.reading import kinds, said
 from tests.store.memory_log import MemoryLog
 
@@ -210,3 +212,13 @@ async def test_a_wrong_place_says_what_places_look_like(db: Sapwood) -> None:
     for places in ((), ("abc",)):
         with pytest.raises(RefusedError, match=r"must be turns such as '4', '4-9' or '4\.2'"):
             await agent.drop(*places)
+
+
+async def test_values_of_other_types_are_converted_or_refused(db: Sapwood) -> None:
+    with pytest.raises(RefusedError, match="model"):
+        await db.start("odd", settings=Settings(model=cast("str", Settings())))
+    agent = await db.start("plain")
+    await agent.record("Where is parser.py?", "In src.")
+    await agent.clear()
+    await agent.prompt([Text(cast("str", bytearray(b"Look at parser.py again.")))])
+    assert (await agent.request()).messages[-1].text == "Look at parser.py again."

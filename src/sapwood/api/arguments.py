@@ -90,7 +90,10 @@ def prompt_parts(prompt: object) -> tuple[PromptPart, ...]:
     """Converts a prompt into its parts. A plain text is one part."""
     if isinstance(prompt, str | bytes):
         return (Text(text(prompt, "prompt")),)
-    return tuple(items(prompt, "prompt"))
+    return tuple(
+        Text(text(part.text, "prompt")) if isinstance(part, Text) else part
+        for part in items(prompt, "prompt")
+    )
 
 
 def recorded_item(item: object) -> RecordedReply | RecordedResult:

@@ -354,7 +354,7 @@ async def open(
 def _choice(value: object, name: str, known: tuple[_Name, ...]) -> _Name:
     """One of these names. Raises `RefusedError`."""
     for each in known:
-        if value == each:
+        if isinstance(value, str) and value == each:
             return each
     raise RefusedError(BadValue(name, either(known), reprlib.repr(value)[:80]))
 

@@ -174,7 +174,9 @@ def with_window(settings: Settings) -> Settings:
 
     The gate of the dispatcher refuses what are no settings.
     """
-    if not isinstance(settings, Settings) or settings.window or not settings.model:  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(settings, Settings) or not isinstance(settings.model, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return settings
+    if settings.window or not settings.model:
         return settings
     return structs.replace(settings, window=window_of(settings.model) or 0)
 
