@@ -6,6 +6,7 @@ search longer.
 """
 
 import asyncio
+import gc
 import os
 from collections.abc import Generator
 from pathlib import Path
@@ -31,6 +32,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and "temporal_address" in item.fixturenames:
             item.add_marker("night")
+
+
+def pytest_collection_finish() -> None:
+    """Spares the garbage collector the objects of all collected tests, which stay to the end."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -66,27 +66,29 @@ async def asked(
     about: PermissionQuestion, size: tuple[int, int], *, inline: bool
 ) -> AsyncGenerator[Asked]:
     async with on_inline_stage(size=size) if inline else on_stage(size=size) as stage:
-        found = Asked(stage, PermissionPage(about))
-        stage.app.push_screen(found.page, found.answers.append)
-        await until(lambda: "Deny with a reason" in found.screen, shown=lambda: found.screen)
-        yield found
+        yield await ask(stage, about)
+
+
+async def ask(stage: Stage | InlineStage, about: PermissionQuestion) -> Asked:
+    found = Asked(stage, PermissionPage(about))
+    stage.app.push_screen(found.page, found.answers.append)
+    await until(lambda: "Deny with a reason" in found.screen, shown=lambda: found.screen)
+    return found
 
 
 @pytest.mark.parametrize(
     "inline", [False, pytest.param(True, marks=pytest.mark.night)], ids=["full", "inline"]
 )
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", QUESTIONS)
-async def test_every_answer_is_visible(name: str, size: tuple[int, int], inline: bool) -> None:
-    async with asked(QUESTIONS[name], size, inline=inline) as found:
-        for words in ("y  Allow once", "a  Always in", "n  Deny", "t  Deny with a reason"):
-            assert words in found.screen
-        assert "The model wants to" in found.screen
-
-
-async def test_the_folder_of_a_command_is_shown() -> None:
-    async with asked(QUESTIONS["short command"], (80, 24), inline=False) as found:
-        assert "in the folder node_modules/evil" in found.screen
+async def test_every_answer_is_visible(size: tuple[int, int], inline: bool) -> None:
+    async with on_inline_stage(size=size) if inline else on_stage(size=size) as stage:
+        for about in QUESTIONS.values():
+            found = await ask(stage, about)
+            for words in ("y  Allow once", "a  Always in", "n  Deny", "t  Deny with a reason"):
+                assert words in found.screen
+            assert "The model wants to" in found.screen
+            assert f"in the folder {about.folder}" in found.screen or not about.folder
+            await found.page.dismiss(None)
 
 
 @pytest.mark.parametrize(
@@ -136,27 +138,29 @@ async def test_a_long_question_can_be_denied_at_once() -> None:
         assert found.answers == [Deny()]
 
 
-@pytest.mark.parametrize(
-    ("hidden", "sign"),
-    [
-        ("\x1b]\ntouch x", "␛]"),
-        ("\x1b[8m", "␛[8m"),
-        ("\u202e", r"\u202e"),
-        ("\u200b", r"\u200b"),
-        ("\u009b31m", r"\u009b31m"),
-        ("\r", "␍"),
-        ("\u00a0", r"\u00a0"),
-        ("\U000e0041", r"\U000e0041"),
-        ("\u3164", r"\u3164"),
-        ("\x00", "␀"),
-    ],
-)
-async def test_invisible_characters_are_shown(hidden: str, sign: str) -> None:
-    about = question("shell", f"git status{hidden}end of it")
-    async with asked(about, (80, 24), inline=False) as found:
-        assert f"git status{sign}" in found.screen
-        assert "end of it" in found.screen
-        assert "invisible characters" in found.screen
+HIDDEN = {
+    "\x1b]\ntouch x": "␛]",
+    "\x1b[8m": "␛[8m",
+    "\u202e": r"\u202e",
+    "\u200b": r"\u200b",
+    "\u009b31m": r"\u009b31m",
+    "\r": "␍",
+    "\u00a0": r"\u00a0",
+    "\U000e0041": r"\U000e0041",
+    "\u3164": r"\u3164",
+    "\x00": "␀",
+}
+"""Characters that a terminal obeys or does not show, and their signs."""
+
+
+async def test_invisible_characters_are_shown() -> None:
+    async with on_stage(size=(80, 24)) as stage:
+        for hidden, sign in HIDDEN.items():
+            found = await ask(stage, question("shell", f"git status{hidden}end of it"))
+            assert f"git status{sign}" in found.screen
+            assert "end of it" in found.screen
+            assert "invisible characters" in found.screen
+            await found.page.dismiss(None)
 
 
 @pytest.mark.night

@@ -11,6 +11,8 @@ class _Library:
         self._name, self._parts = name, parts
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # the collection of tests looks for marks
+            raise AttributeError(name)
         for part in self._parts:
             import_module(part)
         return getattr(import_module(self._name), name)

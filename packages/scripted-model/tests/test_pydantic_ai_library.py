@@ -20,7 +20,7 @@ pydantic_ai = library(
     "pydantic_ai.providers.openai",
     "pydantic_ai.tools",
 )
-messages = pydantic_ai.messages
+messages = library("pydantic_ai.messages")
 
 PROMPT = (
     "[[think: Oslo is north.]] [[say: Let me look.]] [[and]] "

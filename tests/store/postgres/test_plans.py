@@ -8,7 +8,7 @@ import pytest
 
 from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.core.log_values import AgentSummary, Order, Snapshot
-from sapwood.store.postgres import PostgresLog
+from sapwood.store.postgres import PostgresLog, fulltext
 from sapwood.store.postgres.connections import ReaderPool
 from tests.store.contract import append, commit_of, prompt_event, take
 
@@ -42,6 +42,8 @@ async def spied(
         asked.append((query, args))
         return await fetch(readers, query, *args)
 
+    # The look of the background for spaces without an index would be recorded too.
+    monkeypatch.setattr(fulltext, "_FIRST_LOOK_SECONDS", 3_600)
     log = await PostgresLog.open(postgres_database)
     if not await log.summary(SPACE, ADA):
         for row in await owner.fetch(_TABLES):
