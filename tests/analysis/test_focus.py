@@ -2,14 +2,14 @@
 
 import pytest
 
-from sapwood.analysis.focus import Focus, focused, unfocused
+from sapwood.analysis.focus import FocusStack, focused, unfocused
 from sapwood.core.errors import SapwoodError
 
 NOW = "2026-01-12T10:00:00Z"
 
 
-def stack(*topics: str, focus: Focus | None = None) -> Focus:
-    made = focus or Focus()
+def stack(*topics: str, focus: FocusStack | None = None) -> FocusStack:
+    made = focus or FocusStack()
     for topic in topics:
         made = focused(made, topic, at=NOW)
     return made
@@ -43,9 +43,9 @@ def test_what_is_not_in_focus_cannot_leave_it() -> None:
     with pytest.raises(SapwoodError, match="In focus: OAuth"):
         unfocused(stack("OAuth"), "OAut")
     with pytest.raises(SapwoodError, match="nothing is"):
-        unfocused(Focus(), "OAuth")
+        unfocused(FocusStack(), "OAuth")
 
 
 def test_a_topic_needs_a_name() -> None:
     with pytest.raises(SapwoodError, match="needs a name"):
-        focused(Focus(), " \n", at=NOW)
+        focused(FocusStack(), " \n", at=NOW)

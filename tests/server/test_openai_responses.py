@@ -304,7 +304,7 @@ async def test_errors_have_the_form_that_the_client_reads(
         await client.responses.create(model=MODEL, input="Hi. [[status: 400]]")
     assert failed.value.status_code in (400, 502)
     assert failed.value.response.headers["x-should-retry"] == "false"
-    with pytest.raises(openai.AuthenticationError, match="Whoever runs the server creates tokens"):
+    with pytest.raises(openai.AuthenticationError, match="Ask the operator of the server for one"):
         await client.with_options(api_key="sw_wrong").models.list()
     reader = client.with_options(api_key=live.token("read"))
     assert (await reader.models.list()).data[0].id == MODEL

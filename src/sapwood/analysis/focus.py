@@ -29,7 +29,7 @@ class BackgroundTopic(Struct, frozen=True):
     archived: bool = False
 
 
-class Focus(Struct, frozen=True):
+class FocusStack(Struct, frozen=True):
     """Topics in focus, the most important first, and in the background."""
 
     topics: tuple[FocusedTopic, ...] = ()
@@ -42,7 +42,7 @@ class Focus(Struct, frozen=True):
 
 
 def declared_status(
-    focus: Focus, goals: Sequence[str] = (), judged: Sequence[JudgedTurns] = ()
+    focus: FocusStack, goals: Sequence[str] = (), judged: Sequence[JudgedTurns] = ()
 ) -> DeclaredStatus:
     """What the stack, the goals that were noted, and a judge say about the chapters."""
     names = dict.fromkeys((*focus.names, *goals))
@@ -51,7 +51,7 @@ def declared_status(
     )
 
 
-def focused(focus: Focus, topic: str, *, at: str, priority: int = 1) -> Focus:
+def focused(focus: FocusStack, topic: str, *, at: str, priority: int = 1) -> FocusStack:
     """The stack with a topic at a place, by default on top; the others make room.
 
     >>> stack = focused(Focus(), "OAuth", at="")
@@ -63,10 +63,10 @@ def focused(focus: Focus, topic: str, *, at: str, priority: int = 1) -> Focus:
     place = max(1, min(priority, len(own) + 1)) - 1
     own.insert(place, FocusedTopic(name, at))
     background = [each for each in focus.background if not _is(each.name, name)]
-    return Focus(_numbered(own), tuple(background))
+    return FocusStack(_numbered(own), tuple(background))
 
 
-def unfocused(focus: Focus, topic: str) -> Focus:
+def unfocused(focus: FocusStack, topic: str) -> FocusStack:
     """The stack without a topic, which goes to the background."""
     name = _named(topic)
     found = next((each for each in focus.topics if _is(each.name, name)), None)
@@ -75,7 +75,7 @@ def unfocused(focus: Focus, topic: str) -> Focus:
     own = [each for each in focus.topics if each is not found]
     known = any(_is(each.name, name) for each in focus.background)
     added = () if known else (BackgroundTopic(found.name),)
-    return Focus(_numbered(own), (*focus.background, *added))
+    return FocusStack(_numbered(own), (*focus.background, *added))
 
 
 def _numbered(topics: Sequence[FocusedTopic]) -> tuple[FocusedTopic, ...]:
@@ -95,7 +95,7 @@ def _is(one: str, other: str) -> bool:
     return one.casefold() == other.casefold()
 
 
-def _not_in_focus(name: str, here: Focus) -> str:
+def _not_in_focus(name: str, here: FocusStack) -> str:
     if any(_is(each.name, name) for each in here.background):
         return f"'{name}' is in the background already."
     if not here.topics:

@@ -16,7 +16,7 @@ from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import offline_service
 from sapwood.config.config_file import Config
 from sapwood.conversation.model_requests import (
-    ArrivingWords,
+    RequestWords,
     lease_for,
     manifest_for,
     new_holder,
@@ -143,7 +143,7 @@ class TurnRecorder:
         self._turn = 0
         self._called_at = 0
         self._called = ""
-        self._stream: ArrivingWords | None = None
+        self._stream: RequestWords | None = None
         self._renewal: asyncio.Task[None] | None = None
         self._has_ended = False
 
@@ -295,7 +295,7 @@ class TurnRecorder:
         """
         piece = words(text, "text")
         if self._stream is None:
-            self._stream = ArrivingWords(
+            self._stream = RequestWords(
                 self._agent.connection,
                 self._agent.id,
                 self._turn,

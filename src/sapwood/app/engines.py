@@ -19,8 +19,8 @@ from sapwood.engine.reconciliation import working_spaces
 from sapwood.turns.scheduler import Drive, Engine, woken_by
 
 _NO_WORKERS = (
-    "The store of a plug-in has no workers of ours: each process drives the agents that it starts. "
-    "An engine of a plug-in can have some. Type: sapwood config set engine temporal"
+    "Sapwood's own workers do not support the store of a plug-in: each process runs the agents "
+    "that it starts. To use an engine with workers, type: sapwood config set engine temporal"
 )
 _LOCAL_WORKER = (
     "The engine 'local' runs agents in the process that starts them, so it has no workers. To use "

@@ -57,7 +57,7 @@ async def _erase_archives(space: Space, item: ErasureItem) -> None:
 async def _erase_checkpoints(space: Space, item: ErasureItem) -> None:
     from sapwood.workspace.checkpoints.checkpoint_store import erase_checkpoints
 
-    await asyncio.to_thread(erase_checkpoints, item.agent, item.outside.folders)
+    await asyncio.to_thread(erase_checkpoints, item.agent)
 
 
 class _EngineEraser:

@@ -20,7 +20,7 @@ _WIDEST = 88
 _UNITS = {"d": 86_400, "h": 3_600, "m": 60}
 
 
-class HelpPage(click.HelpFormatter):
+class HelpText(click.HelpFormatter):
     """A help page, as wide as the terminal and readable from forty columns on."""
 
     def __init__(
@@ -58,10 +58,10 @@ class HelpPage(click.HelpFormatter):
             self.write(" \\\n".join(indent + line for line in lines) + "\n")
 
 
-class Context(click.Context):
-    """A click context whose help is a `HelpPage`."""
+class CommandContext(click.Context):
+    """A click context whose help is a `HelpText`."""
 
-    formatter_class = HelpPage
+    formatter_class = HelpText
 
 
 def _set_on_invocation(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
@@ -116,11 +116,11 @@ def _shared_options() -> list[click.Parameter]:
 class _HelpedCommand(click.Command):
     """A command whose help has this order: usage, description, examples, options."""
 
-    context_class = Context
+    context_class = CommandContext
     examples: Sequence[str] = ()
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        assert isinstance(formatter, HelpPage)
+        assert isinstance(formatter, HelpText)
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         if self.examples:

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.declared_notes import plan_of
-from sapwood.analysis.focus import BackgroundTopic, Focus, unfocused
+from sapwood.analysis.focus import BackgroundTopic, FocusStack, unfocused
 from sapwood.analysis.prune_advice import advise_pruning
 from sapwood.analysis.session_search import SearchPassage, search_archives, search_session
 from sapwood.analysis.window_breakdown import break_down, estimate
@@ -16,7 +16,7 @@ from sapwood.config.config_file import Config
 from sapwood.config.folders import archives_folder
 from sapwood.context_actions.archive_actions import archive, hand_off, resume
 from sapwood.context_actions.archive_files import archived_topics, read_archives
-from sapwood.context_actions.context_answers import ContextAnswer, Notes, SearchResults
+from sapwood.context_actions.context_answers import ContextAnswer, Notes, SessionSearchResults
 from sapwood.context_actions.context_request import ContextRequest
 from sapwood.context_actions.session_finder import (
     Connect,
@@ -182,7 +182,7 @@ class ContextActions:
             BackgroundTopic(each.name, each.name.casefold() in archived)
             for each in focus.background
         ]
-        return Focus(focus.topics, tuple(background))
+        return FocusStack(focus.topics, tuple(background))
 
     async def _note(self, request: ContextRequest) -> ContextAnswer:
         """Declares a note, or lists those in force."""
@@ -223,7 +223,7 @@ class ContextActions:
             )
             if len(found) < request.limit:
                 found += await self._search_log(request, folders)
-        return SearchResults(tuple(found[: request.limit]))
+        return SessionSearchResults(tuple(found[: request.limit]))
 
     def _project_folders(self, source: SessionInput | None) -> frozenset[str]:
         """The folders that a search is restricted to; none if it may find everything."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.analysis.chapters.chapter_builder import chapters_of
-from sapwood.analysis.focus import Focus
+from sapwood.analysis.focus import FocusStack
 from sapwood.analysis.handoff import Handoff, handoff_of, render_handoff
 from sapwood.analysis.ledger.entries import Ledger
 from sapwood.analysis.ledger.ledger_builder import ledger_of
@@ -107,7 +107,7 @@ def _chosen_turns(
     return {name: _turns_of(name, session, report) for name in names}
 
 
-def _names_out_of_focus(focus: Focus, session: Session, report: ChapterReport) -> list[str]:
+def _names_out_of_focus(focus: FocusStack, session: Session, report: ChapterReport) -> list[str]:
     background = [each.name for each in focus.background]
     archived = archived_topics(session)
     names = (*background, *report.archive)

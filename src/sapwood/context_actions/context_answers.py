@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.analysis.declared_notes import PlanStep
-from sapwood.analysis.focus import Focus
+from sapwood.analysis.focus import FocusStack
 from sapwood.analysis.handoff import Handoff
 from sapwood.analysis.ledger.entries import Ledger
 from sapwood.analysis.prune_advice import PruneAdvice
@@ -47,7 +47,7 @@ class WrittenHandoff(Struct, frozen=True):
     path: str = ""
 
 
-class SearchResults(Struct, frozen=True):
+class SessionSearchResults(Struct, frozen=True):
     """The places where the words were found."""
 
     hits: tuple[SearchPassage, ...]
@@ -64,12 +64,12 @@ ContextAnswer = (
     Estimate
     | Breakdown
     | Ledger
-    | Focus
+    | FocusStack
     | WrittenArchives
     | ResumptionPrompt
     | PruneAdvice
     | ChapterReport
     | WrittenHandoff
-    | SearchResults
+    | SessionSearchResults
     | Notes
 )

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from sapwood.analysis.chapter_report import DeclaredStatus
 from sapwood.analysis.declared_notes import goals_of, stated_ledger
-from sapwood.analysis.focus import BackgroundTopic, Focus, FocusedTopic, declared_status
+from sapwood.analysis.focus import BackgroundTopic, FocusedTopic, FocusStack, declared_status
 from sapwood.analysis.judgement.judged_entries import judged_turns
 from sapwood.analysis.ledger.entries import Ledger
 from sapwood.analysis.session import Boundary, Session
@@ -38,7 +38,7 @@ class SessionInput(Struct, frozen=True):
     kept: bool = True
     total: Count | None = None
     beside: Mapping[str, Count] = {}
-    focus: Focus = Focus()
+    focus: FocusStack = FocusStack()
     notes: tuple[DeclaredNote, ...] = ()
     judged: Judgement = Judgement()
 
@@ -85,9 +85,9 @@ async def agent_input(space: OpenSpace, agent: AgentId) -> SessionInput:
     )
 
 
-def focus_of(state: State) -> Focus:
+def focus_of(state: State) -> FocusStack:
     """The topics that the log of an agent declares."""
-    return Focus(
+    return FocusStack(
         tuple(
             FocusedTopic(each.topic, _moment(each.since), place)
             for place, each in enumerate(sorted(state.focus, key=lambda each: each.priority), 1)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from sapwood.analysis.focus import Focus, focused, unfocused
+from sapwood.analysis.focus import FocusStack, focused, unfocused
 from sapwood.analysis.session import Session
 from sapwood.config.config_file import Config, prepare_folder
 from sapwood.config.folders import focus_stamp_file
@@ -47,7 +47,7 @@ class Statements(Struct, frozen=True):
 
     notes: tuple[DeclaredNote, ...] = ()
     judged: Judgement = Judgement()
-    focus: Focus = Focus()
+    focus: FocusStack = FocusStack()
 
 
 class SessionNotes:
@@ -85,26 +85,28 @@ class SessionNotes:
 
     async def put_into_focus(
         self, session: Session, topic: str, priority: int, *, by_model: bool
-    ) -> Focus:
+    ) -> FocusStack:
         """Puts a topic into focus; that of a model comes after those of the user.
 
         Raises `RefusedError` when the stack is full.
         """
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
-        def change(old: Focus, users: Collection[str]) -> Focus:
+        def change(old: FocusStack, users: Collection[str]) -> FocusStack:
             first = sum(name in users for name in old.names) + 1 if by_model else 1
             return focused(old, topic, at=at, priority=max(priority, first))
 
         return await self._change_focus(session, change, by_model=by_model)
 
-    async def take_out_of_focus(self, session: Session, topic: str, *, by_model: bool) -> Focus:
+    async def take_out_of_focus(
+        self, session: Session, topic: str, *, by_model: bool
+    ) -> FocusStack:
         """Moves a topic to the background.
 
         Raises `SapwoodError` when it is not in focus, or when only a person can move it.
         """
 
-        def change(old: Focus, users: Collection[str]) -> Focus:
+        def change(old: FocusStack, users: Collection[str]) -> FocusStack:
             wanted = " ".join(topic.split()).casefold()
             if by_model and any(name.casefold() == wanted for name in users):
                 raise SapwoodError(
@@ -118,10 +120,10 @@ class SessionNotes:
     async def _change_focus(
         self,
         session: Session,
-        change: Callable[[Focus, Collection[str]], Focus],
+        change: Callable[[FocusStack, Collection[str]], FocusStack],
         *,
         by_model: bool,
-    ) -> Focus:
+    ) -> FocusStack:
         """The focus after a change, decided on the stack that the log then holds."""
         agent = agent_of_session(session)
         async with self._imported(session) as space:
@@ -180,7 +182,7 @@ async def _topics_of_users(space: OpenSpace, agent: AgentId) -> frozenset[str]:
     return frozenset(topic for topic, actor in actors.items() if actor.role != "model")
 
 
-def _focus_commands(agent: AgentId, state: State, after: Focus) -> Iterator[Command]:
+def _focus_commands(agent: AgentId, state: State, after: FocusStack) -> Iterator[Command]:
     """The commands after which the log holds this stack; names are spelt as the log has them."""
     places = {each.topic: each.priority for each in state.focus}
     spelt = {name.casefold(): name for name in (*state.background, *places)}

@@ -10,14 +10,13 @@ also kept in a private file of this machine, and runs only if the two are the sa
 import asyncio
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 from sapwood.config.folders import data_folder
 from sapwood.conversation.answers import Changed, Prompted
-from sapwood.conversation.call import OpenSpace, Services
+from sapwood.conversation.call import OpenSpace, Prompter, Services
 from sapwood.conversation.person_shell import run_in_workspace
 from sapwood.core.commands import EndGoal
-from sapwood.core.content import PromptPart, Text
+from sapwood.core.content import Text
 from sapwood.core.events import GoalEnd, GoalSet
 from sapwood.core.history_size import calibrated, turn_sizes
 from sapwood.core.ids import AgentId
@@ -36,21 +35,6 @@ REACHED = "GOAL REACHED"
 
 _SHOWN_OUTPUT = 4_000
 _PAGE = 1_000
-
-
-class Prompter(Protocol):
-    """Opens a turn with a prompt, once for each command id."""
-
-    async def __call__(
-        self,
-        agent: AgentId,
-        prompt: tuple[PromptPart, ...],
-        *,
-        command_id: str | None = None,
-        request: str = "",
-    ) -> Prompted | Refusal:
-        """Opens it."""
-        ...
 
 
 async def next_step(

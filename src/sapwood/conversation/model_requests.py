@@ -81,7 +81,7 @@ def lease_for(holder: str, seconds: float) -> Lease:
     return Lease(holder, now() + int(seconds * 1_000_000))
 
 
-class ArrivingWords:
+class RequestWords:
     """The words of one reply while they arrive, stored a few times each second and masked."""
 
     def __init__(

@@ -96,7 +96,7 @@ def _arguments(call: ToolCall) -> _Arguments | ToolOutcome:
     except msgspec.MsgspecError as wrong:
         return ToolOutcome(f"The arguments do not fit the tool: {wrong}.", error=True)
     except (UnicodeEncodeError, RecursionError):
-        return ToolOutcome("The arguments are not text in JSON. Send them again.", error=True)
+        return ToolOutcome("The arguments are not valid JSON text. Send them again.", error=True)
 
 
 def _row(word: str) -> SlashCommand | Refusal:

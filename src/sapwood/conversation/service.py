@@ -38,7 +38,6 @@ from sapwood.conversation.handlers import (
     written_prompts,
 )
 from sapwood.conversation.handlers.agents import wait
-from sapwood.conversation.handlers.custom import use
 from sapwood.conversation.handlers.goal import goal
 from sapwood.conversation.handlers.shell import jobs, shell
 from sapwood.conversation.handlers.side_questions import btw
@@ -131,7 +130,7 @@ HANDLERS: dict[str, Handler] = {
     "revert": context.revert,
     "shell": shell,
     "jobs": jobs,
-    "use": use,
+    "use": written_prompts.use,
     "model": settings.model,
     "system": settings.system,
     "config": settings.config,

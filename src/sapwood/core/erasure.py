@@ -84,9 +84,8 @@ class ArchivedConversation(Struct, frozen=True):
 
 
 class OutsideData(Struct, frozen=True, omit_defaults=True):
-    """Where an agent has data outside of the log: folders, sessions by program, archives."""
+    """Where an agent has data outside of the log: sessions by program, and archives."""
 
-    folders: tuple[str, ...] = ()
     sessions: tuple[tuple[str, str], ...] = ()
     archives: tuple[str, ...] = ()
 
@@ -136,21 +135,18 @@ OUTSIDE_KINDS = (AgentStarted.kind, SessionSynced.kind)
 
 def outside_data(events: Iterable[Recorded]) -> OutsideData:
     """Where the agent with these events has data outside of the log."""
-    folders: dict[str, None] = {}
     sessions: dict[tuple[str, str], None] = {}
     archives: list[str] = []
     for recorded in events:
         event = recorded.event
         if isinstance(event, AgentStarted):
-            places = (event.workspace.folder, event.workspace.worktree)
-            folders.update(dict.fromkeys(place for place in places if place))
             entries = event.tags.metadata if event.tags is not None else ()
             archives += [each.value for each in entries if each.name == ARCHIVE]
             if event.origin is not None:
                 sessions[event.origin.source, event.origin.session] = None
         elif isinstance(event, SessionSynced):
             sessions[event.session.program, event.session.id] = None
-    return OutsideData(tuple(folders), tuple(sessions), tuple(archives))
+    return OutsideData(tuple(sessions), tuple(archives))
 
 
 T = TypeVar("T")

@@ -202,7 +202,7 @@ def unknown_cursor() -> LogError:
     """The error for a cursor at which the space has no event."""
     return LogError(
         "The cursor belongs to another space, or points to events that are not in this one. "
-        "Nothing was read. To read from the beginning, leave the cursor out."
+        "Nothing was read. To read from the beginning, omit the cursor."
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from sapwood.analysis.chapter_report import Chapter, ChapterReport, turns_text
-from sapwood.analysis.focus import Focus
+from sapwood.analysis.focus import FocusStack
 from sapwood.analysis.handoff import lines_changed
 from sapwood.analysis.ledger.entries import (
     CommandRun,
@@ -25,7 +25,7 @@ from sapwood.context_actions.context_answers import (
     ContextAnswer,
     Notes,
     ResumptionPrompt,
-    SearchResults,
+    SessionSearchResults,
     WrittenArchives,
     WrittenHandoff,
 )
@@ -36,7 +36,7 @@ from sapwood.display.quantities import clock
 from sapwood.display.text import cut, entries, one_line, padded, plain, section, width_of, wrapped
 
 
-def focus_lines(focus: Focus, width: int) -> list[str]:
+def focus_lines(focus: FocusStack, width: int) -> list[str]:
     """Returns the topics in focus, the most important first, and those in the background."""
     if not focus.topics and not focus.background:
         return ["Nothing is in focus. Type: sapwood context focus TOPIC"]
@@ -176,7 +176,7 @@ def answer_lines(answer: ContextAnswer, width: int) -> list[str]:
             return breakdown_lines(answer, width)
         case Ledger():
             return ledger_lines(answer, width)
-        case Focus():
+        case FocusStack():
             return focus_lines(answer, width)
         case WrittenArchives():
             return _archives(answer)
@@ -190,7 +190,7 @@ def answer_lines(answer: ContextAnswer, width: int) -> list[str]:
             return chapter_lines(answer, width)
         case WrittenHandoff():
             return handoff_lines(answer.text, answer.path)
-        case SearchResults():
+        case SessionSearchResults():
             return passage_lines(answer.hits, width)
         case _:
             assert_never(answer)

@@ -207,7 +207,7 @@ class ProcessEngine:
                 await database.release_all(self._worker)
                 await database.remove_worker(self._worker)
         except EngineError as problem:  # the others notice without this
-            _log.warning("Other processes will take over some agents a little later: %s", problem)
+            _log.warning("Other processes will take over some agents later: %s", problem)
         finally:
             await database.close()
 
@@ -536,7 +536,7 @@ class ProcessEngine:
             except (EngineError, LogUnavailable):  # the database is not back yet
                 await asyncio.sleep(self._intervals.heartbeat)
             except Exception as problem:
-                _log.warning("Not every agent with work to do could be woken: %s", problem)
+                _log.warning("Could not wake all agents with pending work: %s", problem)
                 return
             else:
                 return

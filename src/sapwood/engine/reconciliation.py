@@ -131,8 +131,8 @@ async def keep_awake(
         try:
             await wake_all(log, engine, current)
         except (LogUnavailable, EngineError) as problem:
-            _log.info("Will wake agents with work to do when the database is back: %s", problem)
+            _log.info("Agents with pending work wait until the database is back: %s", problem)
             pause = min(pause, _RETRY_SECONDS)
         except SapwoodError as problem:
-            _log.warning("Not every agent with work to do could be woken: %s", problem)
+            _log.warning("Could not wake all agents with pending work: %s", problem)
         await asyncio.sleep(pause)

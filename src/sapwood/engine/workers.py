@@ -163,7 +163,7 @@ class WorkerSeen(Struct, frozen=True):
         return self.worker.split("-")[-2] if self.worker.count("-") > 1 else ""
 
 
-class Queued(Struct, frozen=True):
+class QueueLength(Struct, frozen=True):
     """How many agents of a space were woken: those of a worker are run, the others wait.
 
     `seconds` is how long the first of them has been run, or has waited.
@@ -179,7 +179,7 @@ class EngineStatus(Struct, frozen=True):
     """The workers and the queues; both are empty if no engine has run yet."""
 
     workers: tuple[WorkerSeen, ...] = ()
-    queued: tuple[Queued, ...] = ()
+    queued: tuple[QueueLength, ...] = ()
 
 
 async def read_engine_status(address: str) -> EngineStatus:
@@ -233,7 +233,7 @@ def _status(
     return EngineStatus(
         tuple(WorkerSeen(*row) for row in workers),
         tuple(
-            Queued(Space(space), worker, agents, drive_age(oldest))
+            QueueLength(Space(space), worker, agents, drive_age(oldest))
             for space, worker, agents, oldest in queued
         ),
     )

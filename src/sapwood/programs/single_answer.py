@@ -34,7 +34,7 @@ class SingleAnswer(Struct, frozen=True):
     usage: Usage
 
 
-class Question(Struct, frozen=True):
+class SingleQuestion(Struct, frozen=True):
     """What a program is asked. An empty `model` is its own choice, 0 `dollars` are no limit."""
 
     prompt: str
@@ -46,11 +46,11 @@ class Question(Struct, frozen=True):
 class AnswerFormat(Protocol):
     """The part `single_answer` of a program: its command line and its output."""
 
-    def arguments(self, question: Question) -> list[str]:
+    def arguments(self, question: SingleQuestion) -> list[str]:
         """The arguments of the program."""
         ...
 
-    def given(self, question: Question) -> str:
+    def given(self, question: SingleQuestion) -> str:
         """The text that the program reads from its standard input."""
         ...
 
@@ -75,7 +75,7 @@ async def single_answer(
     info = await asyncio.to_thread(require_program, executor, environ)
     asked = program(executor.program)
     form = asked.single_answer
-    question = Question(prompt, system, executor.model, dollars)
+    question = SingleQuestion(prompt, system, executor.model, dollars)
     own = {name: value for name, value in environ.items() if name not in asked.own_variables}
     with tempfile.TemporaryDirectory(prefix="sapwood-judge-") as folder:
         command = [info.path, *form.arguments(question)]

@@ -100,7 +100,7 @@ def _opening(report: Report) -> str:
     again = (
         f"the model fetched {counted(needs, 'result')} again that it had already had in view"
         if needs
-        else "the model fetched nothing again"
+        else "the model did not fetch anything again"
     )
     lead = (
         f"{counted(days, 'day')} of {named} on one machine. After "

@@ -72,7 +72,7 @@ _REPAIR = "Your summary lacks the following, which mattered. Write it again, wit
 _SHORTEN = "Your summary is too long. Write it again, in at most {words:,} words."
 
 
-class Draft(Struct, frozen=True):
+class SummaryDraft(Struct, frozen=True):
     """A summary, what it lacks, and its size in tokens. `settings` are those of the agent.
 
     `drafted` is the number of decisions and questions that rules found, `sentences` what the model
@@ -152,7 +152,7 @@ LENGTH = "Use at most {words:,} words."
 _FACTS = "End with these facts from the log, as they are:"
 
 
-class Account(Struct):
+class CompactionUsage(Struct):
     """The tokens that the calls of one compaction used."""
 
     usage: Usage = Usage(0)
@@ -220,7 +220,7 @@ class Compactor:
             return Done(f"Nothing to compact: {counted(len(turns), 'turn')} in view.")
         instruction = f"{INSTRUCTION} {WANTED.format(wanted=wanted)}" if wanted else INSTRUCTION
         with self._tracing.compaction(state) as ended:
-            account = Account()
+            account = CompactionUsage()
             counting = asyncio.ensure_future(self._counted(opened, len(leaving)))
             try:
                 if signer := self._signer(state):
@@ -242,7 +242,7 @@ class Compactor:
                 await self._record_unused(state, account, answer.message)
             return answer
 
-    async def _record_unused(self, state: State, account: Account, reason: str) -> None:
+    async def _record_unused(self, state: State, account: CompactionUsage, reason: str) -> None:
         """Records the tokens of a summary that is not used. Ignores errors of the log: the first
         error is raised already.
         """
@@ -257,8 +257,8 @@ class Compactor:
         opened: OpenAgent,
         leaving: Sequence[Turn],
         keep: int,
-        draft: Draft,
-        account: Account,
+        draft: SummaryDraft,
+        account: CompactionUsage,
         ended: Callable[[Compact], None],
         counting: Awaitable[int],
         why: CommandMeta | None,
@@ -304,7 +304,7 @@ class Compactor:
         )
         return max(0, whole - fixed + 1) if whole and fixed else 0
 
-    async def _keep_judgement(self, state: State, draft: Draft) -> None:
+    async def _keep_judgement(self, state: State, draft: SummaryDraft) -> None:
         """Stores what the model said of decisions and questions, for everything made from the log.
 
         The summary is stored already, so an error of the log changes nothing.
@@ -318,9 +318,9 @@ class Compactor:
         self,
         opened: OpenAgent,
         leaving: Sequence[Turn],
-        account: Account,
+        account: CompactionUsage,
         instruction: str,
-    ) -> Draft:
+    ) -> SummaryDraft:
         settings = opened.state.settings
         ledger = ledger_of(leaving, opened.state.workspace.folder)
         probes = probes_of(leaving, ledger)
@@ -348,10 +348,10 @@ class Compactor:
         self,
         opened: OpenAgent,
         leaving: Sequence[Turn],
-        account: Account,
+        account: CompactionUsage,
         signer: str,
         instruction: str,
-    ) -> Draft:
+    ) -> SummaryDraft:
         settings = opened.state.settings
         ledger = ledger_of(leaving, opened.state.workspace.folder)
         if settings.summary_cap:
@@ -371,10 +371,10 @@ class Compactor:
         opened: OpenAgent,
         instruction: str,
         probes: Sequence[str],
-        account: Account,
+        account: CompactionUsage,
         leaving: Sequence[Turn],
         signer: str,
-    ) -> Draft:
+    ) -> SummaryDraft:
         instruction = await self._dispatcher.mask(instruction)
         request = view(opened.state, opened.live, summarised=len(leaving))
         await self._record(opened, request, instruction, len(leaving))
@@ -390,7 +390,7 @@ class Compactor:
                 "write it, type: /config provider_summary false",
             )
         size = self._tokens(opened, text)
-        return Draft(
+        return SummaryDraft(
             text,
             check_summary(text, probes),
             size,
@@ -406,10 +406,10 @@ class Compactor:
         opened: OpenAgent,
         instruction: str,
         probes: Sequence[str],
-        account: Account,
+        account: CompactionUsage,
         entries: Sequence[Decision | Question],
         leaving: Sequence[Turn],
-    ) -> Draft:
+    ) -> SummaryDraft:
         # Masked before the call, because the stored instruction must be the one that was sent.
         instruction = await self._dispatcher.mask(instruction)
         request = view(opened.state, opened.live, instruction=instruction)
@@ -423,7 +423,7 @@ class Compactor:
         text = summary.text
         if not text:
             raise Failure("other", "The model did not write a summary. Nothing was compacted.")
-        return Draft(
+        return SummaryDraft(
             text,
             check_summary(text, probes),
             self._tokens(opened, text),
@@ -467,7 +467,7 @@ class Compactor:
         return calibrated(counter.count(text).tokens, counter, opened.state.ratio()).tokens
 
 
-def listed_ledger(opened: OpenAgent, leaving: Sequence[Turn], draft: Draft) -> str:
+def listed_ledger(opened: OpenAgent, leaving: Sequence[Turn], draft: SummaryDraft) -> str:
     """The ledger of the turns as text, with decisions and questions as the model corrected them."""
     ledger = ledger_of(leaving, opened.state.workspace.folder)
     return render_ledger(with_judged(ledger, draft.sentences or (), len(leaving)))

@@ -18,7 +18,13 @@ from sapwood.core.token_count import Counter
 from sapwood.core.turn import Turn, quoted_turn
 from sapwood.core.view.frames import framed_departure
 from sapwood.turns.clock_and_ids import command_meta, new_nonce
-from sapwood.turns.compaction import CONTENT, Account, Compactor, Draft, listed_ledger
+from sapwood.turns.compaction import (
+    CONTENT,
+    CompactionUsage,
+    Compactor,
+    SummaryDraft,
+    listed_ledger,
+)
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.log import Log
 from sapwood.turns.model_access import ModelAccess
@@ -60,7 +66,7 @@ class SummaryExtension(Compactor):
         leaving = await self._left(opened)
         if not leaving:
             return None
-        account = Account()
+        account = CompactionUsage()
         try:
             draft = await self._draft(opened, leaving, account)
             answer = draft.problem(len(leaving)) or await self._store(
@@ -86,7 +92,9 @@ class SummaryExtension(Compactor):
         in_view = {turn.ref for turn in opened.live.turns}
         return [turn for turn in before.turns if turn.ref not in in_view]
 
-    async def _draft(self, opened: OpenAgent, leaving: Sequence[Turn], account: Account) -> Draft:
+    async def _draft(
+        self, opened: OpenAgent, leaving: Sequence[Turn], account: CompactionUsage
+    ) -> SummaryDraft:
         quoted = "\n\n".join(map(quoted_turn, leaving))
         instruction = f"{framed_departure(quoted, new_nonce())}\n\n{EXTEND}"
         return await self._summarise(opened, leaving, account, instruction)
@@ -95,8 +103,8 @@ class SummaryExtension(Compactor):
         self,
         opened: OpenAgent,
         leaving: Sequence[Turn],
-        draft: Draft,
-        account: Account,
+        draft: SummaryDraft,
+        account: CompactionUsage,
         next_commit: Callable[[], Awaitable[None]],
     ) -> Done | Refusal:
         state = opened.state

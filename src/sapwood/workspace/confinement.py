@@ -347,8 +347,8 @@ class Confinement:
                 self._facts[root] = known_facts(sandbox.state_folder, root, sandbox.home_folder)
             except msgspec.MsgspecError as error:
                 raise ToolError(
-                    f"No command was run: what was decided about {root} cannot be read ({error}). "
-                    f"Tell the user to delete its file in {sandbox.state_folder}."
+                    f"No command was run: the sandbox's record of {root} cannot be read ({error}). "
+                    f"Tell the user to delete the record in {sandbox.state_folder}."
                 ) from error
         return self._facts[root]
 

@@ -98,7 +98,7 @@ _ALWAYS_HIDDEN = frozenset({".git"})
 _MAX_DEPTH = 100
 
 
-class Entry(Struct, frozen=True, gc=False):
+class FolderEntry(Struct, frozen=True, gc=False):
     """A file, folder or symlink. The path is relative to the folder of the walk.
 
     `is_special` is true for a pipe, socket or device, which may wait for ever when it is read.
@@ -126,7 +126,7 @@ ShouldStop = Callable[[], bool]
 
 def walk(
     place: ResolvedPath, *, ignored: bool = False, depth: int = 0, stop: ShouldStop
-) -> Iterator[Entry]:
+) -> Iterator[FolderEntry]:
     """Yields everything in a folder, by name, each folder before its contents.
 
     With `ignored`, also what ignore files hide. `depth` is the number of levels, 0 for all.
@@ -147,7 +147,7 @@ def _walk(
     ignored: bool,
     depth: int,
     stop: ShouldStop,
-) -> Iterator[Entry]:
+) -> Iterator[FolderEntry]:
     """`path` starts at the walk's folder; `base` is that folder from the top of the workspace."""
     entries = _entries(folder)
     if not ignored and _IGNORE in entries:
@@ -163,7 +163,7 @@ def _walk(
             continue
         is_link = entry.is_symlink()
         is_special = not (is_folder or is_link or entry.is_file(follow_symlinks=False))
-        yield Entry(here, is_folder, is_link, is_special)
+        yield FolderEntry(here, is_folder, is_link, is_special)
         if is_folder and depth > 1:
             inner = _open(folder, name)
             if inner is not None:

@@ -10,7 +10,7 @@ from sapwood.core.model_calls import Delta, Failure
 from sapwood.programs.agent_provider import ProviderQuestion, ProviderReply, ProviderResult
 from sapwood.programs.pi.single_answer import SINGLE_ANSWER
 from sapwood.programs.pi.turn_events import TurnEvent, TurnEvents, decode_record
-from sapwood.programs.single_answer import Question
+from sapwood.programs.single_answer import SingleQuestion
 
 USAGE = {"input": 7, "output": 2, "cacheRead": 3, "cost": {"total": 0.25}}
 REPLY = {
@@ -79,7 +79,7 @@ def test_only_questions_of_our_extension_are_asked() -> None:
 
 
 def test_one_answer_has_no_tools_and_no_session() -> None:
-    arguments = SINGLE_ANSWER.arguments(Question("Is it?", "Judge.", "p/m1"))
+    arguments = SINGLE_ANSWER.arguments(SingleQuestion("Is it?", "Judge.", "p/m1"))
     assert {"--no-session", "--no-tools", "--no-extensions"} <= set(arguments)
     assert arguments[-4:] == ["--model", "p/m1", "--system-prompt", "Judge."]
     printed = "\n".join(map(json.dumps, ({"type": "session"}, ended(REPLY))))

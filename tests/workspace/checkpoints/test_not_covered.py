@@ -271,36 +271,7 @@ async def test_a_worktree_inside_the_workspace_is_not_touched(tmp_path: Path) ->
     assert (tmp_path / "side" / "a").read_text() == "2"
 
 
-def _made_by_an_earlier_version(top: Path) -> Saved:
-    """A checkpoint as earlier versions made them, in the repository itself."""
-    git(top, "add", "--all")
-    tree = git(top, "write-tree").strip()
-    message = "Sapwood checkpoint\n\nlarge sub/big\n"
-    commit = git(top, "commit-tree", tree, "-m", message).strip()
-    git(top, "update-ref", "refs/sapwood/checkpoints/k3h7wq2mzp", commit)
-    return Saved(commit, tree)
-
-
-async def test_checkpoints_of_earlier_versions_can_be_restored(tmp_path: Path) -> None:
-    repository(tmp_path)
-    sub = tmp_path / "sub"
-    sub.mkdir()
-    for path in (tmp_path / "top", sub / "a"):
-        path.write_text("then")
-    old = _made_by_an_earlier_version(tmp_path)
-    for path in (tmp_path / "top", sub / "a", sub / "big", sub / "new"):
-        path.write_text("now")
-    (sub / "a").chmod(0o600)
-    assert await GitCheckpoints().holds(Workspace(str(sub)), old)
-    assert await restored(sub, old) == Restored(1, 1, (LeftOut("big", "large"),))
-    assert (sub / "a").read_text() == "then"
-    assert modes_of(sub)["a"] == 0o600
-    assert (tmp_path / "top").read_text() == "now"
-    assert await restored(tmp_path, old) == Restored(1, 0, (LeftOut("sub/big", "large"),))
-    assert (tmp_path / "top").read_text() == "then"
-
-
-async def test_permissions_that_an_earlier_version_did_not_record_stay(tmp_path: Path) -> None:
+async def test_permissions_that_were_not_recorded_stay(tmp_path: Path) -> None:
     repository(tmp_path)
     (tmp_path / ".gitignore").write_text("*.log\n")
     (tmp_path / "logs").mkdir(mode=0o700)

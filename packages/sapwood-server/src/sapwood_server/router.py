@@ -245,9 +245,9 @@ class Router:
             raise Problem(
                 502,
                 "Space in two cells",
-                f"The cells {' and '.join(having)} have a space '{space}' each. Whoever runs them "
-                "says which one is right: sapwood move SPACE --to ADDRESS --cell NAME --directory "
-                "ADDRESS, with the address of the right cell as --database too.",
+                f"The cells {' and '.join(having)} both have a space '{space}'. The operator "
+                "decides which one is right: sapwood move SPACE --to ADDRESS --cell NAME "
+                "--directory ADDRESS, with the address of the right cell as --database too.",
             )
         if having:
             return having[0]

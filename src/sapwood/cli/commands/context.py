@@ -221,14 +221,14 @@ async def _do(invocation: Invocation, request: ContextRequest, as_json: bool) ->
     from sapwood.cli.console import columns, print_lines
     from sapwood.cli.output.event_text import json_line
     from sapwood.context_actions.actions import ContextActions
-    from sapwood.context_actions.context_answers import SearchResults
+    from sapwood.context_actions.context_answers import SessionSearchResults
     from sapwood.context_actions.session_finder import running_session
     from sapwood.display.context_answer_text import answer_lines
 
     running = running_session(os.environ)
     answer = await ContextActions(Path.cwd(), invocation.config, connect, running).do(request)
     print_lines([json_line(answer)] if as_json else answer_lines(answer, columns()))
-    return Exit.FAILED if isinstance(answer, SearchResults) and not answer.hits else Exit.OK
+    return Exit.FAILED if isinstance(answer, SessionSearchResults) and not answer.hits else Exit.OK
 
 
 @click.group(

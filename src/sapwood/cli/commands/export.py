@@ -104,7 +104,7 @@ async def _rows(connection: "Connection", agent: "AgentId", form: str, everythin
     return conversation_markdown(opened.state, read)
 
 
-class Page(Protocol):
+class ExportPage(Protocol):
     """What the entry point of a page names."""
 
     async def __call__(self, space: OpenSpace, agent: AgentId, *, everything: bool) -> str:
@@ -112,10 +112,10 @@ class Page(Protocol):
         ...
 
 
-def load_page(name: str) -> Page:
+def load_page(name: str) -> ExportPage:
     """Returns the page with this name. Raises `SapwoodError` if there is none."""
     found = load_plugin("pages", name)
     if found is None:
         known = ", ".join(["markdown", "text", "json", *plugin_names("pages")])
         raise SapwoodError(f"There is no format '{name}'. Choose one of: {known}")
-    return cast("Page", found)
+    return cast("ExportPage", found)

@@ -2,7 +2,7 @@
 
 import click
 
-from sapwood.cli.command import HelpPage
+from sapwood.cli.command import HelpText
 from sapwood.cli.command import command as subcommand
 from sapwood.hooks.runner import HOOKS, main
 
@@ -37,7 +37,7 @@ def help_command(context: click.Context, topic: str) -> None:
         assert found is not None
         click.echo(found.get_help(type(context)(found, parent, topic)))
         return
-    page = HelpPage()
+    page = HelpText()
     for title, section in shown.items():
         with page.section(title):
             page.write_dl(list(section.items()))

@@ -16,7 +16,7 @@ from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 
 if TYPE_CHECKING:
-    from sapwood.context_actions.session_commands import SessionResult
+    from sapwood.context_actions.sessions_at_rest import SessionResult
 
 
 class _Session(Struct, frozen=True):
@@ -251,8 +251,8 @@ async def _run(
     from sapwood.app.connection import connect
     from sapwood.app.conversation_service import LazySessionChanges, offline_service
     from sapwood.cli.error_messages import in_shell, shell_message
-    from sapwood.context_actions.session_commands import SessionCommands
     from sapwood.context_actions.session_finder import SessionFinder, running_session
+    from sapwood.context_actions.sessions_at_rest import SessionCommands
     from sapwood.core.errors import RefusedError, SapwoodError
 
     async with invocation.connected() as connection:

@@ -199,7 +199,7 @@ async def start(call: Call) -> ConversationStarted:
             await _drop_worktree(workspace)
         raise
     back = f"{TABLE['switch'].typed} {call.agent}"
-    message = f"Started {agent} beside {state.name or call.agent}. {back} goes back. {made}"
+    message = f"Started {agent} alongside {state.name or call.agent}. {back} goes back. {made}"
     return ConversationStarted(None, agent, message.rstrip())
 
 

@@ -47,7 +47,7 @@ def drop(inputs: DecisionInput, command: Drop, meta: CommandMeta) -> Accepted:
     draft.add(event)
     size = f", {show_tokens(Count(event.tokens, event.exact))}."
     if not event.tokens and not event.turns:
-        size = ", which saves no tokens: what stays in its place is as long."
+        size = ", which saves no tokens: the note in its place is just as long."
     back = f"/undo or /bring {event.place.removeprefix('--results ')}"
     return draft.accepted(f"Dropped {_what(event)}{size} {back} brings {_them(event)} back.")
 

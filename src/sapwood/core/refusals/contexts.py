@@ -48,12 +48,12 @@ class NothingToRetry(Refusal, frozen=True):
     """No prompt is in view.
 
     >>> NothingToRetry().sentence
-    'No prompt is in view to ask again. Type one.'
+    'There is no prompt in view to retry. Type one.'
     """
 
     @property
     def sentence(self) -> str:
-        return "No prompt is in view to ask again. Type one."
+        return "There is no prompt in view to retry. Type one."
 
 
 class UnknownTurn(Refusal, frozen=True):

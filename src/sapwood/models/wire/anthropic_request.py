@@ -259,7 +259,7 @@ def _tools(call: WireCall, thinking: Mapping[str, Any], traits: ClaudeTraits) ->
         how = "" if not traits.forces else " while it thinks"
         raise Failure(
             "refused",
-            f"{call.route.model} cannot be made to call a tool{how}. Leave tool_choice at auto. "
+            f"{call.route.model} cannot be forced to call a tool{how}. Leave tool_choice at auto. "
             "Nothing was sent.",
         )
     if call.settings.get("parallel_tool_calls") is False and choice["type"] != "none":

@@ -6,7 +6,7 @@ from msgspec import Struct, structs
 from sapwood.core.content import Usage
 from sapwood.core.model_calls import Failure
 from sapwood.programs.claude_code.rows import Message, Tokens, usage_of
-from sapwood.programs.single_answer import Question, SingleAnswer
+from sapwood.programs.single_answer import SingleAnswer, SingleQuestion
 
 _ARGUMENTS = (
     *("-p", "--output-format", "json", "--safe-mode", "--no-session-persistence"),
@@ -22,14 +22,14 @@ class _Result(Struct, frozen=True):
 
 
 class _Format:
-    def arguments(self, question: Question) -> list[str]:
+    def arguments(self, question: SingleQuestion) -> list[str]:
         arguments = list(_ARGUMENTS)
         arguments += ["--model", question.model] if question.model else []
         arguments += ["--system-prompt", question.system] if question.system else []
         arguments += ["--max-budget-usd", f"{question.dollars:g}"] if question.dollars else []
         return arguments
 
-    def given(self, question: Question) -> str:
+    def given(self, question: SingleQuestion) -> str:
         return question.prompt
 
     def answer(self, output: bytes) -> SingleAnswer:

@@ -7,7 +7,7 @@ from sapwood.core.content import Usage
 from sapwood.core.model_calls import Failure
 from sapwood.programs.codex.contents import usage_of
 from sapwood.programs.codex.rows import Tokens
-from sapwood.programs.single_answer import Question, SingleAnswer
+from sapwood.programs.single_answer import SingleAnswer, SingleQuestion
 
 _ARGUMENTS = (
     *("exec", "--json", "--ephemeral", "--skip-git-repo-check", "--color", "never"),
@@ -36,10 +36,10 @@ class _Row(Struct, frozen=True):
 
 
 class _Format:
-    def arguments(self, question: Question) -> list[str]:
+    def arguments(self, question: SingleQuestion) -> list[str]:
         return [*_ARGUMENTS, *(["--model", question.model] if question.model else []), "-"]
 
-    def given(self, question: Question) -> str:
+    def given(self, question: SingleQuestion) -> str:
         """The prompt after the system prompt, for which there is no option."""
         return f"{question.system}\n\n{question.prompt}" if question.system else question.prompt
 

@@ -21,7 +21,7 @@ from sapwood.programs.agent_provider import History, HistoryTurn
 from sapwood.programs.pi.program import PROGRAM
 from sapwood.programs.pi.rows import WRITER
 from sapwood.programs.pi.session_file import StoredSession, new_id, timestamp
-from sapwood.programs.pi.session_tree import Entry, view_of
+from sapwood.programs.pi.session_tree import SessionEntry, view_of
 from sapwood.programs.prompt_parts import PICTURES, prompt_text, shows
 
 _COMPACTION = "compaction"
@@ -76,7 +76,7 @@ def wanted_history(
     return WantedHistory(tuple(turn for turn in turns if turn), front, loss)
 
 
-def entries_of_turn(stored: StoredSession, rows: NativeRows) -> list[Entry]:
+def entries_of_turn(stored: StoredSession, rows: NativeRows) -> list[SessionEntry]:
     """The entries of a turn, with texts that waited for its prompt; empty if one is missing."""
     path = stored.path_of(rows.passage.last)
     ids = [entry.id for entry in path]
@@ -104,7 +104,7 @@ def plan_rows(stored: StoredSession, wanted: WantedHistory) -> list[Fields]:
                 plans.append(_chained(rows, tip))
         if plans:
             return min(plans, key=len)
-    raise ValueError("the session has no place for this history")
+    raise ValueError("this history does not fit into the session")
 
 
 def shown_sources(stored: StoredSession, leaf: str | None) -> tuple[str, list[str]]:
@@ -114,7 +114,7 @@ def shown_sources(stored: StoredSession, leaf: str | None) -> tuple[str, list[st
 
 
 def _bases(
-    stored: StoredSession, current: Sequence[Entry], sources: Sequence[str]
+    stored: StoredSession, current: Sequence[SessionEntry], sources: Sequence[str]
 ) -> Iterator[str | None]:
     """The entries behind which the rest could follow; the present leaf comes first."""
     yield stored.leaf or None
@@ -127,10 +127,10 @@ def _bases(
 
 
 def _fit(
-    stored: StoredSession, path: Sequence[Entry], sources: Sequence[str], front: str
+    stored: StoredSession, path: Sequence[SessionEntry], sources: Sequence[str], front: str
 ) -> list[Fields] | None:
     """The rows after which exactly these entries of a path are in view; None if none are."""
-    placed: list[Entry] = []
+    placed: list[SessionEntry] = []
     for entry in path:
         if len(placed) < len(sources) and entry.is_text and entry.source == sources[len(placed)]:
             placed.append(entry)
@@ -159,7 +159,7 @@ def _fit(
     return rows
 
 
-def _tip(current: Sequence[Entry], base: str | None) -> str | None:
+def _tip(current: Sequence[SessionEntry], base: str | None) -> str | None:
     """The end of the present path, if nothing behind the base changes the view; else the base.
 
     Texts that wait for the next prompt stay.
@@ -174,7 +174,7 @@ def _tip(current: Sequence[Entry], base: str | None) -> str | None:
     return ids[-1] if ids else None
 
 
-def _own(stored: StoredSession, entry: Entry) -> Fields:
+def _own(stored: StoredSession, entry: SessionEntry) -> Fields:
     row = stored.row(entry)
     return {"content": row.get("message", row).get("content", [])}
 
@@ -284,7 +284,7 @@ def content_blocks(part: object) -> list[Fields]:
             return []
 
 
-def _program_summary(front: Sequence[str], stored: StoredSession) -> Entry | None:
+def _program_summary(front: Sequence[str], stored: StoredSession) -> SessionEntry | None:
     """The newest compaction of pi itself whose summary these texts contain; None if none is."""
     if not front or any(not text.startswith(REQUEST_FRAME) for text in front[1:]):
         return None

@@ -53,7 +53,7 @@ from sapwood.programs.pi.session_file import (
     require_at_rest,
     timestamp,
 )
-from sapwood.programs.pi.session_tree import Entry
+from sapwood.programs.pi.session_tree import SessionEntry
 from sapwood.programs.pi.sessions import folder_name
 from sapwood.programs.pi.turn_events import TurnEvents
 from sapwood.programs.session_copy import newest_copy
@@ -339,13 +339,13 @@ def _reply(process: PiProcess, question: str, value: str | None) -> None:
     process.send({"type": "extension_ui_response", "id": question, **answer})
 
 
-def _mark(stored: StoredSession, turn: str) -> Entry | None:
+def _mark(stored: StoredSession, turn: str) -> SessionEntry | None:
     """The entry on the present path behind which this turn was sent last."""
     path = stored.path_of(stored.leaf)
     return next((each for each in reversed(path) if each.turn == turn), None)
 
 
-def _turn_entries(stored: StoredSession, mark: Entry) -> list[Entry]:
+def _turn_entries(stored: StoredSession, mark: SessionEntry) -> list[SessionEntry]:
     """The messages of the turn behind a mark."""
     path = stored.path_of(stored.leaf)
     rest = path[path.index(mark) + 1 :]
@@ -363,7 +363,7 @@ def _turn_rows(stored: StoredSession, session: ProgramSession, turn: str) -> Nat
     return NativeRows(session, passage, digest)
 
 
-def _recorded(stored: StoredSession, mark: Entry) -> TranscriptTurn | None:
+def _recorded(stored: StoredSession, mark: SessionEntry) -> TranscriptTurn | None:
     reader = PiReader(unmasked)
     for entry in _turn_entries(stored, mark):
         reader.feed(stored.line(entry), entry.start)

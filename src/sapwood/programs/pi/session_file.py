@@ -18,7 +18,7 @@ import msgspec
 from sapwood.private_files import create_file, locked
 from sapwood.programs.agent_provider import SessionBusy
 from sapwood.programs.pi.rows import decode_row, encoded_row
-from sapwood.programs.pi.session_tree import Entry, SessionTree, entry_of
+from sapwood.programs.pi.session_tree import SessionEntry, SessionTree, entry_of
 from sapwood.programs.session_copy import extend_copy
 
 SESSION_VARIABLE = "SAPWOOD_PI_SESSION"
@@ -41,11 +41,11 @@ class StoredSession(SessionTree):
         if path.exists():
             self._read()
 
-    def row(self, entry: Entry) -> dict[str, Any]:
+    def row(self, entry: SessionEntry) -> dict[str, Any]:
         """The fields of an entry's row."""
         return msgspec.json.decode(self.line(entry))
 
-    def line(self, entry: Entry) -> bytes:
+    def line(self, entry: SessionEntry) -> bytes:
         """The bytes of an entry's row."""
         return self._content[entry.start : entry.end]
 

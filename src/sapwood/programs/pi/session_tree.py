@@ -14,7 +14,7 @@ SPOKEN = frozenset({"user", "assistant", "toolResult"})
 _OTHER_TEXTS = frozenset({"custom_message", "branch_summary"})
 
 
-class Entry(Struct, frozen=True, gc=False):
+class SessionEntry(Struct, frozen=True, gc=False):
     """An entry: what decides about the view, and where its row is in the file.
 
     `source` is the entry that it is a copy of, else its own id. `turn` is the id that Sapwood gave
@@ -47,9 +47,9 @@ class Entry(Struct, frozen=True, gc=False):
         return self.role in SPOKEN
 
 
-def entry_of(row: Row, key: str, parent: str | None, start: int = 0, end: int = 0) -> Entry:
+def entry_of(row: Row, key: str, parent: str | None, start: int = 0, end: int = 0) -> SessionEntry:
     """The entry of a decoded row."""
-    return Entry(
+    return SessionEntry(
         key,
         parent,
         row.type or "",
@@ -73,17 +73,17 @@ class View(Struct, frozen=True):
     entries with text behind it, and `edits` the last edit of each entry that has one.
     """
 
-    compaction: Entry | None
-    texts: Sequence[Entry]
-    edits: dict[str, Entry]
+    compaction: SessionEntry | None
+    texts: Sequence[SessionEntry]
+    edits: dict[str, SessionEntry]
 
-    def shows(self, entry: Entry) -> bool:
+    def shows(self, entry: SessionEntry) -> bool:
         """Whether an entry of `texts` is in the view, unchanged."""
         edit = self.edits.get(entry.id)
         return edit is None or (edit.is_ours and not edit.omits)
 
     @property
-    def seen(self) -> list[Entry]:
+    def seen(self) -> list[SessionEntry]:
         """The entries in view; replaced ones count."""
         return [
             each for each in self.texts if not (edit := self.edits.get(each.id)) or not edit.omits
@@ -94,17 +94,17 @@ class SessionTree:
     """The entries of one file in their order. `leaf` is the last one, empty before the first."""
 
     def __init__(self) -> None:
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, SessionEntry] = {}
         self.leaf = ""
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: SessionEntry) -> None:
         """Adds an entry, which is the leaf now."""
         self.entries[entry.id] = entry
         self.leaf = entry.id
 
-    def path_of(self, leaf: str | None) -> list[Entry]:
+    def path_of(self, leaf: str | None) -> list[SessionEntry]:
         """The entries from the root to this one. Damaged files may have circles."""
-        found: dict[str, Entry] = {}
+        found: dict[str, SessionEntry] = {}
         while leaf and leaf not in found and (entry := self.entries.get(leaf)) is not None:
             found[leaf] = entry
             leaf = entry.parent
@@ -115,7 +115,7 @@ class SessionTree:
         return view_of(self.path_of(leaf))
 
 
-def view_of(path: Sequence[Entry]) -> View:
+def view_of(path: Sequence[SessionEntry]) -> View:
     """What the model sees at the end of a path."""
     places = [place for place, entry in enumerate(path) if entry.type == "compaction"]
     compaction = path[places[-1]] if places else None

@@ -4,7 +4,7 @@ from sapwood.core.content import Usage
 from sapwood.core.model_calls import Failure
 from sapwood.programs.pi.rows import Message, text_of, usage_of
 from sapwood.programs.pi.turn_events import decode_record
-from sapwood.programs.single_answer import Question, SingleAnswer
+from sapwood.programs.single_answer import SingleAnswer, SingleQuestion
 
 _ARGUMENTS = (
     *("-p", "--mode", "json", "--no-session", "--no-tools", "--no-extensions", "--no-skills"),
@@ -13,13 +13,13 @@ _ARGUMENTS = (
 
 
 class _Format:
-    def arguments(self, question: Question) -> list[str]:
+    def arguments(self, question: SingleQuestion) -> list[str]:
         arguments = list(_ARGUMENTS)
         arguments += ["--model", question.model] if question.model else []
         arguments += ["--system-prompt", question.system] if question.system else []
         return arguments
 
-    def given(self, question: Question) -> str:
+    def given(self, question: SingleQuestion) -> str:
         return question.prompt
 
     def answer(self, output: bytes) -> SingleAnswer:

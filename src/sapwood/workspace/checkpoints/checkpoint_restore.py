@@ -63,40 +63,23 @@ def restore(store: CheckpointStore, present: str, commit: str, started: str = ""
     """
     git = _git_with(store, commit)
     now = read_record(git, present)
-    then = read_record(git, commit, store.prefix)
+    then = read_record(git, commit)
     differences = _differences(git.run("diff-tree", "-r", "-z", "--raw", now.tree, then.tree))
     first = now if started in ("", present) else read_record(git, started)
     work = _Restoration(store, now, then, first, _folders(git, then.tree))
     work.open_folders()
     with object_reader(git) as read:
-        for group in _groups(differences, then):
-            removals = [each for each in group if each.then is None]
-            ignored = _ignored(git, removals) if then.modes is None else set[bytes]()
-            for each in removals:
-                if each.path not in ignored:
-                    work.remove(each)
-            for each in group:
-                if each.then is not None:
-                    work.write(each, each.then, read)
+        for each in differences:
+            if each.then is None:
+                work.remove(each)
+        for each in differences:
+            if each.then is not None:
+                work.write(each, each.then, read)
     work.change_modes({each.path for each in differences})
     with suppress(GitError):  # then the next checkpoint covers them, even if a rule ignores them
         update_index(store.files(), work.added, work.gone)
     left, more = left_out_for_event(work.left_out)
     return Restored(work.written, work.removed, left, more)
-
-
-def _groups(
-    differences: list[FileDifference], then: CheckpointRecord
-) -> list[list[FileDifference]]:
-    """The differences in the order in which they are restored.
-
-    Earlier versions did not record what was ignored. Of their checkpoints the ignore files are
-    restored first: what they ignore was not saved then and must not be removed now.
-    """
-    if then.modes is not None:
-        return [differences]
-    rules = [each for each in differences if os.path.basename(each.path) == b".gitignore"]
-    return [rules, [each for each in differences if each not in rules]]
 
 
 class _Restoration:
@@ -181,7 +164,7 @@ class _Restoration:
             self.left_out.append((each.path, why))
             return
         usual = PROGRAM if then.mode == _PROGRAM else FILE
-        mode = None if self._then.modes is None else self._then.mode_of(each.path, usual)
+        mode = self._then.mode_of(each.path, usual)
         try:
             self._make_folders(os.path.dirname(each.path))
             with open_parent(self._place(each.path)) as (folder, name):
@@ -203,8 +186,7 @@ class _Restoration:
                 usual = PROGRAM if self._now.mode_of(path, FILE) & 0o100 else FILE
                 self.written += self._change_mode(path, self._then.mode_of(path, usual))
         folders = {path for path in changed if path.endswith(b"/")}
-        if self._then.modes is not None:
-            folders.update(path + b"/" for path in self._made)
+        folders.update(path + b"/" for path in self._made)
         for path in sorted(folders, reverse=True):
             self._change_mode(path, self._then.mode_of(path, FOLDER))
 
@@ -217,8 +199,6 @@ class _Restoration:
         recorded then are not known, and stay.
         """
         then, now = self._then.modes, self._now.modes
-        if then is None or now is None:
-            return []
         return [
             path
             for path in sorted({*then, *now})
@@ -251,7 +231,7 @@ class _Restoration:
         self._make_folders(os.path.dirname(folder))
         with open_parent(self._place(folder)) as (above, name):
             try:
-                os.mkdir(name, 0o700 if self._then.modes is not None else 0o777, dir_fd=above)
+                os.mkdir(name, 0o700, dir_fd=above)
             except FileExistsError:
                 return
         self._made.append(folder)
@@ -304,13 +284,3 @@ def _differences(raw: bytes) -> list[FileDifference]:
         now, then = FileVersion(int(before, 8), saved), FileVersion(int(after, 8), object_)
         found.append(FileDifference(path, now if now.mode else None, then if then.mode else None))
     return found
-
-
-def _ignored(git: Git, removals: list[FileDifference]) -> set[bytes]:
-    # After "./" git takes every name literally.
-    paths = b"".join(b"./" + each.path + b"\0" for each in removals)
-    if not paths:
-        return set()
-    options = ("-z", "--stdin", "--no-index")
-    found = git.run("check-ignore", *options, stdin=paths, codes=(0, 1))
-    return {path.removeprefix(b"./") for path in found.split(b"\0")}

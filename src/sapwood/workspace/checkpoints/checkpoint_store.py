@@ -10,7 +10,7 @@ Deletes the checkpoints of an agent from every store of this machine.
 
 import os
 import shutil
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 
@@ -127,15 +127,10 @@ class CheckpointStore(Struct, frozen=True):
         return variables
 
     def object_folders(self) -> list[str]:
-        """The objects of the user's repository and of all other stores.
-
-        Checkpoints of earlier versions are in the repository, and those of a folder that was moved
-        or of another worktree are in other stores.
-        """
+        """The objects of all stores: a folder that was moved had another, as worktrees have."""
         base = os.path.dirname(self.folder)
         stores = [os.path.join(base, name, "objects") for name in sorted(os.listdir(base))]
-        own = [os.path.join(self.common, "objects")] if self.common else []
-        return [each for each in (*own, *stores) if ":" not in each and os.path.isdir(each)]
+        return [each for each in stores if ":" not in each and os.path.isdir(each)]
 
 
 def ref_of(agent: AgentId) -> str:
@@ -287,22 +282,16 @@ def _write_if_changed(path: str, content: bytes) -> bool:
     return True
 
 
-def erase_checkpoints(agent: AgentId, folders: Iterable[str] = ()) -> None:
+def erase_checkpoints(agent: AgentId) -> None:
     """Deletes the checkpoints of an agent, and the files that no other agent has saved.
 
-    `folders` are its workspaces: earlier versions kept checkpoints in their repositories. There
-    only the name is deleted; git removes the files when it next collects garbage. Raises `OSError`.
+    Raises `OSError`.
     """
     ref = ref_of(agent)
     for store in _stores():
         with locked(store):
             if _has_ref(store.files(), ref):
                 _erase_from_store(store, ref)
-    for folder in folders:
-        if os.path.isdir(folder) and shutil.which("git"):
-            git = Git(folder, {})
-            if _has_ref(git, ref):
-                git.run("update-ref", "-d", ref)
 
 
 def _stores() -> list[CheckpointStore]:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from sapwood.workspace.checkpoints.git_command import ObjectReader
 
-_LINK, _PROGRAM = 0o120000, 0o100755
+_LINK = 0o120000
 _SHA1_LENGTH = 40
 _START = ".sapwood-"
 _NOTES = "unfinished"
@@ -39,13 +39,13 @@ class Replacement(Struct, frozen=True):
         name: str,
         now: FileVersion | None,
         then: FileVersion,
-        mode: int | None,
+        mode: int,
         read: ObjectReader,
     ) -> bool:
         """Replaces `name` in the open `folder`, if it is still the version `now`.
 
-        `mode` are the permissions of the new file; None keeps those of the old one, except to run
-        it. Returns false if the file is another one, which is then not changed. Raises `OSError`.
+        `mode` are the permissions of the new file. Returns false if the file is another one, which
+        is then not changed. Raises `OSError`.
         """
         state = state_in(folder, name)
         if state and stat.S_ISDIR(state.st_mode) and _remove_empty(folder, name):
@@ -56,7 +56,7 @@ class Replacement(Struct, frozen=True):
         fresh = f"{_START}{secrets.token_hex(8)}"
         self._note(fresh)
         try:
-            _create(folder, fresh, then, _permissions(state, then, mode), read)
+            _create(folder, fresh, then, mode, read)
             os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
         finally:
             with suppress(FileNotFoundError):
@@ -125,27 +125,15 @@ def is_version(folder: int, name: str, state: os.stat_result, saved: FileVersion
     return digest.encode() == saved.object
 
 
-def _create(
-    folder: int, name: str, then: FileVersion, mode: int | None, read: ObjectReader
-) -> None:
+def _create(folder: int, name: str, then: FileVersion, mode: int, read: ObjectReader) -> None:
     if then.mode == _LINK:
         os.symlink(b"".join(read(then.object)), name, dir_fd=folder)
         return
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    bits = 0o600 if mode is not None else 0o777 if then.mode == _PROGRAM else 0o666
-    with os.fdopen(os.open(name, flags, bits, dir_fd=folder), "wb") as file:
+    with os.fdopen(os.open(name, flags, 0o600, dir_fd=folder), "wb") as file:
         with closing(read(then.object)) as pieces:
             file.writelines(pieces)
-        if mode is not None:
-            os.fchmod(file.fileno(), mode)
-
-
-def _permissions(state: os.stat_result | None, then: FileVersion, mode: int | None) -> int | None:
-    """The permissions of the new file; None for those that new files usually get."""
-    if mode is not None or state is None or not stat.S_ISREG(state.st_mode):
-        return mode
-    before = stat.S_IMODE(state.st_mode)
-    return before | (before & 0o444) >> 2 if then.mode == _PROGRAM else before & ~0o111
+        os.fchmod(file.fileno(), mode)
 
 
 def _remove_empty(folder: int, name: str) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from sapwood.core.plural import counted
-from sapwood.workspace.file_walk import Entry, ShouldStop, walk
+from sapwood.workspace.file_walk import FolderEntry, ShouldStop, walk
 from sapwood.workspace.globs import glob_regex
 from sapwood.workspace.programs import ProgramResult, run_program
 from sapwood.workspace.safe_paths import ResolvedPath, is_folder, open_file
@@ -62,7 +62,7 @@ def _glob_filter(glob: str) -> re.Pattern[str]:
     return re.compile(glob_regex(glob) if glob else ".*", re.DOTALL)
 
 
-def _line(entry: Entry) -> str:
+def _line(entry: FolderEntry) -> str:
     return entry.shown + ("/" if entry.is_folder else "@" if entry.is_link else "")
 
 

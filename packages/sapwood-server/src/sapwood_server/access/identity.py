@@ -68,7 +68,7 @@ class Identities:
                 401,
                 "Token rejected",
                 "This address or code was already used, or the token is wrong or has expired. Ask "
-                "whoever runs the server for a token, or type a new code from a signed-in browser.",
+                "the operator for a token, or type a new code from a signed-in browser.",
             )
         return await self._session(
             record.id, record.name, record.space, record.scopes, record.expires
@@ -136,6 +136,6 @@ def _unknown() -> Problem:
     return Problem(
         401,
         "Not signed in",
-        "Sign in with the address that the server printed, or send a bearer token. Whoever runs "
-        "the server creates tokens.",
+        "Sign in with the address that the server printed, or send a bearer token. Ask the "
+        "operator of the server for one.",
     )

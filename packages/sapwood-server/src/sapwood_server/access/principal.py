@@ -32,7 +32,7 @@ class Principal(Struct, frozen=True):
             raise Problem(
                 403,
                 "Scope missing",
-                f"This token does not allow '{scope}'. Use one with that scope; whoever runs the "
-                "server creates tokens.",
+                f"This token does not allow '{scope}'. Ask the operator of the server for one "
+                "with that scope.",
                 fields={"scope": scope},
             )

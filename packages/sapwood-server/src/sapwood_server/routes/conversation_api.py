@@ -269,7 +269,7 @@ class DifferenceQuery(QueryParameters, frozen=True):
     """The contexts that are compared."""
 
     a: Annotated[str, Meta(description="A mark or a turn.")] = ""
-    b: Annotated[str, Meta(description="A second one; default: now.")] = ""
+    b: Annotated[str, Meta(description="Another mark or turn; default: the current context.")] = ""
 
 
 async def show_difference(call: RequestContext) -> Response:

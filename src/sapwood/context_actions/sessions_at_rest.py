@@ -1,4 +1,4 @@
-"""Context commands on sessions of other programs that are at rest, beside the program.
+"""Context commands on sessions of other programs that are at rest.
 
 The session is found and imported, the command goes through the conversation service, which refuses
 a session that is open, and the program's own session is then brought to the new history.
