@@ -104,6 +104,7 @@ class _Unmasked(Struct):
 
     log: Log
     space: Space
+    address: str = ""
 
     def masked(self, text: str) -> str:
         return text

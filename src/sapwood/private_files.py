@@ -117,15 +117,25 @@ def locked(file: Path) -> Generator[None]:
 @contextmanager
 def lock_held(path: str | Path, mode: int = 0o600) -> Generator[None]:
     """Waits for the lock on a folder, or on a file, which is created with `mode`, and holds it."""
+    handle = wait_for_lock(path, mode)
+    try:
+        yield
+    finally:
+        release_lock(handle)
+
+
+def wait_for_lock(path: str | Path, mode: int = 0o600) -> int:
+    """Waits for the same lock and returns its handle. `release_lock` ends it."""
     import fcntl
 
     flags = os.O_RDONLY if os.path.isdir(path) else os.O_RDWR | os.O_CREAT
     handle = os.open(path, flags, mode)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        release_lock(handle)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
 
 
 def try_lock(file: Path) -> int | None:

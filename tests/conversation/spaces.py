@@ -18,6 +18,7 @@ class TestSpace:
     def __init__(self, log: Log, space: Space, dispatcher: Dispatcher) -> None:
         self.log = log
         self.space = space
+        self.address = ""
         self.dispatcher = dispatcher
 
     def masked(self, text: str) -> str:

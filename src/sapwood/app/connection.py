@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sapwood import redaction
 from sapwood.app.worker_wakes import WorkerWakes
+from sapwood.config.folders import pending_folder
 from sapwood.core.errors import LogError
 from sapwood.core.ids import Space, can_be_stored
 from sapwood.core.log_values import Append, AvailabilityListener
@@ -221,7 +222,20 @@ async def connect(
         return Connection(log, _space(log.space), outages=outages, address=log.address)
     await _finish_erasures(log, str(address))
     known = _masked_values(secrets)
-    return Connection(log, name, outages=outages, address=str(address), secrets=known)
+    connection = Connection(log, name, outages=outages, address=str(address), secrets=known)
+    if pending_folder().is_dir():
+        await _import_pending(connection)
+    return connection
+
+
+async def _import_pending(connection: Connection) -> None:
+    """Imports sessions that were changed before they were imported. Logs a warning if it fails."""
+    from sapwood.imports.importer import import_pending
+
+    try:
+        await import_pending(connection, connection.dispatcher)
+    except (LogError, OSError) as error:
+        _log.warning("Could not import a session that was changed: %s", error)
 
 
 def _masked_values(secrets: Iterable[str] | None) -> tuple[str, ...]:

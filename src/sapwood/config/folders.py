@@ -70,6 +70,11 @@ def journal_file() -> Path:
     return data_folder() / "journal.jsonl"
 
 
+def pending_folder() -> Path:
+    """Commands that wait for the import of their sessions."""
+    return data_folder() / "pending"
+
+
 def clean_results_folder() -> Path:
     """The folder that remembers which tool results have nothing to mask."""
     return data_folder() / "clean"

@@ -45,6 +45,11 @@ class OpenSpace(Protocol):
         ...
 
     @property
+    def address(self) -> str:
+        """The address of the database; empty if the log was not opened from one."""
+        ...
+
+    @property
     def dispatcher(self) -> Dispatcher:
         """What carries out commands of the core in it."""
         ...

@@ -7,6 +7,7 @@ if it starts from the beginning or if several processes import at once.
 Selects the transcripts to import: all that are found, those of a folder, or given files.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -17,7 +18,15 @@ from msgspec import Struct
 
 from sapwood.core.ids import AgentId, Space, TranscriptRange
 from sapwood.imports.conversation_writer import ConversationWriter
+from sapwood.imports.pending_commands import (
+    PendingSession,
+    forget_commands,
+    pending_file,
+    pending_sessions,
+    read_commands,
+)
 from sapwood.imports.session_catch_up import own_rows
+from sapwood.private_files import release_lock, wait_for_lock
 from sapwood.programs.registry import program, resume_command_for
 from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.discovery import (
@@ -60,6 +69,9 @@ class OpenLog(Protocol):
     @property
     def space(self) -> Space: ...
 
+    @property
+    def address(self) -> str: ...
+
     def masked(self, text: str) -> str:
         """The text with its secrets masked, also the configured keys."""
         ...
@@ -101,6 +113,7 @@ class Importer:
     ) -> None:
         self._log = connection.log
         self._space = connection.space
+        self._address = connection.address
         self._idle_seconds = idle_seconds
         self._now = now
         by_length = Chars4Counter()
@@ -116,6 +129,7 @@ class Importer:
         session = session_id(path, source)
         agent = imported_agent_id(source, session)
         try:
+            await self._give_pending(path, source, session, agent)
             state = await open_state(self._log, self._space, agent)
             in_database = program(source).sessions.in_database
             imported_until = None if _is_one_object(path) else state.imported_until
@@ -145,6 +159,40 @@ class Importer:
             resume=resume_command_for(source, walk.resumable),
         )
 
+    async def _give_pending(self, path: Path, source: str, session: str, agent: AgentId) -> None:
+        """Gives the commands that were carried out before the session was imported, if any.
+
+        What the session had before them is imported first. One process at a time does it.
+        """
+        file = pending_file(self._address, self._space, agent)
+        if not file.exists():
+            return
+        lock = await asyncio.to_thread(wait_for_lock, file)
+        try:
+            waiting = read_commands(file)  # another process may have removed it
+            if waiting is not None:
+                until = (await open_state(self._log, self._space, agent)).imported_until
+                if until is None or until.place < waiting.size:
+                    reader = reader_for(source, path, SessionDetails(id=session), mask=unmasked)
+                    walk = _Walk(self, path, reader, until, whole=True, size=waiting.size)
+                    await walk.run(lambda _: None)
+                await self._give(waiting, agent)
+            forget_commands(file)
+        finally:
+            release_lock(lock)
+
+    async def _give(self, waiting: PendingSession, agent: AgentId) -> None:
+        """Gives the commands, or those that a process that was killed had not given yet.
+
+        If the log has become another one, the import finds the change in the session's own rows.
+        """
+        commands = waiting.commands
+        known = [await self._log.receipt(self._space, meta.id) for _, meta in commands]
+        version = (await open_state(self._log, self._space, agent)).version
+        if any(known) or version == waiting.version:
+            for command, meta in commands:
+                await self._dispatcher.dispatch(command, meta)
+
     def writer(self, reader: TranscriptReader, path: Path) -> ConversationWriter:
         """Makes the writer of one conversation."""
         return ConversationWriter(self._dispatcher, self._log, self._space, reader, path)
@@ -159,11 +207,24 @@ class Importer:
         await self._dispatcher.close()
 
 
+async def import_pending(connection: OpenLog, dispatcher: Dispatcher) -> None:
+    """Imports the sessions whose first commands were carried out before they were imported."""
+    for file, waiting in pending_sessions(connection.address, connection.space):
+        importer = Importer(connection, dispatcher=dispatcher)
+        try:
+            await importer.bring(Path(waiting.path), waiting.source)
+        except NotATranscript:
+            forget_commands(file)  # its program has deleted it
+        finally:
+            await importer.close()
+
+
 class _Walk:
     """Reads a transcript once: from the last imported row on, or the `whole` file.
 
     `found` is true once the last imported row was read. With `moved`, that row may be anywhere
-    in the file; otherwise only where it was before.
+    in the file; otherwise only where it was before. With `size`, only that many bytes are read, and
+    the last turn in them has ended.
     """
 
     def __init__(
@@ -175,6 +236,7 @@ class _Walk:
         *,
         whole: bool,
         moved: bool = False,
+        size: int | None = None,
     ) -> None:
         self._importer = importer
         self._path = path
@@ -182,6 +244,7 @@ class _Walk:
         self._imported_until = imported_until
         self._whole = whole
         self._moved = moved
+        self._size = size
         self.found = False
         self.writers = {"": importer.writer(self._reader, path)}
 
@@ -213,7 +276,7 @@ class _Walk:
         return True
 
     def _is_idle(self) -> bool:
-        return self._importer.is_idle(self._path, self._reader.source)
+        return self._size is not None or self._importer.is_idle(self._path, self._reader.source)
 
     def _is_known(self, row: bytes, offset: int, known: TranscriptRange) -> bool:
         """Whether this is the last imported row. A program may write a row twice, so its key alone
@@ -249,7 +312,10 @@ class _Walk:
             self._reader.begin_file(name)
             status = file.stat()
             position = FilePosition((status.st_dev, status.st_ino), offset)
-            yield from RowFile(file, position).read(rest=rest)
+            for row, start in RowFile(file, position).read(rest=rest):
+                if self._size is not None and start >= self._size:
+                    return
+                yield row, start
             offset = 0
 
     async def _take(self) -> None:

@@ -43,6 +43,7 @@ async def test_it_is_indexed_when_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fulltext, "_IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(fulltext, "_COMMAND_SECONDS", 0.0)
     log = await SqliteLog.open(tmp_path / "log.db")
     await start(log, SPACE, ADA, *(f"word {n}" for n in range(1000)))
     await asyncio.to_thread(wait_for, tmp_path / "log.db", (1000, 1000))
@@ -57,6 +58,7 @@ async def test_what_one_process_left_undone_the_next_one_does(
     await first.close()
     assert positions(tmp_path / "log.db") == (0, 1)
     monkeypatch.setattr(fulltext, "_IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(fulltext, "_COMMAND_SECONDS", 0.0)
     second = await SqliteLog.open(tmp_path / "log.db")
     await asyncio.to_thread(wait_for, tmp_path / "log.db", (1, 1))
     await second.close()

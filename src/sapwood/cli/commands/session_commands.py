@@ -16,6 +16,9 @@ from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sapwood.app.connection import Connection
     from sapwood.context_actions.sessions_at_rest import SessionResult
 
 
@@ -250,19 +253,31 @@ async def _run(
 
     from sapwood.app.connection import connect
     from sapwood.app.conversation_service import LazySessionChanges, offline_service
+    from sapwood.app.staged_session import stage_session
     from sapwood.cli.error_messages import in_shell, shell_message
     from sapwood.context_actions.session_finder import SessionFinder, running_session
     from sapwood.context_actions.sessions_at_rest import SessionCommands
     from sapwood.core.errors import RefusedError, SapwoodError
 
     async with invocation.connected() as connection:
+        running = running_session(os.environ)
+        sessions = SessionFinder(Path.cwd(), invocation.config, connect, running)
+        staged = None
+        if not later:
+            staged = await stage_session(connection, sessions, name, session, transcript)
+        used = connection if staged is None else staged.connection
         commands = SessionCommands(
-            connection,
-            offline_service(connection, invocation.config, later=later),
-            SessionFinder(Path.cwd(), invocation.config, connect, running_session(os.environ)),
-            LazySessionChanges(connection).changes,
+            used,
+            offline_service(used, invocation.config, later=later),
+            sessions,
+            LazySessionChanges(used).changes,
         )
         try:
+            if staged is not None:
+                done = await commands.run(name, words, transcript=str(staged.path))
+                await staged.keep()
+                _start_import(connection, staged.path)
+                return done
             done = await commands.run(name, words, session=session, transcript=transcript)
         except RefusedError as error:
             raise SapwoodError(in_shell(shell_message(error.refusal))) from error
@@ -271,6 +286,14 @@ async def _run(
 
             await watch_if_needed(connection, done.agent, os.environ)
         return done
+
+
+def _start_import(connection: "Connection", transcript: "Path") -> None:
+    """Starts a process that imports a session into the same database."""
+    from sapwood.hooks.watched_session import start_process
+
+    own = {"SAPWOOD_DATABASE": connection.address, "SAPWOOD_SPACE": connection.space}
+    start_process([str(transcript)], {**os.environ, **own}, "sapwood.hooks.session_importer")
 
 
 def _print(done: "SessionResult", as_json: bool) -> None:

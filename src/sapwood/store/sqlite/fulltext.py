@@ -57,8 +57,8 @@ _MAX_CHARACTERS = 200_000
 _IDLE_SECONDS = 0.5
 _BUSY = 0.05
 """The share of a processor from which on this process is busy with something else."""
-_LATE = 1.1
-"""How many times as long as asked for the task may sleep on a machine that is not busy."""
+_COMMAND_SECONDS = 10.0
+"""A process that ends within this time indexes nothing, unless it searches."""
 _MAX_WAITS = 60
 """How often the task waits for a busy process, half a second each time."""
 _MAX_AGENT_TERMS = 64
@@ -370,6 +370,7 @@ class FulltextIndexer:
         self._loop = asyncio.get_running_loop()
         self._batch_lock = asyncio.Lock()
         self._last_commit = self._loop.time()
+        self._begin = self._last_commit + _COMMAND_SECONDS
         self._task: asyncio.Task[None] | None = None
         self._closed = False
         self.schedule()
@@ -414,14 +415,13 @@ class FulltextIndexer:
     async def _wait_while_busy(self) -> None:
         """Waits while this process works: a command that imports and ends must not pay for it.
 
-        On a machine with more to do than processors, a process that works gets little of them, but
-        is woken late.
+        On a busy machine a process that works looks idle, so a new one waits in any case.
         """
+        await asyncio.sleep(max(0.0, self._begin - self._loop.time()))
         for _ in range(_MAX_WAITS):
-            used, asked = process_time(), self._loop.time()
+            used = process_time()
             await asyncio.sleep(_IDLE_SECONDS)
-            is_late = self._loop.time() - asked > _LATE * _IDLE_SECONDS
-            if not is_late and process_time() - used < _BUSY * _IDLE_SECONDS:
+            if process_time() - used < _BUSY * _IDLE_SECONDS:
                 break
 
     async def _index_when_idle(self) -> None:
