@@ -168,11 +168,11 @@ async def _measure_postgres(sizing: Sizing, server: Cluster, at_once: int) -> No
     async with _worker(server.dsn, sizing.seconds) as (worker, environment):
         await _ask(sizing, server.dsn, environment, at_once, _warm_up(sizing), connections)
         await session.execute("CHECKPOINT")
-        before, cpu = await log_position(), _cpu_of_family(server.pid)
+        before, cpu = await log_position(), cpu_of_family(server.pid)
         empty, stored = await size_of("sapwood"), await events()
         await _converse(sizing, server.dsn, worker, environment, at_once, connections)
         sizing.events = await events() - stored
-        sizing.server = _cpu_of_family(server.pid) - cpu
+        sizing.server = cpu_of_family(server.pid) - cpu
         sizing.wal = await log_position() - before
     await session.execute("CHECKPOINT")
     sizing.log = await size_of("sapwood") - empty
@@ -278,7 +278,7 @@ def _cpu(process: int, *, with_ended: bool = False) -> float:
     return sum(map(int, fields[11 : 15 if with_ended else 13])) / _TICKS
 
 
-def _cpu_of_family(process: int) -> float:
+def cpu_of_family(process: int) -> float:
     """Seconds of CPU of a process and all its children."""
     total = _cpu(process, with_ended=True)
     for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():

@@ -17,17 +17,20 @@ from sapwood.app.permission_questions import (
     all_waiting_questions,
     send_answer,
 )
-from sapwood.core.content import ToolCall
-from sapwood.core.events import QuestionAsked, ToolFinished, ToolStarted
+from sapwood.app.space_move import move_space
+from sapwood.core.commands import AddFile, QueuePrompt, SetGoal
+from sapwood.core.content import File, ToolCall
+from sapwood.core.events import FileAdded, QuestionAsked, ToolFinished, ToolStarted
 from sapwood.core.view import Request
 from sapwood.engine import LocalEngine
 from sapwood.testing import FakeModel
 from sapwood.turns import tool_calls
-from sapwood.turns.clock_and_ids import now
+from sapwood.turns.clock_and_ids import command_meta, now
 from sapwood.workspace.combined_toolbox import CombinedToolbox
 from sapwood.workspace.permissions.permission_gate import AllowOnce, Deny, PermissionAnswer, Reply
 from sapwood.workspace.question_toolbox import QuestionToolbox
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
+from tests.postgres_session import new_database
 
 WRITE = ToolCall("c1", "write_file", '{"path": "out.txt", "content": "done"}')
 ASK = ToolCall("c3", "ask_user", '{"question": "Which port?", "choices": ["80", "8080"]}')
@@ -50,9 +53,13 @@ class Process(Struct):
 
 @asynccontextmanager
 async def process(
-    folder: Path, *calls: ToolCall, seconds: float = 0.0, clock: Callable[[], int] = now
+    folder: Path,
+    *calls: ToolCall,
+    seconds: float = 0.0,
+    clock: Callable[[], int] = now,
+    address: str = "",
 ) -> AsyncGenerator[Process]:
-    connection = await connect(folder / "a.db")
+    connection = await connect(address or folder / "a.db")
     asking = PermissionQuestions(connection, seconds=seconds, clock=clock)
     model, engine = FakeModel(_plan(*(calls or (WRITE,)))), LocalEngine()
     tools = CombinedToolbox(WorkspaceToolbox(approve=asking.ask), QuestionToolbox(asking.ask))
@@ -87,9 +94,11 @@ async def _driven(at: Process) -> None:
         await asyncio.wait(tasks)
 
 
-async def _answered_elsewhere(folder: Path, answer: PermissionAnswer) -> PostedQuestion:
+async def _answered_elsewhere(
+    folder: Path, answer: PermissionAnswer, address: str = ""
+) -> PostedQuestion:
     """Answers the one question from a process that drives nothing."""
-    connection = await connect(folder / "a.db")
+    connection = await connect(address or folder / "a.db")
     try:
         [posted] = await all_waiting_questions(connection)
         assert await send_answer(connection, posted, answer) is None
@@ -98,9 +107,11 @@ async def _answered_elsewhere(folder: Path, answer: PermissionAnswer) -> PostedQ
         await connection.close()
 
 
-async def _continued(folder: Path, name: str = "demo") -> tuple[list[object], FakeModel]:
+async def _continued(
+    folder: Path, name: str = "demo", address: str = ""
+) -> tuple[list[object], FakeModel]:
     """Continues the turn in a new process; returns its events and the model."""
-    async with process(folder) as at:
+    async with process(folder, address=address) as at:
         agent = await Sapwood(at.connection).find(name)
         await at.runner.wake(agent.id)
         async for recorded in agent.follow():
@@ -133,6 +144,34 @@ async def test_a_process_that_is_gone_is_continued_by_another_after_the_answer(
     [result] = [each for each in events if isinstance(each, ToolFinished)]
     assert not result.error
     assert sum(isinstance(each, QuestionAsked) for each in events) == 1
+
+
+@pytest.mark.night
+async def test_what_waits_in_a_space_waits_where_the_space_has_moved_to(
+    tmp_path: Path, postgres_dsn: str
+) -> None:
+    """A question, a queued prompt, a goal and an uploaded file."""
+    image = File.of(b"GIF89a" + bytes(range(200)) * 30, name="chart.gif")
+    with new_database(postgres_dsn) as first, new_database(postgres_dsn) as second:
+        async with process(tmp_path, address=first) as at:
+            agent = await _asked(at, tmp_path)
+            give, goal = at.connection.dispatcher.dispatch, SetGoal(agent.id, "g", "All is green.")
+            for command in (
+                QueuePrompt(agent.id, "q", "And then?"),
+                goal,
+                AddFile(agent.id, image),
+            ):
+                await give(command, command_meta())
+            before = await agent.state()
+        await move_space(first, "local", second)
+        async with process(tmp_path, address=second) as there:
+            after = await (await Sapwood(there.connection).get(agent.id)).state()
+        assert (after.open, after.queue, after.goal) == (before.open, before.queue, before.goal)
+        assert after.queue[0].text == "And then?"
+        await _answered_elsewhere(tmp_path, AllowOnce(), second)
+        events, _ = await _continued(tmp_path, address=second)
+    assert (tmp_path / "out.txt").read_text() == "done"
+    assert [each.file for each in events if isinstance(each, FileAdded)] == [image]
 
 
 async def test_a_denial_after_the_process_is_gone_reaches_the_model_as_one(tmp_path: Path) -> None:

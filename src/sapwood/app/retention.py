@@ -27,6 +27,7 @@ from sapwood.core.tags import Tags, entries_of
 from sapwood.lifecycle.archive import archive_address, archive_conversation, restore_conversation
 from sapwood.lifecycle.erasable_log import LeaderLock, erasable
 from sapwood.lifecycle.retention import IdleConversation, RetentionRule, find_idle
+from sapwood.turns.log import ExpiringLog
 
 if TYPE_CHECKING:
     from sapwood.app.connection import Connection
@@ -123,9 +124,16 @@ async def retention_in_background(
     rules: Mapping[str, RetentionConfig],
     covers: Callable[[Space], bool],
     hours: float,
+    receipt_days: int = 0,
 ) -> AsyncGenerator[None]:
-    """Carries the rules out every so many hours, as long as the block runs."""
-    task = asyncio.ensure_future(_keep(connection, rules, covers, hours * 3600)) if rules else None
+    """Carries the rules out every so many hours, as long as the block runs.
+
+    Receipts of Sapwood's own commands expire after `receipt_days`, if that is not 0.
+    """
+    days = receipt_days if isinstance(connection.log, ExpiringLog) else 0
+    task = None
+    if rules or days:
+        task = asyncio.ensure_future(_keep(connection, rules, covers, hours * 3600, days))
     try:
         yield
     finally:
@@ -139,6 +147,7 @@ async def _keep(
     rules: Mapping[str, RetentionConfig],
     covers: Callable[[Space], bool],
     seconds: float,
+    receipt_days: int,
 ) -> None:
     log = erasable(connection.log)
     while True:
@@ -147,6 +156,9 @@ async def _keep(
             lock = await log.try_lead("retention")
             while lock is not None and await lock.is_held():
                 await run_retention(connection, rules, covers)
+                if receipt_days and isinstance(connection.log, ExpiringLog):
+                    expired = await connection.log.expire_receipts(receipt_days)
+                    _log.info("%d receipts have expired", expired)
                 await asyncio.sleep(seconds)
         except (LogError, OSError) as error:
             _log.warning("Retention waits: %s", error)

@@ -518,6 +518,13 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     retention_hours: Annotated[
         Positive, explained("Hours between a worker's checks for idle conversations.")
     ] = 6.0
+    receipt_days: Annotated[
+        Natural,
+        explained(
+            "Days after which workers on PostgreSQL delete the receipts of Sapwood's own commands. "
+            "Receipts of ids that clients chose are kept. 0 means never."
+        ),
+    ] = 30
     folders: Annotated[
         dict[str, str],
         explained(

@@ -189,6 +189,18 @@ class Log(Protocol):
 
 
 @runtime_checkable
+class ExpiringLog(Protocol):
+    """A log that can do without old receipts."""
+
+    async def expire_receipts(self, days: float) -> int:
+        """Deletes receipts older than `days` of commands whose id Sapwood made up, in all spaces.
+
+        Returns how many.
+        """
+        ...
+
+
+@runtime_checkable
 class MovableLog(Protocol):
     """A log whose spaces can move to other databases."""
 

@@ -6,6 +6,7 @@ import asyncpg
 import pytest
 
 from sapwood.core.ids import AgentId, Space
+from sapwood.store.postgres import PostgresLog
 from sapwood.turns.log import Log
 from tests.store.contract import grow, start
 
@@ -115,3 +116,39 @@ async def test_the_position_of_an_event_cannot_be_chosen(
     forged = _PLACED.format(position=position, tx=tx)
     with pytest.raises(_REFUSED):
         await owner.execute(forged.replace("INTO sapwood.events\n", f"INTO {partition}\n"), space)
+
+
+async def test_only_old_receipts_of_ids_that_sapwood_made_up_expire(
+    log: Log, space: Space, owner: Owner
+) -> None:
+    """Those that a client, an import or a file has, those of a day, and of a move, stay."""
+    moving, own = Space(f"{space}-moving"), "0123456789abcdef01234567"
+    stored = [
+        (space, own, 31),
+        (space, own.replace("0", "f"), 29),
+        (space, f"{own[:-1]}g", 99),
+        (space, f"{own}0", 99),
+        (space, f"import-{own}", 99),
+        (space, f"ada:3:{own}", 99),
+        (moving, own, 99),
+    ]
+    await owner.executemany(
+        "INSERT INTO sapwood.receipts (space, command, data, at)"
+        " VALUES ($1, $2, '{}', now() - make_interval(days => $3))",
+        stored,
+    )
+    await owner.execute(
+        "INSERT INTO sapwood.moves (space, id, state) VALUES ($1, 'm', 'leaving')", moving
+    )
+    assert isinstance(log, PostgresLog)
+    left = f"SELECT space, command FROM sapwood.receipts WHERE starts_with(space, '{space}')"
+    assert await log.expire_receipts(30) == 1
+    assert {tuple(row) for row in await owner.fetch(left)} == {each[:2] for each in stored[1:]}
+    await owner.execute("DELETE FROM sapwood.moves WHERE space = $1", moving)
+    await grow(log, space, ADA, "today")
+    assert await log.expire_receipts(0) == 2
+    assert len(await owner.fetch(left)) == len(stored) - 3 + 1
+    forgery = "DELETE FROM sapwood.receipts WHERE at > now() - interval '1 day'"
+    await owner.execute("SET sapwood.expiring = 'on'")
+    with pytest.raises(asyncpg.RestrictViolationError):
+        await owner.execute(forgery)

@@ -129,7 +129,8 @@ async def _work(
             served_spaces = pattern or SpacePattern((config.space,))
             await stack.enter_async_context(
                 retention_in_background(
-                    connection, config.retention, served_spaces.covers, config.retention_hours
+                    *(connection, config.retention, served_spaces.covers),
+                    *(config.retention_hours, config.receipt_days),
                 )
             )
             if health is not None:

@@ -50,6 +50,8 @@ from sapwood.store.space_cipher import (
 )
 
 _RECEIPT = "SELECT data FROM sapwood.receipts WHERE space = $1 AND command = $2"
+_EXPIRE = "SELECT sapwood.expire_receipts($1, $2) AS gone"
+_EXPIRED_AT_ONCE = 1_000
 _KEY_TRIES = 4
 _receipt = msgspec.json.Decoder(Receipt)
 
@@ -217,6 +219,18 @@ class PostgresLog:
         if row is None:
             return None
         return open_receipt(await self._cipher(space), _receipt.decode(row["data"]))
+
+    async def expire_receipts(self, days: float) -> int:
+        """Deletes receipts older than `days` of commands whose id Sapwood made up, in all spaces.
+
+        Nobody repeats such a command after its turn. Those of the last day stay. Returns how many.
+        """
+        expired = 0
+        while row := await self._scanners.fetchrow(_EXPIRE, days, _EXPIRED_AT_ONCE):
+            expired += row["gone"]
+            if row["gone"] < _EXPIRED_AT_ONCE:
+                break
+        return expired
 
     async def read(
         self,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
 
 
-NEWEST = 15
+NEWEST = 16
 
 _FOLDER = resources.files("sapwood.store.postgres") / "migrations"
 _OLDEST_SERVER = 14

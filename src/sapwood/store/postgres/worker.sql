@@ -46,6 +46,7 @@ GRANT INSERT ON sapwood.contents, sapwood.receipts, sapwood.snapshots, sapwood.s
     sapwood.space_keys, sapwood.cursor_places, sapwood.meanings TO sapwood_worker;
 GRANT INSERT, UPDATE ON sapwood.agents, sapwood.searchable TO sapwood_worker;
 GRANT INSERT, UPDATE, DELETE ON sapwood.live_words TO sapwood_worker;
+GRANT EXECUTE ON FUNCTION sapwood.expire_receipts TO sapwood_worker;
 
 REVOKE SELECT ON sapwood.tokens FROM sapwood_worker;
 
