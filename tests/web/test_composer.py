@@ -165,6 +165,8 @@ def test_a_setting_is_changed_and_a_phone_is_paired(stage: Stage, browser: Brows
     page.click("#pair")
     code = page.locator("#code")
     expect(code).to_have_text(re.compile(r"^\w{4}-\w{4}$"))
+    here = f"Only browsers on this machine reach {stage.server.address}/sign-in."
+    expect(page.locator("#where")).to_contain_text(here)
     phone = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
     phone.goto(f"{stage.server.address}/sign-in")
     phone.fill("#token", code.inner_text())
