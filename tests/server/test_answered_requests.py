@@ -1,4 +1,4 @@
-"""The same id gives the first answer: of what was carried out, and of what was refused."""
+"""The same id gives the first answer to what was carried out, and a refusal does not use it up."""
 
 import asyncio
 import hashlib
@@ -16,22 +16,25 @@ from tests.store.contract import append, commit_of
 CONTENT = RequestContent("POST /v1/agents")
 
 
-async def test_a_refused_command_is_refused_again_although_it_could_be_carried_out_now(
+async def test_a_refused_command_can_be_carried_out_later_unless_a_part_of_it_was(
     served: Served,
 ) -> None:
     agent = await record(served.connection, ("Hello.", "Hi."))
     async with served.client() as client:
-        path = f"/v1/agents/{agent}/commands"
+        path = f"/v1/agents/{agent}"
         body = {"args": "LATER", "id": "one"}
-        first = await client.post(f"{path}/rewind", json=body)
-        await client.post(f"{path}/mark", json={"args": "LATER"})
-        again = await client.post(f"{path}/rewind", json=body)
-        other = await client.post(f"{path}/rewind", json={"args": "LATER", "id": "two"})
-    assert first.status_code == again.status_code == 404
-    assert again.json() == first.json()
-    assert again.headers["content-type"] == "application/problem+json"
-    assert again.headers["idempotency-replayed"] == "true"
-    assert other.is_success
+        partly = {"text": "/mark NOW\n/rewind LATER", "id": "two"}
+        first = await client.post(f"{path}/commands/rewind", json=body)
+        script = await client.post(f"{path}/submissions", json=partly)
+        await client.post(f"{path}/commands/mark", json={"args": "LATER"})
+        again = await client.post(f"{path}/commands/rewind", json=body)
+        repeated = await client.post(f"{path}/submissions", json=partly)
+    assert first.status_code == script.status_code == 404
+    assert again.is_success
+    assert "idempotency-replayed" not in again.headers
+    assert repeated.json() == script.json()
+    assert repeated.headers["content-type"] == "application/problem+json"
+    assert repeated.headers["idempotency-replayed"] == "true"
 
 
 async def test_the_first_answer_is_given_whole(served: Served) -> None:
@@ -128,7 +131,7 @@ async def test_a_failure_of_the_server_is_tried_again() -> None:
     statuses = iter((503, 429, 200))
 
     async def answer() -> Response:
-        return Response(b"", next(statuses), media_type="text/plain")
+        return Response(b"{}", next(statuses), media_type="application/json")
 
     got = [(await answered.once("local", "a", CONTENT, answer)).status_code for _ in range(4)]
     assert got == [503, 429, 200, 200]

@@ -1,4 +1,4 @@
-"""A turn that failed by a limit of the provider is asked again, if a person typed it on the page."""
+"""A turn that failed by a limit is asked again, if a person typed its prompt on the page."""
 
 import asyncio
 

@@ -1,10 +1,12 @@
 """A code pairs another browser: once, soon, without `admin`, and it cannot be guessed."""
 
 import pytest
+from starlette.requests import Request
 
 from sapwood_server.access.identity import COOKIE
 from sapwood_server.access.pairing import SECONDS, PairingCodes
 from sapwood_server.access.principal import Principal
+from sapwood_server.access.rate_limit import client_address, parse_proxies
 from sapwood_server.problems import Problem
 from tests.server.serving import ADDRESS, Served
 
@@ -16,7 +18,9 @@ async def test_a_code_signs_one_browser_in_with_the_makers_rights_but_admin(
     served: Served,
 ) -> None:
     async with served.client() as maker, served.plain_client() as phone:
-        code = (await maker.post("/v1/pairing", json={})).json()["code"]
+        made = (await maker.post("/v1/pairing", json={})).json()
+        assert made["names"] == [], "only this machine reaches the server"
+        code = made["code"]
         origin = {"Origin": ADDRESS}
         by_link = {"token": code, "link": True}
         assert (await phone.post("/sign-in", json=by_link, headers=origin)).status_code == 401
@@ -66,3 +70,22 @@ def test_an_address_that_guesses_stops_only_itself() -> None:
     with pytest.raises(Problem, match="Try again in"):
         codes.take(mine, "10.0.0.1", now=1)
     assert codes.take(mine, "10.0.0.2", now=1) is not None
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "address"),
+    [
+        ("10.0.0.1", "", "10.0.0.1"),
+        ("10.0.0.1", "192.0.2.7", "192.0.2.7"),
+        ("10.0.0.1", "made up, 192.0.2.7, 10.0.0.9", "192.0.2.7"),
+        ("192.0.2.8", "192.0.2.7", "192.0.2.8"),
+        ("10.0.0.1", "2001:db8::5", "2001:db8::/64"),
+    ],
+)
+def test_only_a_proxy_of_the_setting_says_whom_it_forwards(
+    peer: str, forwarded: str, address: str
+) -> None:
+    headers = [(b"x-forwarded-for", forwarded.encode())] if forwarded else []
+    request = Request({"type": "http", "client": (peer, 1), "headers": headers})
+    assert client_address(request, parse_proxies(["10.0.0.0/8"])) == address
+    assert client_address(request) == peer

@@ -26,4 +26,4 @@ def test_the_instruction_to_summarise_is_recognised() -> None:
 
 
 def test_help_shows_the_package() -> None:
-    assert "class ScriptedModel" in pydoc.render_doc(scripted_model, renderer=pydoc.plaintext)
+    assert "class ScriptedModel" in pydoc.plain(pydoc.render_doc(scripted_model))

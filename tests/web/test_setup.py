@@ -66,6 +66,10 @@ def test_a_key_is_tested_stored_for_its_owner_and_used_without_a_restart(newcome
     expect(page.locator("#main")).not_to_contain_text("sapwood config")
     end.get_by_text("Choose what answers").click()
     page.wait_for_url("**/setup")
+    page.fill("#key-anthropic", KEY)
+    page.press("#key-anthropic", "Enter")
+    page.wait_for_selector("#message")
+    assert tomllib.loads(keys.read_text()) == {"anthropic": KEY}
 
 
 def test_a_server_is_found_and_a_change_in_a_shell_counts_without_a_restart(

@@ -72,6 +72,14 @@ class ServeConfig(Struct, frozen=True, forbid_unknown_fields=True):
             example='["https://app.example"]',
         ),
     ] = ()
+    proxies: Annotated[
+        tuple[str, ...],
+        explained(
+            "Addresses or networks of proxies in front of the server. From them, X-Forwarded-For "
+            "says whose attempts to sign in are counted.",
+            example='["10.0.0.0/8"]',
+        ),
+    ] = ()
 
 
 class AccessRule(Struct, frozen=True):

@@ -1,8 +1,8 @@
 """Answers to requests with an id, kept for a while: the same id again gives the first answer.
 
-The same id with another route or body is refused. A refusal changes nothing, so the log keeps no
-receipt of it; it is kept here. A request that comes while the first one with its id is still
-carried out waits for the answer to it.
+The same id with another route or body is refused. What was refused is not kept, as the log keeps no
+receipt of it: nothing was done, so the same request can succeed later. A request that comes while
+the first one with its id is still carried out waits for the answer to it.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
+import msgspec
 from msgspec import Struct
 from starlette.responses import Response, StreamingResponse
 
@@ -19,8 +20,6 @@ from sapwood.core.refusals import CommandIdUsed
 _SECONDS = 600.0
 _MAX_ANSWERS = 10_000
 _MAX_BYTES = 32_000_000
-_UNSETTLED = frozenset({401, 403, 408, 429})
-"""Statuses that say nothing of the command itself."""
 
 
 class RequestContent(Struct, frozen=True):
@@ -114,10 +113,25 @@ def _require_same(first: RequestContent, content: RequestContent) -> None:
 
 
 def _is_settled(response: Response) -> bool:
-    """Whether the answer is the last word on its command. A stream cannot be given again."""
+    """Whether something was done: then the answer is the last word on its command.
+
+    A submission that was refused may have been carried out up to the refusal. A stream cannot be
+    given again.
+    """
     if isinstance(response, StreamingResponse):
         return False
-    return response.status_code < 500 and response.status_code not in _UNSETTLED
+    if response.status_code < 400:
+        return True
+    return response.status_code < 500 and bool(_decode(response.body).done)
+
+
+class _Partly(Struct, frozen=True):
+    """What a problem says of the steps before the refusal."""
+
+    done: tuple[object, ...] = ()
+
+
+_decode = msgspec.json.Decoder(_Partly).decode
 
 
 def _again(first: Response) -> Response:

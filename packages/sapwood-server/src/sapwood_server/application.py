@@ -25,15 +25,17 @@ from sapwood_server.access.pairing import PairingCodes
 from sapwood_server.access.principal import Principal
 from sapwood_server.access.rate_limit import (
     OpenStreams,
+    Proxies,
     RequestLimits,
     SignInLimits,
-    client_address,
+    parse_proxies,
 )
 from sapwood_server.access.request_checks import (
     SECURITY_HEADERS,
     AllowedHosts,
     check_origin,
     checked_origins,
+    is_loopback,
     read_json,
 )
 from sapwood_server.access.stream_access import StreamAccess
@@ -88,6 +90,7 @@ class Guards:
         hosts: AllowedHosts,
         limits: RequestLimits,
         origins: frozenset[str] = frozenset(),
+        proxies: Proxies = (),
     ) -> None:
         self.origins = origins
         self.spaces = spaces
@@ -95,7 +98,7 @@ class Guards:
         self.hosts = hosts
         self.limits = limits
         self.streams = StreamAccess(identities)
-        self.sign_ins = SignInLimits()
+        self.sign_ins = SignInLimits(proxies)
 
 
 class AuthenticatedEndpoint:
@@ -221,14 +224,18 @@ def create_application(
     limits: RequestLimits | None = None,
     streams: int = _STREAMS,
     origins: Iterable[str] = (),
+    proxies: Iterable[str] = (),
 ) -> ASGIApp:
     """The application over these spaces, for requests to these host names.
 
-    Pages of `origins` may use it with a bearer token. Raises `SapwoodError` if one is no origin.
+    Pages of `origins` may use it with a bearer token. `proxies` say whom they forward. Raises
+    `SapwoodError` if one is no origin or no address.
     """
-    others = checked_origins(origins)
-    guards = Guards(spaces, identities, AllowedHosts(hosts), limits or RequestLimits(), others)
-    table = endpoints(OpenStreams(streams), identities.pairing)
+    hosts = tuple(hosts)
+    others, trusted = checked_origins(origins), parse_proxies(proxies)
+    allowed, limits = AllowedHosts(hosts), limits or RequestLimits()
+    guards = Guards(spaces, identities, allowed, limits, others, trusted)
+    table = endpoints(OpenStreams(streams), identities.pairing, hosts)
     routes = [
         Route(
             each.path, AuthenticatedEndpoint(each, guards), methods=[each.method], name=each.summary
@@ -272,7 +279,9 @@ def _for_origins(app: ASGIApp, origins: frozenset[str]) -> ASGIApp:
     )
 
 
-def endpoints(streams: OpenStreams, codes: PairingCodes | None = None) -> tuple[Endpoint, ...]:
+def endpoints(
+    streams: OpenStreams, codes: PairingCodes | None = None, hosts: Iterable[str] = ()
+) -> tuple[Endpoint, ...]:
     """The table of routes."""
     api = (
         *reading_endpoints(streams),
@@ -281,7 +290,7 @@ def endpoints(streams: OpenStreams, codes: PairingCodes | None = None) -> tuple[
         *session_endpoints(),
         *lifecycle_endpoints(),
         *configuration_endpoints(),
-        _pairing_endpoint(codes or PairingCodes()),
+        _pairing_endpoint(codes or PairingCodes(), hosts),
         *dispatch_endpoints(),
         *changing_endpoints(),
         *response_endpoints(streams),
@@ -306,12 +315,17 @@ def endpoints(streams: OpenStreams, codes: PairingCodes | None = None) -> tuple[
     return table
 
 
-def _pairing_endpoint(codes: PairingCodes) -> Endpoint:
+def _pairing_endpoint(codes: PairingCodes, hosts: Iterable[str]) -> Endpoint:
+    names = [each for each in hosts if not is_loopback(each)]
+
     async def pair(call: RequestContext) -> Response:
-        """A code that signs one other browser in as the same person, without `admin`."""
+        """A code that signs one other browser in as the same person, without `admin`.
+
+        `names` are those by which other machines can reach the server.
+        """
         await call.read(RequestBody)
         code = codes.create(call.principal)
-        return json_response({"code": code, "seconds": PAIRING_SECONDS}, 201)
+        return json_response({"code": code, "seconds": PAIRING_SECONDS, "names": names}, 201)
 
     about = "Make a code to sign in another browser"
     return Endpoint("POST", "/v1/pairing", "read", pair, about, internal=True)
@@ -333,13 +347,11 @@ def _public_routes(guards: Guards) -> list[Route]:
     async def sign_in(request: Request) -> Response:
         if request.method == "GET":
             return HTMLResponse(sign_in_page())
-        guards.sign_ins.check(request)
+        address = guards.sign_ins.check(request)
         body = await read_json(request, max_bytes=10_000)
         given = body.get("token")
         token = given.strip() if isinstance(given, str) else ""
-        cookie = await identities.exchange(
-            token, by_link="link" in body, address=client_address(request)
-        )
+        cookie = await identities.exchange(token, by_link="link" in body, address=address)
         response = json_response({"message": "Signed in."})
         response.set_cookie(
             COOKIE,

@@ -1,7 +1,6 @@
 """Runs the application with uvicorn until the process is asked to stop."""
 
 import asyncio
-import ipaddress
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
@@ -18,6 +17,7 @@ from sapwood.config.config_file import Config
 from sapwood.core.errors import SapwoodError
 from sapwood_server.access.identity import Identities
 from sapwood_server.access.rate_limit import RequestLimits
+from sapwood_server.access.request_checks import is_loopback
 from sapwood_server.application import create_application
 from sapwood_server.served_space import ServedSpaces
 from sapwood_server.server_tables import counts_of, tokens_of
@@ -57,14 +57,14 @@ async def serve(
     folder, or in any other one. Raises `SapwoodError`.
     """
     names = tuple(host_names)
-    if not _is_loopback(host) and not names:
+    if not is_loopback(host) and not names:
         raise SapwoodError(
             f"Other machines can reach {host}. Set the host name that they may use: --host-name "
             "NAME"
         )
     if not drives and connection.address and connection.wakes is None:
         connection.wakes = WorkerWakes(connection.address, connection.log)
-    own = _is_loopback(host) and not names and not config.serve.oidc_issuer
+    own = is_loopback(host) and not names and not config.serve.oidc_issuer
     spaces = ServedSpaces(connection, config, keys, drives=drives, own=own)
     identities = Identities(tokens_of(connection.log), config.space, await _issuer(config))
     with open_listener(host, port) as listener:
@@ -76,6 +76,7 @@ async def serve(
             limits=limits,
             streams=config.serve.streams,
             origins=config.serve.origins,
+            proxies=config.serve.proxies,
         )
         server = _Server(_settings(app), spaces.end_streams)
         address = _address(host, listener)
@@ -189,10 +190,3 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Generator[None]:
         """Captures none."""
         yield
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -168,7 +168,7 @@ class LimitWaits:
         event = recorded.event
         if isinstance(event, TurnStarted):
             self._wait_no_more(agent)
-        elif isinstance(event, TurnFailed) and resets_soon(event.retry_at, now()):
+        elif isinstance(event, TurnFailed) and resets_soon(event.retry_at, recorded.at):
             once = f"retry-{agent}-{recorded.version}"
             waiting = asyncio.create_task(self._retry(agent, event.retry_at, Person(actor, once)))
             self._waiting[agent] = waiting

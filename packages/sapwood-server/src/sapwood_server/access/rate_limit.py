@@ -14,13 +14,13 @@ import ipaddress
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from starlette.requests import Request
 
 from sapwood.config.serve_settings import ServeConfig
-from sapwood.core.errors import LogError
+from sapwood.core.errors import LogError, SapwoodError
 from sapwood_server.access.principal import Principal
 from sapwood_server.problems import Problem
 from sapwood_server.server_tables import SharedCounts
@@ -101,6 +101,7 @@ class OpenStreams:
             self._open.pop(principal, None)
 
 
+Proxies = Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]
 _RATE, _BURST = 1.0, 30
 _TOTAL_RATE, _TOTAL_BURST = 20.0, 200
 
@@ -108,26 +109,58 @@ _TOTAL_RATE, _TOTAL_BURST = 20.0, 200
 class SignInLimits:
     """Limits attempts of each address, and of all together. Addresses are forgotten in time."""
 
-    def __init__(self) -> None:
+    def __init__(self, proxies: Proxies = ()) -> None:
+        self._proxies = proxies
         self._addresses = RateLimit(_RATE, _BURST)
         self._all = RateLimit(_TOTAL_RATE, _TOTAL_BURST)
 
-    def check(self, request: Request) -> None:
-        """Counts an attempt. Raises `Problem` with `Retry-After` if there are too many."""
+    def check(self, request: Request) -> str:
+        """Counts an attempt. Returns the address that it came from.
+
+        Raises `Problem` with `Retry-After` if there are too many.
+        """
         now = time.monotonic()
-        self._addresses.check(client_address(request), now)
+        address = client_address(request, self._proxies)
+        self._addresses.check(address, now)
         self._all.check("all", now)
+        return address
 
 
-def client_address(request: Request) -> str:
-    """The address of the client; of IPv6 the network, because one client has many addresses."""
+def client_address(request: Request, proxies: Proxies = ()) -> str:
+    """The address of the client; of IPv6 the network, because one client has many addresses.
+
+    What a proxy forwarded counts if the proxy is one of `proxies`. Whoever wrote what stands before
+    it is not known, so it is read from the end.
+    """
     host = request.client.host if request.client else ""
+    forwarded = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
+    while forwarded and _is_in(host, proxies) and (before := forwarded.pop().strip()):
+        host = before
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
         return host
     network = ipaddress.ip_network((address, 64), strict=False) if address.version == 6 else host
     return str(network)
+
+
+def _is_in(host: str, networks: Proxies) -> bool:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return any(address in network for network in networks)
+
+
+def parse_proxies(given: Iterable[str]) -> Proxies:
+    """The networks of the proxies in front of the server. Raises `SapwoodError`."""
+    try:
+        return tuple(ipaddress.ip_network(each, strict=False) for each in given)
+    except ValueError as error:
+        raise SapwoodError(
+            f"serve.proxies has something that is no address or network: {error}. Write one such "
+            "as 10.0.0.0/8."
+        ) from None
 
 
 __all__ = ["RequestLimits", "SharedCounts"]

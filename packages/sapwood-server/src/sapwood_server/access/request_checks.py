@@ -4,6 +4,7 @@ A web page of another origin, and a host name that was pointed at this machine, 
 """
 
 import asyncio
+import ipaddress
 import re
 from collections.abc import Iterable
 
@@ -55,6 +56,14 @@ class AllowedHosts:
                 "This server does not accept that host name. Use the printed address, or start "
                 "the server with --host-name NAME.",
             )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach this address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def checked_origins(origins: Iterable[str]) -> frozenset[str]:

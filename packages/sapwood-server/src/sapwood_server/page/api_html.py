@@ -33,7 +33,8 @@ def api_html(document: dict[str, Any]) -> str:
     info = document["info"]
     return (
         f'{_HEAD}<body><main class="page settings"><h1 class="h1">API of Sapwood '
-        f"{line(info['version'])}</h1><p>{line(info['description'])} "
+        f'{line(info["version"])}</h1><p><a href="/">Conversations</a></p>'
+        f"<p>{line(info['description'])} "
         '<a href="/v1/openapi.json">openapi.json</a></p>'
         f'{routes}<section class="card"><header><h2>Types</h2></header>{types}</section>'
         "</main></body></html>"

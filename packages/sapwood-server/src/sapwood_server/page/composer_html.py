@@ -69,14 +69,16 @@ def composer_html(facts: ComposerFacts) -> str:
         'aria-label="Message, or / for commands" '
         'placeholder="Message, / commands, @ files, ! shell" '
         'aria-controls="choices" aria-autocomplete="list" autocomplete="off"></textarea></div>'
-        '<div class="opts"><label class="btn opt plus attach" title="Attach images, or paste them">'
+        '<div class="opts"><div class="chips"><label class="btn opt plus attach" '
+        'title="Attach images, or paste them">'
         '<span aria-hidden="true">+</span><span class="vh">Attach images</span>'
         '<input class="vh" type="file" id="files" accept="image/*" multiple></label>'
         f"{_chip('folder', 'Folder', _short_folder(facts.folder))}"
         f"{_chip('model', 'Model', line(facts.model) or 'choose a model')}"
         f"{_chip('mode', 'Permission mode', _MODE_TITLES[facts.mode], f'm-{facts.mode}')}"
         f'<button class="btn" type="button" id="accept" data-run="/accept-plan"{accept}>Accept the '
-        'plan</button><span class="grow"></span><span class="foot wide"><kbd>⏎</kbd> send</span>'
+        'plan</button></div><span class="grow"></span>'
+        '<span class="foot wide"><kbd>⏎</kbd> send</span>'
         '<button class="btn no" type="button" id="interrupt" hidden>■ <span class="wide">'
         'Interrupt</span> <kbd class="wide">esc</kbd></button>'
         f'<button class="btn go" id="send">{send}</button></div>'

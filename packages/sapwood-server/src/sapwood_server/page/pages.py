@@ -376,8 +376,9 @@ async def _reset_at(call: RequestContext, agent: AgentId) -> int:
         return 0
     rows = (await call.space.timeline(agent).page(None, 1)).rows
     end = rows[-1].content if rows else None
-    waits = isinstance(end, TurnEnd) and resets_soon(end.retry_at, now())
-    return end.retry_at if waits else 0
+    if not isinstance(end, TurnEnd):
+        return 0
+    return end.retry_at if resets_soon(end.retry_at, now()) else 0
 
 
 async def _context(call: RequestContext, state: State) -> str:

@@ -34,10 +34,9 @@ _BROWSER = (
     'Sapwood is open and you look at something else.</p></th><td><button class="btn" id="notify" '
     'aria-pressed="false">Switch on</button><p class="said" role="status"></p></td></tr>'
     '<tr><th scope="row">Pair a phone<p>A code signs one other browser in as you, without settings '
-    "and API keys. It works once, within two minutes. The phone must be able to reach this server: "
-    '<code>sapwood serve --host … --host-name …</code></p></th><td><button class="btn" id="pair">'
-    'Show a code</button><p id="code" class="big" role="status"></p></td></tr></tbody></table>'
-    "</section>"
+    "and API keys. It works once, within two minutes.</p></th><td>"
+    '<button class="btn" id="pair">Show a code</button><div role="status"><p id="code" class="big">'
+    '</p><p id="where" class="said"></p></div></td></tr></tbody></table></section>'
 )
 
 

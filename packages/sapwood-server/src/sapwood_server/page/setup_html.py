@@ -72,10 +72,12 @@ def _provider(found: Sequence[ModelOption], model: str) -> str:
     names = [each.model for each in found]
     chosen = model in names
     listed = "".join(f"<option>{line(name)}</option>" for name in names)
-    key = "" if first.key_origin else _key_field(account, title)
-    about = "paste a key, choose a model"
-    if first.key_origin:
-        about = f'<span class="ok">● API key found</span> in {line(first.key_origin)}'
+    origin, about = first.key_origin, "paste a key, choose a model"
+    if origin:
+        about = f'<span class="ok">● API key found</span> in {line(origin)}'
+    # A variable of the environment outranks the file, so a key that is pasted would not be used.
+    is_stored = not origin or origin == str(keys_file())
+    key = _key_field(account, title, optional=bool(origin)) if is_stored else ""
     form = (
         f'<form data-setup class="key"><label class="vh" for="model-{account}">Model of {title}'
         f'</label><input class="inp" id="model-{account}" name="model" list="list-{account}" '
@@ -86,11 +88,12 @@ def _provider(found: Sequence[ModelOption], model: str) -> str:
     return _row(title[:1].upper(), title, about, form, chosen=chosen)
 
 
-def _key_field(account: str, title: str) -> str:
+def _key_field(account: str, title: str, *, optional: bool) -> str:
+    needed = 'placeholder="another API key"' if optional else 'placeholder="API key" required'
     return (
         f'<label class="vh" for="key-{account}">API key of {title}</label><input class="inp" '
-        f'id="key-{account}" name="key" type="password" placeholder="API key" required '
-        'autocomplete="off" spellcheck="false">'
+        f'id="key-{account}" name="key" type="password" {needed} autocomplete="off" '
+        'spellcheck="false">'
     )
 
 

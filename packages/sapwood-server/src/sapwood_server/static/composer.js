@@ -79,7 +79,7 @@ export async function submit(text, id = crypto.randomUUID(), files = []) {
 const lacksSetup = (error) => ['no_model', 'no_key', 'bad_key'].includes(error.failure);
 /** Says why a turn failed. What it lacks is chosen on a page, and not in a shell. @param {any} data */
 export function sayFailed(data) {
-  say(lacksSetup(data) ? 'The turn failed.' : data.error || '', true);
+  if (data.retry_at) say(''); else say(lacksSetup(data) ? 'The turn failed.' : data.error || '', true);
   offerSetup(data);
 }
 

@@ -51,10 +51,19 @@ show();
 watch();
 
 $('pair')?.addEventListener('click', async () => {
-  const line = $('code');
+  const line = $('code'), where = $('where');
   try {
-    const { code, seconds } = await post('/v1/pairing', {});
+    const { code, seconds, names } = await post('/v1/pairing', {});
     line.textContent = code;
-    setTimeout(() => { if (line.textContent === code) line.textContent = ''; }, seconds * 1000);
-  } catch (error) { line.textContent = /** @type {Error} */ (error).message; }
+    where.textContent = whereToType(names);
+    setTimeout(() => { if (line.textContent === code) line.textContent = where.textContent = ''; }, seconds * 1000);
+  } catch (error) { line.textContent = ''; where.textContent = /** @type {Error} */ (error).message; }
 });
+
+/** Where the code is typed. @param {string[]} names by which other machines reach the server */
+function whereToType(names) {
+  const isHere = /^(localhost|127\..*|\[::1\])$/.test(location.hostname);
+  if (!isHere) return `Open ${location.origin}/sign-in there, and type this code.`;
+  if (names.length) return `Open /sign-in of ${names.join(' or ')} there, and type this code. You use the server by ${location.host}, which only this machine reaches.`;
+  return `Only browsers on this machine reach ${location.origin}/sign-in. For a phone, start the server again: sapwood serve --host 0.0.0.0 --host-name NAME`;
+}

@@ -33,7 +33,7 @@ function showLimit(at) {
   const row = $('limit');
   if (!row) return;
   row.hidden = !at;
-  row.firstElementChild.textContent = at ? `The limit of the provider resets at ${new Date(at).toLocaleTimeString()}. Then the turn is asked again, also if this page is closed.` : '';
+  row.firstElementChild.textContent = at ? `The limit of the provider resets at ${new Date(at).toLocaleTimeString()}. Then the turn is asked again, even if this page is closed.` : '';
 }
 $('stop-waiting')?.addEventListener('click', async () => { await interrupt(); refreshSide(); });
 const refreshList = soon(async () => {
