@@ -19,6 +19,9 @@ from proofs.tui_tmux.program import DEFECT, KEYS, Program, play
 from proofs.tui_tmux.terminal import Failed, Terminal
 from scripted_model import LoggedRequest, ModelRequest, Reply, ReplyLike, ScriptedModel, think
 
+_TYPING = 2.0
+"""Seconds after which a person counts as no longer typing."""
+
 
 class Day(Program):
     """A session with the full screen. Each method tests one thing."""
@@ -178,8 +181,11 @@ class Day(Program):
         write = '{"path": "note.txt", "content": "eleven nests"}'
         terminal.type(f"Write it down. [[tool: write_file {write}]] [[say: Written.]]")
         terminal.sees("Allow this?", "+eleven nests")
+        terminal.keys("x")  # a letter that answers nothing
+        terminal.sees("What you type is not sent.", "Allow this?", "wants to write note.txt")
         if note.exists():
             raise Failed("the file was written before the question was answered")
+        time.sleep(_TYPING)
         terminal.keys("y")
         terminal.sees("│ Written.")
         terminal.misses("working")
