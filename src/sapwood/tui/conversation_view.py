@@ -578,5 +578,6 @@ class ConversationView(Screen[None]):
         queue.display = bool(waiting)
         lines = [f"» queued: {one_line(each.text)}" for each in waiting]
         if lines and not found.is_working:
-            lines[-1] += "   (enter sends, ↑ edits)"
+            first = "esc leaves the block, " if self.composer.on_block else ""
+            lines[-1] += f"   ({first}enter sends, ↑ edits)"
         queue.update("\n".join(lines))
