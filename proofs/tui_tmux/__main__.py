@@ -349,7 +349,7 @@ class Day(Program):
         """A goal signs its prompts, and gets a new budget after the old one has ended."""
         terminal = self._terminal
         terminal.type("/goal Count them all. --budget 1")
-        terminal.sees("┃ goal", "To give it more, type: /goal --budget 10")
+        terminal.sees("┃ goal", "/goal --budget 10 gives it more")
         terminal.type("/goal --budget 1")
         terminal.waits(lambda shown: shown.count("┃ goal") == 2, "to see both turns of the goal")
         terminal.misses("working")
@@ -371,7 +371,7 @@ class Day(Program):
         terminal.resize(80, 24)
         asked = json.dumps({"question": "Which rings?", "choices": ["None", LONG_CHOICE]})
         terminal.type(f"Ask me. [[tool: ask_user {asked}]] [[say: Thank you.]]")
-        terminal.sees("A question for you", "until the shop has green ones")
+        terminal.sees("A question for you", "the shop has green ones")
         terminal.keys("x")  # a letter that answers nothing
         terminal.sees("What you type is not sent.", "A question for you", "Which rings?")
         time.sleep(_TYPING)

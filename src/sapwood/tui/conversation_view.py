@@ -528,8 +528,10 @@ class ConversationView(Screen[None]):
         notice.set_class(refused, "refused")
 
     def on_resize(self, event: events.Resize) -> None:
-        """Wraps the message for the new width."""
+        """Wraps the message and cuts the header for the new width."""
         self._fit_notice()
+        if self._surroundings is not None:
+            self._show_panels(self._surroundings)
 
     def _fit_notice(self) -> None:
         """Shows the rows of the message that fit, and how to see the others."""
