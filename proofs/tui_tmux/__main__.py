@@ -17,7 +17,10 @@ from typing import TypeVar
 from proofs.tui_tmux.inline import INLINE_STEPS, InlineDay
 from proofs.tui_tmux.program import DEFECT, KEYS, Program, play
 from proofs.tui_tmux.terminal import Failed, Terminal
-from scripted_model import LoggedRequest, ModelRequest, Reply, ReplyLike, ScriptedModel, think
+from scripted_model import LoggedRequest, ModelRequest, Reply, ReplyLike, ScriptedModel, fail, think
+
+_TYPING = 2.0
+"""Seconds after which a person counts as no longer typing."""
 
 
 class Day(Program):
@@ -178,8 +181,11 @@ class Day(Program):
         write = '{"path": "note.txt", "content": "eleven nests"}'
         terminal.type(f"Write it down. [[tool: write_file {write}]] [[say: Written.]]")
         terminal.sees("Allow this?", "+eleven nests")
+        terminal.keys("x")  # a letter that answers nothing
+        terminal.sees("What you type is not sent.", "Allow this?", "wants to write note.txt")
         if note.exists():
             raise Failed("the file was written before the question was answered")
+        time.sleep(_TYPING)
         terminal.keys("y")
         terminal.sees("│ Written.")
         terminal.misses("working")
@@ -298,6 +304,90 @@ class Day(Program):
         self._terminal.sees("ZeroDivisionError: provoked", "The details are in", "left=1")
         self._is_given_back()
 
+    def denied_after_a_kill(self) -> None:
+        """A question comes back after a kill, and the model gets the person's no."""
+        terminal = self._terminal
+        write = '{"path": "late.txt", "content": "late"}'
+        terminal.type(f"Write it. [[tool: write_file {write}]] [[say: Not written.]]")
+        terminal.sees("Allow this?")
+        terminal.kill()
+        terminal.sees("left=137")
+        terminal.close()
+        self.open()
+        terminal.sees("Allow this?", "wants to write late.txt")
+        terminal.keys("n")
+        terminal.sees("The user said no.", "│ Not written.")
+
+    def meter(self) -> None:
+        """The meter keeps its unit, and its bar is empty, when the history has left view."""
+        terminal = self._terminal
+        terminal.sees("of 100k cap")
+        terminal.type("/clear")
+        terminal.sees("pruned", "history ~0 of 100k cap")
+        if "█" in terminal.screen().splitlines()[-2]:
+            raise Failed("the bar is filled although the history is empty")
+        terminal.type("/undo")
+        terminal.sees("Undone: /clear")
+
+    def selected_block(self) -> None:
+        """With a block selected, the queue says how enter sends again."""
+        terminal = self._terminal
+        terminal.type("An endless story.")
+        terminal.sees("and on and on")
+        terminal.type("Queued meanwhile.")
+        terminal.sees("» queued: Queued meanwhile.")
+        terminal.keys("Escape")
+        terminal.sees("interrupted", "(enter sends")
+        terminal.keys("M-Up")
+        terminal.sees("(esc leaves the block, enter sends")
+        terminal.keys("Escape")
+        terminal.sees("(enter sends")
+        terminal.keys("Enter")
+        terminal.misses("» queued", "working")
+
+    def goal(self) -> None:
+        """A goal signs its prompts, and gets a new budget after the old one has ended."""
+        terminal = self._terminal
+        terminal.type("/goal Count them all. --budget 1")
+        terminal.sees("┃ goal", "/goal --budget 10 gives it more")
+        terminal.type("/goal --budget 1")
+        terminal.waits(lambda shown: shown.count("┃ goal") == 2, "to see both turns of the goal")
+        terminal.misses("working")
+
+    def busy_provider(self) -> None:
+        """A row counts down to the next attempt."""
+        terminal, steps = self._terminal, iter([fail(429, retry_after=6), "Here again."])
+        self._server.script(
+            lambda asked: next(steps) if "Are you there?" in asked.prompt else answer(asked)
+        )
+        terminal.type("Are you there?")
+        terminal.sees("the provider is busy, attempt 2 of 5 in 3 s · esc stops it")
+        terminal.sees("│ Here again.")
+        terminal.misses("the provider is busy")
+
+    def long_choice(self) -> None:
+        """At 80 columns a long choice is whole, and no toast covers the question."""
+        terminal = self._terminal
+        terminal.resize(80, 24)
+        asked = json.dumps({"question": "Which rings?", "choices": ["None", LONG_CHOICE]})
+        terminal.type(f"Ask me. [[tool: ask_user {asked}]] [[say: Thank you.]]")
+        terminal.sees("A question for you", "the shop has green ones")
+        terminal.keys("x")  # a letter that answers nothing
+        terminal.sees("What you type is not sent.", "A question for you", "Which rings?")
+        time.sleep(_TYPING)
+        terminal.keys("2")
+        terminal.sees("│ Thank you.")
+        terminal.resize(120, 40)
+
+    def burst(self) -> None:
+        """Three thousand letters that are typed at once arrive whole."""
+        terminal, began = self._terminal, time.monotonic()
+        terminal.type(" ".join(f"word{number}" for number in range(400)), enter=False)
+        terminal.sees("word399")
+        print(f"  3,000 letters in {time.monotonic() - began:.1f} s")
+        terminal.keys("C-c")
+        terminal.misses("word399")
+
 
 STEPS: tuple[Callable[[Day], None], ...] = (
     Day.first_run,
@@ -326,6 +416,23 @@ STEPS: tuple[Callable[[Day], None], ...] = (
 
 DROP_STEPS: tuple[Callable[[Day], None], ...] = (Day.first_run, Day.detour, Day.question)
 """A day of its own: what it leaves on the screen would hide what later steps look for."""
+
+
+STRANGER_STEPS: tuple[Callable[[Day], None], ...] = (
+    Day.first_run,
+    Day.denied_after_a_kill,
+    Day.meter,
+    Day.selected_block,
+    Day.goal,
+    Day.busy_provider,
+    Day.long_choice,
+    Day.burst,
+)
+"""What people stumbled over who had never seen Sapwood."""
+
+LONG_CHOICE = (
+    "Orange ones for the young herons of this year, none at all until the shop has green ones"
+)
 
 
 DETOUR: dict[str, str] = {
@@ -375,16 +482,22 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m proofs.tui_tmux", description=__doc__)
     parser.add_argument("--patience", type=float, default=120.0, help="seconds to wait for a sight")
     parser.add_argument("--inline", action="store_true", help="only the day with --inline")
+    parser.add_argument("--stranger", action="store_true", help="only what strangers stumbled over")
     options = parser.parse_args(argv)
+    is_whole = not (options.inline or options.stranger)
+    days = (STEPS, DROP_STEPS, STRANGER_STEPS) if is_whole else ()
+    days = (STRANGER_STEPS,) if options.stranger else days
+    steps = 0
     try:
-        if not options.inline:
-            _day(Day, STEPS, Terminal(120, 40, patience=options.patience))
-            _day(Day, DROP_STEPS, Terminal(120, 40, patience=options.patience))
-        _day(InlineDay, INLINE_STEPS, Terminal(80, 24, patience=options.patience))
+        for day in days:
+            _day(Day, day, Terminal(120, 40, patience=options.patience))
+            steps += len(day)
+        if not options.stranger:
+            _day(InlineDay, INLINE_STEPS, Terminal(80, 24, patience=options.patience))
+            steps += len(INLINE_STEPS)
     except Failed as failure:
         print(f"tui-tmux: {failure}")
         return 1
-    steps = len(INLINE_STEPS) + (0 if options.inline else len(STEPS) + len(DROP_STEPS))
     print(f"tui-tmux: {steps} steps of a working day, all as promised")
     return 0
 

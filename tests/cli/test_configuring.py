@@ -85,6 +85,8 @@ def test_a_model_that_nobody_has_is_stored_with_a_doubt(sapwood: Sapwooder) -> N
     assert ran.code == 0
     assert "Stored, but: There is no model 'gtp-5'. Did you mean gpt-5" in ran.err
     assert sapwood("config", "set", "model", "claude-sonnet-5-5").err == ""
+    assert "Stored, but: There is no" in sapwood("config", "set", "title_model", "gtp-5").err
+    assert sapwood("config", "set", "title_model", "same").err == ""
 
 
 def test_a_keys_file_that_others_can_read_is_refused(sapwood: Sapwooder, home: Path) -> None:

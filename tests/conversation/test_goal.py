@@ -128,7 +128,7 @@ async def test_a_goal_whose_budget_ended_gets_more(db: Sapwood, tmp_path: Path) 
     await answered(agent, "Not yet.")
     [end] = await step(session)
     assert isinstance(end, Changed)
-    assert "To give it more, type: /goal --budget 10" in end.message
+    assert "/goal --budget 10 gives it more" in end.message
     mark = (await agent.state()).marks
     [more] = await send(session, "/goal --budget 1")
     assert isinstance(more, Prompted)

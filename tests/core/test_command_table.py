@@ -24,7 +24,7 @@ def test_models_have_exactly_the_commands_of_the_design() -> None:
 
 def test_people_have_all_commands() -> None:
     assert sorted(TABLE.names) == sorted(
-        [*FOR_MODELS.split(), *HUMAN_ONLY.split(), "load", "quit", "sessions", "resume"]
+        [*FOR_MODELS.split(), *HUMAN_ONLY.split(), "load", "quit", "sessions", "resume", "search"]
     )
 
 

@@ -11,7 +11,7 @@ from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import connect
 from sapwood.conversation.completion import KnownNames, choices
 from sapwood.core.command_table import TABLE
-from sapwood.core.commands import FailTurn, SetGoal, StartJob, StartTurn
+from sapwood.core.commands import EndJob, FailTurn, SetGoal, StartJob, StartTurn
 from sapwood.core.content import Text
 from sapwood.core.events import SYSTEM
 from sapwood.core.ids import AgentId
@@ -63,9 +63,12 @@ async def retries(stage: Stage) -> None:
     stage.server.script(lambda _: fail(400))
     await stage.type("/retry")
     await stage.sees("The turn failed. To ask again, type: /retry")
-    stage.server.script(lambda _: Reply.of("On chimneys."))
+    steps = iter([fail(429, retry_after=2), Reply.of("On chimneys.")])
+    stage.server.script(lambda _: next(steps))
     await stage.type("/retry")
+    await stage.sees("the provider is busy, attempt 2 of 5 in 2 s · esc stops it")
     await stage.sees("On chimneys.")
+    assert "the provider is busy" not in stage.screen()
     assert "On roofs." not in stage.screen()
     agent = stage.app.controller.agent
     assert agent is not None
@@ -83,6 +86,14 @@ async def retries(stage: Stage) -> None:
             await stage.sees("It is not asked again.")
     await stage.sees("In reeds.")
     await until(lambda: "limit resets at" not in stage.screen())
+
+
+async def helps(stage: Stage) -> None:
+    await stage.type("/help mark")
+    await stage.sees("Bookmark this point")
+    await stage.pilot.press("escape")
+    await stage.type("/help hooks")
+    await stage.sees("Exit code 2 blocks.")
 
 
 async def switches(stage: Stage) -> None:
@@ -171,6 +182,16 @@ async def lists_jobs(stage: Stage) -> None:
     await stage.sees("Job 1 runs in the background: sleep 600")
     await stage.type("/jobs")
     await stage.sees("1  running  sleep 600")
+    line = "seq 9; sleep 60"
+    started = StartJob(controller.agent, line, "c2", process_identity())
+    await controller.connection.dispatcher.dispatch(started, command_meta(SYSTEM))
+    printed = "\n".join(f"tree {number}" for number in range(1, 10))
+    ended = EndJob(controller.agent, 2, "exit 0", printed)
+    await controller.connection.dispatcher.dispatch(ended, command_meta(SYSTEM))
+    await stage.type("/jobs 2")
+    await stage.sees("lines above: f7 shows all")
+    assert "tree 9" in stage.screen()
+    assert "tree 1\n" not in stage.screen()
     await stage.type("/jobs end 1")
     await stage.sees("Job 1 in the background: ended by the user")
 
@@ -311,10 +332,10 @@ SCREENS: list[dict[str, Check]] = [
     {
         "diff": typed("/diff START", "Difference", "+ #"),
         "replay": typed("/replay", "What the model saw", "the hash matches"),
-        "recall": typed("/recall herons", "Search all conversations", "/1 · turn."),
+        "recall": typed("/search herons", "Search all conversations", "/1 · turn."),
         "agents": typed("/agents", "Agents and mail", "Still at it."),
         "context": typed("/context", "LARGEST", "turn #"),
-        "help": typed("/help mark", "Bookmark this point"),
+        "help": helps,
         "answer": typed("/answer yes", "No question is waiting"),
         "bring": typed("/bring 99", "There is no turn '99'"),
         "revert": typed("/revert", "no checkpoint to revert to"),

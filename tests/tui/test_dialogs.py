@@ -105,9 +105,13 @@ _ASKED = PermissionQuestion(
     _TEXT,
     "The turn waits for your answer.",
     _TEXT,
-    choices=("Leave the field empty", "Stop with an error", "Use the number of 2024"),
+    choices=(
+        "Leave the field empty",
+        "Stop with an error",
+        "Use the number of 2024, and write the invoices without one to the log of the export",
+    ),
 )
-_CHOICES = ("1  Leave the field", "3  Use the number", "t  Write an answer", "n  Do not answer")
+_CHOICES = ("1  Leave the field", "of the export", "t  Write an answer", "n  Do not answer")
 
 
 def permission(question: PermissionQuestion, *keys: str) -> Open:

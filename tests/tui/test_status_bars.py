@@ -11,6 +11,11 @@ def _count(tokens: int) -> Count:
     return Count(tokens, exact=True)
 
 
+def test_the_bar_is_empty_while_nothing_counts_against_the_cap() -> None:
+    budget = Budget(_count(900), _count(1_400), _count(0), _count(0), _count(0), 0, 0, 100_000)
+    assert "█" not in str(budget_bar(budget, 12))
+
+
 @pytest.mark.parametrize(("each", "cells"), [(50, 0), (20_000, 1), (250_000, 12)])
 def test_the_bar_is_filled_by_the_sum_and_not_by_the_number_of_blocks(
     each: int, cells: int

@@ -5,7 +5,7 @@ Imports the libraries of a part only if the configuration uses that part.
 
 import logging
 import os
-from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ from sapwood.config.api_keys import keys_file
 from sapwood.config.config_file import Config, McpServer, config_file, spans_address
 from sapwood.config.folders import config_folder, data_folder
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.model_calls import Failure
+from sapwood.core.model_calls import Failure, RetryWait
 from sapwood.models import Models
 from sapwood.models.model_routes import resolve
 from sapwood.turns.scheduler import Engine
@@ -66,6 +66,7 @@ def assemble(
     models: Models | None = None,
     tracing: Tracing | None = None,
     ends_with_answer: bool = False,
+    on_wait: Callable[[RetryWait], None] | None = None,
 ) -> AgentRunner:
     """Returns a runner for the agents of this space, not started yet.
 
@@ -76,11 +77,12 @@ def assemble(
     `ask_seconds` until somebody answers; 0 is no limit, and with None the call is denied at once.
     `models` and `tracing` are shared with other runners, and the caller closes them. A program that
     ends with the answer runs no hooks Stop: nothing would carry out the turn that one asks for.
+    `on_wait` is that of `Models`.
     """
     if connection.server is not None:
         return connection.server.runner(connection)
     own = models is None
-    models = models or Models(keys, urls=config.base_urls)
+    models = models or Models(keys, urls=config.base_urls, on_wait=on_wait)
     grants = _grants(connection, allow, root)
     if approve is None and ask_seconds is not None:
         from sapwood.app.permission_questions import PermissionQuestions

@@ -18,7 +18,7 @@ from sapwood.config.config_file import Config
 from sapwood.core.commands import CommandMeta
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
-from sapwood.core.model_calls import Failure
+from sapwood.core.model_calls import Failure, RetryWait
 from sapwood.core.refusals import Refusal
 from sapwood.turns.dispatch import Done
 
@@ -34,7 +34,7 @@ class RunningSpace:
     `report` is called with a sentence if agents cannot be started in the background. `picks` and
     `on_this_machine` and `show_shell` are those of `conversation_service`, `for_workers` that of
     `engine_for`;
-    `approve` and `ask_seconds` are those of `assemble`.
+    `approve`, `ask_seconds` and `on_wait` are those of `assemble`.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class RunningSpace:
         approve: "AskPermission | None" = None,
         ask_seconds: float | None = None,
         show_shell: Callable[[AgentId, str, bytes], None] | None = None,
+        on_wait: Callable[[RetryWait], None] | None = None,
     ) -> None:
         self.connection = connection
         self._report = report
@@ -59,6 +60,7 @@ class RunningSpace:
         self._approve = approve
         self._ask_seconds = ask_seconds
         self._show_shell = show_shell
+        self._on_wait = on_wait
         self._assembled: AgentRunner | None = None
         self._start_once = asyncio.Lock()
         self._is_started = False
@@ -99,6 +101,7 @@ class RunningSpace:
                 engine=self.engine,
                 approve=self._approve,
                 ask_seconds=self._ask_seconds,
+                on_wait=self._on_wait,
             )
         return self._assembled
 

@@ -354,6 +354,21 @@ class HelpShown(Struct, frozen=True, tag=True):
         return "\n".join(f"{each.line:<26} {each.help}" for each in self.commands)
 
 
+class JobShown(Struct, frozen=True, tag=True):
+    """A background command: its number, its line, what it has printed, and how far it is."""
+
+    agent: AgentId
+    job: int
+    line: str
+    output: str
+    status: str
+
+    @property
+    def message(self) -> str:
+        """The line, the output, and the state at the end."""
+        return "\n".join(filter(None, (self.line, self.output.rstrip(), f"[{self.status}]")))
+
+
 class ArgumentNeeded(Struct, frozen=True, tag=True):
     """The command of this name lacks an argument that a face can let a person pick."""
 
@@ -393,6 +408,7 @@ Answer = (
     | SettingsShown
     | PermissionsShown
     | HelpShown
+    | JobShown
     | ArgumentNeeded
     | Left
 )

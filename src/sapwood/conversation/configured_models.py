@@ -123,6 +123,13 @@ def model_problem(model: str, config: Config) -> str:
     return ""
 
 
+def setting_problem(name: str, value: str, config: Config) -> str:
+    """Returns why the value of a setting names no known model; empty for other settings."""
+    if name not in ("model", "title_model") or (name == "title_model" and value in ("", "same")):
+        return ""
+    return model_problem(value, config)
+
+
 def model_doubt(model: str, config: Config) -> str:
     """Returns why a name may be mistyped: the provider's list lacks it. Empty if it is not.
 

@@ -478,6 +478,7 @@ TABLE = CommandTable(
             "Search all messages, including those out of view",
             (Argument("QUERY", required=True),),
             "both",
+            aliases=("search",),
             without_agent="answers",
             scope="read",
         ),
@@ -669,8 +670,8 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "help",
-            "List commands, or explain one",
-            (Argument("COMMAND", ("command",)),),
+            "List commands, or explain one or a topic such as hooks",
+            (Argument("COMMAND | TOPIC", ("command",)),),
             without_agent="answers",
             scope="read",
         ),
@@ -679,3 +680,18 @@ TABLE = CommandTable(
     UNTYPED,
 )
 """The commands of Sapwood."""
+
+HELP_TOPICS: dict[str, str] = {
+    "hooks": "Commands of yours that run at PreToolUse, PostToolUse, UserPromptSubmit, "
+    "SessionStart or Stop, as in Claude Code. Exit code 2 blocks. To add one, type in a shell: "
+    'sapwood config set hooks.NAME \'{event = "Stop", command = "just test"}\'',
+    "skills": "Skills and custom commands come from the folders of Claude Code and Codex. /use "
+    "lists them with their source, and /NAME sends one",
+    "files": "@ lists files as you type. The text of a file that you name is sent with your "
+    "prompt; @FILE:10-40 sends these lines, and an image is sent as an image",
+    "keys": "F1 lists every key. To change one, type in a shell: "
+    "sapwood config set screen.keys.sidebar f5",
+    "mcp": "Tools of MCP servers. To add a server, type in a shell: "
+    'sapwood config set servers.NAME \'{command = ["files", "--here"]}\'',
+}
+"""What `/help` says of things that are no commands."""

@@ -58,7 +58,7 @@ def notice(event: Event) -> tuple[str, str]:
 def goal_end(reason: events.GoalEnd, message: str) -> str:
     """How a goal ended, as a sentence, and what can leave view."""
     sentences = {
-        "budget": "The budget of the goal has ended. To give it more, type: /goal --budget 10.",
+        "budget": "The budget of the goal has ended; /goal --budget 10 gives it more.",
         "stopped": "The goal was ended.",
     }
     return f"{sentences.get(reason, 'The goal is reached.')} {message}".rstrip()

@@ -154,12 +154,23 @@ class CallHints(Struct, frozen=True):
     `cache_key` names the conversation. `previous` is the provider's id of the reply before, which
     it compares the request with. `lifetime` is how long the cache should be kept. With `summarise`,
     the provider itself writes a summary of the request, by this instruction, instead of a reply.
+    `agent` is the one that asks; no provider gets it.
     """
 
     cache_key: str = ""
     previous: str = ""
     lifetime: Lifetime = "5m"
     summarise: str = ""
+    agent: str = ""
+
+
+class RetryWait(Struct, frozen=True):
+    """A call of `agent` failed, and attempt number `attempt` of `max_attempts` is in `seconds`."""
+
+    agent: str
+    seconds: float
+    attempt: int
+    max_attempts: int
 
 
 class CallReport(Struct, frozen=True, omit_defaults=True):

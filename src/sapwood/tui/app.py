@@ -239,6 +239,7 @@ THEMES: tuple[Theme, ...] = (
         dark=True,
         variables={
             "mark": "#c792d8",
+            "bar": "#4a5057",
             "faint": "#8c8f8a",
             "code-theme": "one-dark",
             "block-cursor-text-style": "none",
@@ -260,6 +261,7 @@ THEMES: tuple[Theme, ...] = (
         dark=False,
         variables={
             "mark": "#7d3f94",
+            "bar": "#a59e8a",
             "faint": "#77746a",
             "code-theme": "friendly",
             "block-cursor-text-style": "none",
@@ -281,6 +283,7 @@ THEMES: tuple[Theme, ...] = (
         dark=True,
         variables={
             "mark": "#ff8cff",
+            "bar": "#8a8a8a",
             "faint": "#d0d0d0",
             "code-theme": "rrt",
             "block-cursor-text-style": "bold",

@@ -30,7 +30,7 @@ from sapwood.conversation.session import ConversationSession
 from sapwood.core.command_table import SlashCommand
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
-from sapwood.core.model_calls import Failure
+from sapwood.core.model_calls import Failure, RetryWait
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
 from sapwood.imports.importer import Importer
@@ -53,6 +53,10 @@ class ConversationFace(Protocol):
 
     def show_shell(self, agent: AgentId, line: str, output: bytes) -> None:
         """Shows a shell command of the person while it runs, and what it has just printed."""
+        ...
+
+    def show_wait(self, wait: RetryWait) -> None:
+        """Shows that a call failed and when it is tried again."""
         ...
 
     async def ask_permission(self, question: PermissionQuestion) -> PermissionAnswer:
@@ -95,6 +99,7 @@ class ConversationController:
             on_this_machine=True,
             approve=self.questions.ask,
             show_shell=lambda agent, line, output: self.face.show_shell(agent, line, output),
+            on_wait=lambda wait: self.face.show_wait(wait),
         )
         self.session = ConversationSession(self.agents.service, folder)
         self._files = ConfigFiles()

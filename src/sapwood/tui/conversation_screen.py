@@ -323,10 +323,14 @@ class ConversationScreen(ConversationView):
     async def action_transcript(self, action: str, *args: int) -> None:
         """Runs an action of the transcript."""
         await getattr(self.transcript, f"action_{action}")(*args)
-        self.composer.on_block = self.transcript.cursor is not None
+        is_on_block = self.transcript.cursor is not None
+        if is_on_block != self.composer.on_block:
+            self.composer.on_block = is_on_block
+            if self._surroundings is not None:
+                self._show_queue(self._surroundings)
 
     async def action_escape(self) -> None:
-        """Closes the list or find bar, or stops the command, or interrupts the turn.
+        """Closes the list or find bar, stops the command, interrupts the turn, or leaves the block.
 
         If there is nothing of these, pressing the key twice opens the rewind page.
         """
@@ -347,6 +351,8 @@ class ConversationScreen(ConversationView):
             self._set_notice("")
         elif self.stop_waiting():
             return
+        elif self.composer.on_block:
+            await self.action_transcript("leave")
         elif self._is_second_press("escape"):
             await self.pages.open("rewind")
 

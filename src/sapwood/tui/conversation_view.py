@@ -48,7 +48,7 @@ from sapwood.core.events import (
     WordsErased,
 )
 from sapwood.core.ids import AgentId, Origin
-from sapwood.core.model_calls import Delta
+from sapwood.core.model_calls import Delta, RetryWait
 from sapwood.core.settings import PermissionMode
 from sapwood.core.state import State
 from sapwood.core.timeline.timeline import Timeline
@@ -64,6 +64,7 @@ from sapwood.tui.status_bars import (
     goal_line,
     header_line,
     limit_line,
+    wait_line,
     welcome_text,
 )
 from sapwood.tui.terminal import Attention, app_of
@@ -107,8 +108,10 @@ class ConversationView(Screen[None]):
         self._refreshed_at = -1
         self._activity = ""
         self.message = ""
+        self._is_from_end = False
         self._since: float | None = None
         self._reset_at = 0
+        self._waiting: tuple[RetryWait, float] | None = None
         self._chapters: ChapterReport | None = None
 
     def compose(self) -> ComposeResult:
@@ -187,6 +190,7 @@ class ConversationView(Screen[None]):
         """Shows the end of a conversation and follows it. None shows the welcome text."""
         self.controller.agent = agent
         self._reset_at = 0
+        self._waiting = None
         self.workers.cancel_group(self, _LIMIT)  # pyright: ignore[reportUnknownMemberType]
         self._streaming = PartialReplyBuilder()
         self._fully_read.clear()
@@ -312,6 +316,12 @@ class ConversationView(Screen[None]):
             self._streaming.run_shell(line, output)
             self._draw_soon()
 
+    def show_wait(self, wait: RetryWait) -> None:
+        """Shows that a call failed, and counts down to its next attempt."""
+        if wait.agent == self.controller.agent and wait.seconds >= 1:
+            self._waiting = (wait, time.monotonic() + wait.seconds)
+            self.refresh_soon()
+
     def _apply(self, recorded: Recorded) -> None:
         if recorded.version > self._timeline.version:
             self._timeline.add(recorded)
@@ -401,6 +411,8 @@ class ConversationView(Screen[None]):
     async def _poll(self) -> None:
         """Updates the clock, and the sidebar if other agents have changed."""
         self.query_one(StatusLine).doing(self._progress())
+        if self._waiting is not None and self._surroundings is not None:
+            self._show_todo(self._surroundings)
         with suppress(LogUnavailable):  # the sidebar then keeps what it shows
             if self.controller.agent is not None:
                 agents = await family_of(self.controller.connection, self.controller.agent)
@@ -445,7 +457,9 @@ class ConversationView(Screen[None]):
     def _show_panels(self, found: Surroundings) -> None:
         """Shows header and sidebar, and the welcome text while the conversation is empty."""
         state = found.state
-        self.query_one("#head", Static).update(header_line(self.controller.folder, state))
+        self.query_one("#head", Static).update(
+            header_line(self.controller.folder, state, self.size.width - 2)
+        )
         self.query_one(Sidebar).show(
             SidebarContent(found.agents, self.controller.agent, state, found.budget, self._chapters)
         )
@@ -494,12 +508,14 @@ class ConversationView(Screen[None]):
 
     # Messages and the queue
 
-    def show_message(self, text: str) -> None:
-        """Shows the answer to a command."""
+    def show_message(self, text: str, *, from_end: bool = False) -> None:
+        """Shows the answer to a command, or the end of it if it is too long."""
+        self._is_from_end = from_end
         self._set_notice(text)
 
     def show_refusal(self, text: str) -> None:
         """Shows why a step was refused, as a warning."""
+        self._is_from_end = False
         self._set_notice(text, refused=True)
 
     def _set_notice(self, text: str, *, refused: bool = False) -> None:
@@ -510,8 +526,10 @@ class ConversationView(Screen[None]):
         notice.set_class(refused, "refused")
 
     def on_resize(self, event: events.Resize) -> None:
-        """Wraps the message for the new width."""
+        """Wraps the message and cuts the header for the new width."""
         self._fit_notice()
+        if self._surroundings is not None:
+            self._show_panels(self._surroundings)
 
     def _fit_notice(self) -> None:
         """Shows the rows of the message that fit, and how to see the others."""
@@ -525,16 +543,27 @@ class ConversationView(Screen[None]):
         if len(rows) <= _NOTICE_ROWS:
             return text
         key = self.controller.config.screen.keys.get("message", "f7").partition(",")[0]
-        first = [str(row) for row in rows[: _NOTICE_ROWS - 1]]
-        left = len(rows) - len(first)
+        shown = _NOTICE_ROWS - 1
+        left = len(rows) - shown
+        if self._is_from_end:
+            last = [str(row) for row in rows[-shown:]]
+            return "\n".join([f"… {left:,} lines above: {key} shows all", *last])
+        first = [str(row) for row in rows[:shown]]
         return "\n".join([*first, f"… {left:,} more lines: {key} shows all"])
 
     def _show_todo(self, found: Surroundings) -> None:
-        """Shows the goal, a limit that has to reset, and the to-do list until all of it is done."""
+        """Shows the goal, waits for the provider, and the to-do list until all of it is done."""
         state, lines = found.state, list[str]()
         if state is not None and state.goal is not None:
             waits = self.controller.session.goal_waits(state)
             lines.append(goal_line(state.goal, waits=waits, works=found.is_working))
+        if self._waiting is not None:
+            wait, until = self._waiting
+            left = until - time.monotonic()
+            if left > 0 and found.is_working:
+                lines.append(wait_line(wait, left))
+            else:
+                self._waiting = None
         if self._reset_at:
             lines.append(limit_line(self._reset_at))
         if state is not None and any(item.status != "done" for item in state.todo):
@@ -549,5 +578,6 @@ class ConversationView(Screen[None]):
         queue.display = bool(waiting)
         lines = [f"» queued: {one_line(each.text)}" for each in waiting]
         if lines and not found.is_working:
-            lines[-1] += "   (enter sends, ↑ edits)"
+            first = "esc leaves the block, " if self.composer.on_block else ""
+            lines[-1] += f"   ({first}enter sends, ↑ edits)"
         queue.update("\n".join(lines))

@@ -20,6 +20,7 @@ from sapwood.conversation.answers import (
     FilesReverted,
     Forked,
     HelpShown,
+    JobShown,
     Left,
     MailRead,
     MailSent,
@@ -68,8 +69,8 @@ class PageHost(Protocol):
         """The text field for messages."""
         ...
 
-    def show_message(self, text: str) -> None:
-        """Shows the answer to a command."""
+    def show_message(self, text: str, *, from_end: bool = False) -> None:
+        """Shows the answer to a command, or the end of it if it is too long."""
         ...
 
     def show_refusal(self, text: str) -> None:
@@ -152,6 +153,8 @@ class Pages:
                 from sapwood.tui.screens.modal_page import HelpPage
 
                 self._push(HelpPage(controller.config.screen.keys, rows))
+            case JobShown():
+                host.show_message(answer.message, from_end=True)
             case ArgumentNeeded():
                 self._pick_argument(answer)
             case PromptToEdit(prompt=prompt):

@@ -198,7 +198,7 @@ def chapter_bars(report: ChapterReport) -> list[Content]:
         Content.assemble(
             f"{cut(chapter.name, 13):<14}",
             ("█" * round(10 * chapter.share), _STATUS_COLOURS.get(chapter.status, "$accent")),
-            ("░" * (10 - round(10 * chapter.share)), "$panel"),
+            ("░" * (10 - round(10 * chapter.share)), "$bar"),
             (f" {chapter.share:>4.0%}", "$faint"),
         )
         for chapter in report.chapters[-6:]

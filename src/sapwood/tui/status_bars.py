@@ -1,20 +1,23 @@
 """The header line, the status line and the text of an empty conversation."""
 
 from datetime import datetime
+from math import ceil
 from pathlib import Path
 
 from msgspec import Struct, structs
+from rich.cells import cell_len
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
 from sapwood.config.config_file import Config
 from sapwood.core.budget import Budget
+from sapwood.core.model_calls import RetryWait
 from sapwood.core.settings import PermissionMode
 from sapwood.core.state import Goal, State
 from sapwood.core.token_count import Count, show, show_tokens
 from sapwood.display.quantities import edge_text, money
-from sapwood.display.text import one_line
+from sapwood.display.text import cut, one_line
 
 _BLOCKS = (
     ("system", "$secondary"),
@@ -31,6 +34,7 @@ _MODE_COLOURS: dict[PermissionMode, str] = {
     "all": "bold $error",
 }
 _WIDE = 110
+_LEAST_NAME = 12
 
 
 class Status(Struct, frozen=True):
@@ -81,15 +85,16 @@ def _blocks(budget: Budget, room: int) -> list[Content]:
 
 def budget_bar(budget: Budget, width: int) -> Content:
     """A bar of so many cells, filled as far as the window is, in the colours of the blocks."""
-    whole = max(budget.total.tokens, 1) / min(1.0, budget.share or 1.0)
+    share = 1.0 if budget.share is None else min(1.0, budget.share)
+    whole = max(budget.total.tokens, 1)
     cells, tokens, filled = Content(""), 0, 0
     for name, colour in _BLOCKS:
         tokens += _count(budget, name).tokens
         # By the sum up to here: rounding each block on its own would fill cells that are free.
-        end = round(width * tokens / whole)
+        end = round(width * share * tokens / whole)
         cells += Content.styled("█" * (end - filled), colour)
         filled = end
-    return cells + Content.styled("░" * (width - filled), "$panel-lighten-1")
+    return cells + Content.styled("░" * (width - filled), "$bar")
 
 
 def _sum(budget: Budget) -> Content:
@@ -107,8 +112,11 @@ def _count(budget: Budget, name: str) -> Count:
     return getattr(budget, name)
 
 
-def header_line(folder: str, state: State | None) -> Content:
-    """Project, conversation and model; for an imported conversation also its source."""
+def header_line(folder: str, state: State | None, width: int) -> Content:
+    """Project, conversation and model; for an imported conversation also its source.
+
+    The name of the conversation gets what the others leave of the width.
+    """
     parts: list[tuple[str, str]] = [
         ("sapwood", "bold $primary"),
         (f"  {one_line(Path(folder).name)}", ""),
@@ -117,13 +125,15 @@ def header_line(folder: str, state: State | None) -> Content:
         parts.append(("  /  a new conversation", "$faint"))
     else:
         parts.append(("  /  ", "$faint"))
-        parts.append((one_line(state.name) or state.agent, "bold"))
+        name = len(parts)
         model = one_line(state.settings.model) or "no model"
         parts.append((f"  · {model} · {state.agent} #{state.turns:,}", "$faint"))
         if state.workspace.branch:
             parts.append((f" · branch {one_line(state.workspace.branch)}", "$accent"))
         if state.origin is not None:
             parts.append((f" · from {one_line(state.origin.source)}: /fork to continue", "$accent"))
+        room = max(_LEAST_NAME, width - sum(cell_len(text) for text, _ in parts))
+        parts.insert(name, (cut(one_line(state.name) or state.agent, room), "bold"))
     return Content.assemble(*parts)
 
 
@@ -148,6 +158,12 @@ def limit_line(at: int) -> str:
     """When the limit of a provider resets, by the clock of the person, and how to stop the wait."""
     when = datetime.fromtimestamp(at / 1_000_000).astimezone()
     return f"limit resets at {when:%H:%M:%S}, then the turn is asked again · esc stops it"
+
+
+def wait_line(wait: RetryWait, seconds: float) -> str:
+    """That a call failed, and in how many seconds it is tried again."""
+    attempt = f"attempt {wait.attempt} of {wait.max_attempts}"
+    return f"the provider is busy, {attempt} in {max(0, ceil(seconds))} s · esc stops it"
 
 
 def welcome_text(config: Config, folder: str) -> Content:

@@ -96,7 +96,7 @@ def hints_of(opened: OpenAgent) -> CallHints:
     turn = state.open.first if state.open else state.version + 1
     last = state.last_call.followed(state.version, now(), turn)
     owner = next((each.agent for each in live.turns[:1]), state.agent)
-    return CallHints(owner, last.response, last.lifetime)
+    return CallHints(owner, last.response, last.lifetime, agent=state.agent)
 
 
 def manifest_of(

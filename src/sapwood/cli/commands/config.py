@@ -70,7 +70,7 @@ def set_(name: str, value: str, project: bool) -> None:
 
     from sapwood.config.config_file import load_config
     from sapwood.config.editor import set_setting
-    from sapwood.conversation.configured_models import model_problem
+    from sapwood.conversation.configured_models import setting_problem
 
     if project:
         _set_for_project(name, value)
@@ -83,7 +83,7 @@ def set_(name: str, value: str, project: bool) -> None:
     click.echo(f"{name} = {setting.typed}  ({setting.origin})")
     if name.startswith("compaction."):
         _tell_programs()
-    if name == "model" and (problem := model_problem(value, load_config())):
+    if problem := setting_problem(name, value, load_config()):
         click.echo(f"Stored, but: {problem}", err=True)
 
 

@@ -20,6 +20,7 @@ from sapwood.conversation.answers import (
     FilesReverted,
     Forked,
     HelpShown,
+    JobShown,
     Left,
     MailRead,
     MailSent,
@@ -142,6 +143,7 @@ def answer_text(answer: Answer, width: int, now: int) -> str:
             | SettingsShown()
             | PermissionsShown()
             | HelpShown()
+            | JobShown()
             | ArgumentNeeded()
             | Left()
         ):

@@ -19,7 +19,7 @@ from sapwood.conversation.answers import (
 from sapwood.conversation.call import Call, OpenSpace
 from sapwood.conversation.context_breakdown import break_down
 from sapwood.conversation.turn_search import search_turns
-from sapwood.core.command_table import TABLE, SlashCommand
+from sapwood.core.command_table import HELP_TOPICS, TABLE, SlashCommand
 from sapwood.core.context_diff import diff
 from sapwood.core.errors import RefusedError
 from sapwood.core.event_texts import event_texts
@@ -148,13 +148,16 @@ async def compare(
 
 
 async def help_(call: Call) -> HelpShown:
-    """Lists the commands, or explains one."""
+    """Lists the commands, or explains one, or a topic that is no command."""
     word = call.run.args.removeprefix("/")
     if not word:
         return HelpShown(tuple(_help_on(row) for row in TABLE.rows))
     row = TABLE.get(word)
+    if row is None and (topic := HELP_TOPICS.get(word.casefold())):
+        return HelpShown((CommandHelp(word, word, topic),))
     if row is None:
-        raise RefusedError(UnknownCommand(f"/{word}", nearest(word, TABLE.names)))
+        known = (*TABLE.names, *HELP_TOPICS)
+        raise RefusedError(UnknownCommand(f"/{word}", nearest(word, known)))
     return HelpShown((_help_on(row),))
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from functools import partial
 
-from sapwood.conversation.answers import Changed
+from sapwood.conversation.answers import Changed, JobShown
 from sapwood.conversation.call import Call
 from sapwood.conversation.person_shell import job_status, run_in_workspace
 from sapwood.conversation.script import PRIVATE
@@ -44,7 +44,7 @@ async def shell(call: Call) -> Changed:
     return Changed(call.agent, done.message, done.events)
 
 
-async def jobs(call: Call) -> Changed:
+async def jobs(call: Call) -> Changed | JobShown:
     """Lists the background commands, shows one with its output, or has one ended."""
     first, rest = call.first_and_rest
     word = rest if first == "end" else call.run.args
@@ -64,4 +64,4 @@ async def jobs(call: Call) -> Changed:
     output = job.output
     if not job.result and call.services.job_output is not None:
         output = call.space.masked(call.services.job_output(call.agent, number))
-    return Changed(call.agent, f"{job.line}\n{output}\n[{job_status(job)}]")
+    return JobShown(call.agent, number, job.line, output, job_status(job))

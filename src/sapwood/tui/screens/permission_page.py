@@ -36,9 +36,14 @@ from sapwood.display.permission_text import (
 )
 from sapwood.display.text import cut, visible
 from sapwood.tui.screens.modal_page import ModalPage
+from sapwood.tui.terminal import app_of
 from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
 
 _FRAME = 2
+_TOASTS = 1
+"""Rows above the page for a toast, so that none covers the question."""
+_KEY = 3
+"""Columns of the key in front of an answer."""
 _NAME = 40
 _LEAST_ROWS = 2
 _TYPING_SECONDS = 1.5
@@ -64,6 +69,7 @@ class PermissionPage(ModalPage[PermissionAnswer]):
         self._choices = answer_choices(question)
         self._text = ApprovalText(self._lines, self._tell_what_is_left)
         self._typing_until = 0.0
+        self._wrapped_for = 0
 
     def compose(self) -> ComposeResult:
         """Yields the question, the text of what would be done, and the answers."""
@@ -74,30 +80,46 @@ class PermissionPage(ModalPage[PermissionAnswer]):
             yield self._text
             yield Static(id="left")
             yield Static(self._warning(), id="warning")
-            yield OptionList(*map(_option, self._choices), id="answers")
+            yield OptionList(id="answers")
             yield Input(id="why")
 
     def on_mount(self) -> None:
         """Highlights the first answer, and hides the field for the reason."""
         self.query_one("#why").display = self.query_one("#left").display = False
         self.query_one("#warning").display = invisible_characters(self._lines) > 0
-        answers = self.query_one(OptionList)
-        answers.highlighted = 0
-        answers.focus()
+        self.query_one(OptionList).focus()
         self._fit()
+        self.call_after_refresh(self._fit)
 
     def on_resize(self) -> None:
-        """Gives the text the rows that the answers leave free."""
+        """Gives the text the rows that the answers leave free, now and for the new width."""
         self._fit()
+        self.call_after_refresh(self._fit)
 
     def _fit(self) -> None:
         if not self.query("#why"):
             return  # the page is opening or closing
         below = sum(1 for name in ("#left", "#warning") if self.query_one(name).display)
-        answers = 1 if self.query_one("#why").display else len(self._choices)
-        rows = self.page_rows - _FRAME - 2 - below - answers
+        answers = self._fill_answers()
+        if self.query_one("#why").display:
+            answers = 1
+        rows = self.page_rows - _TOASTS - _FRAME - 2 - below - answers
         self._text.styles.max_height = max(_LEAST_ROWS, rows)
         self._text.note_shown()
+
+    def _fill_answers(self) -> int:
+        """Wraps the answers for the width of the page; returns how many rows they take."""
+        answers = self.query_one("#answers", OptionList)
+        room = self.query_one("#frame").content_size.width - _KEY
+        if room <= 0:  # before the first layout
+            room = app_of(self).size.width
+        wrapped = [Content(each.words).wrap(room) for each in self._choices]
+        if room != self._wrapped_for:
+            self._wrapped_for = room
+            highlighted = answers.highlighted or 0
+            answers.set_options(map(_option, self._choices, wrapped))
+            answers.highlighted = highlighted
+        return sum(map(len, wrapped))
 
     def _head(self) -> Content:
         return Content.assemble(
@@ -186,8 +208,9 @@ class PermissionPage(ModalPage[PermissionAnswer]):
         self._text.page(pages)
 
 
-def _option(choice: AnswerChoice) -> Option:
-    return Option(Content.assemble((f"{choice.key}  ", "bold $accent"), choice.words))
+def _option(choice: AnswerChoice, rows: Sequence[Content]) -> Option:
+    text = Content("\n" + " " * _KEY).join(rows)
+    return Option(Content.assemble((f"{choice.key:<{_KEY}}", "bold $accent"), text))
 
 
 _GUTTER = 2

@@ -10,6 +10,7 @@ from textual.widgets import Input, Static
 
 from sapwood.config.config_file import Config, ConfigError, config_file
 from sapwood.config.editor import Setting, list_settings, set_setting, setting_help, shown_value
+from sapwood.conversation.configured_models import setting_problem
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage
 
 
@@ -69,7 +70,9 @@ class SettingsPage(PickerPage):
         line = self.query_one("#filter", Input)
         line.value, line.placeholder = "", self.HINT
         words = f"{changed.name} = {value.strip()}. It takes effect at the next start."
-        self.notify(words, markup=False)
+        if problem := setting_problem(name, value.strip(), self._config):
+            words = f"{changed.name} is stored, but: {problem}"
+        self.notify(words, markup=False, severity="warning" if problem else "information")
 
     @on(Input.Changed, "#filter")
     def _typed(self, event: Input.Changed) -> None:

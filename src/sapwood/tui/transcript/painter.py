@@ -124,7 +124,7 @@ class Painter(RowRenderer):
             case MarkName(name, before):
                 lines = self._mark(name, before)
             case Notice(sign, words):
-                lines = self.plain(f"{sign} {one_line(words)}", self.colours.faint)
+                lines = self.sentence(sign, one_line(words), self.colours.faint)
             case HiddenMessages():
                 lines = []  # folds, banners and dividers are rows of other classes
             case _:

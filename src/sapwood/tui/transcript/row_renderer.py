@@ -150,10 +150,12 @@ class RowRenderer:
         head = Words.assemble((cut(who, room), f"bold {colour}"))
         return self.render(head.append(f"  {place}", self.colours.faint))
 
-    def plain(self, text: str, colour: str) -> Lines:
-        """A line in one colour."""
-        words = Words(text, style=colour, no_wrap=True, overflow="ellipsis")
-        return self.across(words)
+    def sentence(self, sign: str, text: str, colour: str) -> Lines:
+        """A sentence behind a sign. It is not cut: what to type next stands at its end."""
+        edge = f" {sign} "
+        first, *rest = self.lines(Words(text, style=colour), self.width - 3 - cell_len(edge))
+        below = Segment(" " * cell_len(edge))
+        return [[Segment(edge, Style(color=colour)), *first], *([below, *row] for row in rest), []]
 
     def across(self, text: Words) -> Lines:
         """A line of the full width, and a blank one."""

@@ -39,6 +39,11 @@ class Transcript(Canvas):
             await self.action_open()
             self.refresh()
 
+    async def action_leave(self) -> None:
+        """Removes the cursor: no block is selected."""
+        self._cursor = None
+        self.refresh()
+
     async def action_cursor(self, step: int) -> None:
         """Moves the cursor to the next block, and scrolls if it is not on screen."""
         places = [place for place, _ in self._view.lines()]
