@@ -76,13 +76,20 @@ class PickerPage(ModalPage[str]):
 
     @work(exclusive=True, group=LIST)
     async def _fill(self, typed: str) -> None:
-        looking = self.set_timer(_SEARCHING_AFTER, lambda: self.show_sentence("Searching …"))
+        is_filled = False
+
+        def show_searching() -> None:
+            if not is_filled:  # a timer that is stopped may have posted its call already
+                self.show_sentence("Searching …")
+
+        looking = self.set_timer(_SEARCHING_AFTER, show_searching)
         try:
             await self.fill(typed)
         except SapwoodError as error:
             self.query("#columns").set(display=False)
             self.show_sentence(str(error))
         finally:
+            is_filled = True
             looking.stop()
 
     def show_sentence(self, words: str) -> None:
