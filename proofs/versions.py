@@ -116,7 +116,12 @@ def _write(tried: Sequence[_Tried]) -> None:
     ]
     rows: dict[tuple[str, str], tuple[str, str]] = {}
     for each in tried:
-        shown = "in place" if each.result.proved else f"in a new session: {each.result.reason}"
+        reason, has_more, _ = each.result.reason.partition(": {")  # what the program sent, as JSON
+        shown = (
+            "in place"
+            if each.result.proved
+            else f"in a new session: {reason}{')' * bool(has_more)}"
+        )
         rows[each.program, each.version] = (shown, each.undone or "–")
     write_releases("\n".join(head) + "\n", rows)
 

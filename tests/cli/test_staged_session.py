@@ -93,6 +93,20 @@ def test_an_import_that_was_killed_gives_no_command_twice(
     assert in_view(sapwood, SESSION) == ["Ask 3.", "Ask 4."]
 
 
+def test_after_another_import_the_command_is_not_given_to_another_log(
+    sapwood: Sapwooder, claude: ClaudeFile
+) -> None:
+    assert sapwood("clear", "2").code == Exit.OK
+    (file,) = waiting()
+    decided = json.loads(file.read_bytes())
+    file.write_text(json.dumps(decided | {"version": decided["version"] + 1}))
+    session_importer.main(str(claude.path))
+    assert not waiting()
+    assert events(sapwood).count("context.trimmed") == 1
+    assert in_view(sapwood, SESSION) == ["Ask 3.", "Ask 4."]
+    assert "Another import came first." in sapwood("journal").out
+
+
 def test_without_its_file_the_change_is_found_in_the_session(
     sapwood: Sapwooder, claude: ClaudeFile
 ) -> None:

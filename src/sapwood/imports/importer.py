@@ -8,6 +8,7 @@ Selects the transcripts to import: all that are found, those of a folder, or giv
 """
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -26,6 +27,7 @@ from sapwood.imports.pending_commands import (
     read_commands,
 )
 from sapwood.imports.session_catch_up import own_rows
+from sapwood.journal import add_to_journal
 from sapwood.private_files import release_lock, wait_for_lock
 from sapwood.programs.registry import program, resume_command_for
 from sapwood.programs.transcripts.conversation_builder import TranscriptReader
@@ -189,9 +191,12 @@ class Importer:
         commands = waiting.commands
         known = [await self._log.receipt(self._space, meta.id) for _, meta in commands]
         version = (await open_state(self._log, self._space, agent)).version
-        if any(known) or version == waiting.version:
-            for command, meta in commands:
-                await self._dispatcher.dispatch(command, meta)
+        if not any(known) and version != waiting.version:
+            message = "Another import came first. A mark that was set meanwhile is not in the log."
+            add_to_journal("failed", message, source=waiting.source, path=waiting.path)
+            return
+        for command, meta in commands:
+            await self._dispatcher.dispatch(command, meta)
 
     def writer(self, reader: TranscriptReader, path: Path) -> ConversationWriter:
         """Makes the writer of one conversation."""
@@ -214,7 +219,8 @@ async def import_pending(connection: OpenLog, dispatcher: Dispatcher) -> None:
         try:
             await importer.bring(Path(waiting.path), waiting.source)
         except NotATranscript:
-            forget_commands(file)  # its program has deleted it
+            if not await asyncio.to_thread(os.path.exists, waiting.path):
+                forget_commands(file)  # its program has deleted it; there is a private copy
         finally:
             await importer.close()
 
