@@ -270,8 +270,11 @@ class Cells:
         return found
 
     async def _await_turns(self) -> None:
-        """Waits until the workers have answered every prompt."""
-        query = "SELECT count(*) FROM sapwood.agents WHERE working"
+        """Waits until the workers have answered every prompt. None has a copy that is arriving."""
+        query = (
+            "SELECT count(*) FROM sapwood.agents WHERE working AND NOT EXISTS"
+            " (SELECT FROM sapwood.moves WHERE moves.space = agents.space AND state = 'arriving')"
+        )
         async with asyncio.timeout(self._options.minutes * 60):
             for cell in _CELLS:
                 session = await asyncpg.connect(self._addresses[cell])

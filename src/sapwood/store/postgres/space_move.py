@@ -34,7 +34,8 @@ STOP_SECONDS = 1.7
 """How long nobody may change the space before the decision; then it goes on where it was."""
 _STOPS = 5
 _AGENTS = 200
-_LOCK = "SELECT pg_advisory_xact_lock(1398106214, hashtext($1))"
+_LOCK_CLASS = 1398106214
+_LOCK = f"SELECT pg_advisory_xact_lock({_LOCK_CLASS}, hashtext($1))"
 _LEFT = (
     *("events", "contents", "receipts", "snapshots", "search", "searchable", "meanings"),
     *("cursor_places", "live_words", "gaps", "holds", "erasures", "space_keys"),
@@ -268,14 +269,12 @@ class SpaceMove:
         """
         self._on_step("stop")
         began = monotonic()
-        async with self._source.transaction():
-            await self._source.execute(_LOCK, self._space)
-            await self._source.execute(
-                "UPDATE sapwood.moves SET state = 'stopped',"
-                " until = clock_timestamp() + make_interval(secs => $3)"
-                " WHERE space = $1 AND id = $2 AND state IN ('leaving', 'stopped')",
-                *(self._space, self._copy.move, STOP_SECONDS),
-            )
+        await self._change_alone(
+            self._source,
+            "UPDATE sapwood.moves SET state = 'stopped',"
+            f" until = clock_timestamp() + make_interval(secs => {STOP_SECONDS})",
+            "state IN ('leaving', 'stopped')",
+        )
         # Without a timeout: a statement that is cancelled may leave its transaction open, and what
         # is stored in that is lost. If it takes too long, the decision is refused.
         try:
@@ -290,15 +289,12 @@ class SpaceMove:
                 "was. Try again."
             )
         self._on_step("decide")
-        async with self._source.transaction():
-            await self._source.execute(_LOCK, self._space)
-            decided = await self._source.fetchval(
-                "UPDATE sapwood.moves SET state = 'moved', until = NULL, cell = $3"
-                " WHERE space = $1 AND id = $2 AND state = 'stopped' AND until > clock_timestamp()"
-                " RETURNING true",
-                *(self._space, self._copy.move, self._cell),
-            )
-        if not decided:
+        if not await self._change_alone(
+            self._source,
+            "UPDATE sapwood.moves SET state = 'moved', until = NULL,"
+            f" cell = {_literal(self._cell)}",
+            "state = 'stopped' AND until > clock_timestamp()",
+        ):
             raise _Expired
         await self._open_target()
         return monotonic() - began
@@ -313,12 +309,19 @@ class SpaceMove:
     async def _open_target(self) -> None:
         """From now on the new place serves the space."""
         self._on_step("open")
-        async with self._target.transaction():
-            await self._target.execute(_LOCK, self._space)
-            await self._target.execute(
-                "DELETE FROM sapwood.moves WHERE space = $1 AND id = $2 AND state = 'arriving'",
-                *(self._space, self._copy.move),
-            )
+        await self._change_alone(self._target, "DELETE FROM sapwood.moves", "state = 'arriving'")
+
+    async def _change_alone(self, side: "Connection", change: str, condition: str) -> bool:
+        """Changes the row of this move while nobody changes the space. Whether it met `condition`.
+
+        Both statements are one message and one transaction: the space waits for each round trip.
+        """
+        space, move = _literal(self._space), _literal(self._copy.move)
+        done = await side.execute(
+            f"SELECT pg_advisory_xact_lock({_LOCK_CLASS}, hashtext({space}));"
+            f" {change} WHERE space = {space} AND id = {move} AND {condition}"
+        )
+        return done.endswith(" 1")
 
     async def _forget_arriving(self) -> None:
         """Ends an arrival. A space that was there before the move is again somewhere else."""
@@ -363,6 +366,11 @@ class SpaceMove:
 
     async def _as_mover(self, side: "Connection") -> None:
         await side.execute("SELECT set_config('sapwood.move', $1, true)", self._copy.move)
+
+
+def _literal(text: str) -> str:
+    """A text as an expression of SQL. It is written in digits, so nothing in it can end it."""
+    return f"convert_from(decode('{text.encode().hex()}', 'hex'), 'UTF8')"
 
 
 async def open_sides(source: str, target: str) -> "tuple[Connection, Connection]":
