@@ -55,15 +55,10 @@ def prompt_check(
             began = {**_fields_of(state), "source": "startup"}
             for hook, printed in await hooks.outputs("SessionStart", folder, began):
                 record = RecordShell(state.agent, hook.command, printed, False, True)
-                await dispatcher.dispatch(record, command_meta(_actor(hook.name)))
+                await dispatcher.dispatch(record, command_meta(Actor.of_hook(hook.name)))
         return None
 
     return check
-
-
-def _actor(hook: str) -> Actor:
-    """A hook as the author of what it adds to a conversation."""
-    return Actor("system", f"hook {hook}")
 
 
 def _folder_of(state: State) -> str:
@@ -110,4 +105,6 @@ class StopHooks:
             if state.turns_without_human == _MOST_TURNS - 1:
                 prompt += f"\n\nThis is the last of {_MOST_TURNS} turns that hooks may ask for."
             once = f"stop-{agent}-{version}"
-            await self._service.prompt(agent, prompt, actor=_actor(each.hook), command_id=once)
+            await self._service.prompt(
+                agent, prompt, actor=Actor.of_hook(each.hook), command_id=once
+            )

@@ -35,6 +35,9 @@ Event = (
 Role = Literal["human", "model", "system"]
 
 
+_HOOK = "hook "
+
+
 class Actor(Struct, frozen=True, omit_defaults=True, gc=False):
     """Who acted: a person, a model, or the system. `name` is the person's identity or the model.
 
@@ -55,6 +58,21 @@ class Actor(Struct, frozen=True, omit_defaults=True, gc=False):
         if role == "human" or role == "model" or role == "system":
             return Actor(role, name)
         raise ValueError(f"unknown actor: {text!r}")
+
+    @property
+    def hook(self) -> str:
+        """The hook that acted, as a heading says it; empty if none did.
+
+        >>> Actor.of_hook("format").hook
+        'hook format'
+        """
+        is_hook = self.role == "system" and self.name.startswith(_HOOK)
+        return self.name if is_hook else ""
+
+    @staticmethod
+    def of_hook(name: str) -> "Actor":
+        """The hook of this name."""
+        return Actor("system", f"{_HOOK}{name}")
 
 
 HUMAN = Actor("human")

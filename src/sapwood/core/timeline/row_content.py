@@ -164,8 +164,7 @@ def _row_content(row: Row, lookup: EventLookup) -> RowContent:
     recorded = lookup(row.agent, row.version)
     event = recorded.event
     if isinstance(event, ShellRan):
-        name = recorded.actor.name if recorded.actor.role == "system" else ""
-        call = ToolCall("", name or "!", encode({"command": event.line}).decode())
+        call = ToolCall("", recorded.actor.hook or "!", encode({"command": event.line}).decode())
         return ToolUse(call, Result(row.version, "", event.output, event.failed))
     if isinstance(event, SideAnswered):
         call = ToolCall("", "btw", encode({"question": event.question}).decode())
@@ -215,8 +214,8 @@ def _message_content(row: Row, recorded: Recorded, lookup: EventLookup) -> RowCo
 
 def _author(recorded: Recorded) -> str:
     """Who wrote a prompt. The next turn of a goal is opened for the person who set it."""
-    if recorded.actor.role == "system":
-        return recorded.actor.name or "sapwood"
+    if recorded.actor.hook:
+        return recorded.actor.hook
     return "goal" if is_of_goal(recorded.command) else YOU
 
 
