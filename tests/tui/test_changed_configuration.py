@@ -11,6 +11,7 @@ from sapwood.config.config_file import load_config
 from sapwood.config.editor import set_setting
 from sapwood.conversation.answers import Answer
 from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import RetryWait
 from sapwood.tui.conversation_controller import ConversationController
 from sapwood.workspace.permissions.permission_gate import (
     Deny,
@@ -33,6 +34,9 @@ class Face:
 
     def show_shell(self, agent: AgentId, line: str, output: bytes) -> None:
         self.shown.append(line)
+
+    def show_wait(self, wait: RetryWait) -> None:
+        self.shown.append(wait.agent)
 
     async def ask_permission(self, question: PermissionQuestion) -> PermissionAnswer:
         return Deny()
