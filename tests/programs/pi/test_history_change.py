@@ -168,6 +168,18 @@ def test_a_compaction_of_the_program_is_used_as_it_is(world: World) -> None:
     assert plan_rows(StoredSession(world.file.path), wanted) == []
 
 
+def test_of_two_equal_summaries_the_one_whose_kept_reply_is_shown_is_used(world: World) -> None:
+    kept = world.rows[3].passage.last
+    world.file.row("compaction", summary="It was cold.", firstKeptEntryId=kept, tokensBefore=9)
+    later = world.turn(5)
+    again = later.passage.last
+    world.file.row("compaction", summary="It was cold.", firstKeptEntryId=again, tokensBefore=9)
+    last = world.turn(6)
+    front = "[Summary]\nIt was cold.\n\nAssistant: ANSWER{}"
+    assert world.wanted(later, last, front=(front.format(4),)).sources[0] == kept
+    assert world.wanted(last, front=(front.format(5),)).sources[0] == again
+
+
 def test_the_recorded_session_can_be_brought_back_to_its_first_branch(tmp_path: Path) -> None:
     path = tmp_path / FIXTURE.name
     path.write_bytes(FIXTURE.read_bytes())

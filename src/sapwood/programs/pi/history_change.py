@@ -6,7 +6,7 @@ are written behind it.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -62,9 +62,9 @@ def wanted_history(
             rows, lost = _rows_of(each, stored)
             unreasoned += lost
         turns.append(tuple(rows))
-    own = _program_summary(history.front, stored)
+    used = {row.source for turn in turns for row in turn}
+    own = _program_summary(history.front, stored, used)
     if own is not None:
-        used = {row.source for turn in turns for row in turn}
         kept = view_of(stored.path_of(own.id)).seen
         rest = [WantedRow(e.source, stored.row(e)) for e in kept if e.source not in used]
         turns.insert(0, tuple(rest))
@@ -284,11 +284,35 @@ def content_blocks(part: object) -> list[Fields]:
             return []
 
 
-def _program_summary(front: Sequence[str], stored: StoredSession) -> SessionEntry | None:
-    """The newest compaction of pi itself whose summary these texts contain; None if none is."""
+def _program_summary(
+    front: Sequence[str], stored: StoredSession, used: Collection[str]
+) -> SessionEntry | None:
+    """The newest compaction of pi itself whose summary these texts contain; None if none is.
+
+    pi can write the same summary twice. Then it is the one whose kept rows are shown too: in front,
+    or as rows of turns, which are `used`.
+    """
     if not front or any(not text.startswith(REQUEST_FRAME) for text in front[1:]):
         return None
-    found = (
-        entry for entry in reversed(stored.entries.values()) if entry.summary and not entry.is_ours
-    )
-    return next((entry for entry in found if shows(front[0], entry.summary)), None)
+    found = [
+        entry
+        for entry in reversed(stored.entries.values())
+        if entry.summary and not entry.is_ours and shows(front[0], entry.summary)
+    ]
+    return max(found, key=lambda each: _likeness(each, stored, front[0], used), default=None)
+
+
+def _likeness(
+    compaction: SessionEntry, stored: StoredSession, front: str, used: Collection[str]
+) -> tuple[int, int]:
+    """The texts kept behind a summary that are shown nowhere, as a negative count, and in front."""
+    kept = [e for e in view_of(stored.path_of(compaction.id)).seen if e.source not in used]
+    texts = [text for entry in kept for text in _texts_of(_own(stored, entry)["content"])]
+    quoted = sum(shows(front, text) for text in texts)
+    return quoted - len(texts), quoted
+
+
+def _texts_of(content: str | list[Fields]) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    return [block["text"] for block in content if block.get("type") == "text"]
