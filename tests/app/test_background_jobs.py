@@ -96,13 +96,13 @@ async def test_a_command_outlives_its_turn_and_is_listed_read_and_ended(tmp_path
         assert await _said(at.agent, "/jobs") == f"1  running  {_LINE}"
         services = structs.replace(at.agent.service.services, job_output=at.jobs.tail)
         [shown] = await ConversationService(services).submit(at.agent.id, "/jobs 1")
-        assert shown.message == f"{_LINE}\nready {pid}\n\n[running]"
+        assert shown.message == f"{_LINE}\nready {pid}\n[running]"
         assert await at.result("Read.") == f"ready {pid}\n\n[running]"
         assert await at.result("Read.") == "[running]", "only what is new"
         assert is_running(pid)
         assert await at.result("End.") == "[ended by the model]"
         assert not is_running(pid)
-        assert await _said(at.agent, "/jobs 1") == f"{_LINE}\nready {pid}\n\n[ended by the model]"
+        assert await _said(at.agent, "/jobs 1") == f"{_LINE}\nready {pid}\n[ended by the model]"
         assert "No job 1 is running" in await _said(at.agent, "/jobs end 1")
 
 

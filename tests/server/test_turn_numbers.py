@@ -67,7 +67,8 @@ async def http(served: Served, agent: AgentId, line: str) -> str:
     name, _, args = line.removeprefix("/").partition(" ")
     async with served.client() as client:
         answer = await client.post(f"/v1/agents/{agent}/commands/{name}", json={"args": args})
-    return answer.json()["message" if answer.is_success else "detail"]
+    told = answer.json()["message" if answer.is_success else "detail"]
+    return told.replace("Send a number", "Type a number")  # nobody types into an API
 
 
 async def mcp(served: Served, agent: AgentId, line: str) -> str:

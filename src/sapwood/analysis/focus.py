@@ -54,7 +54,7 @@ def declared_status(
 def focused(focus: FocusStack, topic: str, *, at: str, priority: int = 1) -> FocusStack:
     """The stack with a topic at a place, by default on top; the others make room.
 
-    >>> stack = focused(Focus(), "OAuth", at="")
+    >>> stack = focused(FocusStack(), "OAuth", at="")
     >>> [(t.priority, t.name) for t in focused(stack, "Refresh", at="").topics]
     [(1, 'Refresh'), (2, 'OAuth')]
     """

@@ -346,10 +346,6 @@ class CellConfig(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = ""
 
-    def __post_init__(self) -> None:
-        if self.directory and not self.name:
-            raise ValueError("cell.directory needs cell.name")
-
 
 class TelemetryConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Spans for OpenTelemetry."""

@@ -150,4 +150,9 @@ def configured_fence(environ: Mapping[str, str] = os.environ) -> CellFence | Non
         cell = load_config(environ).cell
     except ConfigError as error:
         raise LogError(f"Sapwood cannot tell which cell this is: {error}") from error
+    if cell.directory and not cell.name:
+        raise LogError(
+            "Sapwood cannot tell which cell this is: cell.directory is set and cell.name is not. "
+            "Type: sapwood config set cell.name NAME"
+        )
     return CellFence(cell.directory, cell.name) if cell.directory else None
