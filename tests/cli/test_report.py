@@ -67,6 +67,21 @@ def test_the_command_that_a_report_prints_is_understood(
     assert "Undone: /compact. 1 turn back in view" in sapwood(*command[1].split()).out
 
 
+def test_a_report_has_no_command_for_turns_that_are_back(
+    sapwood: Sapwooder, claude: ClaudeFile, tmp_path: Path
+) -> None:
+    rows = [json.loads(row) for row in claude.path.read_text("utf-8").splitlines()]
+    spoken = [row["uuid"] for row in rows if "message" in row and "isCompactSummary" not in row]
+    kept = {"preservedMessages": {"uuids": spoken}}
+    claude.row("system", subtype="compact_boundary", writtenBy="sapwood", compactMetadata=kept)
+    page = tmp_path / "report.html"
+    ran = sapwood("report")
+    sapwood("report", "--html", str(page))
+    assert "1 compaction." in ran.out
+    assert "To bring turns back" not in ran.out
+    assert "What can be brought back" not in page.read_text("utf-8")
+
+
 def test_a_report_stores_nothing(sapwood: Sapwooder, claude: ClaudeFile, home: Path) -> None:
     before = claude.path.read_bytes()
     sapwood("report")

@@ -3,8 +3,10 @@
 import threading
 from pathlib import Path
 
+from sapwood.hooks.watched_session import HOOK_BYTES
 from sapwood.testing.claude_transcript import ClaudeTranscript
 from tests.hooks.conftest import HookCaller
+from tests.programs.claude_code.claude_sessions import SessionWriter
 
 
 def test_before_a_compaction_what_was_said_is_archived(caller: HookCaller) -> None:
@@ -98,6 +100,23 @@ def test_a_long_transcript_is_read_from_its_end(caller: HookCaller) -> None:
     talk.ask("The very first request.").say("x" * 600_000).ask("Later?").say("Later answer.")
     caller.call("pre-compact", talk)
     assert "Later answer." in caller.archives()[0]
+
+
+def test_turns_that_an_undo_brought_back_are_archived(caller: HookCaller) -> None:
+    written = SessionWriter(caller.home / "projects")
+    for number in range(3):
+        written.turn(str(number))
+    noise = b'{"type":"queue-operation","content":"%s"}\n' % (b"x" * HOOK_BYTES)
+    file = written.file(caller.home)
+    file.sync_session(written.history())
+    written.raw(noise)
+    file.sync_session(written.history(0, 1, 2))
+    written.last = written.rows()[-1]["uuid"]
+    written.turn("3")
+    caller.call("pre-compact", caller.transcript(written.session))
+    (archive,) = caller.archives()
+    prompts = [line for line in archive.splitlines() if line.startswith("User: ")]
+    assert prompts == [f"User: PROMPT {number}" for number in range(4)]
 
 
 def test_what_it_came_to_is_added_a_little_later(caller: HookCaller) -> None:

@@ -30,7 +30,8 @@ class Boundary(Struct, frozen=True, omit_defaults=True):
     `turns` are the indexes of the turns that stayed, each of which follows the one before it;
     `cleared` is true if none of them stayed. `is_change` is true if the program did not compact:
     Sapwood changed the history, or somebody went back in it. Then `listed` are the indexes of all
-    whole turns that are in view, also if there are gaps between them.
+    whole turns that are in view, also if there are gaps between them. `is_partial` is true if it
+    names rows that were not read, because only the end of a transcript was.
     """
 
     after: int
@@ -45,6 +46,7 @@ class Boundary(Struct, frozen=True, omit_defaults=True):
     cleared: bool = False
     is_change: bool = False
     listed: tuple[int, ...] = ()
+    is_partial: bool = False
 
     @property
     def is_compaction(self) -> bool:

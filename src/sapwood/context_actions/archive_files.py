@@ -71,6 +71,11 @@ def _files(ledger: Ledger) -> tuple[str, ...]:
     return (*touched, *(f"{f.path} (read)" for f in ledger.files.read if f.path not in known))
 
 
+def fills_archive(turns: Sequence[Turn]) -> bool:
+    """Whether an archive has no room for more than these turns."""
+    return sum(len(text) for turn in turns for text in _paragraphs(turn)) > _ROOM
+
+
 def _excerpt(turns: Sequence[Turn], last_message: str) -> str:
     """The newest paragraphs that fit into the excerpt, in their order."""
     kept: list[str] = []

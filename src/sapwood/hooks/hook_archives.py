@@ -5,6 +5,7 @@ questions later, because finding these takes longer than a hook may run.
 """
 
 import os
+import time
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -16,6 +17,7 @@ from sapwood.analysis.session import Session, TopicArchive
 from sapwood.config.folders import archives_folder
 from sapwood.context_actions.archive_files import (
     archive_of,
+    fills_archive,
     parse_archive,
     render_archive,
     write_archive,
@@ -29,6 +31,8 @@ from sapwood.private_files import replace_file
 
 _REMEMBERED = 3
 """How many archives of a session are remembered."""
+_READING_SECONDS = 0.4
+"""After this time no more of a transcript is read: the next part takes four times as long."""
 
 
 def archive_session(watched: WatchedSession, reason: str, last_message: str = "") -> None:
@@ -37,7 +41,10 @@ def archive_session(watched: WatchedSession, reason: str, last_message: str = ""
     `last_message` is the last message of the model, if the program passed it to the hook.
     """
     watched.wait_for_last_message(last_message)
-    session = watched.read() if watched.size >= 0 else Session("", watched.session, watched.folder)
+    until = time.monotonic() + _READING_SECONDS
+    session = Session("", watched.session, watched.folder)
+    if watched.size >= 0:
+        session = watched.read(is_enough=lambda s: _fills_archive(s) or time.monotonic() > until)
     turns = session.in_view
     archive = archive_of(session, at=now(), turns=turns, ledger=Ledger(), last_message=last_message)
     # The text and not the size of the transcript: a program adds rows when it clears or ends.
@@ -52,6 +59,15 @@ def archive_session(watched: WatchedSession, reason: str, last_message: str = ""
     message = f"{reason}: {counted(len(turns), 'turn')}."
     about = {"source": session.source, "session": session.id, "folder": session.folder}
     add_to_journal("archived", message, path=path, **about)
+
+
+def _fills_archive(session: Session) -> bool:
+    """Whether no earlier row of a transcript can add to an archive of what is in view.
+
+    After an undo, turns that stand long before the newest rows are in view.
+    """
+    is_known = bool(session.boundaries) and not session.boundaries[-1].is_partial
+    return is_known or fills_archive(session.in_view)
 
 
 def complete_archives() -> None:

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,16 +42,19 @@ class WatchedSession:
         except OSError:
             return -1
 
-    def read(self, size: int = HOOK_BYTES) -> "Session":
+    def read(
+        self, size: int = HOOK_BYTES, is_enough: "Callable[[Session], bool] | None" = None
+    ) -> "Session":
         """Reads the session from the last `size` bytes of its transcript.
 
-        The time depends on `size` and not on the length of the transcript.
+        The time depends on `size` and not on the length of the transcript. With `is_enough`, more
+        is read until it returns true.
         """
         from msgspec import structs
 
         from sapwood.programs.transcripts.session_reader import tail_session
 
-        found = tail_session(Path(self.path), max_bytes=size)
+        found = tail_session(Path(self.path), max_bytes=size, is_enough=is_enough)
         session, folder = self.session or found.id, found.folder or self.folder
         return structs.replace(found, id=session, folder=folder)
 

@@ -117,6 +117,11 @@ class Report(Struct, frozen=True):
         return tuple(sorted(found, key=lambda each: (-each.tokens_left, each.id)))
 
     @property
+    def restorable(self) -> tuple[SessionFigures, ...]:
+        """The sessions whose last compaction can be undone, the one that lost most first."""
+        return tuple(each for each in self.compacted if each.restore)
+
+    @property
     def compactions(self) -> tuple[tuple[SessionFigures, CompactionFigures], ...]:
         """Every compaction with its session, in the order of time."""
         pairs = [(session, each) for session in self.sessions for each in session.compactions]

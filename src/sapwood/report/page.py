@@ -273,13 +273,13 @@ def _lists(report: Report) -> str:
 
 
 def _brought_back(report: Report) -> str:
-    if not report.compacted and not report.swept:
+    if not report.restorable and not report.swept:
         return ""
     head = _head(("Session", ""), ("turns", "n"), ("tokens", "n wide"), ("", ""))
     rows = [
         f"<tr><td>{_titled(each)}</td>{_n(f'{each.turns_left:,}')}"
         f"{_n(_tokens(each.tokens_left), 'wide')}{_copied(each.restore, each.title)}</tr>"
-        for each in report.compacted[:_MAX_ROWS]
+        for each in report.restorable[:_MAX_ROWS]
     ]
     rows += [
         f"<tr><td>{escape(each.title)}<small>{escape(program_title(each.program))} deleted it; "

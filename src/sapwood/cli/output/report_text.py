@@ -116,14 +116,14 @@ def _largest(report: Report, width: int) -> Iterator[str]:
 
 
 def _brought_back(report: Report, width: int) -> Iterator[str]:
-    if report.compacted:
+    if report.restorable:
         yield from _heading(
             "To bring turns back, close the session and type this; again for an earlier compaction"
         )
-        for each in report.compacted[:_MAX_ROWS]:
+        for each in report.restorable[:_MAX_ROWS]:
             figures = f"{counted(each.turns_left, 'turn')}, {_tokens(each.tokens_left)} tokens"
             yield from _entry(each.restore, f"{figures}; {_title(each)}", width)
-        yield from _rest(len(report.compacted), width, "session")
+        yield from _rest(len(report.restorable), width, "session")
     if report.swept:
         yield from _heading("Deleted by their program, and kept by Sapwood")
         for swept in report.swept[:_MAX_ROWS]:

@@ -295,7 +295,8 @@ class ClaudeReader(TranscriptReader):
         self._builder.end_turn(COMPACTED)
         wanted = preserved_ids(metadata, self._lines)
         self._builder.keep_waiting(wanted)
-        if not wanted <= self._turn_of.keys():
+        is_partial = not wanted <= self._turn_of.keys()
+        if is_partial:
             self._builder.needs_earlier_rows = True
         rest = preserved_messages(self._lines, wanted, self._builder.turns)
         if row.written_by != WRITER:  # what Sapwood takes out of view may come back
@@ -319,6 +320,7 @@ class ClaudeReader(TranscriptReader):
                 cleared=not turns and not rest.quoted and is_change,
                 is_change=is_change,
                 listed=whole if is_change else (),
+                is_partial=is_partial,
             ),
         )
         self.details.used = after

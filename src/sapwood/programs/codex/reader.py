@@ -321,7 +321,8 @@ class CodexReader(TranscriptReader):
     ) -> None:
         """Emits a compaction to these items: to whole turns, or to the user's messages."""
         found = self._items.find(items, self._builder)
-        if not found.turns and any(map(_speaks, items)):
+        is_partial = not found.turns and any(map(_speaks, items))
+        if is_partial:
             self._builder.needs_earlier_rows = True
         spoken = [each for each in items if _speaks(each)]
         texts = [text_of(each.content) for each in spoken if each.is_users]
@@ -337,6 +338,7 @@ class CodexReader(TranscriptReader):
             turns=found.turns,
             cleared=cleared,
             listed=self._items.listed(items) if boundary.is_change else (),
+            is_partial=is_partial and boundary.is_change,
         )
         self._builder.begin_compaction(ref, boundary)
         self._builder.emit_compaction()

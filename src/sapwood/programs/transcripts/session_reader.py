@@ -1,7 +1,7 @@
 """Reads a session from a transcript: all of it, or only its last part."""
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from msgspec import structs
@@ -66,10 +66,17 @@ def read_subagents(path: Path, source: str | None = None) -> list[Session]:
     return [*inside, *(read_session(each, source) for each in sorted(folder.glob("*.jsonl")))]
 
 
-def tail_session(path: Path, source: str | None = None, *, max_bytes: int = TAIL) -> Session:
+def tail_session(
+    path: Path,
+    source: str | None = None,
+    *,
+    max_bytes: int = TAIL,
+    is_enough: Callable[[Session], bool] | None = None,
+) -> Session:
     """Reads the last part of a conversation, in a time that does not depend on its length.
 
-    `Session.asked` is the first prompt, if it is near the beginning of the file.
+    With `is_enough`, more and more is read until it returns true. `Session.first_request` is the
+    first prompt, if it is near the beginning of the file.
     """
     source = source or detect_file(path)
     sessions = program(source).sessions
@@ -77,15 +84,17 @@ def tail_session(path: Path, source: str | None = None, *, max_bytes: int = TAIL
         size = 0 if sessions.in_database else path.stat().st_size
     except OSError as error:
         raise _unreadable(path, error) from error
-    if size <= max_bytes or path.suffix == ".json":
-        return read_session(path, source)
-    reader = reader_for(source, path)
-    for width in (max_bytes, _WIDER * max_bytes):
+    first_request, width = "", max_bytes
+    while size > width and path.suffix != ".json":
         reader = reader_for(source, path)
-        _feed_tail(reader, path, max(0, size - width))
-        if reader.events:
-            break
-    return session_of(reader, path, first_request=_first_request(path, source))
+        _feed_tail(reader, path, size - width)
+        first_request = first_request or _first_request(path, source)
+        session = session_of(reader, path, first_request=first_request)
+        is_wide = bool(session.turns or session.boundaries) or width > max_bytes
+        if is_enough(session) if is_enough else is_wide:
+            return session
+        width *= _WIDER
+    return read_session(path, source)
 
 
 def session_of(reader: TranscriptReader, path: Path, *, first_request: str = "") -> Session:
