@@ -10,11 +10,13 @@ from msgspec import structs
 from sapwood.api import Agent, Sapwood
 from sapwood.api import open as open_database
 from sapwood.conversation.answers import Changed, Prompted
+from sapwood.conversation.script import TextStep
 from sapwood.conversation.service import ConversationService
 from sapwood.conversation.session import ConversationSession
-from sapwood.core.commands import AddReply, CompleteTurn, QueuePrompt, SetGoal
+from sapwood.core.commands import AddReply, CompleteTurn, FailTurn, QueuePrompt, SetGoal
 from sapwood.core.content import Text, Usage
 from sapwood.core.refusals import BadArguments, CheckNotHere, GoalNotHere, ShellNotHere
+from sapwood.turns.clock_and_ids import now
 
 
 @pytest.fixture
@@ -143,6 +145,28 @@ async def test_a_goal_whose_budget_ended_gets_more(db: Sapwood, tmp_path: Path) 
     assert "The goal is reached." in reached.message
     [gone] = await send(session, "/goal --budget 1")
     assert isinstance(gone, CheckNotHere)
+
+
+async def test_turns_that_fail_at_a_limit_use_no_budget_and_the_queue_waits(db: Sapwood) -> None:
+    agent = await db.start("demo")
+    session = session_of(agent)
+    await send(session, "/goal Find it. --budget 2")
+    await send(session, "What is a heron?")
+    for seconds in (600, 1):
+        limited = FailTurn(
+            agent.id, "Limited.", failure="overloaded", retry_at=now() + seconds * 1_000_000
+        )
+        await agent.service.dispatch(limited)
+        assert [each async for each in session.turn_ended()] == []
+        [again] = await send(session, "/goal continue")
+        assert isinstance(again, Prompted)
+    goal = (await agent.state()).goal
+    assert goal is not None
+    assert goal.progress == "1 of 2 turns"
+    await answered(agent, "Not yet.")
+    [sent] = [each async for each in session.turn_ended()]
+    assert isinstance(sent.step, TextStep)
+    assert sent.step.text == "What is a heron?"
 
 
 async def test_a_goal_waits_while_a_person_acts_and_ends_by_stop(db: Sapwood) -> None:

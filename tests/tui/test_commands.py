@@ -82,9 +82,22 @@ async def retries(stage: Stage) -> None:
         await dispatch(failed, command_meta(holder="elsewhere"))
         await stage.sees("limit resets at")
         if seconds == 600:
+            asked = len(stage.server.requests)
+            await stage.type("And coots?")
+            await stage.sees("» queued: And coots?   (waits for the limit, ↑ edits)")
+            await stage.conversation.open(agent)  # as after a restart
+            await stage.sees("limit resets at")
+            assert len(stage.server.requests) == asked
             await stage.pilot.press("escape")
             await stage.sees("It is not asked again.")
+            await stage.pilot.press("up")
+            await until(lambda: stage.conversation.composer.text == "And coots?")
+            stage.conversation.composer.text = ""
+            continue
+        await stage.type("And coots?")
     await stage.sees("In reeds.")
+    await until(lambda: "And coots?" in str(stage.server.requests[-1].body))
+    assert "And grebes?" in str(stage.server.requests[-1].body)
     await until(lambda: "limit resets at" not in stage.screen())
 
 

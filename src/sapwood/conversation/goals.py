@@ -15,6 +15,7 @@ from sapwood.config.folders import data_folder
 from sapwood.conversation.answers import Changed, Prompted
 from sapwood.conversation.call import OpenSpace, Prompter, Services
 from sapwood.conversation.person_shell import run_in_workspace
+from sapwood.conversation.provider_limit import limit_reset
 from sapwood.core.commands import EndGoal
 from sapwood.core.content import Text
 from sapwood.core.events import GoalEnd, GoalSet
@@ -111,6 +112,14 @@ def is_spent(goal: Goal) -> bool:
         or (goal.tokens > 0 and tokens >= goal.tokens)
         or (goal.cost > 0 and goal.used.cost >= goal.cost)
     )
+
+
+async def failed_at_limit(space: OpenSpace, opened: OpenAgent) -> bool:
+    """Whether the last turn is one of the goal and failed at the limit of a provider."""
+    goal, last = opened.state.goal, _last_turn(opened)
+    if goal is None or last is None or opened.state.open is not None or not _is_of(goal, last):
+        return False
+    return await limit_reset(space, opened) > 0
 
 
 def _file_of(goal: str) -> Path:

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator
 
 from sapwood.conversation.answers import ConversationStarted
 from sapwood.conversation.prompt_files import names_files, with_named_files
+from sapwood.conversation.provider_limit import limit_reset, resets_soon
 from sapwood.conversation.script import (
     CommandStep,
     Script,
@@ -26,7 +27,7 @@ from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, title_of
 from sapwood.core.refusals import NoConversation, Refusal, ShellNotHere, TurnIsOpen
 from sapwood.core.state import QueuedPrompt, State
-from sapwood.turns.clock_and_ids import command_meta, new_nonce
+from sapwood.turns.clock_and_ids import command_meta, new_nonce, now
 
 
 class ConversationSession:
@@ -35,6 +36,9 @@ class ConversationSession:
     Submissions that come while a turn is open wait in the agent's log, so that every screen shows
     them and sends them, also after a crash. After an interrupt nothing is sent until the person
     asks for it.
+
+    `reset_at` is when the limit of a provider resets at which the last turn failed, while something
+    waits for it to ask again; else 0. Until then submissions are queued.
     """
 
     def __init__(
@@ -46,6 +50,7 @@ class ConversationSession:
         self._rest: deque[Script] = deque()
         self._queued_here: set[str] = set()
         self._goals: set[str] = set()
+        self.reset_at = 0
 
     async def is_working(self) -> bool:
         """Whether a turn is open."""
@@ -55,7 +60,8 @@ class ConversationSession:
         return opened.state.open is not None
 
     async def submit(self, text: str) -> AsyncGenerator[Outcome]:
-        """Carries out a submission, or queues it while a turn is open; an empty one sends the next.
+        """Carries out a submission, or queues it while a turn is open or the limit of a provider is
+        not reset; an empty one sends the next.
 
         Yields what came of each step and ends after a refusal. Raises `RefusedError` if the text
         cannot be parsed, `SapwoodError` if a file that it names cannot be sent, and `Failure` if a
@@ -67,7 +73,7 @@ class ConversationSession:
         if not script:
             async for outcome in self.send_next():
                 yield outcome
-        elif has_prompt(script) and (self._rest or await self.is_working()):
+        elif has_prompt(script) and (self._rest or self.reset_at or await self.is_working()):
             await self._queue(text)
         else:
             async for outcome in self._play(list(chunks(script))):
@@ -79,13 +85,25 @@ class ConversationSession:
             yield outcome
 
     async def turn_ended(self) -> AsyncGenerator[Outcome]:
-        """Sends what waited, unless the turn was interrupted; else works on the goal."""
+        """Sends what waited, then works on the goal.
+
+        It does neither after an interrupt, or before the limit resets at which the turn failed.
+        """
         if await self._was_interrupted():
+            return
+        if resets_soon(await self.limit_reset(), now()):
             return
         async for outcome in self.send_next():
             yield outcome
         async for outcome in self.continue_goal():
             yield outcome
+
+    async def limit_reset(self) -> int:
+        """When the limit resets at which the last turn failed, also if that is past; else 0."""
+        if self.agent is None:
+            return 0
+        space = self.service.services.space
+        return await limit_reset(space, await space.dispatcher.open(self.agent))
 
     async def continue_goal(self) -> AsyncGenerator[Outcome]:
         """Does the next step of a goal that was set or continued here, if no turn is open."""
@@ -248,19 +266,6 @@ class ConversationSession:
         ):
             return Outcome(step, NoConversation(), None)
         return await self.service.step(self.agent, chunk)
-
-
-_MAX_WAIT = 24 * 3_600 * 1_000_000
-"""Microseconds to wait for the limit of a provider at most."""
-
-
-def resets_soon(retry_at: int, now: int) -> bool:
-    """Whether a turn that failed is asked again by itself when the limit of its provider resets.
-
-    >>> [resets_soon(at, now=1_000) for at in (0, 1_000, 2_000, 10**12)]
-    [False, False, True, False]
-    """
-    return 0 < retry_at - now < _MAX_WAIT
 
 
 def works_on_goal(step: TextStep | CommandStep) -> bool:

@@ -19,6 +19,7 @@ from sapwood.conversation.mentions import (
     is_mention,
     mention_choices,
 )
+from sapwood.conversation.provider_limit import changes_model
 from sapwood.conversation.script import CommandStep, Script, is_shell, parse
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.errors import LogUnavailable, SapwoodError
@@ -116,9 +117,10 @@ class ConversationScreen(ConversationView):
         self.run_worker(self._submit(text), group=_group_of(_steps(text, self._known)))
 
     async def _submit(self, text: str) -> None:
-        self.stop_waiting()
         self._set_notice("")
         steps = _steps(text, self._known)
+        if changes_model(steps):
+            self.stop_waiting()  # the limit is that of the model before
         with self._busy(_activity_of(steps)):
             taken = await self.controller.submit(text)
         if not taken and any(is_shell(step) for step in steps):  # it was not started

@@ -16,7 +16,7 @@ from textual.widgets import Footer, Static
 
 from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.app.agent_runner import DriveFailure
-from sapwood.conversation.session import resets_soon
+from sapwood.conversation.provider_limit import resets_soon
 from sapwood.conversation.surroundings import (
     Surroundings,
     chapters_in_view,
@@ -45,6 +45,7 @@ from sapwood.core.events import (
     TurnCompleted,
     TurnFailed,
     TurnInterrupted,
+    TurnStarted,
     WordsErased,
 )
 from sapwood.core.ids import AgentId, Origin
@@ -110,7 +111,6 @@ class ConversationView(Screen[None]):
         self.message = ""
         self._is_from_end = False
         self._since: float | None = None
-        self._reset_at = 0
         self._waiting: tuple[RetryWait, float] | None = None
         self._chapters: ChapterReport | None = None
 
@@ -189,7 +189,7 @@ class ConversationView(Screen[None]):
     async def open(self, agent: AgentId | None) -> None:
         """Shows the end of a conversation and follows it. None shows the welcome text."""
         self.controller.agent = agent
-        self._reset_at = 0
+        self.controller.session.reset_at = 0
         self._waiting = None
         self.workers.cancel_group(self, _LIMIT)  # pyright: ignore[reportUnknownMemberType]
         self._streaming = PartialReplyBuilder()
@@ -226,17 +226,29 @@ class ConversationView(Screen[None]):
             self._read_whole(agent)
         self._remember(agent)
         self._find_chapters()
-        self._tell_return_cost(agent)
+        self._tell_return(agent)
         if state.open is not None or state.goal is not None:
             self._resume()
         if state.origin is not None:
             self._catch_up(state.origin)
 
     @work(group="return cost", exclusive=True)
-    async def _tell_return_cost(self, agent: AgentId) -> None:
-        """Says what the next prompt costs if the provider's cache ended in the pause before it."""
+    async def _tell_return(self, agent: AgentId) -> None:
+        """Waits again for the limit at which the last turn failed, or says that it has reset.
+
+        Else it says what the next prompt costs if the provider's cache ended in the pause.
+        """
         from sapwood.conversation.cut_preview import cost_of_return
 
+        session = self.controller.session
+        if not await session.is_working() and (at := await session.limit_reset()):
+            if resets_soon(at, _now()):
+                self._retry_when_reset(at)
+            else:
+                self.show_message(
+                    "The last turn failed at a limit that has reset. To ask again, type: /retry"
+                )
+            return
         cost = await cost_of_return(self.controller.connection, agent)
         if cost is not None and self.controller.agent == agent:
             self.show_message(cost.sentence("/{}"))
@@ -328,6 +340,8 @@ class ConversationView(Screen[None]):
         self._events.add(recorded)
         self._draw_soon()
         match recorded.event:
+            case TurnStarted():
+                self._stop_limit_wait()
             case ModelCalled(model, instruction=""):
                 self._streaming.start(model)
             case ReplyAdded() | ReplyLost():
@@ -372,25 +386,30 @@ class ConversationView(Screen[None]):
     @work(group=_LIMIT, exclusive=True)
     async def _retry_when_reset(self, at: int) -> None:
         """Asks again when the limit of the provider resets, unless the person does something."""
-        self._reset_at = at
+        self.controller.session.reset_at = at
         try:
             await self._refresh_surroundings()
             await asyncio.sleep(max(0.0, (at - _now()) / 1_000_000))
         finally:
-            self._reset_at = 0
-        state = await self.controller.state()
-        if state is not None and state.open is None:
+            self.controller.session.reset_at = 0
+        session = self.controller.session
+        if not await session.is_working() and await session.limit_reset() == at:
             await self.controller.run(TABLE["retry"])
         await self._refresh_surroundings()
 
     def stop_waiting(self) -> bool:
         """Ends the wait for the limit of the provider; returns false if there is none."""
-        if not self._reset_at:
+        if not self._stop_limit_wait():
             return False
-        self.workers.cancel_group(self, _LIMIT)  # pyright: ignore[reportUnknownMemberType]
-        self._reset_at = 0
         self.show_message("It is not asked again. To ask again, type: /retry")
         self.refresh_soon()
+        return True
+
+    def _stop_limit_wait(self) -> bool:
+        if not self.controller.session.reset_at:
+            return False
+        self.workers.cancel_group(self, _LIMIT)  # pyright: ignore[reportUnknownMemberType]
+        self.controller.session.reset_at = 0
         return True
 
     def _draw_soon(self) -> None:
@@ -564,8 +583,8 @@ class ConversationView(Screen[None]):
                 lines.append(wait_line(wait, left))
             else:
                 self._waiting = None
-        if self._reset_at:
-            lines.append(limit_line(self._reset_at))
+        if self.controller.session.reset_at:
+            lines.append(limit_line(self.controller.session.reset_at))
         if state is not None and any(item.status != "done" for item in state.todo):
             lines.append(todo_line(state.todo))
         widget = self.query_one("#todo", Static)
@@ -579,5 +598,6 @@ class ConversationView(Screen[None]):
         lines = [f"» queued: {one_line(each.text)}" for each in waiting]
         if lines and not found.is_working:
             first = "esc leaves the block, " if self.composer.on_block else ""
-            lines[-1] += f"   ({first}enter sends, ↑ edits)"
+            sends = "waits for the limit" if self.controller.session.reset_at else "enter sends"
+            lines[-1] += f"   ({first}{sends}, ↑ edits)"
         queue.update("\n".join(lines))

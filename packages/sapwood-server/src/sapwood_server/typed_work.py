@@ -13,9 +13,10 @@ from typing import Any, Protocol
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection
 from sapwood.conversation.call import Person
+from sapwood.conversation.provider_limit import resets_soon
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService, Outcome
-from sapwood.conversation.session import ConversationSession, resets_soon
+from sapwood.conversation.session import ConversationSession
 from sapwood.core.command_table import TABLE
 from sapwood.core.errors import SapwoodError
 from sapwood.core.events import (

@@ -8,7 +8,15 @@ from msgspec import structs
 
 from sapwood.conversation.answers import Changed, Prompted
 from sapwood.conversation.call import Call, Person
-from sapwood.conversation.goals import end_goal, is_own_check, keep_check, last_goal, next_step
+from sapwood.conversation.goals import (
+    end_goal,
+    failed_at_limit,
+    is_own_check,
+    keep_check,
+    last_goal,
+    next_step,
+)
+from sapwood.conversation.handlers.context import retry
 from sapwood.core.commands import SetGoal, SetMark
 from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import CheckNotHere, GoalNotHere, Refusal, TurnIsOpen
@@ -48,6 +56,8 @@ async def goal(call: Call) -> Prompted | Changed:
     if call.run.args == CONTINUE:
         if opened.state.goal is None:
             return Changed(call.agent, await _no_goal(call))
+        if await failed_at_limit(call.space, opened):
+            return await retry(call)  # the turn counted when it was opened first
         step = await next_step(call.services, call.agent, call.prompt, is_asked=True)
         if isinstance(step, Refusal) and not isinstance(step, TurnIsOpen):
             raise RefusedError(step)

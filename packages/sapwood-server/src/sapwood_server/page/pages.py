@@ -14,7 +14,7 @@ from sapwood.conversation.context_breakdown import ContextBreakdown
 from sapwood.conversation.cut_preview import cut_plan, preview_drop
 from sapwood.conversation.model_setup import ModelSetup
 from sapwood.conversation.open_timeline import RowsPage
-from sapwood.conversation.session import resets_soon
+from sapwood.conversation.provider_limit import resets_soon
 from sapwood.conversation.surroundings import family_of, window_use
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId
