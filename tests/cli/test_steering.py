@@ -209,7 +209,7 @@ def test_questions_are_listed_and_answered_by_id(sapwood: Sapwooder, database: D
         question = PermissionQuestion(agent.id, "/project", "shell", "make", "why", "make")
         shown = msgspec.json.encode(question).decode()
         await agent.do(AskQuestion(agent.id, "5f1c0a", "shell", "make", shown, "ab12", "1"), SYSTEM)
-        own = msgspec.structs.replace(question, tool="ask_user", choices=("80", "8080"))
+        own = msgspec.structs.replace(question, tool="ask_user", choices=("80", "8080 " * 20))
         shown = msgspec.json.encode(own).decode()
         await agent.do(
             AskQuestion(agent.id, "77aa", "ask_user", "make", shown, "cd34", "2"), SYSTEM
@@ -219,7 +219,9 @@ def test_questions_are_listed_and_answered_by_id(sapwood: Sapwooder, database: D
     listed = sapwood("answer").out
     assert "make" in listed
     assert "sapwood answer 5f1c0a yes" in listed
-    assert "  2  8080\nTo answer, type: sapwood answer 77aa 1" in listed
+    rows = f"  2  {' '.join(['8080'] * 15)}\n     {' '.join(['8080'] * 5)}\n"
+    assert f"{rows}To answer, type: sapwood answer 77aa 1" in listed
+    assert max(map(len, listed.splitlines())) <= 80
     assert sapwood("answer", "5f1c", "no", "too slow").out == "Denied.\n"
     assert sapwood("answer", "77aa", "no", "port").out == "Answered.\n", "all text is an answer"
     assert "No questions are waiting" in sapwood("answer").out

@@ -146,7 +146,7 @@ class Stage:
         self.page.wait_for_selector("#main")
 
     def inspect(self, name: str) -> None:
-        """Nothing is wider than the window and axe-core finds nothing, at every width.
+        """The document fits the window and axe-core finds nothing, at every width.
 
         Writes pictures to the folder that SAPWOOD_WEB_PICTURES names.
         """
@@ -162,6 +162,8 @@ class Stage:
             if PICTURES:
                 self.page.screenshot(path=Path(PICTURES) / f"{name}-{width}.png")
             assert not across, (name, width, across[:4])
+            below = self.page.evaluate("() => document.documentElement.scrollHeight - innerHeight")
+            assert below == 0, (name, width, below)
             found = violations(self.page)
             assert not found, (name, width, found)
         if before:

@@ -27,6 +27,10 @@ def test_the_page_fits_every_width(stage: Stage, theme: str, tmp_path: Path) -> 
         for view in ("timeline", "context", "calls"):
             stage.page.goto(f"{stage.server.address}/c/{stage.agent}?view={view}&theme={theme}")
             expect(stage.page.locator("#link")).to_have_class("row-x num ok")
-            across = stage.page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
+            across, below = stage.page.evaluate(
+                "() => { const all = document.documentElement;"
+                " return [all.scrollWidth - innerWidth, all.scrollHeight - innerHeight] }"
+            )
             assert across <= 0, (name, view)
+            assert below == 0, (name, view)
             stage.page.screenshot(path=folder / f"{view}-{theme}-{name}.png")

@@ -54,6 +54,10 @@ def test_a_key_is_tested_stored_for_its_owner_and_used_without_a_restart(newcome
     expect(page.locator("#chip-model")).to_have_text("claude-sonnet-5-5")
     expect(page.locator("#chip-folder")).to_have_text("project")
     newcomer.inspect("welcome")
+    page.set_viewport_size({"width": 390, "height": 844})
+    empty = "box => [box.scrollHeight - box.clientHeight, getComputedStyle(box).overflowY]"
+    assert page.locator("#message").evaluate(empty) == [0, "hidden"]
+    page.set_viewport_size({"width": 1280, "height": 800})
     page.locator(".example").first.click()
     expect(page.locator("#message")).to_have_value("Explain this project to me in ten lines.")
     newcomer.prompt("Hello? [[say: Hello from the page.]]")

@@ -80,14 +80,18 @@ def _chosen(waiting: "list[PostedQuestion]", typed: str) -> "PostedQuestion":
 
 
 def _lines(waiting: "list[PostedQuestion]") -> "Iterator[str]":
+    from sapwood.cli.console import columns
     from sapwood.cli.run.terminal_approval import question_lines
-    from sapwood.display.text import visible
+    from sapwood.display.text import visible, wrapped
 
     if not waiting:
         yield "No questions are waiting for an answer."
     for posted in waiting:
         yield from question_lines(posted.question)
         choices = posted.question.choices
-        yield from (f"  {number}  {visible(each)}" for number, each in enumerate(choices, 1))
+        for number, each in enumerate(choices, 1):
+            label = f"  {number}  "
+            rows = "\n".join(wrapped(visible(each), columns(), " " * len(label)))
+            yield label + rows[len(label) :]
         how = "1 (or another number, or your own words)" if choices else "yes (or always, or no)"
-        yield f"To answer, type: sapwood answer {posted.id} {how}"
+        yield from wrapped(f"To answer, type: sapwood answer {posted.id} {how}", columns())

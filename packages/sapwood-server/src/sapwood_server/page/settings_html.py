@@ -28,6 +28,7 @@ _SETUP = '<a class="btn" href="/setup">Models and API keys</a>'
 _BROWSER = (
     '<section class="card"><header><h2>This browser</h2></header><table class="tbl set"><tbody>'
     '<tr><th scope="row">Colours</th><td><select class="inp" id="colours" aria-label="Colours">'
+    '<option value="">as the system</option>'
     "<option value=dark>dark</option><option value=light>light</option>"
     "<option value=contrast>high contrast</option></select></td></tr>"
     '<tr><th scope="row">Notifications<p>When a tool call needs you or a turn ends, while a tab of '

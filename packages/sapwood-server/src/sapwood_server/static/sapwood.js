@@ -152,14 +152,16 @@ function closeDrawers() {
 
 /** @param {string} theme */
 function useTheme(theme) {
-  document.documentElement.dataset.theme = theme;
-  localStorage.setItem('theme', theme);
-  announce(`Theme: ${theme}`);
+  /** @type {any} */ (globalThis).chooseTheme(theme);
+  announce(`Theme: ${theme || 'as the system'}`);
 }
-$('theme').addEventListener('click', () => useTheme(document.documentElement.dataset.theme === 'light' ? 'dark' : 'light'));
 const colours = $('colours');
+$('theme').addEventListener('click', () => {
+  useTheme(document.documentElement.dataset.theme === 'light' ? 'dark' : 'light');
+  if (colours) colours.value = document.documentElement.dataset.theme;
+});
 if (colours) {
-  colours.value = document.documentElement.dataset.theme;
+  colours.value = localStorage.getItem('theme') || '';
   colours.addEventListener('change', () => useTheme(colours.value));
 }
 

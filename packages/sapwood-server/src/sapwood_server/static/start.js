@@ -1,10 +1,19 @@
 // What must happen before the first paint and before the page's script runs: the theme, and early keys.
 (() => {
-  const chosen = localStorage.getItem('theme');
-  const asks = (query) => matchMedia(query).matches;
-  const system = asks('(prefers-contrast: more)') ? 'contrast' : asks('(prefers-color-scheme: light)') ? 'light' : 'dark';
-  const asked = new URLSearchParams(location.search).get('theme');
-  document.documentElement.dataset.theme = asked || chosen || system;
+  const contrast = matchMedia('(prefers-contrast: more)'), light = matchMedia('(prefers-color-scheme: light)');
+  let asked = new URLSearchParams(location.search).get('theme');
+  const showTheme = () => {
+    const system = contrast.matches ? 'contrast' : light.matches ? 'light' : 'dark';
+    document.documentElement.dataset.theme = asked || localStorage.getItem('theme') || system;
+  };
+  showTheme();
+  for (const each of [contrast, light]) each.addEventListener('change', showTheme);
+  // Without a theme, that of the system is followed.
+  globalThis.chooseTheme = (theme) => {
+    asked = '';
+    if (theme) localStorage.setItem('theme', theme); else localStorage.removeItem('theme');
+    showTheme();
+  };
 
   // A key that acts and is pressed before the script is there is kept for it. Else Enter would be a line break.
   const early = [];
