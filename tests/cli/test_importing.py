@@ -64,6 +64,18 @@ def test_an_imported_agent_is_found_by_the_id_of_its_session(
     assert "In tall trees." in sapwood("export", SESSION).out
 
 
+def test_a_session_is_shown_by_the_start_of_its_id(sapwood: Sapwooder, claude: ClaudeFile) -> None:
+    assert "In tall trees." in sapwood("show", SESSION[:8]).out  # imports it
+    assert "In tall trees." in sapwood("show", f"{SESSION[:8]}/1").out
+    assert "turn.recorded" in sapwood("log", SESSION[:8]).out
+    assert "There is no agent" in sapwood("show", "no-session").err
+    other = ClaudeFile(claude.path.parent, f"{SESSION[:9]}other")
+    other.user("And storks?")
+    other.says("On roofs.")
+    sapwood("import")
+    assert sapwood("show", SESSION[:8]).code == 1
+
+
 def test_only_one_program_only_lately_and_only_named_ones(
     sapwood: Sapwooder, claude: ClaudeFile, codex: CodexFile
 ) -> None:

@@ -75,6 +75,19 @@ def test_a_conversation_is_shown_as_the_model_sees_it(sapwood: Sapwooder, demo: 
     assert "out of view" in shown
 
 
+def test_one_turn_is_shown_in_view_or_not(sapwood: Sapwooder, demo: str) -> None:
+    sapwood("do", demo, "/clear 1")
+    shown = sapwood("show", f"{demo}/1").out
+    assert "Where do herons nest?" in shown
+    assert "And storks?" not in shown
+    assert "And storks?" in sapwood("show", f"{demo}/1-2").out
+    turn = json.loads(sapwood("show", f"{demo}/2", "--json").out)
+    assert turn["prompt"][0]["text"] == "And storks?"
+    missing = sapwood("show", f"{demo}/99")
+    assert missing.code == 1
+    assert "99" in missing.err
+
+
 def test_one_event_is_shown_whole(sapwood: Sapwooder, demo: str) -> None:
     event = json.loads(sapwood("show", "abc123:2").out)
     assert event["kind"] == "turn.started"

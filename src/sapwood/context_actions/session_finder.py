@@ -53,6 +53,10 @@ class NoSession(SapwoodError):
     """No session was found; the message names the folder or the id that was searched."""
 
 
+class SeveralSessions(NoSession):
+    """Several sessions have an id that starts so."""
+
+
 class Connect(Protocol):
     """Opens a space of a database. `patience` is how many seconds to wait for a server."""
 
@@ -132,7 +136,7 @@ class SessionFinder:
         if exact := [each for each in found if each.id == name]:
             found = exact
         if len(found) > 1:
-            raise NoSession(f"Several sessions start with '{name}'. Type more of the id.")
+            raise SeveralSessions(f"Several sessions start with '{name}'. Type more of the id.")
         if found:
             return found[0]
         agent = await self._agent_named(name)

@@ -24,8 +24,9 @@ _NAMES = 500
 async def find(space: OpenSpace, typed: str, *, parent: AgentId | None = None) -> AgentId:
     """The agent with this id, start of an id or name, or the one imported from this session.
 
-    `parent` is the parent of the agent that asks, which may call it `parent`. Raises
-    `RefusedError`; where no agent is found, the refusal has the nearest names.
+    The start of the session's id is enough. `parent` is the parent of the agent that asks, which
+    may call it `parent`. Raises `RefusedError`; where no agent is found, the refusal has the
+    nearest names.
     """
     found = await find_agent(space.log, space.space, typed, parent=parent)
     if not isinstance(found, Refusal):
@@ -34,9 +35,28 @@ async def find(space: OpenSpace, typed: str, *, parent: AgentId | None = None) -
         if imported := await imported_agent(space, typed):
             return imported
         agents = await space.log.agents(space.space, limit=_NAMES)
+        roots = [each for each in agents if each.parent is None]
+        close = [each.agent for each in roots if typed and each.session.startswith(typed)]
+        if len(close) == 1:
+            return close[0]
+        if close:
+            raise RefusedError(AmbiguousAgent(typed, tuple(close)))
         known = [name for summary in agents for name in (summary.name, summary.agent) if name]
         found = UnknownAgent(typed, nearest(typed, known))
     raise RefusedError(found)
+
+
+async def split_place(space: OpenSpace, typed: str) -> tuple[str, str]:
+    """The agent and the turns that somebody typed as `AGENT/3` or `AGENT/4-9`, else no turns.
+
+    An agent of which that is the whole name is preferred.
+    """
+    place = parse_place(typed)
+    if place is None or not place.agent:
+        return typed, ""
+    if not isinstance(await find_agent(space.log, space.space, typed), Refusal):
+        return typed, ""
+    return place.agent, str(structs.replace(place, agent=""))
 
 
 async def find_for_model(space: OpenSpace, asking: State, typed: str) -> AgentId:

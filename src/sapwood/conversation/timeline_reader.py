@@ -7,17 +7,17 @@ for a face that prints.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from msgspec import Struct, structs
 
 from sapwood.core.content import Text
 from sapwood.core.errors import LogError
 from sapwood.core.events import AgentStarted, Recorded, TurnStarted, WordsErased
-from sapwood.core.ids import AgentId, Space
+from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.core.timeline.layout import is_dim, lay_out_everything, lay_out_in_view
 from sapwood.core.timeline.row_content import HiddenMessages, RowContent, content_of
-from sapwood.core.timeline.rows import Banner, TimelineRow
+from sapwood.core.timeline.rows import Banner, Row, TimelineRow
 from sapwood.core.timeline.timeline import Timeline
 from sapwood.core.turn_numbers import TURN_STARTS
 from sapwood.turns.log import Log
@@ -148,17 +148,26 @@ async def read_timeline_end(
 
 
 async def read_conversation(
-    log: Log, space: Space, agent: AgentId, *, everything: bool = False
+    log: Log,
+    space: Space,
+    agent: AgentId,
+    *,
+    everything: bool = False,
+    turns: Collection[EventRef] = (),
 ) -> ConversationRows:
     """Reads the rows that the model can see, or with `everything` all of them, with contents.
 
-    Of the marks, those that exist now; with `everything` also the others, which are then dim.
+    With `turns`, which are the events that start them, reads only their rows, in view or not. Of
+    the marks, those that exist now; with `everything` also the others, which are then dim.
     """
     cache = event_cache(log, space)
     timeline = await read_timeline(log, space, agent, cache)
     state = await open_state(log, space, agent)
     timeline.know_marks(mark.version for mark in state.marks)
+    everything = everything or bool(turns)
     rows = lay_out_everything(timeline) if everything else lay_out_in_view(timeline)
+    if turns:
+        rows = _rows_of(rows, turns)
     found: list[ConversationRow] = []
     for row in rows:
         content = await content_at(row, cache)
@@ -166,6 +175,13 @@ async def read_conversation(
             content = HiddenMessages(row)  # the model no longer sees this summary
         found.append(ConversationRow(row, content, is_dim(timeline, row)))
     return ConversationRows(tuple(found), timeline.is_open)
+
+
+def _rows_of(rows: Sequence[TimelineRow], turns: Collection[EventRef]) -> list[TimelineRow]:
+    """The rows of the turns that these events start."""
+    placed = [row for row in rows if isinstance(row, Row)]
+    wanted = {row.turn for row in placed if EventRef(row.agent, row.version) in turns}
+    return [row for row in placed if row.turn >= 0 and row.turn in wanted]
 
 
 async def sent_prompts(log: Log, space: Space, agent: AgentId) -> list[str]:

@@ -18,17 +18,26 @@ if TYPE_CHECKING:
 
 
 @subcommand(
-    examples=["sapwood show demo", "sapwood show demo --whole", "sapwood show k3h7wq2mzp:12"]
+    examples=[
+        "sapwood show demo",
+        "sapwood show demo/3 --whole",
+        "sapwood show 4cfa198d",
+        "sapwood show k3h7wq2mzp:12",
+    ]
 )
-@click.argument("place", metavar="AGENT[:VERSION]", type=AGENT)
+@click.argument("place", metavar="AGENT[/TURN|:VERSION]", type=AGENT)
 @click.option("--whole", is_flag=True, help="Do not shorten long tool results.")
 @click.option("--everything", is_flag=True, help="Include messages that the model no longer sees.")
-@json_option("Print the request, or the event, as JSON.")
+@json_option("Print the request, the turns or the event as JSON.")
 @click.pass_obj
 def show_command(
     invocation: Invocation, place: str, whole: bool, everything: bool, as_json: bool
 ) -> None:
-    """Show a conversation as the model sees it, or one event.
+    """Show a conversation as the model sees it, a turn, or one event.
+
+    AGENT is an id, the start of one, or a name; for a session of another program, the id of the
+    session or its start. With a turn, such as AGENT/3 or AGENT/4-9, shows only that turn, in view
+    or not.
 
     A line marks where older messages are hidden from the model and says how to bring them back.
     They stay in the log: --everything shows them, and sapwood search finds them. With a version,
@@ -43,26 +52,65 @@ async def _show(
     from sapwood.cli.console import columns, print_lines
     from sapwood.cli.output.conversation_printer import origin_lines, print_conversation
     from sapwood.cli.output.event_text import json_line
-    from sapwood.conversation.agent_lookup import find
+    from sapwood.conversation.agent_lookup import find_turns, split_place
     from sapwood.conversation.model_requests import request_for
     from sapwood.conversation.session_changes import bring_up_to_date
+    from sapwood.turns.turn_lookup import whole_turn
 
     async with invocation.connected() as connection:
         typed, colon, version = place.rpartition(":")
         if colon and version.isdigit():
             await _event(connection, typed, int(version), as_json)
             return
-        agent = await find(connection, place)
+        typed, turns = await split_place(connection, place)
+        agent = await _find(invocation, connection, typed)
         if connection.server is None and (notice := await bring_up_to_date(connection, agent)):
             click.echo(notice, err=True)
         opened = await connection.dispatcher.open(agent)
-        if as_json:
+        if turns:
+            starts = await find_turns(connection, opened.state, turns)
+            if not as_json:
+                refs = [start.ref for start in starts]
+                await print_conversation(connection, agent, columns(), whole=whole, turns=refs)
+                return
+            for start in starts:
+                turn = await whole_turn(connection.log, connection.space, start.agent, start.first)
+                click.echo(json_line(turn))
+        elif as_json:
             click.echo(json_line(await request_for(connection, opened.state.agent)))
         else:
             print_lines(origin_lines(opened.state))
             await print_conversation(
                 connection, agent, columns(), whole=whole, everything=everything
             )
+
+
+async def _find(invocation: Invocation, connection: "Connection", typed: str) -> "AgentId":
+    """The agent that somebody typed; imports the session of another program that is meant."""
+    from pathlib import Path
+
+    from sapwood.app.connection import connect
+    from sapwood.context_actions.session_finder import NoSession, SessionFinder, SeveralSessions
+    from sapwood.context_actions.session_fork import SessionForker
+    from sapwood.conversation.agent_lookup import find
+    from sapwood.core.errors import RefusedError
+    from sapwood.core.refusals import UnknownAgent
+
+    try:
+        return await find(connection, typed)
+    except RefusedError as error:
+        if connection.server is not None or not isinstance(error.refusal, UnknownAgent):
+            raise
+        sessions = SessionFinder(Path.cwd(), invocation.config, connect)
+        try:
+            target = await sessions.find(typed)
+        except SeveralSessions:
+            raise
+        except NoSession:
+            raise error from None
+    if isinstance(target, str):
+        return target
+    return await SessionForker(connection, sessions).agent_at(target)
 
 
 async def _event(connection: "Connection", typed: str, version: int, as_json: bool) -> None:

@@ -70,7 +70,7 @@ _COMMANDS = (
         "rewind",
         "Rewind a session to a mark or a turn.",
         "Goes back to a mark, or to just before a turn; without an argument, to the newest "
-        "mark. Turns are numbered 1, 2, 3. To list them, type: sapwood show",
+        "mark. Turns are numbered 1, 2, 3. To list them, type: sapwood show SESSION",
         ("rewind START", "rewind 12 --session 4cfa19"),
         argument="MARK | TURN",
     ),
@@ -113,7 +113,7 @@ _COMMANDS = (
         "Bring single turns back that left the view of a session.",
         "Dropped turns and tool results return to their place. Others are quoted above the "
         "turns in view, which costs less than an undo. To see the numbers of the turns, "
-        "type: sapwood show AGENT --everything",
+        "type: sapwood show SESSION --everything",
         ("bring 12 15", "bring 12 --session 4cfa19"),
         argument="TURN…",
         required=True,

@@ -1,13 +1,13 @@
 """Prints a conversation on the terminal, and the origin of an imported one."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import click
 
 from sapwood.app.connection import Connection
 from sapwood.cli.output_gate import styled
 from sapwood.conversation.timeline_reader import read_conversation
-from sapwood.core.ids import AgentId
+from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.state import State
 from sapwood.display.text import one_line
 from sapwood.display.timeline_text import TextStyle, conversation_lines
@@ -21,12 +21,15 @@ async def print_conversation(
     *,
     whole: bool = False,
     everything: bool = False,
+    turns: Collection[EventRef] = (),
 ) -> None:
-    """Prints what the model sees of a conversation, or with `everything` all of it.
+    """Prints what the model sees of a conversation, with `everything` all of it, or these turns.
 
     Cuts long tool results unless `whole`.
     """
-    read = await read_conversation(connection.log, connection.space, agent, everything=everything)
+    read = await read_conversation(
+        connection.log, connection.space, agent, everything=everything, turns=turns
+    )
     for line in conversation_lines(read, width, whole=whole, paint=_painted):
         click.echo(line)
 
