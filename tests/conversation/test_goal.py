@@ -68,6 +68,7 @@ async def test_each_turn_is_opened_once_whatever_is_killed(db: Sapwood, tmp_path
     [end] = await send(session, "/goal continue")
     assert isinstance(end, Changed)
     assert "The goal is reached. It took 2 turns." in end.message
+    assert "To keep only the last in view and free" in end.message
     assert end.message.endswith("/drop 1")
     state = await agent.state()
     assert state.goal is None
