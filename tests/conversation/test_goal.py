@@ -68,15 +68,18 @@ async def test_each_turn_is_opened_once_whatever_is_killed(db: Sapwood, tmp_path
     [end] = await send(session, "/goal continue")
     assert isinstance(end, Changed)
     assert "The goal is reached. It took 2 turns." in end.message
+    assert "To keep only the last in view and free" in end.message
     assert end.message.endswith("/drop 1")
     state = await agent.state()
     assert state.goal is None
     assert state.turns == 2
     assert [mark.name for mark in state.marks] == ["goal"]
     assert not await step(session)
-    [ended] = await continued(agent)
-    assert isinstance(ended, Changed)
-    assert ended.message == "The goal has ended. To work on it again, type: /goal --budget 10"
+    for line in ("/goal", "/goal continue"):
+        [ended] = await send(session, line)
+        assert isinstance(ended, Changed)
+        again = "To work on it again, type: /goal --budget 10"
+        assert ended.message == f"The goal has ended: Make it. {again}"
 
 
 async def test_prompts_of_the_person_in_between_are_not_part_of_the_goal(db: Sapwood) -> None:

@@ -105,6 +105,9 @@ async def helps(stage: Stage) -> None:
     await stage.type("/help mark")
     await stage.sees("Bookmark this point")
     await stage.pilot.press("escape")
+    await stage.type("/help goal")
+    await stage.sees("--budget 3 is turns, 200k tokens and $2 money")
+    await stage.pilot.press("escape")
     await stage.type("/help hooks")
     await stage.sees("Exit code 2 blocks.")
 
@@ -195,6 +198,8 @@ async def lists_jobs(stage: Stage) -> None:
     await stage.sees("Job 1 runs in the background: sleep 600")
     await stage.type("/jobs")
     await stage.sees("1  running  sleep 600")
+    await stage.pilot.press("ctrl+c")
+    await stage.sees("Everything is saved. 1 job ends with it.")
     line = "seq 9; sleep 60"
     started = StartJob(controller.agent, line, "c2", process_identity())
     await controller.connection.dispatcher.dispatch(started, command_meta(SYSTEM))
@@ -283,7 +288,7 @@ async def works_on_a_goal(stage: Stage) -> None:
     assert "failed. Continue." in sent
     assert len(stage.server.requests) == 3
     await stage.type("/goal")
-    await stage.sees("There is no goal.")
+    await stage.sees("The goal has ended: Count to three. To work on it again")
     agent = stage.app.controller.agent
     assert agent is not None
     stage.server.replies(["Four.\n\nGOAL REACHED"])

@@ -98,6 +98,7 @@ async def reads(stage: Stage) -> None:
 
 async def says_how_to_leave(stage: Stage) -> None:
     await stage.sees("again to quit")
+    await until(lambda: "again to quit" not in stage.screen(), shown=stage.screen)
 
 
 async def nothing_happens(stage: Stage) -> None:

@@ -194,7 +194,9 @@ def _what_can_leave(services: Services, opened: OpenAgent, goal: Goal) -> str:
         return took
     place = " ".join(_spans([number for number, _ in own[:-1]]))
     freed = calibrated(sum(size for _, size in own[:-1]), counter, state.ratio())
-    return f"{took} To take {show(freed)} tokens of them out of view, type: /drop {place}"
+    return (
+        f"{took} To keep only the last in view and free {show(freed)} tokens, type: /drop {place}"
+    )
 
 
 def _spans(numbers: list[int]) -> list[str]:

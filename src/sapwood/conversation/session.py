@@ -25,9 +25,11 @@ from sapwood.core.command_table import TABLE
 from sapwood.core.commands import QueuePrompt, UnqueuePrompt
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, title_of
+from sapwood.core.plural import counted
 from sapwood.core.refusals import NoConversation, Refusal, ShellNotHere, TurnIsOpen
 from sapwood.core.state import QueuedPrompt, State
 from sapwood.turns.clock_and_ids import command_meta, new_nonce, now
+from sapwood.workspace.process_identity import process_identity
 
 
 class ConversationSession:
@@ -122,6 +124,14 @@ class ConversationSession:
     def goal_waits(self, state: State) -> bool:
         """Whether the agent has a goal that was set elsewhere, and the person has to continue."""
         return state.goal is not None and state.goal.id not in self._goals
+
+    def ends_with_process(self, state: State) -> str:
+        """What stops when the program is left: background commands of this process, and a goal."""
+        here = process_identity()
+        jobs = sum(not job.result and job.holder == here for job in state.jobs)
+        verb = "ends" if jobs == 1 else "end"
+        words = f" {counted(jobs, 'job')} {verb} with it." if jobs else ""
+        return f"{words} The goal waits for /goal continue." if state.goal else words
 
     async def accept_goal(self) -> None:
         """Continues the goal of the agent by itself from now on: the person typed it here."""

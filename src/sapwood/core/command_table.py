@@ -695,3 +695,15 @@ HELP_TOPICS: dict[str, str] = {
     'sapwood config set servers.NAME \'{command = ["files", "--here"]}\'',
 }
 """What `/help` says of things that are no commands."""
+
+HELP_DETAILS: dict[str, str] = {
+    "goal": "--check is a shell command that runs after each turn and has to pass. --budget 3 is "
+    "turns, 200k tokens and $2 money; without it, 10 turns. /goal shows the goal, /goal continue "
+    "works on it after a restart, /goal --budget 10 gives it more, and /goal stop ends it",
+    "jobs": "/jobs 2 shows what the second one has printed, /jobs end 2 ends it. All end when "
+    "Sapwood is left",
+    "todo": "One item a line: [ ] is open, [~] is being done, [x] is done. /todo none empties it",
+    "review": "WHAT says what to look at in particular. --here reviews in this conversation; "
+    "otherwise in a fork, and only the answer is shown here",
+}
+"""What `/help COMMAND` says of the options of a command."""

@@ -39,7 +39,7 @@ from sapwood.tui.transcript.widget import Transcript
 from sapwood.workspace.permissions.permission_gate import Deny, PermissionAnswer, PermissionQuestion
 from sapwood.workspace.permissions.permission_rules import next_mode
 
-_TWICE = 1.5
+_TWICE = 2.0
 """Seconds within which a key counts as pressed twice."""
 
 _PAUSE = 1.5
@@ -389,7 +389,16 @@ class ConversationScreen(ConversationView):
         elif (running := TABLE.get(self._activity)) is not None and not running.uninterruptible:
             self._stop_commands(running)
         else:
-            self.show_message("Press ctrl+c again to quit. Everything is saved.")
+            state = self._surroundings.state if self._surroundings else None
+            stops = self.controller.session.ends_with_process(state) if state else ""
+            notice = f"Press ctrl+c again to quit. Everything is saved.{stops}"
+            self.show_message(notice)
+            self.set_timer(_TWICE, lambda: self._take_back(notice))
+
+    def _take_back(self, notice: str) -> None:
+        """Removes a message that no longer holds, if it is still shown."""
+        if self.message == notice and self.application.is_running:
+            self._set_notice("")
 
     def _is_second_press(self, key: str) -> bool:
         """Whether a key was typed twice within `_TWICE` seconds."""

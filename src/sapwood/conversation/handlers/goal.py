@@ -20,7 +20,7 @@ from sapwood.conversation.handlers.context import retry
 from sapwood.core.commands import SetGoal, SetMark
 from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import CheckNotHere, GoalNotHere, Refusal, TurnIsOpen
-from sapwood.core.state import State
+from sapwood.core.state import Goal
 from sapwood.turns.clock_and_ids import command_meta, new_nonce
 from sapwood.turns.dispatch import Done
 
@@ -45,7 +45,8 @@ async def goal(call: Call) -> Prompted | Changed:
     """Sets a goal and opens its first turn, shows, continues or ends it. Raises `RefusedError`."""
     opened = await call.opened()
     if not call.run.args:
-        return Changed(call.agent, shown_goal(opened.state))
+        shown = _shown(opened.state.goal) if opened.state.goal else await _no_goal(call)
+        return Changed(call.agent, shown)
     if call.run.args == "stop":
         if opened.state.goal is None:
             return Changed(call.agent, "There is no goal.")
@@ -81,11 +82,8 @@ async def goal(call: Call) -> Prompted | Changed:
     return step or Changed(call.agent, done.message, done.events)
 
 
-def shown_goal(state: State) -> str:
+def _shown(set_to: Goal) -> str:
     """The goal, its check and its budget, as a person reads it."""
-    set_to = state.goal
-    if set_to is None:
-        return "There is no goal. To set one, type: /goal TEXT --check COMMAND"
     check = f" Check: {set_to.check}." if set_to.check else ""
     text = set_to.text.rstrip(".")
     return (
@@ -95,11 +93,12 @@ def shown_goal(state: State) -> str:
 
 
 async def _no_goal(call: Call) -> str:
-    """Why there is nothing to continue, and how an ended goal gets more."""
+    """That there is no goal, or which one has ended and how it gets more."""
     last = await last_goal(call.space, call.agent)
     if last is None:
-        return "There is no goal."
-    return "The goal has ended. To work on it again, type: /goal --budget 10"
+        return "There is no goal. To set one, type: /goal TEXT --check COMMAND"
+    text = last.text.rstrip(".")
+    return f"The goal has ended: {text}. To work on it again, type: /goal --budget 10"
 
 
 async def _renewed(call: Call, parsed: SetGoal) -> SetGoal:

@@ -19,7 +19,7 @@ from sapwood.conversation.answers import (
 from sapwood.conversation.call import Call, OpenSpace
 from sapwood.conversation.context_breakdown import break_down
 from sapwood.conversation.turn_search import search_turns
-from sapwood.core.command_table import HELP_TOPICS, TABLE, SlashCommand
+from sapwood.core.command_table import HELP_DETAILS, HELP_TOPICS, TABLE, SlashCommand
 from sapwood.core.context_diff import diff
 from sapwood.core.errors import RefusedError
 from sapwood.core.event_texts import event_texts
@@ -158,7 +158,10 @@ async def help_(call: Call) -> HelpShown:
     if row is None:
         known = (*TABLE.names, *HELP_TOPICS)
         raise RefusedError(UnknownCommand(f"/{word}", nearest(word, known)))
-    return HelpShown((_help_on(row),))
+    found = _help_on(row)
+    if row.name in HELP_DETAILS:
+        found = structs.replace(found, help=f"{found.help}. {HELP_DETAILS[row.name]}")
+    return HelpShown((found,))
 
 
 async def exit_(call: Call) -> Left:
