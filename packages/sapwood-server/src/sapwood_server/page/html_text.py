@@ -73,6 +73,11 @@ def time_ago(at: int, now: int) -> str:
     return f'<time datetime="{iso(at)}" data-at="{at // 1000}">{ago(at, now)}</time>'
 
 
+def clock_time(at: int) -> str:
+    """A time of day; the page shows it by the clock of its reader."""
+    return f'<time datetime="{iso(at)}" data-clock="{at // 1000}">{iso(at)}</time>'
+
+
 def who(model: str) -> str:
     """A short name of a model, for the gutter."""
     name = one_line(model).rpartition(":")[2] or "model"

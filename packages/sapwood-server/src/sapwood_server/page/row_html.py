@@ -40,7 +40,7 @@ from sapwood.core.timeline.rows import (
 from sapwood.core.token_count import Count, show
 from sapwood.core.turn import Result
 from sapwood.display.text import without_colours
-from sapwood_server.page.html_text import attribute, line, markdown, text, time_ago, who
+from sapwood_server.page.html_text import attribute, clock_time, line, markdown, text, time_ago, who
 from sapwood_server.problems import SETUP, before_shell
 
 _MAX_LINES = 400
@@ -60,6 +60,8 @@ _RETRY = (
     "</button>"
 )
 """The page shows both where nothing has come after the end."""
+_SECONDS = re.compile(r" Try again in \d+ s\.$")
+"""How a failure counts to the reset of a limit. A row that stays names the time instead."""
 _OWN = ("!", "btw")
 """What people ask for themselves, as the timeline names it: it is open."""
 _END_LINES = 20
@@ -153,11 +155,13 @@ def _parts(each: ConversationRow, now: int, picture: Picture) -> tuple[str, str]
         case ToolUse(call, result):
             dropped = row.dropped if isinstance(row, Row) else ""
             return "row slim", _grid("", _tool(call, result, dropped, dim=each.dim))
-        case TurnEnd(how, why, failure):
+        case TurnEnd(how, why, failure, retry_at):
             why = before_shell(why) if failure in SETUP else why
+            why = _SECONDS.sub("", why) if retry_at else why
             words = f"{how}: {why}" if why else how
             colour = "bad" if how == "failed" else "warn"
-            acts = (_CHOOSE if failure in SETUP else "") + _RETRY
+            until = f'<span class="until"> until {clock_time(retry_at)}</span>' if retry_at else ""
+            acts = until + (_CHOOSE if failure in SETUP else "") + _RETRY
             return "row slim", _grid("", f'<span class="{colour} end">{line(words)}</span>{acts}')
         case MarkName(name, before):
             return _mark(name, before)

@@ -120,6 +120,10 @@ export function tokens(count) {
 
 /** Brings every time of the page up to date. */
 export function tick() {
+  for (const each of document.querySelectorAll('time[data-clock]')) {
+    const words = new Date(Number(/** @type {HTMLElement} */ (each).dataset.clock)).toLocaleTimeString();
+    if (each.textContent !== words) each.textContent = words;
+  }
   for (const each of document.querySelectorAll('time[data-at]')) {
     const seconds = Math.max(0, (Date.now() - Number(/** @type {HTMLElement} */ (each).dataset.at)) / 1000);
     const unit = [[86400, 'd'], [3600, 'h'], [60, 'min']].find(([size]) => seconds >= Number(size));

@@ -57,7 +57,7 @@ let listed = '';
 // Events.
 const ENDS = { 'turn.completed': 'The turn ended.', 'turn.failed': 'The turn failed.', 'turn.interrupted': 'The turn was interrupted.' };
 let clearing = false;
-shown.push(() => { if (clearing) { clearing = false; endStream(); } });
+shown.push(tick, () => { if (clearing) { clearing = false; endStream(); } });
 
 /** @param {string} kind @param {any} value */
 function on(kind, value) {
