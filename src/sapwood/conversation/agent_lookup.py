@@ -128,6 +128,11 @@ async def find_turns(space: OpenSpace, state: State, typed: str) -> tuple[TurnSt
     return found
 
 
+async def read_turn(space: OpenSpace, start: TurnStart) -> Turn:
+    """A turn that was found, with all its events."""
+    return await whole_turn(space.log, space.space, start.agent, start.first)
+
+
 async def place_of(space: OpenSpace, state: State, turn: Turn) -> str:
     """How people name a turn in the conversation of `state`: `3`, or `NAME/3` if inherited."""
     names = await names_of(space.log, space.space, state.agent, [turn.agent])

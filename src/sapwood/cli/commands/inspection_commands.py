@@ -52,10 +52,9 @@ async def _show(
     from sapwood.cli.console import columns, print_lines
     from sapwood.cli.output.conversation_printer import origin_lines, print_conversation
     from sapwood.cli.output.event_text import json_line
-    from sapwood.conversation.agent_lookup import find_turns, split_place
+    from sapwood.conversation.agent_lookup import find_turns, read_turn, split_place
     from sapwood.conversation.model_requests import request_for
     from sapwood.conversation.session_changes import bring_up_to_date
-    from sapwood.turns.turn_lookup import whole_turn
 
     async with invocation.connected() as connection:
         typed, colon, version = place.rpartition(":")
@@ -74,8 +73,7 @@ async def _show(
                 await print_conversation(connection, agent, columns(), whole=whole, turns=refs)
                 return
             for start in starts:
-                turn = await whole_turn(connection.log, connection.space, start.agent, start.first)
-                click.echo(json_line(turn))
+                click.echo(json_line(await read_turn(connection, start)))
         elif as_json:
             click.echo(json_line(await request_for(connection, opened.state.agent)))
         else:
