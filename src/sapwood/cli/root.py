@@ -24,7 +24,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Inspect": {
         "agents": "List agents",
-        "show": "Show a conversation as the model sees it, or one event",
+        "show": "Show a conversation as the model sees it, a turn, or one event",
         "context": "Inspect and manage a session's context: usage, focus, archives, handoff",
         "log": "Show an agent's events",
         "search": "Search all conversations",
