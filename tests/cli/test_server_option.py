@@ -99,7 +99,7 @@ def test_conversations_of_a_server_are_used_as_those_of_here(
     done = there("do", "demo", "/mark START", "/clear 1", "/context")
     assert "Marked 'START'." in done.out, done.err
     assert "tokens" in done.out
-    assert "Hello!" in there("search", "Hello").out
+    assert "Hello to you." in there("search", "Hello").out
     assert "human:ada" in there("log", "demo", "--json").out
     assert "matches" in there("replay", "demo").out
     undone = there("do", "demo", "/undo")

@@ -115,11 +115,6 @@ async def test_a_hit_is_a_turn_with_its_best_sentence(log: Log, space: Space) ->
     assert first.at == commit.appends[0].events[2].at
     assert (second.ref, second.turn, second.snippet) == (EventRef(ADA, 4), 4, "Is the hay blue?")
     assert first.score > second.score > 0
-    decided = "We decided to use postgres for the ledger."
-    events = (TurnStarted(None, (Text(decided),)), ReplyAdded((Text("Noted, postgres."),)))
-    await log.commit(space, commit_of(append(ADA, *events, expected=4)))
-    [hit] = await log.search(space, "postgres")
-    assert (hit.kind, hit.snippet) == ("turn.started", decided)
 
 
 async def test_what_is_outside_of_turns_is_found_by_itself(log: Log, space: Space) -> None:

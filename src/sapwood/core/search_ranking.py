@@ -458,9 +458,7 @@ def _hit(
     turn: EventRef, parts: Sequence[_EventMatches], worths: Sequence[float], score: float
 ) -> SearchHit:
     windows = [(*_best_window(part.matches, worths), part) for part in parts]
-    _, start, best = max(  # of equal ones the first: what was asked, before what was replied
-        windows, key=lambda each: (round(each[0], 6), each[2].likeness, -each[2].recorded.version)
-    )
+    _, start, best = max(windows, key=lambda each: (each[0], each[2].likeness))
     snippet, marks = _sentence(best, start)
     recorded = best.recorded
     return SearchHit(
