@@ -69,7 +69,7 @@ def _fields_of(state: State) -> dict[str, object]:
     return {"session_id": state.agent, "permission_mode": state.settings.permission_mode}
 
 
-_MOST_TURNS = 8
+_MAX_TURNS = 8
 """So many turns in a row are opened by hooks. A hook that always objects would never let it end."""
 
 
@@ -98,12 +98,12 @@ class StopHooks:
             "stop_hook_active": state.turns_without_human > 0,
             "last_assistant_message": answer,
         }
-        if state.turns_without_human >= _MOST_TURNS:
+        if state.turns_without_human >= _MAX_TURNS:
             return
         for each in await self._hooks.objections("Stop", _folder_of(state), fields):
             prompt = f"The hook {each.hook} says: {each.why}"
-            if state.turns_without_human == _MOST_TURNS - 1:
-                prompt += f"\n\nThis is the last of {_MOST_TURNS} turns that hooks may ask for."
+            if state.turns_without_human == _MAX_TURNS - 1:
+                prompt += f"\n\nThis is the last of {_MAX_TURNS} turns that hooks may ask for."
             once = f"stop-{agent}-{version}"
             await self._service.prompt(
                 agent, prompt, actor=Actor.of_hook(each.hook), command_id=once
