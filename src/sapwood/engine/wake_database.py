@@ -76,9 +76,9 @@ class SqlDatabase(Protocol):
 class WakeDatabase:
     """The wake requests and the workers. Every method raises `EngineError` if it cannot answer."""
 
-    def __init__(self, database: SqlDatabase, prefix: str) -> None:
+    def __init__(self, database: SqlDatabase, sql: WakeSql) -> None:
         self._database = database
-        self._sql = WakeSql(prefix)
+        self._sql = sql
 
     @property
     def connections(self) -> int:
@@ -91,10 +91,10 @@ class WakeDatabase:
         await self._database.notify()
 
     async def wake_here(self, request: WakeRequest, worker: str, holder: str) -> bool:
-        """Records a wake. True if the request is new: then `holder` has claimed it."""
+        """Records a wake. True if `holder` has claimed it: it is new, and its space is here."""
         values = {**_values(request), "worker": worker, "holder": holder}
         rows = await self._database.run(self._sql.wake_here, values)
-        return rows[0][0] == request.drive
+        return rows[0][0] == holder
 
     async def waiting(self, limits: DriveLimits, max_requests: int) -> list[WakeRequest]:
         """The requests that no process has claimed, at most so many of each space."""
@@ -209,10 +209,10 @@ async def open_wake_database(
     file = engine_file(address)
     try:
         if file is not None:
-            return WakeDatabase(await _Sqlite.open(file), "")
+            return WakeDatabase(await _Sqlite.open(file), WakeSql(""))
         server = _Postgres(str(address), on_availability, on_wake)
-        await server.create_tables()
-        return WakeDatabase(server, f"{SCHEMA}.")
+        has_moves = await server.create_tables()
+        return WakeDatabase(server, WakeSql(f"{SCHEMA}.", has_moves=has_moves))
     except (OSError, sqlite3.Error) as problem:
         raise EngineError(
             f"The engine's database could not be opened: {problem}. The log was not touched."
@@ -332,14 +332,19 @@ class _Postgres:
         self._one_at_a_time = asyncio.Lock()
         self._numbered: dict[str, tuple[str, list[str]]] = {}
 
-    async def create_tables(self) -> None:
-        """Creates our own tables, unless they exist: a role may not have the right to create."""
+    async def create_tables(self) -> bool:
+        """Creates our own tables, unless they exist: a role may not have the right to create.
+
+        Returns whether there is a log beside them that knows of moves.
+        """
         exist = " AND ".join(f"to_regclass('{SCHEMA}.{name}') IS NOT NULL" for name in TABLES)
-        ((have_all,),) = await self.run(f"SELECT {exist}", {})
+        query = f"SELECT {exist}, to_regclass('sapwood.moves') IS NOT NULL"
+        ((have_all, has_moves),) = await self.run(query, {})
         if not have_all:
             tables = [each.format(prefix=f"{SCHEMA}.") for each in TABLES.values()]
             script = [_locked(ADVISORY_LOCK), f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}", *tables]
             await self._tried(lambda connection: connection.execute(";".join(script)))
+        return has_moves
 
     async def run(
         self, sql: str, values: Mapping[str, object], *, alone: bool = False

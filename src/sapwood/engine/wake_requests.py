@@ -109,10 +109,21 @@ def drive_age(drive: str) -> float:
 
 
 class WakeSql:
-    """The statements on wake requests and workers, one SQL verb each."""
+    """The statements on wake requests and workers, one SQL verb each.
 
-    def __init__(self, prefix: str) -> None:
+    With `has_moves` the log beside these tables knows which spaces are being copied to this
+    database. Nobody claims a request of those, because another database decides when they are here.
+    """
+
+    def __init__(self, prefix: str, *, has_moves: bool = False) -> None:
         bells, workers = f"{prefix}bells", f"{prefix}workers"
+
+        def arrives(space: str) -> str:
+            if not has_moves:
+                return "FALSE"
+            move = f"moves.space = {space} AND moves.state = 'arriving'"
+            return f"EXISTS (SELECT FROM sapwood.moves WHERE {move})"
+
         this = "space = :space AND agent = :agent"
         new = (
             f"INSERT INTO {bells} AS bell"
@@ -123,15 +134,17 @@ class WakeSql:
             " ON CONFLICT (space, agent) DO UPDATE SET rings = bell.rings + 1"
         )
         """Inserts a request for any process, or counts one more wake."""
+        here = f"CASE WHEN {arrives(':space')} THEN NULL ELSE"
         self.wake_here = (
-            f"{new} VALUES (:space, :agent, :drive, :model, :user, 1, :worker, :holder)"
-            " ON CONFLICT (space, agent) DO UPDATE SET rings = bell.rings + 1 RETURNING drive"
+            f"{new} VALUES (:space, :agent, :drive, :model, :user, 1,"
+            f" {here} :worker END, {here} :holder END)"
+            " ON CONFLICT (space, agent) DO UPDATE SET rings = bell.rings + 1 RETURNING holder"
         )
-        """Inserts a request that is claimed already, or counts one more wake."""
+        """Inserts a request that is claimed already if it can be, or counts one more wake."""
         running = f"SELECT count(*) FROM {bells} AS other WHERE other.holder IS NOT NULL AND other."
         self.claim_waiting = (
             f"UPDATE {bells} AS bell SET drive = :new, worker = :worker, holder = :holder"
-            f" WHERE {this} AND drive = :drive AND worker IS NULL"
+            f" WHERE {this} AND drive = :drive AND worker IS NULL AND NOT {arrives('bell.space')}"
             f" AND (:per_space = 0 OR ({running}space = bell.space) < :per_space)"
             f" AND (:per_model = 0 OR ({running}model = bell.model) < :per_model)"
             f" AND (:per_user = 0 OR ({running}account = bell.account"
@@ -164,7 +177,8 @@ class WakeSql:
         self.waiting = (
             "SELECT space, agent, drive, model, account FROM"
             " (SELECT space, agent, drive, model, account, row_number()"
-            f" OVER (PARTITION BY space ORDER BY drive) AS place FROM {bells} WHERE worker IS NULL"
+            f" OVER (PARTITION BY space ORDER BY drive) AS place FROM {bells} AS bell"
+            f" WHERE worker IS NULL AND NOT {arrives('bell.space')}"
             f" AND (:per_space = 0 OR space NOT IN ({full.format(key='space')} >= :per_space))"
             f" AND (:per_model = 0 OR model NOT IN ({full.format(key='model')} >= :per_model))"
             " AND (:per_user = 0 OR (space, account) NOT IN"

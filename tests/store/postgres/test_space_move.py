@@ -17,6 +17,11 @@ from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import Cursor, Snapshot
 from sapwood.doctor.database_checks import check_database
+from sapwood.engine import DriveLimits
+from sapwood.engine.limits import Intervals
+from sapwood.engine.process_engine import ProcessEngine
+from sapwood.engine.wake_database import open_wake_database
+from sapwood.engine.wake_requests import WakeRequest, new_drive_id
 from sapwood.store.master_keys import MasterKeys
 from sapwood.store.postgres import PostgresLog, space_move
 from sapwood.store.postgres.cell_directory import CellDirectory, CellFence
@@ -26,7 +31,7 @@ from tests.store.backends import TEST_KEY
 from tests.store.contract import append, commit_of, prompt_event, take
 
 SPACE, OTHER = Space("tenant-7"), Space("tenant-8")
-ADA, BOB = AgentId("ada"), AgentId("bob")
+ADA, BOB, CAT = AgentId("ada"), AgentId("bob"), AgentId("cat")
 BIG = "A long text, stored once. " * 100
 STEPS = ("begin", "copy", "check", "stop", "decide", "open", "clear")
 
@@ -178,6 +183,70 @@ async def test_a_move_that_is_killed_leaves_one_owner_and_goes_on(
         version = (await other.read(space, ADA))[-1].version
         assert version == (4 if step == "open" else 5), step
         await other.close()
+    await log.close()
+
+
+async def test_workers_of_the_new_place_run_nothing_of_a_space_that_is_still_arriving(
+    cells: tuple[str, str],
+) -> None:
+    first, second = cells
+    before, after = await PostgresLog.open(first), await PostgresLog.open(second)
+    driven: set[tuple[Space, AgentId]] = set()
+    changed = asyncio.Event()
+
+    async def drive(space: Space, agent: AgentId) -> None:
+        driven.add((space, agent))
+        changed.set()
+
+    async def until_driven(*wanted: tuple[Space, AgentId]) -> None:
+        async with asyncio.timeout(30):
+            while not driven.issuperset(wanted):
+                changed.clear()
+                await changed.wait()
+
+    worker = ProcessEngine(second, intervals=Intervals(poll=0.05), is_worker=True)
+    await worker.launch(drive)
+    another = ProcessEngine(second)
+    for step in ("copy", "check", "stop", "decide", "open"):
+        space, barrier = Space(f"killed-at-{step}"), AgentId(f"after-{step}")
+        await fill(before, space)
+        await before.commit(space, commit_of(append(CAT, prompt_event("go on"), working=True)))
+        with pytest.raises(Killed):
+            await move_space(first, space, second, on_step=killed_at(step))
+        await worker.wake(space, ADA)
+        await another.wake(space, BOB)
+        assert space not in await after.working_spaces(), step
+        await another.wake(OTHER, barrier)
+        await until_driven((OTHER, barrier))
+        claimed = f"SELECT agent FROM sapwood_engine.bells WHERE space = '{space}' AND worker <> ''"
+        assert execute(second, claimed) == [], step
+        assert space not in {each for each, _ in driven}, step
+        await move_space(first, space, second)
+        await until_driven((space, ADA), (space, BOB), (space, CAT))
+        assert space in await after.working_spaces(), step
+    for engine in (worker, another):
+        await engine.close()
+    for log in (before, after):
+        await log.close()
+
+
+async def test_a_request_that_was_found_before_its_space_arrives_is_not_claimed(
+    cells: tuple[str, str],
+) -> None:
+    first, second = cells
+    log = await PostgresLog.open(first)
+    await fill(log)
+    await (await PostgresLog.open(second)).close()
+    wakes, limits = await open_wake_database(second), DriveLimits()
+    await wakes.wake(WakeRequest(SPACE, ADA, new_drive_id()))
+    [found] = await wakes.waiting(limits, 1)
+    with pytest.raises(Killed):
+        await move_space(first, SPACE, second, on_step=killed_at("copy"))
+    assert await wakes.claim(found, new_drive_id(), "worker", "holder", limits) is None
+    await move_space(first, SPACE, second)
+    [found] = await wakes.waiting(limits, 1)
+    assert await wakes.claim(found, new_drive_id(), "worker", "holder", limits) is not None
+    await wakes.close()
     await log.close()
 
 

@@ -74,7 +74,10 @@ _IN_FOLDER = f"""
     ORDER BY hour DESC, {_UPDATED} DESC, agent DESC LIMIT $7
 """
 _WORKING_SPACES = """
-SELECT DISTINCT space FROM sapwood.agents WHERE working AND space > $1 ORDER BY space LIMIT $2
+    SELECT DISTINCT space FROM sapwood.agents WHERE working AND space > $1 AND NOT EXISTS (
+        SELECT FROM sapwood.moves
+        WHERE moves.space = agents.space AND state IN ('moved', 'arriving')
+    ) ORDER BY space LIMIT $2
 """
 _SPACES = """
     WITH RECURSIVE found (space) AS (
@@ -220,7 +223,7 @@ async def list_working(
 
 
 async def working_spaces(readers: Reader, after: Space | None, limit: int) -> list[Space]:
-    """A page of the spaces in which an agent has work to do, ordered by name."""
+    """A page of the spaces here in which an agent has work to do, ordered by name."""
     rows = await readers.fetch(_WORKING_SPACES, after or "", limit)
     return [Space(row["space"]) for row in rows]
 
