@@ -40,7 +40,8 @@ from sapwood.conversation.answers import (
 from sapwood.conversation.configured_models import model_account
 from sapwood.core.command_table import TABLE, Argument
 from sapwood.core.errors import RefusedError, SapwoodError
-from sapwood.core.ids import AgentId
+from sapwood.core.events import GoalEnded
+from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.refusals import NoConversation
 
 if TYPE_CHECKING:
@@ -162,6 +163,8 @@ class Pages:
                 host.composer.put(prompt)
             case Left():
                 host.leave()
+            case Changed(events=[*_, last]) if await self._ended_goal(last):
+                pass  # the transcript says it at its end
             case (
                 Changed()
                 | Forked()
@@ -182,6 +185,11 @@ class Pages:
                     host.show_message(answer.message)
             case _:
                 assert_never(answer)
+
+    async def _ended_goal(self, at: EventRef) -> bool:
+        connection = self._host.controller.connection
+        found = await connection.log.read(connection.space, at.agent, at.version, at.version)
+        return any(isinstance(each.event, GoalEnded) for each in found)
 
     async def open(self, name: str) -> None:
         """Opens a page that has a key but no command, by its name."""
