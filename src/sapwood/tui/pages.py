@@ -37,7 +37,6 @@ from sapwood.conversation.answers import (
     Switched,
     Waited,
 )
-from sapwood.conversation.configured_models import model_account
 from sapwood.core.command_table import TABLE, Argument
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.events import GoalEnded
@@ -257,20 +256,23 @@ class Pages:
 
     def ask_for_key(self, model: str, why: str) -> None:
         """Asks for another API key after a provider rejected the present one."""
+        from sapwood.conversation.model_setup import ModelSetup
         from sapwood.tui.screens.modal_page import KeyPage
 
         controller, host = self._host.controller, self._host
-        found = model_account(model, controller.config)
-        if not found.account:
+        setup = ModelSetup(controller.config)
+        account = setup.account(model).account
+        if not account:
             return
+        page = KeyPage(setup, model, why)
 
         def use(key: str | None) -> None:
             if key is not None:
-                keys = {**controller.keys, found.account: key}
+                keys = {**controller.keys, account: key}
                 controller.configure(controller.config, keys)
-                host.show_message("The key is stored. Press ↑ and enter to send the message again.")
+                host.show_message(f"{page.said} Press ↑ and enter to send the message again.")
 
-        self._push(KeyPage(found.account, found.title, why), use)
+        self._push(page, use)
 
     async def ask(self, question: "PermissionQuestion") -> "PermissionAnswer | None":
         """Asks the person whether a tool may run; returns None if the page was closed instead."""
