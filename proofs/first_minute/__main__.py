@@ -47,6 +47,7 @@ SCENES = {
     "page": Scene(doors.page, extra="[serve]"),
     "library": Scene(doors.library),
     "wrong-key": Scene(dead_ends.wrong_key, True, key=dead_ends.RIGHT),
+    "revoked-key": Scene(dead_ends.revoked_key, True, key=dead_ends.RIGHT),
     "wrong-key-in-a-script": Scene(dead_ends.wrong_key_in_a_script, True, key=dead_ends.RIGHT),
     "no-network": Scene(dead_ends.no_network, True),
     "unknown-model": Scene(dead_ends.unknown_model, True),

@@ -13,18 +13,31 @@ _FULL = "600k"
 
 
 def wrong_key(user: Newcomer, model: ScriptedModel) -> None:
-    """The screen asks for another key where the first one failed, and the prompt is not lost."""
+    """The first run rejects a wrong key, and the right one is typed in its place."""
     user.send_models_to(model.anthropic_url)
     user.types("sapwood")
     user.sees("Welcome to Sapwood")
     user.presses("Enter")
     user.sees("Paste your API key for Anthropic")
     user.types(_WRONG)
+    user.sees("Anthropic rejected this API key. It was not stored.")
+    user.types(RIGHT)
+    user.sees("The API key works")
+    user.types("Where do herons nest?")
+    user.sees("In tall trees.")
+
+
+def revoked_key(user: Newcomer, model: ScriptedModel) -> None:
+    """The screen asks for another key where a stored one failed, and the prompt is not lost."""
+    user.send_models_to(model.anthropic_url)
+    user.runs(f"echo {_WRONG} | sapwood config key anthropic", "Stored in")
+    user.runs(f"sapwood config set model {_MODEL}", f"model = {_MODEL}")
+    user.types("sapwood")
     user.sees("sends what you type")
     user.types("Where do herons nest?")
     user.sees("Anthropic rejected the API key", "Paste your API key for Anthropic")
     user.types(RIGHT)
-    user.sees("The key is stored.")
+    user.sees("The API key works")
     user.presses("Up", "Enter")
     user.sees("In tall trees.")
 

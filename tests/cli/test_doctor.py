@@ -19,19 +19,35 @@ def states(ran: Ran) -> dict[str, str]:
 
 def test_a_new_user_is_told_what_to_type(sapwood: Sapwooder, home: Path) -> None:
     ran = sapwood("doctor", "--offline")
-    assert ran.code == 1
+    assert ran.code == 0, ran.out
+    assert "NO  " not in ran.out
     assert "sapwood config key anthropic" in ran.out
     assert "sapwood config set model" in ran.out
     assert "does not exist yet" in " ".join(ran.out.split())
     assert list(home.rglob("*.db")) == []
 
 
-def test_who_only_uses_the_hooks_needs_no_model(sapwood: Sapwooder, home: Path) -> None:
-    assert states(sapwood("doctor", "--offline", "--json"))["model"] == "broken"
+def test_a_model_that_is_not_chosen_is_a_next_step(sapwood: Sapwooder, home: Path) -> None:
+    assert states(sapwood("doctor", "--offline", "--json"))["model"] == "open"
     sapwood("install", "claude-code", "--yes")
     ran = sapwood("doctor", "--offline", "--json")
     assert states(ran)["model"] == "open"
     assert ran.code == 0, ran.out
+
+
+def test_extras_take_a_line_for_those_that_are_there_and_one_for_the_others(
+    sapwood: Sapwooder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def extras() -> list[tuple[str, str, str]]:
+        found = map(json.loads, sapwood("doctor", "--offline", "--json").out.splitlines())
+        return [(f["state"], f["says"], f["then"]) for f in found if f["topic"] == "extras"]
+
+    assert extras()[0][0] == "ok"
+    assert ", tokens" in extras()[0][1]
+    monkeypatch.setattr("sapwood.doctor.checks._is_installed", set[str]().__contains__)
+    [(state, says, next_step)] = extras()
+    assert (state, next_step) == ("open", "pip install 'sapwood[NAME]'")
+    assert says.startswith("not installed: acp, archive, ")
 
 
 def test_a_database_is_examined(sapwood: Sapwooder, demo: str) -> None:

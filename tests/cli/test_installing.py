@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sapwood.programs.installation.plugin_files import PLUGIN
 from tests.cli.calling import Sapwooder
 
 
@@ -21,7 +22,22 @@ def test_a_dry_run_shows_the_change_and_makes_none(sapwood: Sapwooder, home: Pat
     assert ran.code == 0
     assert '+{"model": "sonnet", "statusLine"' in ran.out
     assert ran.out.endswith("Nothing was changed.\n")
+    shipped = json.loads((PLUGIN / "hooks/hooks.json").read_text("utf-8"))["hooks"]
+    named = [line.split()[0] for line in ran.out.splitlines() if "calls sapwood hook" in line]
+    assert named == list(shipped)
+    assert (
+        "SessionStart (resume, clear, compact, fork)  calls sapwood hook session-start" in ran.out
+    )
     assert not (home / ".claude/skills").exists()
+
+
+def test_a_dry_run_names_the_hooks_of_each_program(sapwood: Sapwooder, home: Path) -> None:
+    (home / ".codex").mkdir()
+    (home / ".pi/agent").mkdir(parents=True)
+    assert "  PreCompact " in sapwood("install", "codex", "--dry-run").out
+    shown = sapwood("install", "pi", "--dry-run").out
+    assert "  session_before_compact  calls sapwood hook pre-compact\n" in shown
+    assert shown.count("calls sapwood hook") == 5
 
 
 def test_a_no_changes_nothing(sapwood: Sapwooder, home: Path) -> None:

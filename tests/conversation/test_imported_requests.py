@@ -64,7 +64,8 @@ async def test_the_last_request_is_shown(service: ConversationService, agent: Ag
 async def test_requests_are_listed_newest_first(
     service: ConversationService, agent: AgentId
 ) -> None:
-    assert [each.version for each in await service.model_calls(agent)] == [2, 1]
+    places = [each.place for each in await service.model_calls(agent)]
+    assert places == ["request 2", "request 1"]
     answer = await service.replay(agent, 1)
     assert answer.replayed is not None
     assert len(answer.replayed.request.messages) == 2

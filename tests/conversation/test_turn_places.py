@@ -1,5 +1,8 @@
 """`/rewind TURN`, `/edit` and `/start`: every turn is a place to go back to."""
 
+import re
+
+import msgspec
 import pytest
 
 from sapwood.conversation.answers import (
@@ -13,10 +16,11 @@ from sapwood.conversation.cut_preview import preview_rewind, rewind_places
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService
 from sapwood.core.command_table import TABLE
-from sapwood.core.commands import Fork, KeepLast, Rewind, SetMark, Undo
+from sapwood.core.commands import Configure, Fork, KeepLast, Rewind, SetMark, Undo
 from sapwood.core.context import ROOT
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import HumanOnly, TurnRenumbered, UnknownTurn
+from sapwood.core.settings import SettingsChange
 from tests.conversation.spaces import TestSpace, service_of
 from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, MODEL, Desk
@@ -54,6 +58,24 @@ async def test_a_rewind_to_a_turn_goes_to_before_it_and_undo_takes_it_back(desk:
     assert await desk.said() == before[:2]
     await desk.do(Undo(AGENT))
     assert await desk.said() == before
+
+
+async def test_an_undo_says_what_the_view_has_outgrown_and_what_to_do(desk: Desk) -> None:
+    said = {
+        "cap": "the cap is 5: when the next turn ends, the oldest turns leave view. To keep them, "
+        "type /config cap 1k. To choose what leaves, type /drop TURNS or /compact.",
+        "window": "the model's window only 5: it would refuse the next prompt. To make room, type "
+        "/drop TURNS or /redo.",
+    }
+    await desk.do(KeepLast(AGENT, 1))
+    for edge, sentence in said.items():
+        await desk.do(Configure(AGENT, msgspec.convert({"cap": 0, edge: 5}, SettingsChange)))
+        undone = await runs(desk, "undo")
+        assert isinstance(undone, Changed)
+        assert re.search(rf"has ~?\d+ tokens now, and {re.escape(sentence)}$", undone.message)
+        redone = await runs(desk, "redo")
+        assert isinstance(redone, Changed)
+        assert redone.message.endswith("2 turns removed from view.")
 
 
 async def test_the_context_is_as_it_was_there_whatever_was_trimmed_since(desk: Desk) -> None:

@@ -281,8 +281,9 @@ async def works_on_a_goal(stage: Stage) -> None:
         check = f"echo >> {folder}/tries; wc -l < {folder}/tries | grep 3"
         await stage.type(f"/goal Count to three. --budget 5 --check {check}")
         await stage.sees("The goal is reached. It took 3 turns.")
-    assert "┃ goal  #5" in stage.screen()
     await stage.sees("/drop 3-4")
+    assert "┃ goal  #5" in stage.screen()
+    assert stage.screen().count("The goal is reached.") == 1
     sent = str(stage.server.requests[-1].body)
     assert "Count to three." in sent
     assert "failed. Continue." in sent
@@ -349,7 +350,7 @@ async def picks_a_model(stage: Stage) -> None:
 SCREENS: list[dict[str, Check]] = [
     {
         "diff": typed("/diff START", "Difference", "+ #"),
-        "replay": typed("/replay", "What the model saw", "the hash matches"),
+        "replay": typed("/replay", "turn 1, call 1", "the hash matches"),
         "recall": typed("/search herons", "Search all conversations", "/1 · turn."),
         "agents": typed("/agents", "Agents and mail", "Still at it."),
         "context": typed("/context", "LARGEST", "turn #"),

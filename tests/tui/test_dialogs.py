@@ -16,6 +16,7 @@ from textual.widgets import Input
 from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import connect
 from sapwood.config.config_file import Config
+from sapwood.conversation.model_setup import ModelSetup
 from sapwood.core.commands import Fork
 from sapwood.core.ids import AgentId
 from sapwood.tui.screens.first_run_page import FirstRunPage
@@ -147,7 +148,9 @@ def first_run(*keys: str, sees: str) -> Open:
 
 async def key_page(stage: Stage) -> None:
     why = "Anthropic rejected the API key (from keys.toml)."
-    stage.app.push_screen(KeyPage("anthropic", "Anthropic", why))
+    stage.app.push_screen(
+        KeyPage(ModelSetup(Config(database=":memory:")), "claude-sonnet-5-5", why)
+    )
     await stage.sees("Another API key?")
 
 

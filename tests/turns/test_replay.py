@@ -32,7 +32,7 @@ from sapwood.core.content import Text, ToolCall
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.view import view
-from sapwood.turns.replay import last_call, replay
+from sapwood.turns.replay import last_call, numbered_calls, replay
 from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, SPACE, Desk
 
@@ -53,6 +53,20 @@ async def test_a_call_is_replayed_as_it_was_sent(desk: Desk, log: MemoryLog) -> 
     assert seen is not None
     assert (seen.request, seen.matches, seen.ref) == (sent, True, done.events[0])
     assert seen.called.model == "scripted"
+
+
+async def test_calls_are_numbered_within_their_turns(desk: Desk, log: MemoryLog) -> None:
+    await desk.start()
+    for turn in (1, 2):
+        await desk.prompt(f"ask {turn}")
+        for _ in range(3):
+            await desk.call()
+        await desk.do(AddReply(AGENT, (Text("answer"),)))
+        await desk.do(CompleteTurn(AGENT))
+    calls = [f"turn {turn}, call {nth}" for turn in (2, 1) for nth in (3, 2, 1)]
+    for limit in range(1, 8):
+        found = await numbered_calls(log, SPACE, AGENT, limit)
+        assert [each.place for each in found] == calls[:limit]
 
 
 async def test_what_is_no_call_is_not_replayed(desk: Desk, log: MemoryLog) -> None:

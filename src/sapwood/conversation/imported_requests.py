@@ -17,6 +17,7 @@ from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.events import SYSTEM, ModelCalled, Recorded
 from sapwood.core.ids import AgentId, CommandId, EventRef
 from sapwood.core.refusals import NoSuchCall
+from sapwood.core.turn_numbers import NumberedCall
 from sapwood.core.view.request import MessagePart, Request, ToolResult
 from sapwood.programs.registry import PROGRAM_NAMES, program
 from sapwood.programs.transcripts.sent_requests import SentRequest, SentRequests
@@ -25,7 +26,7 @@ from sapwood.turns.open_agent import open_state
 from sapwood.turns.replay import Replayed
 
 
-async def imported_calls(space: OpenSpace, agent: AgentId) -> list[Recorded] | None:
+async def imported_calls(space: OpenSpace, agent: AgentId) -> list[NumberedCall] | None:
     """The requests of the transcript, oldest first; None if the agent has no such transcript.
 
     The version of each is its number. Raises `SapwoodError` if the transcript cannot be read.
@@ -34,7 +35,11 @@ async def imported_calls(space: OpenSpace, agent: AgentId) -> list[Recorded] | N
     if found is None:
         return None
     return [
-        Recorded(agent, sent.number, _called(sent), sent.at, SYSTEM, CommandId(""))
+        NumberedCall(
+            Recorded(agent, sent.number, _called(sent), sent.at, SYSTEM, CommandId("")),
+            turn=0,
+            nth=sent.number,
+        )
         for sent in await _requests(*found)
     ]
 

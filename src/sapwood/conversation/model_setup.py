@@ -104,12 +104,20 @@ class ModelSetup:
         access = self.account(model)
         return access.needs_key and access.account not in key_origins()
 
-    async def test_key(self, model: str, key: str) -> str:
-        """Asks the provider for its models with this key, which costs nothing.
+    async def store_key(self, model: str, key: str) -> str:
+        """Tests an API key and stores it, for its owner alone, unless the provider rejects it.
 
-        Returns what was found, or why the key could not be tested. Raises `ConfigError` if the
-        provider rejects the key.
+        The test asks the provider for its models, which costs nothing. Returns what was found, or
+        why the key could not be tested. Raises `ConfigError`; nothing is stored then.
         """
+        key = key.strip()
+        if not key or not key.isprintable():
+            raise ConfigError("Enter an API key.")
+        said = await self._test_key(model, key)
+        save_key(self.account(model).account, key)
+        return said
+
+    async def _test_key(self, model: str, key: str) -> str:
         try:
             found = await self._list(model, key)
         except Failure as failure:
@@ -128,13 +136,7 @@ class ModelSetup:
         route = resolve(model, urls or self._config.base_urls)
         from sapwood.models.model_list import list_models
 
-        return await list_models(route, key.strip())
-
-    def save_key(self, model: str, key: str) -> None:
-        """Stores the API key of a model for its owner alone. Raises `ConfigError`."""
-        if not key.strip() or not key.isprintable():
-            raise ConfigError("Enter an API key.")
-        save_key(self.account(model).account, key.strip())
+        return await list_models(route, key)
 
     def choose_server(self, address: str, model: str) -> str:
         """Stores the address of an OpenAI-compatible server and chooses one of its models.

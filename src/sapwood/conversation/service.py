@@ -65,7 +65,7 @@ from sapwood.core.commands import (
 )
 from sapwood.core.content import PromptPart, Text, ToolCall
 from sapwood.core.errors import LogError, RefusedError
-from sapwood.core.events import HUMAN, Actor, InstructionText, ModelCalled, Pin, Recorded
+from sapwood.core.events import HUMAN, Actor, InstructionText, Pin
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import DECLARATIONS, Order
 from sapwood.core.refusals import (
@@ -82,6 +82,7 @@ from sapwood.core.settings import Settings, SettingsChange, Workspace
 from sapwood.core.state import State
 from sapwood.core.tags import Tags
 from sapwood.core.turn import Turn
+from sapwood.core.turn_numbers import NumberedCall
 from sapwood.core.turn_params import TurnParams
 from sapwood.programs.registry import program_executor, runs_turns
 from sapwood.turns.clock_and_ids import command_meta, new_agent_id, new_mail_id
@@ -89,10 +90,10 @@ from sapwood.turns.command_batch import request_text
 from sapwood.turns.dispatch import Done
 from sapwood.turns.open_agent import OpenAgent
 from sapwood.turns.program_sessions import session_in
+from sapwood.turns.replay import numbered_calls
 from sapwood.workspace.custom_commands import custom_names
 
 _log = logging.getLogger("sapwood.commands")
-_CALLS_PAGE = 500
 
 Handler = Callable[[Call], Awaitable[Answer]]
 
@@ -495,23 +496,15 @@ class ConversationService:
         """What the model saw at a call, by default at the last. Raises `RefusedError`."""
         return await inspection.replayed(self.services.space, agent, version)
 
-    async def model_calls(self, agent: AgentId, limit: int = 100) -> list[Recorded]:
-        """The model calls of an agent, newest first."""
-        space, found, last = self.services.space, list[Recorded](), None
+    async def model_calls(self, agent: AgentId, limit: int = 100) -> list[NumberedCall]:
+        """The model calls of an agent, newest first, each with its turn."""
         from sapwood.conversation.imported_requests import imported_calls
 
+        space = self.services.space
         imported = await imported_calls(space, agent)
         if imported is not None:
             return imported[-limit:][::-1]
-        while len(found) < limit:
-            page = await space.log.read(
-                space.space, agent, 1, last, limit=_CALLS_PAGE, backward=True
-            )
-            found += [each for each in page if isinstance(each.event, ModelCalled)]
-            if len(page) < _CALLS_PAGE:
-                break
-            last = page[-1].version - 1
-        return found[:limit]
+        return await numbered_calls(space.log, space.space, agent, limit)
 
     async def search(
         self, query: str, *, agents: Sequence[AgentId] | None = None, limit: int = 20

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from sapwood.core.history_size import calibrated, count_texts, history, raw_history
 from sapwood.core.live_path import LivePath
 from sapwood.core.state import State
-from sapwood.core.token_count import ZERO, Count, Counter
+from sapwood.core.token_count import ZERO, Count, Counter, show, show_tokens
 from sapwood.core.view.build import front_texts
 
 _NEAR = 0.5
@@ -78,6 +78,39 @@ class Budget(Struct, frozen=True):
     def share(self) -> float | None:
         """The filled share up to that edge; None if there is no edge."""
         return self.used.tokens / self.limit if self.limit else None
+
+
+def overflow_text(budget: Budget, back: str) -> str:
+    """Says that the view is larger than the window or the cap, and what to do; '' if it fits.
+
+    `back` is the command that takes the change back.
+
+    >>> none, half = Count(0, exact=True), Count(60_000, exact=False)
+    >>> print(overflow_text(Budget(half, none, none, none, half, window=100_000, level=3), "/redo"))
+    The view has ~120k tokens now, and the model's window only 100k: it would refuse the next \
+prompt. To make room, type /drop TURNS or /redo.
+    >>> print(overflow_text(Budget(none, none, none, none, half, 0, level=3, cap=50_000), "/redo"))
+    The history in view has ~60k tokens now, and the cap is 50k: when the next turn ends, the \
+oldest turns leave view. To keep them, type /config cap 90k. To choose what leaves, type /drop \
+TURNS or /compact.
+    >>> overflow_text(Budget(none, none, none, none, half, 0, level=3, cap=60_000), "/redo")
+    ''
+    """
+    if 0 < budget.window < budget.total.tokens:
+        return (
+            f"The view has {show_tokens(budget.total)} now, and the model's window only "
+            f"{show(Count(budget.window, exact=True))}: it would refuse the next prompt. To make "
+            f"room, type /drop TURNS or {back}."
+        )
+    if 0 < budget.cap < budget.history.tokens:
+        larger = -(-budget.history.tokens * 3 // 2_000)
+        return (
+            f"The history in view has {show_tokens(budget.history)} now, and the cap is "
+            f"{show(Count(budget.cap, exact=True))}: when the next turn ends, the oldest turns "
+            f"leave view. To keep them, type /config cap {larger}k. To choose what leaves, type "
+            "/drop TURNS or /compact."
+        )
+    return ""
 
 
 def budget_of(state: State, live: LivePath, counter: Counter, model: str = "") -> Budget:

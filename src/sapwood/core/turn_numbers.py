@@ -8,9 +8,9 @@ turns, and `4.2` is the second tool result of turn 4.
 import re
 from collections.abc import Mapping, Sequence
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from sapwood.core.events import Recorded, TurnRecorded, TurnStarted
+from sapwood.core.events import ModelCalled, Recorded, TurnRecorded, TurnStarted
 from sapwood.core.ids import AgentId, TurnPlace
 from sapwood.core.turn import Result, Turn
 
@@ -69,6 +69,31 @@ def numbered(recorded: Recorded, number: int) -> Recorded:
     if not isinstance(event, TurnStarted | TurnRecorded) or event.number:
         return recorded
     return structs.replace(recorded, event=structs.replace(event, number=number))
+
+
+class NumberedCall(Struct, frozen=True):
+    """A model call as people name it: the call `nth` of the turn with the number `turn`.
+
+    A call that belongs to no turn, such as for a summary, has the turn 0. A request of an imported
+    conversation has no turn either, and `nth` is its number there; otherwise `nth` is then 0.
+    """
+
+    recorded: Recorded
+    turn: int
+    nth: int
+
+    @property
+    def called(self) -> ModelCalled:
+        """The event of the call."""
+        assert isinstance(self.recorded.event, ModelCalled)
+        return self.recorded.event
+
+    @property
+    def place(self) -> str:
+        """The place in words, such as `turn 3, call 2`."""
+        if self.turn:
+            return f"turn {self.turn}, call {self.nth}"
+        return f"request {self.nth}" if self.nth else "summary"
 
 
 def means_turn(typed: str) -> bool:

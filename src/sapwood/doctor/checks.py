@@ -41,9 +41,8 @@ from sapwood.engine.engine_plugin import DBOS_IS_AUTO, OWN_ENGINES, load_engine
 from sapwood.models import window_of
 from sapwood.models.model_routes import resolve
 from sapwood.plugins import examine_plugins, plugin_names
-from sapwood.programs.installation.installer import read_record
 from sapwood.programs.installed_programs import ready_programs
-from sapwood.programs.registry import program_executor, programs_with
+from sapwood.programs.registry import program_executor
 from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox
 
 
@@ -137,21 +136,6 @@ _EXTRA = re.compile(
     rf"{_PACKAGE.pattern}(\[(?P<inner>[^\]]+)\])?[^;]*;"
     r".*extra == ['\"](?P<extra>[^'\"]+)['\"]"
 )
-_USES = {
-    "acp": "conversations in an editor",
-    "archive": "spaces archived to object storage",
-    "client": "conversations of a server",
-    "encryption": "encrypted spaces",
-    "engine": "workers",
-    "meaning": "search by meaning",
-    "mcp": "tools from MCP servers",
-    "oidc": "servers with single sign-on",
-    "otel": "OpenTelemetry spans",
-    "postgres": "conversations in PostgreSQL",
-    "serve": "conversations in a browser",
-    "temporal": "workers on a Temporal server",
-    "tokens": "exact token counts",
-}
 
 
 _ADDRESS_VARIABLES = {
@@ -235,10 +219,8 @@ async def _model(
         ready = await asyncio.to_thread(ready_programs, environ)
         proposed = ready[0] if ready else "claude-sonnet-5-5"
         next_step = f"sapwood config set model {proposed}"
-        if any(read_record(program.name) for program in programs_with("installer")):
-            message = "none is set; only conversations in Sapwood itself need one"
-            return [Finding("model", "open", message, next_step)]
-        return [Finding("model", "broken", "none is set", next_step)]
+        message = "none is set; only conversations in Sapwood itself need one"
+        return [Finding("model", "open", message, next_step)]
     try:
         require_model(config.model, config, keys)
     except Failure as failure:
@@ -286,9 +268,15 @@ def _unread_addresses(config: Config, environ: Mapping[str, str]) -> list[Findin
 
 
 def _extras() -> list[Finding]:
-    """Whether the extras of `pip install 'sapwood[…]'` are installed."""
-    wanted = _required_by_extras("sapwood")
-    return [_extra(name, wanted[name]) for name in sorted(wanted) if name != "all"]
+    """Which extras of `pip install 'sapwood[…]'` are installed, and which are not."""
+    wanted = {n: found for n, found in _required_by_extras("sapwood").items() if n != "all"}
+    here = [name for name in sorted(wanted) if all(_has(*each) for each in wanted[name])]
+    missing = [name for name in sorted(wanted) if name not in here]
+    found = [Finding("extras", "ok", ", ".join(here))] if here else []
+    if missing:
+        message = f"not installed: {', '.join(missing)}"
+        found.append(Finding("extras", "open", message, "pip install 'sapwood[NAME]'"))
+    return found
 
 
 def _required_by_extras(package: str) -> dict[str, list[tuple[str, str]]]:
@@ -298,16 +286,6 @@ def _required_by_extras(package: str) -> dict[str, list[tuple[str, str]]]:
         if (found := _EXTRA.match(line)) and found["package"].lower() != package:
             wanted.setdefault(found["extra"], []).append((found["package"], found["inner"] or ""))
     return wanted
-
-
-def _extra(name: str, packages: list[tuple[str, str]]) -> Finding:
-    use = _USES.get(name, "")
-    purpose = f"for {use}" if use else f"for agents of {name}"
-    if all(_has(*each) for each in packages):
-        return Finding(f"extra: {name}", "ok", purpose)
-    return Finding(
-        f"extra: {name}", "open", f"not installed; {purpose}", f"pip install 'sapwood[{name}]'"
-    )
 
 
 def _has(package: str, extra: str) -> bool:

@@ -128,15 +128,17 @@ class SapwoodApp(App[object]):
         except Failure:
             from sapwood.tui.screens.first_run_page import FirstRunPage
 
-            self.push_screen(FirstRunPage(config), self._model_chosen)
+            page = FirstRunPage(config)
+            self.push_screen(page, lambda model: self._model_chosen(model, page.said))
 
-    def _model_chosen(self, model: str | None) -> None:
+    def _model_chosen(self, model: str | None, said: str) -> None:
         if model is not None:
             config = self.controller.config
             urls = {**config.base_urls, **load_config().base_urls}
             changed = structs.replace(config, model=model, base_urls=urls)
             self.controller.configure(changed, {**self.controller.keys, **load_keys()})
             self.conversation.refresh_soon()
+            self.conversation.show_message(said)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The entries of the command palette: commands, keys and themes."""

@@ -37,10 +37,10 @@ from sapwood.conversation.answers import (
     Switched,
     Waited,
 )
-from sapwood.conversation.configured_models import model_account
 from sapwood.core.command_table import TABLE, Argument
 from sapwood.core.errors import RefusedError, SapwoodError
-from sapwood.core.ids import AgentId
+from sapwood.core.events import GoalEnded
+from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.refusals import NoConversation
 
 if TYPE_CHECKING:
@@ -162,6 +162,8 @@ class Pages:
                 host.composer.put(prompt)
             case Left():
                 host.leave()
+            case Changed(events=[*_, last]) if await self._ended_goal(last):
+                pass  # the transcript says it at its end
             case (
                 Changed()
                 | Forked()
@@ -182,6 +184,11 @@ class Pages:
                     host.show_message(answer.message)
             case _:
                 assert_never(answer)
+
+    async def _ended_goal(self, at: EventRef) -> bool:
+        connection = self._host.controller.connection
+        found = await connection.log.read(connection.space, at.agent, at.version, at.version)
+        return any(isinstance(each.event, GoalEnded) for each in found)
 
     async def open(self, name: str) -> None:
         """Opens a page that has a key but no command, by its name."""
@@ -249,20 +256,23 @@ class Pages:
 
     def ask_for_key(self, model: str, why: str) -> None:
         """Asks for another API key after a provider rejected the present one."""
+        from sapwood.conversation.model_setup import ModelSetup
         from sapwood.tui.screens.modal_page import KeyPage
 
         controller, host = self._host.controller, self._host
-        found = model_account(model, controller.config)
-        if not found.account:
+        setup = ModelSetup(controller.config)
+        account = setup.account(model).account
+        if not account:
             return
+        page = KeyPage(setup, model, why)
 
         def use(key: str | None) -> None:
             if key is not None:
-                keys = {**controller.keys, found.account: key}
+                keys = {**controller.keys, account: key}
                 controller.configure(controller.config, keys)
-                host.show_message("The key is stored. Press ↑ and enter to send the message again.")
+                host.show_message(f"{page.said} Press ↑ and enter to send the message again.")
 
-        self._push(KeyPage(found.account, found.title, why), use)
+        self._push(page, use)
 
     async def ask(self, question: "PermissionQuestion") -> "PermissionAnswer | None":
         """Asks the person whether a tool may run; returns None if the page was closed instead."""

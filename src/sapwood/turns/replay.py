@@ -1,13 +1,20 @@
 """Replay: builds any past request again from the log and compares it with the stored hash."""
 
+from collections.abc import Iterable, Iterator
+from itertools import dropwhile
+
 from msgspec import Struct
 
-from sapwood.core.events import ModelCalled
+from sapwood.core.events import ModelCalled, Recorded, TurnRecorded, TurnStarted
 from sapwood.core.ids import AgentId, EventRef, Space
+from sapwood.core.turn_numbers import NumberedCall
 from sapwood.core.view import Request, view
 from sapwood.core.view.request import digest
 from sapwood.turns.log import Log
 from sapwood.turns.open_agent import open_agent
+from sapwood.turns.turn_lookup import number_at
+
+_PAGE = 500
 
 
 class Replayed(Struct, frozen=True):
@@ -59,3 +66,40 @@ async def last_call(log: Log, space: Space, agent: AgentId) -> int | None:
         if not page or page[-1].version == 1:
             return None
         last = page[-1].version - 1
+
+
+async def numbered_calls(log: Log, space: Space, agent: AgentId, limit: int) -> list[NumberedCall]:
+    """The model calls of an agent, newest first, each with its turn."""
+    events, last = list[Recorded](), None
+    while sum(not _starts_turn(each) for each in dropwhile(_is_call, reversed(events))) < limit:
+        page = await log.read(space, agent, 1, last, limit=_PAGE, backward=True)
+        events += [each for each in page if _is_call(each) or _starts_turn(each)]
+        if len(page) < _PAGE:
+            break
+        last = page[-1].version - 1
+    events.reverse()
+    start = next(filter(_starts_turn, events), None)
+    number = await number_at(log, space, start.ref) if start else 1
+    return list(_numbered(events, number))[-limit:][::-1]
+
+
+def _is_call(recorded: Recorded) -> bool:
+    return isinstance(recorded.event, ModelCalled)
+
+
+def _starts_turn(recorded: Recorded) -> bool:
+    return isinstance(recorded.event, TurnStarted | TurnRecorded)
+
+
+def _numbered(events: Iterable[Recorded], first: int) -> Iterator[NumberedCall]:
+    """The calls among events, of which the first that starts a turn starts the turn `first`."""
+    turn, nth = first - 1, 0
+    for recorded in events:
+        if _starts_turn(recorded):
+            turn, nth = turn + 1, 0
+        elif isinstance(recorded.event, ModelCalled):
+            if recorded.event.instruction:
+                yield NumberedCall(recorded, 0, 0)
+            else:
+                nth += 1
+                yield NumberedCall(recorded, turn, nth)

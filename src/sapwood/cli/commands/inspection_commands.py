@@ -248,8 +248,8 @@ async def _list(invocation: Invocation, typed: str) -> Exit:
         agent = await find(connection, typed)
         service = offline_service(connection, invocation.config)
         width = columns()
-        for recorded in reversed(await service.model_calls(agent, sys.maxsize)):
-            click.echo(event_line(recorded, width))
+        for call in reversed(await service.model_calls(agent, sys.maxsize)):
+            click.echo(event_line(call.recorded, width))
     return Exit.OK
 
 

@@ -35,6 +35,12 @@ def install_command(agent: str, dry_run: bool, yes: bool) -> None:
     if plan.edits:
         click.echo("\n".join(edit_lines(plan.edits, plan.folders)))
         click.echo()
+    if plan.hooks:
+        click.echo("Hooks. None of them blocks, and one that fails changes nothing:")
+        width = max(len(hook.event) for hook in plan.hooks)
+        for hook in plan.hooks:
+            click.echo(f"  {hook.event:<{width}}  calls sapwood hook {hook.name}")
+        click.echo()
     if dry_run:
         click.echo("Nothing was changed." if plan.edits else "Nothing would change.")
         return

@@ -15,6 +15,7 @@ from sapwood.conversation.answers import (
     PromptToEdit,
 )
 from sapwood.conversation.call import Call, Services
+from sapwood.core.budget import budget_of, overflow_text
 from sapwood.core.commands import (
     AddPin,
     Clear,
@@ -362,16 +363,29 @@ def reverter_of(services: Services) -> "Reverter | None":
 async def _moved(call: Call, command: Command) -> Changed:
     """Moves the context, and says what came into view and what left it.
 
-    A rewind also brings back the drops of then: which ones come back or end is said too.
+    A rewind also brings back the drops of then: which ones come back or end is said too. If more
+    is in view than before, and more than the model's window or the cap, that is said as well.
     """
-    before = (await call.opened()).live
+    before = await call.opened()
     done = await call.give(command)
     if done.repeated:
         return Changed(call.agent, done.message, done.events)
-    after = (await call.opened()).live
-    drops = cut_change(before, after) if isinstance(command, Rewind) else ""
-    said = [done.message, view_change(before, after), drops]
+    after = await call.opened()
+    drops = cut_change(before.live, after.live) if isinstance(command, Rewind) else ""
+    back = "/redo" if isinstance(command, Undo) else "/undo"
+    said = [done.message, view_change(before.live, after.live), drops]
+    said.append(_overflow(call, before, after, back))
     return Changed(call.agent, " ".join(each for each in said if each), done.events)
+
+
+def _overflow(call: Call, before: OpenAgent, after: OpenAgent, back: str) -> str:
+    """What the view has outgrown, if it has grown."""
+    state = after.state
+    counter = call.space.counter_for(state.settings.model)
+    now = budget_of(state, after.live, counter)
+    if now.total.tokens <= budget_of(before.state, before.live, counter).total.tokens:
+        return ""
+    return overflow_text(now, back)
 
 
 async def _changed(call: Call, command: Command) -> Changed:

@@ -6,7 +6,7 @@ cannot contain, has to be set in the user's settings file.
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from sapwood.programs.claude_code.program import PROGRAM
@@ -17,7 +17,7 @@ from sapwood.programs.installation.json_edit import (
     with_member,
     without_member,
 )
-from sapwood.programs.installation.plugin_files import plugin_files
+from sapwood.programs.installation.plugin_files import InstalledHook, plugin_files, plugin_hooks
 
 _KEY = "statusLine"
 _COMMAND_ENDING = "hook status-line"
@@ -28,6 +28,9 @@ class _Installer:
 
     def files(self, command: Sequence[str]) -> dict[str, bytes]:
         return plugin_files(command)
+
+    def hooks(self, files: Mapping[str, bytes]) -> Iterable[InstalledHook]:
+        return plugin_hooks(files)
 
     def settings_file(self, environ: Mapping[str, str]) -> Path:
         return PROGRAM.home(environ) / "settings.json"

@@ -5,7 +5,7 @@ user whether the hooks may run; Sapwood never answers that question itself.
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,12 @@ from sapwood.config.folders import data_folder
 from sapwood.config.toml_edit import parse_toml, with_value, without_empty, without_value
 from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.installation.file_edits import FileEdit, InstallError, cannot_edit, read_bytes
-from sapwood.programs.installation.plugin_files import plugin_files, plugin_version
+from sapwood.programs.installation.plugin_files import (
+    InstalledHook,
+    plugin_files,
+    plugin_hooks,
+    plugin_version,
+)
 from sapwood.programs.installation.toml_tables import CannotEditToml, with_tables, without_tables
 
 _MARKET, _PLUGIN = "sapwood", "sapwood@sapwood"
@@ -28,6 +33,9 @@ class _Installer:
 
     def files(self, command: Sequence[str]) -> dict[str, bytes]:
         return plugin_files(command)
+
+    def hooks(self, files: Mapping[str, bytes]) -> Iterable[InstalledHook]:
+        return plugin_hooks(files)
 
     def settings_file(self, environ: Mapping[str, str]) -> Path:
         return PROGRAM.home(environ) / "config.toml"

@@ -23,7 +23,7 @@ from sapwood.programs.installation.file_edits import (
     read_bytes,
     record_file,
 )
-from sapwood.programs.installation.plugin_files import own_command, plugin_version
+from sapwood.programs.installation.plugin_files import InstalledHook, own_command, plugin_version
 from sapwood.programs.installation.project_settings import restored_projects
 from sapwood.programs.program import Program
 
@@ -32,7 +32,8 @@ class InstallPlan(Struct, frozen=True):
     """The plugin files to write into Sapwood's `folders`, and the edit of the user's settings file.
 
     `notes` are for the user. `values` are those of the program's own settings that will be
-    Sapwood's. `empty` are folders to remove if they are empty afterwards.
+    Sapwood's. `empty` are folders to remove if they are empty afterwards. `hooks` are those that
+    the program calls then.
     """
 
     files: tuple[FileEdit, ...]
@@ -41,6 +42,7 @@ class InstallPlan(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     empty: tuple[Path, ...] = ()
     values: dict[str, int | bool] = {}
+    hooks: tuple[InstalledHook, ...] = ()
 
     @property
     def edits(self) -> tuple[FileEdit, ...]:
@@ -100,6 +102,10 @@ class ProgramInstaller(Protocol):
 
     def files(self, command: Sequence[str]) -> dict[str, bytes]:
         """The files of Sapwood's plugin by their paths in its folder, calling this command."""
+        ...
+
+    def hooks(self, files: Mapping[str, bytes]) -> Iterable[InstalledHook]:
+        """The hooks among these files."""
         ...
 
     def settings_file(self, environ: Mapping[str, str]) -> Path:
@@ -168,7 +174,8 @@ def plan_install(
         notes = (*notes, _MCP_MISSING)
     if _TEMPORARY.search(command[0]):
         notes = (*notes, f"{_NOT_INSTALLED} sapwood install {agent.name}")
-    plan = InstallPlan((*files, *_outdated(agent, wanted)), settings, folders, notes)
+    hooks = tuple(agent.installer.hooks(shipped)) if files else ()
+    plan = InstallPlan((*files, *_outdated(agent, wanted)), settings, folders, notes, hooks=hooks)
     return _with_compaction(agent, plan, environ)
 
 

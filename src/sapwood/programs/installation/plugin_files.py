@@ -8,14 +8,23 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+
+from msgspec import Struct
 
 import sapwood
 
 PLUGIN = Path(sapwood.__file__).parent / "plugin"
 
 _BY_NAME = "command -v sapwood >/dev/null || exit 0; exec sapwood "
+
+
+class InstalledHook(Struct, frozen=True):
+    """An event of a program, as the program names it, and the hook that it calls."""
+
+    event: str
+    name: str
 
 
 def own_command() -> tuple[str, ...]:
@@ -48,6 +57,16 @@ def plugin_files(command: Sequence[str]) -> dict[str, bytes]:
     for name in [each for each in found if each.startswith("commands/")]:
         found[name] = _command_with_path(found[name], command)
     return found
+
+
+def plugin_hooks(files: Mapping[str, bytes]) -> Iterator[InstalledHook]:
+    """The hooks among the files of the plugin."""
+    for event, matchers in json.loads(files["hooks/hooks.json"])["hooks"].items():
+        for matcher in matchers:
+            when = matcher.get("matcher", "").replace("|", ", ")
+            for hook in matcher["hooks"]:
+                called = hook["command"].rpartition(" hook ")[2]
+                yield InstalledHook(f"{event} ({when})" if when else event, called)
 
 
 def _command_with_path(shipped: bytes, command: Sequence[str]) -> bytes:

@@ -1,7 +1,8 @@
 """pi: one extension in its folder, which pi finds by itself. Its settings name nothing of it."""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from sapwood.programs.installation.file_edits import FileEdit, InstallError
@@ -11,9 +12,12 @@ from sapwood.programs.installation.json_edit import (
     with_member,
     without_member,
 )
+from sapwood.programs.installation.plugin_files import InstalledHook
 from sapwood.programs.pi.program import PROGRAM
 
 _EXTENSION = Path(__file__).with_name("hooks.js")
+_HOOK = re.compile(r'pi\.on\("(\w+)".*?\bhook\("([\w-]+)"', re.DOTALL)
+"""An event of pi and the hook that it calls, in the extension."""
 _BY_NAME = 'const SAPWOOD = ["sapwood"];'
 
 
@@ -24,6 +28,10 @@ class _Installer:
         text = _EXTENSION.read_text("utf-8")
         own = f"const SAPWOOD = {json.dumps(list(command))};"
         return {"index.js": text.replace(_BY_NAME, own).encode()}
+
+    def hooks(self, files: Mapping[str, bytes]) -> Iterable[InstalledHook]:
+        for event, name in _HOOK.findall(files["index.js"].decode()):
+            yield InstalledHook(event, name)
 
     def settings_file(self, environ: Mapping[str, str]) -> Path:
         return PROGRAM.home(environ) / "settings.json"

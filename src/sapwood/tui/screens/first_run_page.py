@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
+from textual import work
 from textual.content import Content
 from textual.widgets import Input
 
@@ -10,9 +11,12 @@ from sapwood.config.api_keys import keys_file
 from sapwood.config.config_file import Config, ConfigError
 from sapwood.conversation.model_setup import EXAMPLE_SERVER, ModelOption, ModelSetup
 from sapwood.programs.registry import runs_turns
+from sapwood.tui.screens.modal_page import TESTING
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage
 
 _OTHER = "other"
+_TEST = "test"
+"""The group of the worker that tests a key."""
 
 
 class FirstRunPage(PickerPage):
@@ -21,6 +25,9 @@ class FirstRunPage(PickerPage):
     HEADING: ClassVar = "Welcome to Sapwood"
     FOOT: ClassVar = "enter chooses · esc continues without a model"
     HINT: ClassVar = "Choose a model, or type the name of another one"
+
+    said = ""
+    """What the test of the key found, once the page has closed."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -128,15 +135,18 @@ class FirstRunPage(PickerPage):
         self.query_one("#columns").display = False
         self.show_sentence(about)
 
-    def _store_key(self, key: str) -> None:
+    @work(exclusive=True, group=_TEST)
+    async def _store_key(self, key: str) -> None:
         if not key:
             self.show_sentence("Enter an API key, or press esc to go back.")
             return
+        self.show_sentence(TESTING)
         try:
-            self._setup.save_key(self._model, key)
+            self.said = await self._setup.store_key(self._model, key)
             self.dismiss(self._setup.choose(self._model))
         except ConfigError as error:
-            self.show_sentence(str(error))
+            self.query_one(Input).value = ""
+            self.show_sentence(f"{error} Paste another one, or press esc to go back.")
 
     def _store_address(self, typed: str) -> None:
         address, _, model = typed.partition(" ")
@@ -156,6 +166,7 @@ class FirstRunPage(PickerPage):
         if not self._asks:
             super().action_close()
             return
+        self.workers.cancel_group(self, _TEST)  # pyright: ignore[reportUnknownMemberType]
         self._asks = ""
         line = self.query_one(Input)
         line.password, line.placeholder, line.value = False, self.HINT, ""

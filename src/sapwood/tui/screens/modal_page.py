@@ -9,7 +9,7 @@ The page that asks for another API key, where a provider rejected the present on
 
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
-from typing import ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from rich.console import RenderableType
 from textual import on, work
@@ -20,13 +20,16 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from sapwood.config.api_keys import key_origins, keys_file, save_key
+from sapwood.config.api_keys import key_origins, keys_file
 from sapwood.config.config_file import ConfigError
 from sapwood.conversation.answers import CommandHelp
 from sapwood.display.text import plain
 from sapwood.tui.keys import KEYS
 from sapwood.tui.terminal import app_of
 from sapwood.workspace.permissions.permission_rules import MODES
+
+if TYPE_CHECKING:
+    from sapwood.conversation.model_setup import ModelSetup
 
 T = TypeVar("T")
 
@@ -196,25 +199,30 @@ def _section(title: str, rows: Sequence[tuple[str, str]], room: int) -> list[Con
     return [Content.styled(title, "bold"), *lines, Content("")]
 
 
-class KeyPage(ModalPage[str]):
-    """Stores the key that is pasted, and returns it; None if the person closes the page.
+TESTING = "Testing the key …"
 
-    `why` is the sentence of the failure, `account` the provider whose key is asked for.
+
+class KeyPage(ModalPage[str]):
+    """Tests and stores the key that is pasted, and returns it; None if the person closes the page.
+
+    `why` is the sentence of the failure. `said` is what the test found, once the page has closed.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = []
+    said = ""
 
-    def __init__(self, account: str, title: str, why: str) -> None:
+    def __init__(self, setup: "ModelSetup", model: str, why: str) -> None:
         super().__init__()
-        self._account = account
-        self._title = title
+        self._setup = setup
+        self._model = model
+        self._account = setup.account(model)
         self._why = why
 
     def compose(self) -> ComposeResult:
         """Yields the reason, the field, and where the key goes."""
         with self.frame("Another API key?", "enter stores it · esc closes"):
             yield Static(plain(self._why), id="asked", markup=False)
-            yield Input(placeholder=f"Paste your API key for {self._title}", password=True)
+            yield Input(placeholder=f"Paste your API key for {self._account.title}", password=True)
             yield Static(self._where(), id="where", markup=False)
 
     def on_mount(self) -> None:
@@ -222,7 +230,7 @@ class KeyPage(ModalPage[str]):
         self.query_one(Input).focus()
 
     def _where(self) -> str:
-        origin = key_origins().get(self._account, "")
+        origin = key_origins().get(self._account.account, "")
         words = f"It is stored in {keys_file()}, readable only by you."
         if origin and origin != str(keys_file()):
             words += f" {origin} takes precedence again at the next start: change it there too."
@@ -230,14 +238,19 @@ class KeyPage(ModalPage[str]):
 
     @on(Input.Submitted)
     def _entered(self, event: Input.Submitted) -> None:
-        key = event.value.strip()
+        self._store(event.value.strip())
+
+    @work(exclusive=True)
+    async def _store(self, key: str) -> None:
         where = self.query_one("#where", Static)
         if not key:
             where.update("Paste an API key, or press esc.")
             return
+        where.update(TESTING)
         try:
-            save_key(self._account, key)
+            self.said = await self._setup.store_key(self._model, key)
         except ConfigError as error:
+            self.query_one(Input).value = ""
             where.update(plain(str(error)))
         else:
             self.dismiss(key)

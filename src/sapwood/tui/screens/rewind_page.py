@@ -13,11 +13,11 @@ from sapwood.conversation.cut_preview import RewindPlace, preview_rewind, rewind
 from sapwood.conversation.service import ConversationService
 from sapwood.core.command_table import TABLE
 from sapwood.core.content import File, Text, Thinking, ToolCall
-from sapwood.core.events import ModelCalled, Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.plural import counted
 from sapwood.core.token_count import Count, show, show_tokens
 from sapwood.core.turn import Turn
+from sapwood.core.turn_numbers import NumberedCall
 from sapwood.core.view.request import MessagePart, Request, ToolResult
 from sapwood.display.quantities import ago, now
 from sapwood.display.text import cut, plain
@@ -126,13 +126,14 @@ class ReplayPage(PickerPage):
         self._call = call
 
     async def items(self, typed: str) -> Sequence[PickerItem]:
-        """The model calls whose number starts with the filter."""
-        wanted = typed or self._call
+        """The model calls of the turn that is typed; before that, the one that was asked for."""
         at = now()
+        calls = await self._service.model_calls(self._agent, _CALLS)
+        ids = [str(each.recorded.version) for each in calls]
         return [
-            PickerItem(str(each.version), _call_line(each, at))
-            for each in await self._service.model_calls(self._agent, _CALLS)
-            if str(each.version).startswith(wanted)
+            PickerItem(id, _call_line(each, at))
+            for id, each in zip(ids, calls, strict=True)
+            if (_is_of(each, typed) if typed else self._call in ("", id))
         ]
 
     async def preview(self, id: str) -> Content:
@@ -154,15 +155,18 @@ class ReplayPage(PickerPage):
         """Does nothing: a call cannot be picked."""
 
 
-def _call_line(recorded: Recorded, at: int) -> Content:
-    event = recorded.event
-    assert isinstance(event, ModelCalled)
-    tokens = show(Count(event.estimate, exact=False))
-    purpose = " · summary" if event.instruction else ""
+def _is_of(call: NumberedCall, typed: str) -> bool:
+    """Whether the beginning of a call's turn, or of its number in the transcript, is typed."""
+    return str(call.turn or call.nth).startswith(typed.strip().lstrip("#"))
+
+
+def _call_line(call: NumberedCall, at: int) -> Content:
+    tokens = show(Count(call.called.estimate, exact=False))
+    when = ago(call.recorded.at, at)
     return Content.assemble(
-        (f"#{recorded.version:<7}", "$accent"),
+        (f"{call.place:<18}", "$accent"),
         f"{tokens:>6}  ",
-        (f"{ago(recorded.at, at):<11}{event.model}{purpose}", "$faint"),
+        (f"{when:<11}{call.called.model}", "$faint"),
     )
 
 

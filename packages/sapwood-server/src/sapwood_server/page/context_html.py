@@ -14,14 +14,13 @@ from sapwood.conversation.open_timeline import LeftTurns, key_text
 from sapwood.conversation.surroundings import WindowUse
 from sapwood.core.command_table import TABLE
 from sapwood.core.content import File, Text, Thinking, ToolCall
-from sapwood.core.events import ModelCalled, Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.plural import counted
 from sapwood.core.timeline.rows import call_arguments
 from sapwood.core.token_count import Count
 from sapwood.core.turn import Turn
-from sapwood.core.turn_numbers import Names, joined_places, turn_place
+from sapwood.core.turn_numbers import Names, NumberedCall, joined_places, turn_place
 from sapwood.core.view.request import MessagePart, ToolResult
 from sapwood.display.agent_tree import state_of
 from sapwood.display.quantities import money
@@ -171,7 +170,7 @@ _MAX_TEXT = 4_000
 
 
 def calls_html(
-    calls: Sequence[Recorded],
+    calls: Sequence[NumberedCall],
     shown: RequestReplayed,
     compared: ContextsCompared | None,
     marks: Sequence[str],
@@ -181,16 +180,11 @@ def calls_html(
 ) -> str:
     """The calls, and the request of one of them or the difference of two contexts."""
     selected = shown.replayed.ref.version if shown.replayed else 0
-    rows = "".join(
-        f'<li><a href="?view=calls&amp;call={each.version}" data-call="{each.version}"'
-        f"{' aria-current=true' if each.version == selected else ''}><b>#{each.version}</b> "
-        f'<span class="faint">{time_ago(each.at, now)}</span> '
-        f'<span class="num ell">{line(each.event.model)}</span></a></li>'
-        for each in calls
-        if isinstance(each.event, ModelCalled)
-    )
+    rows = "".join(_call_row(each, selected, now) for each in calls)
     none = '<p class="pad faint">No model has been called yet.</p>'
-    right = _call_request(shown) if compared is None and not compares else ""
+    places = {each.recorded.version: each.place for each in calls}
+    title = places.get(selected, "Call")
+    right = _call_request(shown, title) if compared is None and not compares else ""
     if not right:
         right = _compare_form(marks) + (comparison_html(compared) if compared else "")
     return (
@@ -208,11 +202,25 @@ def calls_html(
     )
 
 
+def _call_row(call: NumberedCall, selected: int, now: int) -> str:
+    version = call.recorded.version
+    return (
+        f'<li><a href="?view=calls&amp;call={version}" data-call="{version}"'
+        f"{' aria-current=true' if version == selected else ''}><b>{_capitalised(call.place)}</b> "
+        f'<span class="faint">{time_ago(call.recorded.at, now)}</span> '
+        f'<span class="num ell">{line(call.called.model)}</span></a></li>'
+    )
+
+
+def _capitalised(place: str) -> str:
+    return line(place[:1].upper() + place[1:])
+
+
 def _mode(name: str, address: str, *, here: bool) -> str:
     return f'<a href="{address}"{" aria-current=true" if here else ""}>{name}</a>'
 
 
-def _call_request(shown: RequestReplayed) -> str:
+def _call_request(shown: RequestReplayed, place: str) -> str:
     found = shown.replayed
     if found is None:
         return '<p class="pad faint">Nothing has been sent yet.</p>'
@@ -229,7 +237,7 @@ def _call_request(shown: RequestReplayed) -> str:
         for message in found.request.messages
     )
     return (
-        f'<div class="row-x pad"><h2 class="grow">Call #{found.ref.version}</h2>'
+        f'<div class="row-x pad"><h2 class="grow">{_capitalised(place)}</h2>'
         f'<span class="num faint">{line(found.called.model)}</span></div>'
         f'<div class="hash">{hashed}'
         f'<span class="mono">sha256 {line(found.called.hash)}</span></div>'

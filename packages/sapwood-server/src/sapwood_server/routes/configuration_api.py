@@ -61,8 +61,7 @@ async def choose_model(call: RequestContext) -> Response:
     if key:
         if len(key) > _MAX_KEY:
             raise Problem(422, "Key too long", "This is too long for an API key.")
-        message = f"{await setup.test_key(model, key)} {message}"
-        setup.save_key(model, key)
+        message = f"{await setup.store_key(model, key)} {message}"
     elif setup.needs_key(model):
         raise Problem(422, "Key missing", f"Paste an API key for {setup.account(model).title}.")
     elif problem := await setup.program_problem(model):

@@ -26,7 +26,6 @@ from sapwood.conversation.mentions import is_mention, mention_choices
 from sapwood.conversation.open_timeline import key_text
 from sapwood.conversation.surroundings import family_of
 from sapwood.core.context import Context
-from sapwood.core.events import ModelCalled
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import Cursor
 from sapwood.core.model_calls import Delta
@@ -250,9 +249,7 @@ async def list_calls(call: RequestContext) -> Response:
     limit = min(call.parameters(CallsQuery).limit, _MAX_PAGE)
     found = await call.service.model_calls(await call.agent(), limit)
     calls = (
-        CallValue(each.version, each.when, each.event.model)
-        for each in found
-        if isinstance(each.event, ModelCalled)
+        CallValue(each.recorded.version, each.recorded.when, each.called.model) for each in found
     )
     return json_response(CallList(tuple(calls)))
 
