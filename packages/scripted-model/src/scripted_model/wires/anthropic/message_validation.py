@@ -12,6 +12,7 @@ from scripted_model.wires.anthropic.fields import (
     SOURCES,
     SYSTEM_BLOCKS,
     has_beta,
+    shape_violations,
 )
 from scripted_model.wires.wire import Post, Shape, Violation
 
@@ -32,7 +33,7 @@ def message_violations(post: Post) -> Iterator[Violation]:
     known = {**BLOCKS, **BETA_BLOCKS} if has_beta(post) else BLOCKS
     for index, block in enumerate(items_at(post.body, "system")):
         if is_object(block):
-            yield from _shape_violations(block, BLOCKS["text"], f"system.{index}")
+            yield from shape_violations(block, BLOCKS["text"], f"system.{index}")
     messages = items_at(post.body, "messages")
     for index, message in enumerate(messages):
         if not is_object(message):
@@ -57,7 +58,7 @@ def _message_violations(message: JsonObject, index: int, *, beta: bool) -> Itera
             f"messages.{index}.role: Input should be 'user', 'assistant' or 'system', not {named}"
         )
         return
-    yield from _shape_violations(message, form, f"messages.{index}")
+    yield from shape_violations(message, form, f"messages.{index}")
     for name in ("clear_at", "output_config"):
         if name in message and not beta:
             yield Violation(f"messages.{index}.{name}: Extra inputs are not permitted")
@@ -100,7 +101,7 @@ def _block_violations(
     wanted = _ROLE_OF.get(kind, role)
     if wanted != role:
         yield Violation(f"{path}: `{kind}` blocks can only be in `{wanted}` messages")
-    yield from _shape_violations(block, form, f"{path}.{kind}")
+    yield from shape_violations(block, form, f"{path}.{kind}")
     yield from _value_violations(block, kind, path)
 
 
@@ -121,7 +122,7 @@ def _value_violations(block: JsonObject, kind: str, path: str) -> Iterator[Viola
             if form is None:
                 yield Violation(f"{path}.{kind}.source: Input should be a valid source")
             else:
-                yield from _shape_violations(source, form, f"{path}.{kind}.source")
+                yield from shape_violations(source, form, f"{path}.{kind}.source")
         case _:
             pass
 
@@ -150,7 +151,7 @@ def _result_violations(block: JsonObject, path: str) -> Iterator[Violation]:
             yield Violation(f"{path}.content.{place}: Input tag '{kind}' is not expected here")
         else:
             form = {**BLOCKS, **BETA_BLOCKS}[kind]
-            yield from _shape_violations(inner, form, f"{path}.content.{place}.{kind}")
+            yield from shape_violations(inner, form, f"{path}.content.{place}.{kind}")
             if kind == "text":
                 yield from _text_violations(inner, f"{path}.content.{place}")
 
@@ -158,10 +159,3 @@ def _result_violations(block: JsonObject, path: str) -> Iterator[Violation]:
 def _id_violations(block: JsonObject, name: str, path: str) -> Iterator[Violation]:
     if not _ID.fullmatch(text_at(block, name)):
         yield Violation(f"{path}.{name}: String should match pattern '^[a-zA-Z0-9_-]+$'")
-
-
-def _shape_violations(tree: JsonObject, form: Shape, path: str) -> Iterator[Violation]:
-    if (missing := form.missing(tree)) is not None:
-        yield Violation(f"{path}.{missing}: Field required")
-    if (unknown := form.unknown(tree)) is not None:
-        yield Violation(f"{path}.{unknown}: Extra inputs are not permitted")

@@ -30,6 +30,7 @@ from scripted_model.wires.anthropic.fields import (
     TOP_BETA,
     TOP_COUNT,
     has_beta,
+    shape_violations,
 )
 from scripted_model.wires.anthropic.history_validation import (
     order_violations,
@@ -152,10 +153,7 @@ def _tool_violations(tool: JsonObject, index: int) -> Iterator[Violation]:
         )
         return
     path = f"tools.{index}.{kind}"
-    if (missing := form.missing(tool)) is not None:
-        yield Violation(f"{path}.{missing}: Field required")
-    if (unknown := form.unknown(tool)) is not None:
-        yield Violation(f"{path}.{unknown}: Extra inputs are not permitted")
+    yield from shape_violations(tool, form, path)
     if kind == "custom":
         if not _NAME.fullmatch(text_at(tool, "name")):
             yield Violation(f"{path}.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'")

@@ -29,9 +29,15 @@ from scripted_model.wires.chat.fields import (
 )
 from scripted_model.wires.openai import (
     cache_violations,
+    empty_array,
     function_violations,
     length_violations,
+    missing_field,
+    part_violations,
+    quoted,
     shape_violations,
+    wrong_type,
+    wrong_value,
 )
 from scripted_model.wires.wire import Post, Violation
 
@@ -44,26 +50,17 @@ def top_level_violations(post: Post) -> Iterator[Violation]:
     body = post.body
     for name in TOP.required:
         if name not in body:
-            yield Violation(
-                f"Missing required parameter: '{name}'.", name, "missing_required_parameter"
-            )
+            yield missing_field(name)
     for name in body:
         if name not in TOP.allowed | post.allowed:
             yield Violation(f"Unrecognized request argument supplied: {name}")
     messages = body.get("messages")
     if not isinstance(messages, list):
-        yield Violation(
-            "Invalid type for 'messages': expected an array of objects.", "messages", "invalid_type"
-        )
+        yield wrong_type("messages", "an array of objects")
     elif not messages:
-        yield Violation(
-            "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an "
-            "empty array instead.",
-            "messages",
-            "empty_array",
-        )
+        yield empty_array("messages")
     if not isinstance(body.get("model"), str):
-        yield Violation("Invalid type for 'model': expected a string.", "model", "invalid_type")
+        yield wrong_type("model")
     yield from cache_violations(body, CACHE_OPTIONS, ("30m",))
     yield from _stream_violations(post)
     yield from _limit_violations(post)
@@ -115,17 +112,12 @@ def message_violations(post: Post) -> Iterator[Violation]:
     for index, message in enumerate(items_at(post.body, "messages")):
         path = f"messages[{index}]"
         if not is_object(message):
-            yield Violation(f"Invalid type for '{path}': expected an object.", path, "invalid_type")
+            yield wrong_type(path, "an object")
             continue
         role = text_at(message, "role")
         form = MESSAGES.get(role)
         if form is None:
-            supported = ", ".join(f"'{name}'" for name in MESSAGES)
-            yield Violation(
-                f"Invalid value: '{role}'. Supported values are: {supported}.",
-                f"{path}.role",
-                "invalid_value",
-            )
+            yield wrong_value(role, quoted(MESSAGES), f"{path}.role")
             continue
         yield from shape_violations(message, form, path)
         yield from _content_violations(message, role, path)
@@ -150,35 +142,14 @@ def _content_violations(message: JsonObject, role: str, path: str) -> Iterator[V
         )
     if isinstance(content, list):
         if not content:
-            yield Violation(
-                f"Invalid '{path}.content': empty array. Expected an array with minimum length 1, "
-                "but got an empty array instead.",
-                f"{path}.content",
-                "empty_array",
-            )
+            yield empty_array(f"{path}.content")
         for place, part in enumerate(content):
-            yield from _part_violations(part, role, f"{path}.content[{place}]")
-
-
-def _part_violations(part: Json, role: str, path: str) -> Iterator[Violation]:
-    kind = text_at(part, "type") if is_object(part) else ""
-    if not is_object(part) or kind not in PARTS_OF[role]:
-        supported = " and ".join(f"'{name}'" for name in sorted(PARTS_OF[role]))
-        yield Violation(
-            f"Invalid value: '{kind}'. Supported values are: {supported}.", path, "invalid_value"
-        )
-        return
-    yield from shape_violations(part, PARTS[kind], path)
+            yield from part_violations(part, role, f"{path}.content[{place}]", PARTS_OF, PARTS)
 
 
 def _calls_violations(calls: Json, path: str) -> Iterator[Violation]:
     if not isinstance(calls, list) or not calls:
-        yield Violation(
-            f"Invalid '{path}': empty array. Expected an array with minimum length 1, but got an "
-            "empty array instead.",
-            path,
-            "empty_array",
-        )
+        yield empty_array(path)
         return
     for place, call in enumerate(calls):
         yield from _call_violations(call, f"{path}[{place}]")
@@ -187,11 +158,7 @@ def _calls_violations(calls: Json, path: str) -> Iterator[Violation]:
 def _call_violations(call: Json, path: str) -> Iterator[Violation]:
     kind = text_at(call, "type") if is_object(call) else ""
     if not is_object(call) or kind not in CALLS:
-        yield Violation(
-            f"Invalid value: '{kind}'. Supported values are: 'function' and 'custom'.",
-            f"{path}.type",
-            "invalid_value",
-        )
+        yield wrong_value(kind, "'function' and 'custom'", f"{path}.type")
         return
     yield from shape_violations(call, CALLS[kind], path)
     yield from length_violations(call.get("id"), _ID_LENGTH, f"{path}.id")
@@ -200,8 +167,7 @@ def _call_violations(call: Json, path: str) -> Iterator[Violation]:
     yield from shape_violations(inner, form, f"{path}.{kind}")
     argument = "arguments" if kind == "function" else "input"
     if not isinstance(inner.get(argument), str):
-        where = f"{path}.{kind}.{argument}"
-        yield Violation(f"Invalid type for '{where}': expected a string.", where, "invalid_type")
+        yield wrong_type(f"{path}.{kind}.{argument}")
 
 
 def tool_result_violations(post: Post) -> Iterator[Violation]:
@@ -261,12 +227,7 @@ def tool_violations(post: Post) -> Iterator[Violation]:
     """Yields the broken rules for tools."""
     tools = post.body.get("tools")
     if tools == []:
-        yield Violation(
-            "Invalid 'tools': empty array. Expected an array with minimum length 1, but got an "
-            "empty array instead.",
-            "tools",
-            "empty_array",
-        )
+        yield empty_array("tools")
     names: set[str] = set()
     for index, tool in enumerate(items_at(post.body, "tools")):
         if is_object(tool):
@@ -280,11 +241,7 @@ def tool_violations(post: Post) -> Iterator[Violation]:
 def _tool_violations(tool: JsonObject, path: str) -> Iterator[Violation]:
     kind = text_at(tool, "type")
     if kind not in TOOLS:
-        yield Violation(
-            f"Invalid value: '{kind}'. Supported values are: 'function' and 'custom'.",
-            f"{path}.type",
-            "invalid_value",
-        )
+        yield wrong_value(kind, "'function' and 'custom'", f"{path}.type")
         return
     yield from shape_violations(tool, TOOLS[kind], path)
     inner = object_at(tool, kind)

@@ -9,7 +9,12 @@ from scripted_model.wires.openai import (
     cache_violations,
     function_violations,
     length_violations,
+    missing_field,
+    part_violations,
+    quoted,
     shape_violations,
+    wrong_type,
+    wrong_value,
 )
 from scripted_model.wires.responses.fields import (
     CACHE_OPTIONS,
@@ -48,15 +53,9 @@ def top_level_violations(post: Post) -> Iterator[Violation]:
         )
     given = body.get("input")
     if given is None and body.get("prompt") is None:
-        yield Violation(
-            "Missing required parameter: 'input'.", "input", "missing_required_parameter"
-        )
+        yield missing_field("input")
     elif given is not None and not isinstance(given, (str, list)):
-        yield Violation(
-            "Invalid type for 'input': expected one of an array of objects or string.",
-            "input",
-            "invalid_type",
-        )
+        yield wrong_type("input", "one of an array of objects or string")
     for name, form in (("reasoning", REASONING), ("text", TEXT)):
         value = body.get(name)
         if is_object(value):
@@ -91,12 +90,7 @@ def tool_violations(post: Post) -> Iterator[Violation]:
 def _tool_violations(tool: Json, path: str, known: dict[str, Shape]) -> Iterator[Violation]:
     kind = text_at(tool, "type") if is_object(tool) else ""
     if not is_object(tool) or kind not in known:
-        supported = ", ".join(f"'{name}'" for name in known)
-        yield Violation(
-            f"Invalid value: '{kind}'. Supported values are: {supported}.",
-            f"{path}.type",
-            "invalid_value",
-        )
+        yield wrong_value(kind, quoted(known), f"{path}.type")
         return
     yield from shape_violations(tool, known[kind], path)
     if kind in ("function", "custom"):
@@ -109,7 +103,7 @@ def item_violations(post: Post) -> Iterator[Violation]:
     for index, item in enumerate(items_at(post.body, "input")):
         path = f"input[{index}]"
         if not is_object(item):
-            yield Violation(f"Invalid type for '{path}': expected an object.", path, "invalid_type")
+            yield wrong_type(path, "an object")
             continue
         yield from _item_violations(item, path)
         name = text_at(item, "id")
@@ -126,10 +120,7 @@ def _item_violations(item: JsonObject, path: str) -> Iterator[Violation]:
     kind = kind_of(item)
     form = ITEMS.get(kind)
     if form is None:
-        supported = ", ".join(f"'{name}'" for name in ITEMS)
-        yield Violation(
-            f"Invalid value: '{kind}'. Supported values are: {supported}.", path, "invalid_value"
-        )
+        yield wrong_value(kind, quoted(ITEMS), path)
         return
     yield from shape_violations(item, form, path)
     yield from _id_violations(item, kind, path)
@@ -166,33 +157,12 @@ def _id_violations(item: JsonObject, kind: str, path: str) -> Iterator[Violation
 def _message_violations(item: JsonObject, path: str) -> Iterator[Violation]:
     role, content = text_at(item, "role"), item.get("content")
     if role not in PARTS_OF:
-        supported = ", ".join(f"'{name}'" for name in PARTS_OF)
-        yield Violation(
-            f"Invalid value: '{role}'. Supported values are: {supported}.",
-            f"{path}.role",
-            "invalid_value",
-        )
+        yield wrong_value(role, quoted(PARTS_OF), f"{path}.role")
     elif not isinstance(content, (str, list)):
-        where = f"{path}.content"
-        yield Violation(
-            f"Invalid type for '{where}': expected one of an array of objects or string.",
-            where,
-            "invalid_type",
-        )
+        yield wrong_type(f"{path}.content", "one of an array of objects or string")
     elif isinstance(content, list):
         for place, part in enumerate(content):
-            yield from _part_violations(part, role, f"{path}.content[{place}]")
-
-
-def _part_violations(part: Json, role: str, path: str) -> Iterator[Violation]:
-    kind = text_at(part, "type") if is_object(part) else ""
-    if not is_object(part) or kind not in PARTS_OF[role]:
-        supported = " and ".join(f"'{name}'" for name in sorted(PARTS_OF[role]))
-        yield Violation(
-            f"Invalid value: '{kind}'. Supported values are: {supported}.", path, "invalid_value"
-        )
-        return
-    yield from shape_violations(part, PARTS[kind], path)
+            yield from part_violations(part, role, f"{path}.content[{place}]", PARTS_OF, PARTS)
 
 
 def tool_result_violations(post: Post) -> Iterator[Violation]:
