@@ -3,6 +3,7 @@
 import click
 
 from sapwood.cli.command import command as subcommand
+from sapwood.cli.command import in_event_loop
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.name_completion import AGENT
 
@@ -10,27 +11,23 @@ from sapwood.cli.name_completion import AGENT
 @subcommand(examples=['sapwood send demo "The build is red."', "git log -3 | sapwood send demo -"])
 @click.argument("agent", type=AGENT)
 @click.argument("message", nargs=-1, required=True)
-@click.pass_obj
-def send_command(invocation: Invocation, agent: str, message: tuple[str, ...]) -> None:
+@in_event_loop
+async def send_command(invocation: Invocation, agent: str, message: tuple[str, ...]) -> None:
     """Send mail to an agent.
 
     Mail waits until the agent reads it. Agents treat it as information, not as an instruction: to
     give an agent a task, use sapwood run. With -, reads the message from stdin.
     """
-    invocation.run(lambda: _send(invocation, agent, " ".join(message)))
-
-
-async def _send(invocation: Invocation, typed: str, message: str) -> None:
     from sapwood.app.conversation_service import offline_service
     from sapwood.cli.console import file_text
     from sapwood.cli.run.script_player import slash_answer
     from sapwood.conversation.agent_lookup import find
 
-    text = file_text("-") if message == "-" else message
+    text = file_text("-") if message == ("-",) else " ".join(message)
     async with invocation.connected_for_commands() as connection:
         service = offline_service(connection, invocation.config)
         answer = await slash_answer(
-            service, None, "send", f"{await find(connection, typed)} {text}"
+            service, None, "send", f"{await find(connection, agent)} {text}"
         )
         click.echo(answer.message)
 
@@ -40,16 +37,12 @@ async def _send(invocation: Invocation, typed: str, message: str) -> None:
 @click.option(
     "--reason", default="by the user", metavar="TEXT", help="Reason to record in the log."
 )
-@click.pass_obj
-def interrupt_command(invocation: Invocation, agent: str, reason: str) -> None:
+@in_event_loop
+async def interrupt_command(invocation: Invocation, agent: str, reason: str) -> None:
     """Stop an agent's open turn and keep the partial reply.
 
     Works no matter which process runs the turn, even if none does.
     """
-    invocation.run(lambda: _interrupt(invocation, agent, reason))
-
-
-async def _interrupt(invocation: Invocation, typed: str, reason: str) -> None:
     from sapwood.app.conversation_service import offline_service
     from sapwood.conversation.agent_lookup import find
     from sapwood.core.errors import RefusedError
@@ -57,7 +50,7 @@ async def _interrupt(invocation: Invocation, typed: str, reason: str) -> None:
 
     async with invocation.connected_for_commands() as connection:
         service = offline_service(connection, invocation.config)
-        answer = await service.interrupt(await find(connection, typed), reason)
+        answer = await service.interrupt(await find(connection, agent), reason)
         if isinstance(answer, Refusal):
             raise RefusedError(answer)
         click.echo(answer.message)
@@ -65,24 +58,20 @@ async def _interrupt(invocation: Invocation, typed: str, reason: str) -> None:
 
 @subcommand(examples=["sapwood kill demo"])
 @click.argument("agent", type=AGENT)
-@click.pass_obj
-def kill_command(invocation: Invocation, agent: str) -> None:
+@in_event_loop
+async def kill_command(invocation: Invocation, agent: str) -> None:
     """End an agent and all its descendants.
 
     Interrupts their open turns, whichever process runs them. Their logs are kept: you can read,
     search and fork them.
     """
-    invocation.run(lambda: _kill(invocation, agent))
-
-
-async def _kill(invocation: Invocation, typed: str) -> None:
     from sapwood.app.conversation_service import offline_service
     from sapwood.cli.run.script_player import slash_answer
     from sapwood.conversation.agent_lookup import find
 
     async with invocation.connected_for_commands() as connection:
         service = offline_service(connection, invocation.config)
-        answer = await slash_answer(service, None, "kill", await find(connection, typed))
+        answer = await slash_answer(service, None, "kill", await find(connection, agent))
         click.echo(answer.message)
 
 

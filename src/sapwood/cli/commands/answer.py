@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sapwood.cli.command import command as subcommand
+from sapwood.cli.command import in_event_loop
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 )
 @click.argument("question", required=False)
 @click.argument("answer", nargs=-1)
-@click.pass_obj
-def command(invocation: Invocation, question: str | None, answer: tuple[str, ...]) -> Exit:
+@in_event_loop
+async def command(invocation: Invocation, question: str | None, answer: tuple[str, ...]) -> Exit:
     """List questions waiting for a person, or answer one.
 
     QUESTION is an id from the list, or the start of one. Answer yes to allow a tool call, always to
@@ -35,10 +36,6 @@ def command(invocation: Invocation, question: str | None, answer: tuple[str, ...
     someone answers it here, in the terminal UI or in the browser, unless ask_seconds is set. Then a
     worker, a server, or the next terminal UI that opens the conversation continues the turn.
     """
-    return invocation.run(lambda: _answer(invocation, question, " ".join(answer)))
-
-
-async def _answer(invocation: Invocation, question: str | None, answer: str) -> Exit:
     from sapwood.app.conversation_service import offline_service
     from sapwood.app.permission_questions import all_waiting_questions
     from sapwood.cli.run.run_output import TextOutput
@@ -59,7 +56,7 @@ async def _answer(invocation: Invocation, question: str | None, answer: str) -> 
         by_model = is_in_tool_call()
         output = TextOutput(notes=False)
         player = ScriptPlayer(service, posted.question.agent, output, by_model=by_model)
-        step = CommandStep(TABLE["answer"], f"{posted.id} {answer}")
+        step = CommandStep(TABLE["answer"], f"{posted.id} {' '.join(answer)}")
         return (await player.play((step,))).exit
 
 

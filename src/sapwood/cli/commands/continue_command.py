@@ -3,6 +3,7 @@
 import click
 
 from sapwood.cli.command import command as subcommand
+from sapwood.cli.command import in_event_loop
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.name_completion import AGENT
 
@@ -23,8 +24,8 @@ from sapwood.cli.name_completion import AGENT
     help="claude-code, codex, or a model; claude-code:opus also picks the program's model.",
 )
 @click.option("--name", default="", metavar="NAME", help="Name for the new conversation.")
-@click.pass_obj
-def command(invocation: Invocation, session: str, model: str, name: str) -> None:
+@in_event_loop
+async def command(invocation: Invocation, session: str, model: str, name: str) -> None:
     """Continue a session in another program, or with another model.
 
     SESSION is an agent, the id of a session of any agent program, or the path of a transcript.
@@ -32,10 +33,6 @@ def command(invocation: Invocation, session: str, model: str, name: str) -> None
     session with everything in view, including tool calls and results. Sapwood lists whatever cannot
     be carried over.
     """
-    invocation.run(lambda: _continue(invocation, session, model, name))
-
-
-async def _continue(invocation: Invocation, session: str, model: str, name: str) -> None:
     from sapwood.app.connection import connect
     from sapwood.config.api_keys import load_keys
     from sapwood.context_actions.session_continuation import continue_session

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sapwood.cli.command import command as subcommand
+from sapwood.cli.command import in_event_loop
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.name_completion import AGENT
@@ -25,30 +26,27 @@ if TYPE_CHECKING:
 )
 @click.argument("agent", type=AGENT)
 @click.argument("lines", metavar="COMMAND...", nargs=-1, required=True)
-@click.pass_obj
-def command(invocation: Invocation, agent: str, lines: tuple[str, ...]) -> Exit:
+@in_event_loop
+async def command(invocation: Invocation, agent: str, lines: tuple[str, ...]) -> Exit:
     """Run slash commands on an agent, such as /mark X.
 
     Each COMMAND is one argument, so quote commands that contain spaces. They run in order and stop
     at the first one that is refused. No model is called. To send text to a model, use sapwood run.
     A model that runs this through its shell tool can use only the commands open to models.
     """
-    return invocation.run(lambda: _do(invocation, agent, "\n".join(lines)))
-
-
-async def _do(invocation: Invocation, typed: str, submission: str) -> Exit:
     from sapwood.app.conversation_service import offline_service
     from sapwood.cli.run.run_output import TextOutput
     from sapwood.cli.run.script_player import ScriptPlayer
     from sapwood.cli.tool_call_origin import is_in_tool_call
     from sapwood.conversation.agent_lookup import find
 
-    script = _parsed(submission, typed)
+    script = _parsed("\n".join(lines), agent)
     async with invocation.connected_for_commands() as connection:
-        agent = await find(connection, typed)
         service = offline_service(connection, invocation.config)
         by_model = is_in_tool_call()
-        player = ScriptPlayer(service, agent, TextOutput(notes=False), by_model=by_model)
+        player = ScriptPlayer(
+            service, await find(connection, agent), TextOutput(notes=False), by_model=by_model
+        )
         result = await player.play(script)
     return result.exit
 
