@@ -6,7 +6,7 @@ A page returns what the person picked; `Pages` then runs the command or opens th
 import asyncio
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from sapwood.conversation.answers import (
     AgentsKilled,
@@ -44,64 +44,17 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import NoConversation
 
 if TYPE_CHECKING:
-    from textual.app import App
     from textual.screen import Screen
 
     from sapwood.conversation.answers import Answer as CommandAnswer
-    from sapwood.tui.composer import Composer
-    from sapwood.tui.conversation_controller import ConversationController
+    from sapwood.tui.conversation_screen import ConversationScreen
     from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
-
-
-class PageHost(Protocol):
-    """The screen under the pages."""
-
-    controller: "ConversationController"
-    message: str
-
-    @property
-    def application(self) -> "App[object]":
-        """The application that shows the pages."""
-        ...
-
-    @property
-    def composer(self) -> "Composer":
-        """The text field for messages."""
-        ...
-
-    def show_message(self, text: str, *, from_end: bool = False) -> None:
-        """Shows the answer to a command, or the end of it if it is too long."""
-        ...
-
-    def show_refusal(self, text: str) -> None:
-        """Shows why a step was refused."""
-        ...
-
-    async def open(self, agent: AgentId | None) -> None:
-        """Shows another conversation."""
-        ...
-
-    def go_to(self, agent: AgentId, version: int) -> object:
-        """Shows one place of a conversation, in the background."""
-        ...
-
-    def import_session(self, path: str) -> object:
-        """Imports a session of another program and shows it, in the background."""
-        ...
-
-    def submit(self, text: str) -> None:
-        """Runs a submission in the background."""
-        ...
-
-    def leave(self) -> None:
-        """Ends the application."""
-        ...
 
 
 class Pages:
     """Opens pages over one screen. The module of a page is imported when it is first opened."""
 
-    def __init__(self, host: PageHost) -> None:
+    def __init__(self, host: "ConversationScreen") -> None:
         self._host = host
         self._offered = ""
         self._pages = {
