@@ -152,7 +152,7 @@ class Pages:
             self._push(ResumePage(controller.connection, controller.folder), self._switch)
         elif "model" in needed.argument.kinds:
             from sapwood.conversation.model_setup import ModelSetup
-            from sapwood.tui.screens.model_page import ModelPage
+            from sapwood.tui.screens.settings_page import ModelPage
 
             self._push(ModelPage(needed.message, ModelSetup(controller.config)), self._choose_model)
         elif _takes_turns(needed.argument) and controller.agent is not None:

@@ -27,8 +27,7 @@ from sapwood.display.permission_text import (
     invisible_characters,
     request_sentence,
 )
-from sapwood.display.quantities import edge_text, money
-from sapwood.display.work_text import TODO_SIGNS, todo_line
+from sapwood.display.quantities import TODO_SIGNS, edge_text, money, todo_line
 from sapwood.programs.registry import programs_with
 from sapwood_server.page.composer_html import ComposerFacts, composer_html, welcome_html
 from sapwood_server.page.html_text import attribute, exact_text, explained, line, size, text
