@@ -174,7 +174,7 @@ def _plugin_command(name: str) -> click.Command | None:
         return found
     from sapwood.core.errors import PluginError
 
-    raise PluginError(f"The plug-in '{name}' is not a command: it is not made with click.")
+    raise PluginError(f"The plug-in '{name}' is not a command: it was not built with click.")
 
 
 def plugin_commands() -> list[str]:

@@ -187,7 +187,7 @@ class Pages:
     async def _offer(self) -> None:
         if not self._offered:
             self._host.show_refusal(
-                "Nothing is offered: your last prompt named nothing out of view."
+                "There is nothing to bring back: your last prompt mentioned nothing out of view."
             )
             return
         self._host.composer.put(self._offered)

@@ -162,7 +162,7 @@ def with_openai_error(problem: Problem) -> Problem:
 _TYPED = re.compile(r"\b([Tt])ype:? (?=(/|git )?)(?!it in the terminal)")
 _KEY = re.compile(r"\bpress esc to interrupt it\b")
 _SHELL = re.compile(r"[^.:]*(?:[Tt]ype:?|[:,]) '?(?:sapwood|pip|chmod|apt-get) .*", re.DOTALL)
-_OPERATOR = "Whoever runs the server can mend that: its log says how."
+_OPERATOR = "Ask the server's operator to fix this; the server log says how."
 
 
 def for_reader(sentence: str) -> str:
@@ -187,7 +187,7 @@ def without_shell(sentence: str) -> str:
     """An error for the reader of an HTTP answer. What to type in a shell goes to the log instead.
 
     >>> without_shell("There is no key. To create one, type: sapwood keys --new FILE")
-    'There is no key. Whoever runs the server can mend that: its log says how.'
+    "There is no key. Ask the server's operator to fix this; the server log says how."
     """
     kept = before_shell(sentence)
     if kept == sentence:
@@ -211,7 +211,7 @@ def _sentence(refusal: Refusal) -> str:
             way = "Wait for it, or interrupt it."
             return f"Agent '{agent}' is working in these files, so nothing was reverted. {way}"
         case ErasureHeld(hold):
-            way = "Whoever runs the server can release it."
+            way = "Ask the server's operator to release it."
             return f"The legal hold {hold} covers this. Nothing was erased. {way}"
         case UnknownHold(hold):
             return f"There is no active legal hold '{hold}'. Choose one that is listed."

@@ -187,7 +187,7 @@ class RunningSession:
         if result is None:
             if rows is not None and stream.last_row not in ("", rows.passage.last):
                 rows = None  # it did not write all that it told: the next turn writes it again
-            reason = "Claude Code ended in the middle of the turn"
+            reason = "Claude Code exited in the middle of the turn"
             words = self.process.last_words.splitlines()
             return TurnEnd(
                 "failed", f"{reason}: {words[-1]}" if words else reason, rows, usage, told

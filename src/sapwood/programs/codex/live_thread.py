@@ -155,7 +155,7 @@ class LiveThread:
         native = rows.native(ProgramSession(PROGRAM.name, self.id, str(turn.path)))
         if rows.ending == "task_complete":
             return [*events, TurnEnd("completed", rows=native)]
-        reason = "" if rows.ending else "Codex ended before the turn did."
+        reason = "" if rows.ending else "Codex exited before the turn ended."
         return [*events, TurnEnd("interrupted", reason, native)]
 
     async def _start_turn(self, prompt: tuple[PromptPart, ...], client: str) -> LiveTurn:

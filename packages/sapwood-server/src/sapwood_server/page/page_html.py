@@ -348,7 +348,7 @@ def _job(job: Job) -> str:
 _CHAPTERS = 5
 _CHAPTER_HELP = (
     "A chapter is a stretch of turns about one thing, named by the first words that you typed in "
-    "it. Its share says how much of what the model sees it fills."
+    "it. Its share is how much of the model's view it takes up."
 )
 
 _KINDS = {

@@ -49,7 +49,7 @@ class TagsBody(OnceBody, frozen=True, kw_only=True):
     request=TagsBody,
     response=AgentValue,
     statuses=(200, 204),
-    details="204: the tags were changed, and the token has no scope `read`.",
+    details="204: the tags were changed, but the token lacks the scope `read`.",
 )
 async def change_tags(call: RequestContext) -> Response:
     """Changes owner, labels and metadata, and answers with what lists then show.
@@ -99,7 +99,7 @@ def _record(erasure: Erasure) -> ErasureDone:
     "DELETE",
     "/v1/agents/{agent}",
     "admin",
-    "Permanently erase a conversation and all that descend from it",
+    "Permanently erase a conversation and everything forked from it",
     response=ErasureDone,
 )
 async def erase_agent(call: RequestContext) -> Response:
