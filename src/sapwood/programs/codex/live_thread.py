@@ -209,7 +209,7 @@ class LiveThread:
                 found.append(rows or difference_in_tokens(history, turn, self.wanted))
             self.wanted = None
         if running.rows.was_compacted:
-            found.append("Codex compacted its session in this turn.")
+            found.append("Codex compacted its own session during this turn.")
         return " ".join(filter(None, found))
 
     def answer(self, question: str, answer: ProviderAnswer) -> None:

@@ -286,7 +286,7 @@ class OpencodeProvider(SessionProvider[_Live]):
         if new:
             passage = TranscriptRange(new[0].id, new[-1].id, max(each.last for each in new))
             rows = NativeRows(self._session(live.id), passage, turn=new[0].id)
-        difference = "opencode compacted its session in this turn." if running.was_compacted else ""
+        difference = "opencode compacted its own session during this turn." * running.was_compacted
         if running.aborted:
             return TurnEnd("interrupted", rows=rows, difference=difference)
         if running.error:

@@ -64,7 +64,7 @@ _EXTENSION = Path(__file__).with_name("extension.js")
 _READING = "read,grep,find,ls"
 _FREE_TOOLS: dict[PermissionMode, str] = {"all": "*", "accept-edits": "edit,write"}
 _KILLED = "pi exited in the middle of this turn."
-_COMPACTED = "pi compacted its context itself in this turn."
+_COMPACTED = "pi compacted its own context during this turn."
 
 
 class _Running(Struct):
