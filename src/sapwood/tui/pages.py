@@ -8,35 +8,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, assert_never
 
-from sapwood.conversation.answers import (
-    AgentsKilled,
-    AgentTree,
-    ArgumentNeeded,
-    Changed,
-    Compacted,
-    ContextsCompared,
-    ContextShown,
-    ConversationStarted,
-    FilesReverted,
-    Forked,
-    HelpShown,
-    JobShown,
-    Left,
-    MailRead,
-    MailSent,
-    MailShown,
-    PassageShown,
-    PermissionsShown,
-    Prompted,
-    PromptToEdit,
-    RequestReplayed,
-    SearchResults,
-    SettingShown,
-    SettingsShown,
-    StillWaiting,
-    Switched,
-    Waited,
-)
+from sapwood.conversation import answers
 from sapwood.conversation.configured_models import model_account
 from sapwood.core.command_table import TABLE, Argument
 from sapwood.core.errors import RefusedError, SapwoodError
@@ -46,7 +18,6 @@ from sapwood.core.refusals import NoConversation
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    from sapwood.conversation.answers import Answer as CommandAnswer
     from sapwood.tui.conversation_screen import ConversationScreen
     from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
 
@@ -64,72 +35,72 @@ class Pages:
             "rewind": self._rewind,
         }
 
-    async def show(self, answer: "CommandAnswer") -> None:
+    async def show(self, answer: answers.Answer) -> None:
         """Shows an answer: as a message, on a page, or by opening another conversation."""
         host, controller = self._host, self._host.controller
         match answer:
-            case ConversationStarted(agent=agent, message=message):
+            case answers.ConversationStarted(agent=agent, message=message):
                 host.show_message(message)
                 await host.open(agent)
-            case Switched(agent):
+            case answers.Switched(agent):
                 await host.open(agent)
-            case Forked(child=child, taken_over=True):
+            case answers.Forked(child=child, taken_over=True):
                 await host.open(child)
                 host.show_message(answer.message)
-            case AgentTree() | MailShown():
+            case answers.AgentTree() | answers.MailShown():
                 from sapwood.tui.screens.resume_page import AgentsPage
 
                 self._push(AgentsPage(controller.connection, controller.agent), self._typed)
-            case ContextShown(breakdown):
+            case answers.ContextShown(breakdown):
                 from sapwood.tui.screens.context_pages import ContextPage
 
                 self._push(ContextPage(breakdown))
-            case SearchResults(query):
+            case answers.SearchResults(query):
                 from sapwood.tui.screens.search_pages import SearchPage
 
                 self._push(SearchPage(controller.connection, query), self._go)
-            case PassageShown(ref):
+            case answers.PassageShown(ref):
                 host.go_to(ref.agent, ref.version)
-            case RequestReplayed(agent, version=version):
+            case answers.RequestReplayed(agent, version=version):
                 from sapwood.tui.screens.rewind_page import ReplayPage
 
                 self._push(ReplayPage(controller.session.service, agent, str(version or "")))
-            case ContextsCompared():
+            case answers.ContextsCompared():
                 from sapwood.tui.screens.context_pages import DiffPage
 
                 self._push(DiffPage(answer))
-            case SettingsShown():
+            case answers.SettingsShown():
                 from sapwood.tui.screens.settings_page import SettingsPage
 
                 self._push(SettingsPage(controller.config))
-            case HelpShown(rows):
+            case answers.HelpShown(rows):
                 from sapwood.tui.screens.modal_page import HelpPage
 
                 self._push(HelpPage(controller.config.screen.keys, rows))
-            case JobShown():
+            case answers.JobShown():
                 host.show_message(answer.message, from_end=True)
-            case ArgumentNeeded():
+            case answers.ArgumentNeeded():
                 self._pick_argument(answer)
-            case PromptToEdit(prompt=prompt):
+            case answers.PromptToEdit(prompt=prompt):
                 host.show_message(answer.message)
                 host.composer.put(prompt)
-            case Left():
+            case answers.Left():
                 host.leave()
             case (
-                Changed()
-                | Forked()
-                | MailSent()
-                | MailRead()
-                | Waited()
-                | StillWaiting()
-                | AgentsKilled()
-                | Compacted()
-                | FilesReverted()
-                | SettingShown()
-                | PermissionsShown()
+                answers.Changed()
+                | answers.Forked()
+                | answers.MailSent()
+                | answers.MailRead()
+                | answers.Waited()
+                | answers.StillWaiting()
+                | answers.AgentsKilled()
+                | answers.Compacted()
+                | answers.FilesReverted()
+                | answers.SettingShown()
+                | answers.PermissionsShown()
             ):
                 host.show_message(answer.message)
-            case Prompted(offer=offer):  # the transcript shows the prompt
+            case answers.Prompted(offer=offer):  # the transcript shows the prompt
                 self._offered = offer.line if offer and not offer.is_brought else ""
                 if answer.message:
                     host.show_message(answer.message)
@@ -143,7 +114,7 @@ class Pages:
         except SapwoodError as error:
             self._host.show_refusal(str(error))
 
-    def _pick_argument(self, needed: "ArgumentNeeded") -> None:
+    def _pick_argument(self, needed: answers.ArgumentNeeded) -> None:
         """Opens a page to pick the missing argument from; refuses if there is no such page."""
         controller = self._host.controller
         if "agent" in needed.argument.kinds:

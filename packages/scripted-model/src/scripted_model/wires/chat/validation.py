@@ -13,20 +13,7 @@ from scripted_model.json_values import (
     objects_at,
     text_at,
 )
-from scripted_model.wires.chat.fields import (
-    CACHE_OPTIONS,
-    CALLS,
-    CUSTOM,
-    CUSTOM_CALL,
-    FUNCTION,
-    FUNCTION_CALL,
-    MESSAGES,
-    PARTS,
-    PARTS_OF,
-    STREAM_OPTIONS,
-    TOOLS,
-    TOP,
-)
+from scripted_model.wires.chat import fields
 from scripted_model.wires.openai import (
     cache_violations,
     empty_array,
@@ -48,11 +35,11 @@ _ID_LENGTH = 40
 def top_level_violations(post: Post) -> Iterator[Violation]:
     """Yields the broken rules for top-level fields."""
     body = post.body
-    for name in TOP.required:
+    for name in fields.TOP.required:
         if name not in body:
             yield missing_field(name)
     for name in body:
-        if name not in TOP.allowed | post.allowed:
+        if name not in fields.TOP.allowed | post.allowed:
             yield Violation(f"Unrecognized request argument supplied: {name}")
     messages = body.get("messages")
     if not isinstance(messages, list):
@@ -61,7 +48,7 @@ def top_level_violations(post: Post) -> Iterator[Violation]:
         yield empty_array("messages")
     if not isinstance(body.get("model"), str):
         yield wrong_type("model")
-    yield from cache_violations(body, CACHE_OPTIONS, ("30m",))
+    yield from cache_violations(body, fields.CACHE_OPTIONS, ("30m",))
     yield from _stream_violations(post)
     yield from _limit_violations(post)
     yield from _format_violations(post)
@@ -77,7 +64,7 @@ def _stream_violations(post: Post) -> Iterator[Violation]:
             "stream_options",
         )
     elif is_object(options):
-        yield from shape_violations(options, STREAM_OPTIONS, "stream_options")
+        yield from shape_violations(options, fields.STREAM_OPTIONS, "stream_options")
 
 
 def _limit_violations(post: Post) -> Iterator[Violation]:
@@ -115,9 +102,9 @@ def message_violations(post: Post) -> Iterator[Violation]:
             yield wrong_type(path, "an object")
             continue
         role = text_at(message, "role")
-        form = MESSAGES.get(role)
+        form = fields.MESSAGES.get(role)
         if form is None:
-            yield wrong_value(role, quoted(MESSAGES), f"{path}.role")
+            yield wrong_value(role, quoted(fields.MESSAGES), f"{path}.role")
             continue
         yield from shape_violations(message, form, path)
         yield from _content_violations(message, role, path)
@@ -144,7 +131,9 @@ def _content_violations(message: JsonObject, role: str, path: str) -> Iterator[V
         if not content:
             yield empty_array(f"{path}.content")
         for place, part in enumerate(content):
-            yield from part_violations(part, role, f"{path}.content[{place}]", PARTS_OF, PARTS)
+            yield from part_violations(
+                part, role, f"{path}.content[{place}]", fields.PARTS_OF, fields.PARTS
+            )
 
 
 def _calls_violations(calls: Json, path: str) -> Iterator[Violation]:
@@ -157,12 +146,12 @@ def _calls_violations(calls: Json, path: str) -> Iterator[Violation]:
 
 def _call_violations(call: Json, path: str) -> Iterator[Violation]:
     kind = text_at(call, "type") if is_object(call) else ""
-    if not is_object(call) or kind not in CALLS:
+    if not is_object(call) or kind not in fields.CALLS:
         yield wrong_value(kind, "'function' and 'custom'", f"{path}.type")
         return
-    yield from shape_violations(call, CALLS[kind], path)
+    yield from shape_violations(call, fields.CALLS[kind], path)
     yield from length_violations(call.get("id"), _ID_LENGTH, f"{path}.id")
-    form = FUNCTION_CALL if kind == "function" else CUSTOM_CALL
+    form = fields.FUNCTION_CALL if kind == "function" else fields.CUSTOM_CALL
     inner = object_at(call, kind)
     yield from shape_violations(inner, form, f"{path}.{kind}")
     argument = "arguments" if kind == "function" else "input"
@@ -240,18 +229,20 @@ def tool_violations(post: Post) -> Iterator[Violation]:
 
 def _tool_violations(tool: JsonObject, path: str) -> Iterator[Violation]:
     kind = text_at(tool, "type")
-    if kind not in TOOLS:
+    if kind not in fields.TOOLS:
         yield wrong_value(kind, "'function' and 'custom'", f"{path}.type")
         return
-    yield from shape_violations(tool, TOOLS[kind], path)
+    yield from shape_violations(tool, fields.TOOLS[kind], path)
     inner = object_at(tool, kind)
-    yield from shape_violations(inner, FUNCTION if kind == "function" else CUSTOM, f"{path}.{kind}")
+    yield from shape_violations(
+        inner, fields.FUNCTION if kind == "function" else fields.CUSTOM, f"{path}.{kind}"
+    )
     yield from function_violations(inner, f"{path}.{kind}")
 
 
 def _choice_violations(choice: JsonObject, names: set[str]) -> Iterator[Violation]:
     kind = text_at(choice, "type")
-    if kind in TOOLS and text_at(object_at(choice, kind), "name") not in names:
+    if kind in fields.TOOLS and text_at(object_at(choice, kind), "name") not in names:
         name = text_at(object_at(choice, kind), "name")
         yield Violation(
             f"Invalid value: '{name}'. The tool named in 'tool_choice' is not among 'tools'.",
