@@ -284,7 +284,7 @@ async def killed(world: ClaudeWorld, checks: Checks) -> None:
     _kill(world)
     _, end = await turn
     checks.expect("the turn fails", end.status == "failed", end)
-    checks.expect("and says why", "ended in the middle" in end.reason, end.reason)
+    checks.expect("and says why", "exited in the middle" in end.reason, end.reason)
     world.provider = world.new_provider()
     session = await world.provider.start(world.options(), session)
     _, end = await world.ask(session, "TURN2 [[say: A]]", "a:2")

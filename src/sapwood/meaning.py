@@ -145,7 +145,7 @@ def _read_weights(path: Path) -> "NDArray[np.float16]":
         length = int.from_bytes(file.read(8), "little")
         [(name, about)] = json.loads(file.read(length)).items()
     if about["dtype"] != "F16" or math.prod(about["shape"]) * 2 != about["data_offsets"][1]:
-        raise ValueError(f"The weights '{name}' of the extra 'meaning' have another form.")
+        raise ValueError(f"The weights '{name}' of the extra 'meaning' have an unexpected format.")
     return np.memmap(path, np.float16, "r", 8 + length, tuple(about["shape"]))
 
 

@@ -60,11 +60,11 @@ DESCRIBED = {
         "histogram",
         "Time that agents waited for a free place or for a limit before this worker took them.",
     ),
-    "sapwood_commit_seconds": ("histogram", "Time until the log had stored a commit."),
+    "sapwood_commit_seconds": ("histogram", "Time until a commit was stored."),
     "sapwood_pool_wait_seconds": ("histogram", "Time that reads waited for a connection."),
     "sapwood_follower_lag_seconds": (
         "histogram",
-        "Time from an event until this process had it for those who follow.",
+        "Time from an event until this process passed it on to subscribers.",
     ),
     "sapwood_database_up": ("gauge", "Whether the database answered the last check."),
     "sapwood_info": ("gauge", "The version of Sapwood; always 1."),

@@ -104,7 +104,7 @@ def test_after_another_import_the_command_is_not_given_to_another_log(
     assert not waiting()
     assert events(sapwood).count("context.trimmed") == 1
     assert in_view(sapwood, SESSION) == ["Ask 3.", "Ask 4."]
-    assert "Another import came first." in sapwood("journal").out
+    assert "Another import finished first." in sapwood("journal").out
 
 
 def test_without_its_file_the_change_is_found_in_the_session(

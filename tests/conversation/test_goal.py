@@ -114,7 +114,7 @@ async def test_a_budget_ends_a_goal_that_the_model_has_to_reach(db: Sapwood) -> 
             await answered(agent, "Not yet.")
             [last] = await step(session)
         assert isinstance(last, Changed)
-        assert "budget of the goal has ended" in last.message
+        assert "budget is used up" in last.message
     agent = await db.start("demo")
     session = session_of(agent)
     await send(session, "/goal Find it. --budget $2")

@@ -29,6 +29,6 @@ def test_what_to_type_in_a_shell_goes_to_the_log(
     with caplog.at_level(logging.WARNING, "sapwood.server"):
         problem = problem_of(kind("It has no driver. Type: pip install 'sapwood[postgres]'"))
     assert problem.detail == (
-        "It has no driver. Whoever runs the server can mend that: its log says how."
+        "It has no driver. Ask the server's operator to fix this; the server log says how."
     )
     assert "pip install" in caplog.text

@@ -66,7 +66,7 @@ async def test_addresses_and_keys_are_read_again_and_the_command_line_stays(
         assert controller.keys == {"openai": "sk-typed", "anthropic": "sk-new"}
         await asyncio.to_thread(own_configuration.write_text, "model = [")
         await controller.submit("/help")
-        assert "The changed configuration is not used." in face.shown[-2]
+        assert "The new configuration was not applied." in face.shown[-2]
         assert controller.config.model == "claude-sonnet-5-5"
     finally:
         await controller.close()

@@ -113,7 +113,7 @@ async def shows_the_message(stage: Stage) -> None:
 
 
 async def says_that_nothing_is_offered(stage: Stage) -> None:
-    await stage.sees("Nothing is offered")
+    await stage.sees("There is nothing to bring back")
 
 
 async def has_written(stage: Stage) -> None:

@@ -209,7 +209,7 @@ async def test_a_link_in_place_of_git_opens_nothing_and_stops_commands(project: 
     assert "Device or resource busy" in said
     (project.root / ".git").rename(project.root / "g")
     (project.root / ".git").symlink_to(secret)
-    with pytest.raises(ToolError, match="is a link, and the sandbox follows none"):
+    with pytest.raises(ToolError, match="is a link, and the sandbox does not follow links"):
         await project.run(f"cat {secret}/id")
 
 

@@ -161,7 +161,7 @@ async def test_a_person_decides_about_a_changed_git_folder(person: Person) -> No
     assert len(person.questions) == 2
     (person.project / ".git").symlink_to(person.home / "moved")
     outcome = await person.run("true")
-    assert "is a link, and the sandbox follows none" in outcome.content
+    assert "is a link, and the sandbox does not follow links" in outcome.content
     assert len(person.questions) == 2
 
 

@@ -28,9 +28,9 @@ _LOCAL_WORKER = (
 )
 
 _DEADLY = (
-    "{deaths} processes that ran this turn ended without a word, so it is not run any more. Their "
-    "logs or those of the system have the reason, such as memory that ran out. What was said is "
-    "kept. Send another prompt to continue, or take this one out of view first: /rewind"
+    "{deaths} processes that ran this turn died without an error, so it is not retried. Their "
+    "logs or the system log may show why, such as running out of memory. The conversation so far "
+    "is kept. Send another prompt to continue, or take this one out of view first: /rewind"
 )
 
 _log = logging.getLogger("sapwood.engine")

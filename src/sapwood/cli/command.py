@@ -2,8 +2,9 @@
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
@@ -12,6 +13,8 @@ from sapwood.cli.invocation import Invocation
 from sapwood.cli.tool_call_origin import refuse_in_tool_call
 
 F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _SHARED = frozenset({"database", "server", "space", "verbose", "debug"})
 _WORDS = re.compile(r"""(?:"[^"]*"|'[^']*'|\S)+""")
@@ -76,40 +79,27 @@ def _shared_options() -> list[click.Parameter]:
     """Returns new options each time, because an option keeps the parser of its command."""
     return [
         click.Option(
-            ["-d", "--database"],
-            metavar="ADDRESS",
+            declaration.split(),
+            **given,
             expose_value=False,
-            callback=_set_on_invocation("database"),
-            help="Database to use instead of the configured one: a path or postgresql://…",
-        ),
-        click.Option(
-            ["--server"],
-            metavar="URL",
-            expose_value=False,
-            callback=_set_on_invocation("server"),
-            help="Use the conversations on a server: https://…",
-        ),
-        click.Option(
-            ["--space"],
-            metavar="NAME",
-            expose_value=False,
-            callback=_set_on_invocation("space"),
-            help="Space to use instead of the configured one.",
-        ),
-        click.Option(
-            ["-v", "--verbose"],
-            count=True,
-            expose_value=False,
-            callback=_set_on_invocation("verbose"),
-            help="Print log messages to stderr; -vv prints all of them.",
-        ),
-        click.Option(
-            ["--debug"],
-            is_flag=True,
-            expose_value=False,
-            callback=_set_on_invocation("debug"),
-            help="Show the traceback when an error occurs.",
-        ),
+            callback=_set_on_invocation(declaration.rpartition("--")[2]),
+            help=help,
+        )
+        for declaration, given, help in (
+            (
+                "-d --database",
+                {"metavar": "ADDRESS"},
+                "Database to use instead of the configured one: a path or postgresql://…",
+            ),
+            ("--server", {"metavar": "URL"}, "Use the conversations on a server: https://…"),
+            ("--space", {"metavar": "NAME"}, "Space to use instead of the configured one."),
+            (
+                "-v --verbose",
+                {"count": True},
+                "Print log messages to stderr; -vv prints all of them.",
+            ),
+            ("--debug", {"is_flag": True}, "Show the traceback when an error occurs."),
+        )
     ]
 
 
@@ -229,6 +219,53 @@ def group(
         return made(function)
 
     return decorate
+
+
+def in_event_loop(
+    function: Callable[Concatenate[Invocation, P], Coroutine[Any, Any, R]],
+) -> Callable[P, R]:
+    """Makes a command of an async function, which gets the invocation as its first argument."""
+
+    @click.pass_obj
+    @wraps(function)
+    def run(invocation: Invocation, *args: P.args, **kwargs: P.kwargs) -> R:
+        return invocation.run(lambda: function(invocation, *args, **kwargs))
+
+    return run
+
+
+def listen_options(port: int) -> Callable[[F], F]:
+    """Returns a decorator that adds `--port`, which is this one by default, and `--host`."""
+
+    def decorate(function: F) -> F:
+        with_host = click.option(
+            "--host",
+            default="127.0.0.1",
+            show_default=True,
+            metavar="ADDRESS",
+            help="Address to listen on.",
+        )(function)
+        return click.option(
+            "--port",
+            type=WholeNumber(0, 65_535),
+            default=port,
+            show_default=True,
+            metavar="N",
+            help="Port to listen on; 0 picks a free one.",
+        )(with_host)
+
+    return decorate
+
+
+folder_option = click.option(
+    "--folder",
+    "folders",
+    multiple=True,
+    metavar="SPACE=PATH",
+    help="Let a space's agents work in this folder; repeatable. '*=/srv/{space}' covers all other "
+    "spaces.",
+)
+"""The option `--folder` of commands that run the agents of several spaces."""
 
 
 def json_option(help: str = "Print JSON, one object per line.") -> Callable[[F], F]:

@@ -11,16 +11,9 @@ from sapwood.cli.exit_codes import Exit
 from sapwood.config.config_file import ConfigError
 from sapwood.config.folders import is_full
 from sapwood.context_actions.session_finder import NoSession
+from sapwood.core import refusals
 from sapwood.core.errors import LogError, RefusedError, SapwoodError
 from sapwood.core.model_calls import Failure
-from sapwood.core.refusals import (
-    ModelNeeded,
-    NoSuchCall,
-    NotRunning,
-    Refusal,
-    TurnIsOpen,
-    UnknownAgent,
-)
 from sapwood.programs.transcripts.discovery import NotATranscript
 from sapwood.workspace.permissions.permission_rules import RuleError
 
@@ -28,33 +21,33 @@ if TYPE_CHECKING:
     from sapwood.cli.invocation import Invocation
 
 
-def shell_message(refusal: Refusal) -> str:
+def shell_message(refusal: refusals.Refusal) -> str:
     """Returns the message of a refusal, with the next command as it is typed in a shell."""
     match refusal:
-        case UnknownAgent(agent, close):
+        case refusals.UnknownAgent(agent, close):
             instead = (
                 f"Did you mean {' or '.join(close)}?" if close else "Type: sapwood agents --all"
             )
             return f"There is no agent '{agent[:60]}'. {instead}"
-        case ModelNeeded(command, agent):
+        case refusals.ModelNeeded(command, agent):
             return f"{command} needs a model. To run it, type: sapwood {command[1:]} {agent}"
-        case NoSuchCall(agent, version):
+        case refusals.NoSuchCall(agent, version):
             return (
                 f"Version {version} of {agent} is not a model call. To list the calls, type: "
                 f"sapwood replay {agent} --calls"
             )
-        case TurnIsOpen(command):
+        case refusals.TurnIsOpen(command):
             name = _typed_agent()
             return (
                 f"{command} does not work while a turn is open. Wait until it ends, continue it "
                 f"with 'sapwood run --agent {name}', or stop it with 'sapwood interrupt {name}'."
             )
-        case NotRunning(agent, "archived"):
+        case refusals.NotRunning(agent, "archived"):
             return (
                 f"Agent '{agent}' is archived. You can still read its log. To continue it, type: "
                 f"sapwood do {agent} /unarchive; to continue a copy: sapwood fork {agent}"
             )
-        case NotRunning(agent, status):
+        case refusals.NotRunning(agent, status):
             return (
                 f"Agent '{agent}' is {status}. You can still read its log; to continue from it, "
                 f"type: sapwood fork {agent}"

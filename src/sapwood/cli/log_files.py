@@ -20,16 +20,8 @@ import click
 
 from sapwood.config.config_file import Config
 from sapwood.config.database_address import shown_address
+from sapwood.core import events
 from sapwood.core.errors import SapwoodError
-from sapwood.core.events import (
-    AgentKilled,
-    AgentStarted,
-    ContextTrimmed,
-    Recorded,
-    ReplyAdded,
-    TurnInterrupted,
-    TurnStarted,
-)
 from sapwood.core.log_values import Append
 from sapwood.core.model_calls import Failure
 from sapwood.log_fields import current_fields
@@ -217,14 +209,14 @@ def log_commits(appends: tuple[Append, ...]) -> None:
             _log_event(recorded)
 
 
-def _log_event(recorded: Recorded) -> None:
+def _log_event(recorded: events.Recorded) -> None:
     place = str(recorded.ref)
     match recorded.event:
-        case AgentStarted(by, _, settings):
+        case events.AgentStarted(by, _, settings):
             _agents_log.info("%s started by %s with %s", place, by, settings.model or "no model")
-        case TurnStarted():
+        case events.TurnStarted():
             _agents_log.info("%s turn started", place)
-        case ReplyAdded(parts, model, usage) if usage is not None:
+        case events.ReplyAdded(parts, model, usage) if usage is not None:
             _agents_log.info(
                 "%s %s answered: %d parts, %d tokens in (%d cached), %d out, %d microdollars",
                 place,
@@ -235,11 +227,11 @@ def _log_event(recorded: Recorded) -> None:
                 usage.output,
                 usage.cost,
             )
-        case TurnInterrupted(_, reason):
+        case events.TurnInterrupted(_, reason):
             _agents_log.info("%s turn interrupted: %s", place, reason)
-        case ContextTrimmed(cause, _, turns):
+        case events.ContextTrimmed(cause, _, turns):
             _agents_log.info("%s %s left %d turns behind", place, cause, turns)
-        case AgentKilled(target):
+        case events.AgentKilled(target):
             _agents_log.info("%s killed with %s", place, target)
         case event:
             _agents_log.debug("%s %s", place, event.kind)

@@ -94,9 +94,9 @@ PLUGINS = "Plug-ins"
 
 
 _MODULES = {
-    "continue": "continue_command",
     "import": "import_command",
-    **dict.fromkeys(("send", "interrupt", "kill"), "agent_commands"),
+    **dict.fromkeys(("do", "answer", "send", "interrupt", "kill"), "agent_commands"),
+    **dict.fromkeys(("fork", "continue"), "fork_commands"),
     **dict.fromkeys(("uninstall", "programs"), "install"),
     **dict.fromkeys(("backup", "migrate", "move", "keys"), "database_commands"),
     **dict.fromkeys(("retain", "restore", "hold"), "retention_commands"),
@@ -174,7 +174,7 @@ def _plugin_command(name: str) -> click.Command | None:
         return found
     from sapwood.core.errors import PluginError
 
-    raise PluginError(f"The plug-in '{name}' is not a command: it is not made with click.")
+    raise PluginError(f"The plug-in '{name}' is not a command: it was not built with click.")
 
 
 def plugin_commands() -> list[str]:

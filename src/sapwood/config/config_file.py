@@ -255,17 +255,17 @@ class HookConfig(Struct, frozen=True, forbid_unknown_fields=True):
     event: Annotated[
         HookEvent,
         explained(
-            "When it runs: PreToolUse, PostToolUse, UserPromptSubmit, SessionStart or Stop. A "
-            "screen reads those of Stop when it opens."
+            "When it runs: PreToolUse, PostToolUse, UserPromptSubmit, SessionStart or Stop. The "
+            "terminal UI reads Stop hooks when it opens."
         ),
     ] = "PreToolUse"
     command: Annotated[
-        str, explained("Command line. It gets JSON on its input; exit code 2 blocks.")
+        str, explained("Command line. It gets JSON on stdin; exit code 2 blocks.")
     ] = ""
     matcher: Annotated[
-        str, explained("Tools that it is for, as a regular expression. Empty means all.")
+        str, explained("Tools that it applies to, as a regular expression. Empty means all.")
     ] = ""
-    seconds: Annotated[NotNegative, explained("How long it may take, in seconds.")] = 60.0
+    seconds: Annotated[NotNegative, explained("Timeout in seconds.")] = 60.0
 
 
 class LimitConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -336,13 +336,13 @@ class CellConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Which of several cells this database is, and the table of their routers."""
 
     name: Annotated[
-        str, explained("Name of this database's cell, as the routers have it. Empty means none.")
+        str, explained("Name of this database's cell, as the routers know it. Empty means none.")
     ] = ""
     directory: Annotated[
         str,
         explained(
-            "PostgreSQL address of the routers' table. A space that the table has in another cell "
-            "is refused here, as after a restore from an old backup. Empty means no such check."
+            "PostgreSQL address of the routers' table. A space that the table assigns to another "
+            "cell is refused here, as after a restore from an old backup. Empty turns this off."
         ),
     ] = ""
 
@@ -418,9 +418,9 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     title_model: Annotated[
         str,
         explained(
-            "Model that writes the title of a conversation after its first answer; 'same' is that "
-            "of the conversation. Empty: the beginning of the first prompt is the title. A screen "
-            "reads it when it opens."
+            "Model that writes the title of a conversation after its first answer; 'same' uses the "
+            "conversation's model. Empty uses the beginning of the first prompt. The terminal UI "
+            "reads this when it opens."
         ),
     ] = ""
     fallback_models: Annotated[
@@ -477,7 +477,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     hooks: Annotated[
         dict[str, HookConfig],
         explained(
-            "A command of yours that runs before or after tool calls, or before a prompt.",
+            "A command that runs before or after tool calls, or before a prompt.",
             example='{event = "PreToolUse", matcher = "shell", command = "check-command"}',
         ),
     ] = field(default_factory=dict[str, HookConfig])

@@ -75,8 +75,8 @@ class ServeConfig(Struct, frozen=True, forbid_unknown_fields=True):
     proxies: Annotated[
         tuple[str, ...],
         explained(
-            "Addresses or networks of proxies in front of the server. From them, X-Forwarded-For "
-            "says whose attempts to sign in are counted.",
+            "Addresses or networks of proxies in front of the server. Their X-Forwarded-For header "
+            "is trusted when sign-in attempts are counted.",
             example='["10.0.0.0/8"]',
         ),
     ] = ()

@@ -165,7 +165,7 @@ class ContextActions:
         focus = source.focus
         if topic and not source.kept:
             raise SapwoodError(
-                "A transcript that is only shown keeps no focus. Name the session: --session ID"
+                "Focus cannot be saved for a transcript file. Name the session: --session ID"
             )
         about = {"folder": session.folder, "session": session.id}
         if request.action == "unfocus":

@@ -20,20 +20,11 @@ from sapwood.config.folders import focus_stamp_file
 from sapwood.context_actions.session_finder import Connect, database_exists, open_space
 from sapwood.context_actions.session_input import focus_of
 from sapwood.conversation.call import OpenSpace
+from sapwood.core import events
 from sapwood.core.commands import Command, DeclareNote, RecordJudgement, Unfocus
 from sapwood.core.commands import Focus as FocusOn
 from sapwood.core.content import Usage
 from sapwood.core.errors import LogError, RefusedError, SapwoodError
-from sapwood.core.events import (
-    HUMAN,
-    SYSTEM,
-    Actor,
-    Focused,
-    JudgedSentence,
-    JudgedStretch,
-    NoteKind,
-    Unfocused,
-)
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import DeclaredNote, Judgement, State
@@ -69,12 +60,12 @@ class SessionNotes:
             return Statements()
 
     async def declare(
-        self, session: Session, note: NoteKind, text: str, replaces: int, *, by_model: bool
+        self, session: Session, note: events.NoteKind, text: str, replaces: int, *, by_model: bool
     ) -> tuple[DeclaredNote, ...]:
         """Stores a note and returns those in force. Raises `RefusedError`."""
         agent = agent_of_session(session)
         async with self._imported(session) as space:
-            meta = command_meta(Actor("model") if by_model else HUMAN)
+            meta = command_meta(events.Actor("model") if by_model else events.HUMAN)
             command = DeclareNote(agent, note, " ".join(text.split()), replaces)
             answer = await space.dispatcher.dispatch(command, meta)
             if isinstance(answer, Refusal):
@@ -131,7 +122,7 @@ class SessionNotes:
             users = await _topics_of_users(space, agent) if by_model else ()
             after = change(focus_of(state), users)
             for command in _focus_commands(agent, state, after):
-                meta = command_meta(Actor("model") if by_model else HUMAN)
+                meta = command_meta(events.Actor("model") if by_model else events.HUMAN)
                 answer = await space.dispatcher.dispatch(command, meta)
                 if isinstance(answer, Refusal):
                     raise RefusedError(answer)
@@ -143,14 +134,14 @@ class SessionNotes:
         self,
         session: Session,
         judge: str,
-        stretches: tuple[JudgedStretch, ...],
-        sentences: tuple[JudgedSentence, ...],
+        stretches: tuple[events.JudgedStretch, ...],
+        sentences: tuple[events.JudgedSentence, ...],
         usage: Usage,
     ) -> None:
         """Stores what a judge said. Raises `RefusedError`."""
         command = RecordJudgement(agent_of_session(session), judge, stretches, sentences, usage)
         async with self._imported(session) as space:
-            answer = await space.dispatcher.dispatch(command, command_meta(SYSTEM))
+            answer = await space.dispatcher.dispatch(command, command_meta(events.SYSTEM))
             if isinstance(answer, Refusal):
                 raise RefusedError(answer)
         _mark_change()
@@ -170,12 +161,12 @@ class SessionNotes:
 
 async def _topics_of_users(space: OpenSpace, agent: AgentId) -> frozenset[str]:
     """The topics in focus that a person put there."""
-    actors: dict[str, Actor] = {}
+    actors: dict[str, events.Actor] = {}
     for recorded in await space.log.read(space.space, agent):
         match recorded.event:
-            case Focused(topic=topic):
+            case events.Focused(topic=topic):
                 actors.setdefault(topic, recorded.actor)
-            case Unfocused(topic=topic):
+            case events.Unfocused(topic=topic):
                 actors.pop(topic, None)
             case _:
                 pass

@@ -68,7 +68,7 @@ async def restore_session(
         there = ProgramSession(found.source, found.id, str(found.path))
         return RestoredSession(there, was_there=True)
     if not isinstance(found, str):
-        raise NoSession(f"'{typed}' is no session. Give the id of a session, or of an agent.")
+        raise NoSession(f"'{typed}' is not a session. Give the id of a session, or of an agent.")
     opened = await space.dispatcher.open(found)
     state = opened.state
     if state.session is None:

@@ -421,7 +421,7 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "btw",
-            "Ask on the side; nothing of it stays in view",
+            "Ask a side question that does not stay in view",
             (Argument("QUESTION", required=True, lines=True),),
             decides=(RecordSideAnswer,),
             slow=True,
@@ -682,7 +682,7 @@ TABLE = CommandTable(
 """The commands of Sapwood."""
 
 HELP_TOPICS: dict[str, str] = {
-    "hooks": "Commands of yours that run at PreToolUse, PostToolUse, UserPromptSubmit, "
+    "hooks": "Commands that run at PreToolUse, PostToolUse, UserPromptSubmit, "
     "SessionStart or Stop, as in Claude Code. Exit code 2 blocks. To add one, type in a shell: "
     'sapwood config set hooks.NAME \'{event = "Stop", command = "just test"}\'',
     "skills": "Skills and custom commands come from the folders of Claude Code and Codex. /use "
@@ -701,7 +701,7 @@ HELP_DETAILS: dict[str, str] = {
     "turns, 200k tokens and $2 money; without it, 10 turns. /goal shows the goal, /goal continue "
     "works on it after a restart, /goal --budget 10 gives it more, and /goal stop ends it",
     "jobs": "/jobs 2 shows what the second one has printed, /jobs end 2 ends it. All end when "
-    "Sapwood is left",
+    "you exit Sapwood",
     "todo": "One item a line: [ ] is open, [~] is being done, [x] is done. /todo none empties it",
     "review": "WHAT says what to look at in particular. --here reviews in this conversation; "
     "otherwise in a fork, and only the answer is shown here",

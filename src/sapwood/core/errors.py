@@ -60,8 +60,8 @@ class SpaceStopped(LogUnavailable):
         if interrupted:
             said = f"A move of the space '{space}' to {where} database was interrupted."
             then = (
-                f"Continue it with the same command: sapwood move {space} --to ADDRESS. To give it "
-                "up, add: --take-back"
+                f"Continue it with the same command: sapwood move {space} --to ADDRESS. To abandon "
+                "it, add: --take-back"
             )
         else:
             said = f"The space '{space}' is being moved to {where} database."

@@ -58,7 +58,7 @@ def notice(event: Event) -> tuple[str, str]:
 def goal_end(reason: events.GoalEnd, message: str) -> str:
     """How a goal ended, as a sentence, and what can leave view."""
     sentences = {
-        "budget": "The budget of the goal has ended; /goal --budget 10 gives it more.",
+        "budget": "The goal's budget is used up; /goal --budget 10 gives it more.",
         "stopped": "The goal was ended.",
     }
     return f"{sentences.get(reason, 'The goal is reached.')} {message}".rstrip()
@@ -158,7 +158,7 @@ def event_texts(event: Event) -> EventTexts:
             return EventTexts(
                 f"{model} {size}, asked again: {_parts(parts)}".rstrip(": "),
                 "\n".join(_said([event]) + _done([event])),
-                f"Asked again because the process had ended; may be billed twice ({size} tokens)",
+                f"Asked again because the process died; may be billed twice ({size} tokens)",
                 "↻",
             )
         case events.QuestionAsked(_, tool, subject):

@@ -1,11 +1,16 @@
-"""Quantities as text: costs, token usage, times. Times are in microseconds since 1970 (UTC)."""
+"""Quantities as text: costs, token usage, times, and how far a to-do list is.
+
+Times are in microseconds since 1970 (UTC).
+"""
 
 import time
 from datetime import UTC, datetime
 
 from sapwood.core.budget import Budget
 from sapwood.core.content import Usage
+from sapwood.core.events import TodoItem
 from sapwood.core.token_count import Count, show, show_tokens
+from sapwood.display.text import one_line
 
 
 def percent_of(count: Count, whole: int) -> str:
@@ -108,3 +113,20 @@ def clock(at: int) -> str:
         return f"{datetime.fromtimestamp(at / _SECOND).astimezone():%Y-%m-%d %H:%M:%S}"
     except (ValueError, OverflowError, OSError):
         return "unknown time"
+
+
+TODO_SIGNS = {"done": "✓", "active": "◐", "open": "○"}
+
+
+def todo_line(items: tuple[TodoItem, ...]) -> str:
+    """The to-do list on one line: how far it is, and what is being done.
+
+    >>> todo_line((TodoItem("Read", "done"), TodoItem("Write", "active"), TodoItem("Test")))
+    'to do 1 of 3  ✓ ◐ ○  Write'
+    """
+    done = sum(item.status == "done" for item in items)
+    signs = " ".join(TODO_SIGNS[item.status] for item in items)
+    active = [item for item in items if item.status == "active"]
+    waiting = [item for item in items if item.status == "open"]
+    now = next((one_line(item.text) for item in (*active, *waiting)), "")
+    return f"to do {done} of {len(items)}  {signs}  {now}"

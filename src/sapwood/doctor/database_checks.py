@@ -152,7 +152,7 @@ def _finding(scan: Scan) -> Finding:
         return Finding("events", "ok", f"{part}{scan.read:,} can be read")
     newer = [each for each in scan.found if _is_newer(each)]
     damaged = [each for each in scan.found if not _is_newer(each)]
-    told = [f"{len(scan.found):,} of {part}{scan.read:,} cannot be read and have no effect"]
+    told = [f"{len(scan.found):,} of {part}{scan.read:,} cannot be read and are ignored"]
     if newer:
         told.append(f"{_places(newer)} came from a newer version of Sapwood")
     if damaged:

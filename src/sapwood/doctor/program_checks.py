@@ -87,7 +87,7 @@ def _in_place_finding(agent: Program, info: ProgramInfo) -> Finding:
     topic = f"{agent.name} sessions"
     if info.in_place:
         return Finding(topic, "ok", f"{info.version} was tested here: changed in place")
-    message = info.reason or "not tested yet, which the first change of a session will do"
+    message = info.reason or "not tested yet; the first change of a session will test it"
     return Finding(topic, "open", message, f"sapwood programs{' --again' * bool(info.reason)}")
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 OWN_ENGINES = frozenset({"auto", "dbos", "local"})
 """The values of the setting `engine` that need no plug-in. "dbos" is an old name of "auto"."""
 
-DBOS_IS_AUTO = "There is no engine 'dbos' any more; Sapwood uses 'auto', which does the same."
+DBOS_IS_AUTO = "The engine 'dbos' was removed; Sapwood uses 'auto' instead."
 
 
 class EnginePlugin(Protocol):

@@ -339,7 +339,7 @@ class ProcessEngine:
         """Instead of a drive: every process that began one has died."""
         assert self._give_up is not None
         _log.error(
-            "Agent '%s' is not run any more: %d processes died while they ran it.",
+            "Agent '%s' is no longer run: %d processes died while running it.",
             agent,
             _MAX_DEATHS,
         )

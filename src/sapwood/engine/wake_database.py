@@ -391,8 +391,8 @@ class _Postgres:
                 away = f"The engine's database does not answer: {problem}"
                 if "unsupported startup parameter" in str(problem):
                     away = (
-                        "There is a pooler such as PgBouncer before the database, and its address "
-                        "does not say so. Add the address of the database itself: "
+                        "The database is behind a pooler such as PgBouncer, but its address does "
+                        "not say so. Add the address of the database itself: "
                         "postgresql://…?direct=HOST:PORT"
                     )
                 raise EngineError(away) from problem

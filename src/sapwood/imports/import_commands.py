@@ -4,16 +4,7 @@ The id of every command is computed from its row, so dispatching it twice is har
 version that reads the row otherwise. Its time is the time in the transcript.
 """
 
-from sapwood.core.commands import (
-    Clear,
-    CommandMeta,
-    Compact,
-    KeepLast,
-    RecordSync,
-    RecordTurn,
-    ReturnTo,
-    StartAgent,
-)
+from sapwood.core import commands
 from sapwood.core.content import Text
 from sapwood.core.events import Actor
 from sapwood.core.ids import AgentId, CommandId, Origin, TranscriptRange, TurnRef
@@ -47,9 +38,9 @@ class ImportCommands:
 
     def start(
         self, details: SessionDetails, first: TranscriptTurn
-    ) -> tuple[StartAgent, CommandMeta]:
+    ) -> tuple[commands.StartAgent, commands.CommandMeta]:
         """Starts the agent, without a cap: its own program limits the size of its context."""
-        command = StartAgent(
+        command = commands.StartAgent(
             self.agent,
             name=_name(details, first),
             settings=Settings(model=details.model, cap=0, window=details.window or 0),
@@ -63,14 +54,14 @@ class ImportCommands:
 
     def turn(
         self, turn: TranscriptTurn, *, aside: bool = False, after: TurnRef | None = None
-    ) -> tuple[RecordTurn, CommandMeta]:
+    ) -> tuple[commands.RecordTurn, commands.CommandMeta]:
         """Records a turn. One that is still open is recorded as interrupted.
 
         One `aside` follows the turn `after`, and does not come into view.
         """
         first, last = turn.first, turn.last
         is_open = turn.status == "open"
-        command = RecordTurn(
+        command = commands.RecordTurn(
             self.agent,
             turn.prompt,
             turn.items,
@@ -84,28 +75,30 @@ class ImportCommands:
 
     def compaction(
         self, compacted: TranscriptCompaction, ledger: str = ""
-    ) -> tuple[Compact, CommandMeta]:
+    ) -> tuple[commands.Compact, commands.CommandMeta]:
         """Replaces the turns that left the view by the summary."""
         boundary = compacted.boundary
-        command = Compact(self.agent, boundary.text, keep=boundary.kept, ledger=ledger)
+        command = commands.Compact(self.agent, boundary.text, keep=boundary.kept, ledger=ledger)
         return command, self._meta("compaction", compacted.ref.key, compacted.ref.at)
 
     def keep(
         self, compacted: TranscriptCompaction
-    ) -> tuple[Compact | KeepLast | Clear, CommandMeta]:
+    ) -> tuple[commands.Compact | commands.KeepLast | commands.Clear, commands.CommandMeta]:
         """Keeps only the last turns in view that a boundary names, after its summary if any."""
         boundary = compacted.boundary
         kept = len(boundary.turns)
         meta = self._meta("compaction", compacted.ref.key, compacted.ref.at)
         if boundary.summary:
-            return Compact(self.agent, boundary.summary, keep=kept), meta
-        return (KeepLast(self.agent, kept) if kept else Clear(self.agent)), meta
+            return commands.Compact(self.agent, boundary.summary, keep=kept), meta
+        return (commands.KeepLast(self.agent, kept) if kept else commands.Clear(self.agent)), meta
 
-    def synced(self, state: State, ref: RowRef) -> tuple[RecordSync, CommandMeta]:
+    def synced(self, state: State, ref: RowRef) -> tuple[commands.RecordSync, commands.CommandMeta]:
         """Records that Sapwood appended this row, and was stopped before it could record that."""
         session = ProgramSession(self.origin.source, self.origin.session, self.origin.path)
         pins = pins_digest(state.pins)
-        command = RecordSync(self.agent, session, "boundary", state.context, (ref.key,), "", pins)
+        command = commands.RecordSync(
+            self.agent, session, "boundary", state.context, (ref.key,), "", pins
+        )
         return command, self._meta("assumed", ref.key, ref.at)
 
     def compaction_id(self, compacted: TranscriptCompaction) -> CommandId:
@@ -120,21 +113,21 @@ class ImportCommands:
         *,
         whole: bool = False,
         after: TurnRef | None = None,
-    ) -> tuple[ReturnTo, CommandMeta]:
+    ) -> tuple[commands.ReturnTo, commands.CommandMeta]:
         """Returns to an earlier turn, or to the beginning, because of this row.
 
         `after` is the turn before it, if it was recorded aside.
         """
         meta = self._meta("rewind", ref.key, ref.at)
-        return ReturnTo(self.agent, turn, whole, after), meta
+        return commands.ReturnTo(self.agent, turn, whole, after), meta
 
     def turn_id(self, key: str) -> CommandId:
         """The id of the command that records the turn whose first row has this key."""
         return imported_command_id(self.origin.source, self.origin.session, "turn", key)
 
-    def _meta(self, what: str, key: str, at: int) -> CommandMeta:
+    def _meta(self, what: str, key: str, at: int) -> commands.CommandMeta:
         command = imported_command_id(self.origin.source, self.origin.session, what, key)
-        return CommandMeta(command, at, IMPORTER, nonce=new_nonce(), request=command)
+        return commands.CommandMeta(command, at, IMPORTER, nonce=new_nonce(), request=command)
 
 
 def _name(details: SessionDetails, first: TranscriptTurn) -> str:

@@ -192,7 +192,7 @@ class Importer:
         known = [await self._log.receipt(self._space, meta.id) for _, meta in commands]
         version = (await open_state(self._log, self._space, agent)).version
         if not any(known) and version != waiting.version:
-            message = "Another import came first. A mark that was set meanwhile is not in the log."
+            message = "Another import finished first. A mark set in the meantime is not in the log."
             add_to_journal("failed", message, source=waiting.source, path=waiting.path)
             return
         for command, meta in commands:

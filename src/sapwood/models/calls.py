@@ -402,7 +402,7 @@ def _origin(account: str, keys: Iterable[str]) -> str:
 
 def _no_model(route: ModelRoute) -> str:
     if not route.catalogue:
-        return f"{route.title} has no model '{route.model}', or {route.url} is not its address."
+        return f"{route.title} has no model '{route.model}', or {route.url} is the wrong address."
     known = [name for name in model_names(route.catalogue) if name != route.model]
     hint = did_you_mean(nearest(route.model, known, 0.6))
     return f"{route.title} has no model '{route.model}'.{hint}"

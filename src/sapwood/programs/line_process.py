@@ -25,6 +25,26 @@ Row = TypeVar("Row")
 Answer = TypeVar("Answer")
 
 
+async def start_process(
+    command: Sequence[str], folder: str, environ: Mapping[str, str], title: str
+) -> Process:
+    """Starts a program with pipes in a process group of its own. Raises `Failure`."""
+    try:
+        return await asyncio.create_subprocess_exec(
+            *command,
+            cwd=folder,
+            env=dict(environ),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            limit=_MAX_LINE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise Failure("other", f"{title} could not be started: {reason}.") from error
+
+
 class LineProcess(ABC, Generic[Row, Answer]):
     """The process of one session.
 
@@ -46,21 +66,7 @@ class LineProcess(ABC, Generic[Row, Answer]):
     @classmethod
     async def spawn(cls, command: Sequence[str], folder: str, environ: Mapping[str, str]) -> Self:
         """Starts the program in a process group of its own. Raises `Failure`."""
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                cwd=folder,
-                env=dict(environ),
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=PIPE,
-                limit=_MAX_LINE,
-                start_new_session=True,
-            )
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise Failure("other", f"{cls.title} could not be started: {reason}.") from error
-        return cls(process)
+        return cls(await start_process(command, folder, environ, cls.title))
 
     @abstractmethod
     def take(self, line: bytes) -> None:

@@ -34,6 +34,20 @@ def extend_copy(transcript: Path, copy: Path) -> Path:
     return target
 
 
+def append_lines(handle: int, lines: bytes, size: int) -> None:
+    """Appends all lines at once, or none: after a failure the file has its former size."""
+    written = 0
+    try:
+        written = os.write(handle, lines)
+        if written != len(lines):
+            raise OSError("the disk is full")
+        os.fsync(handle)
+    except OSError:
+        if written and os.fstat(handle).st_size == size + written:
+            os.ftruncate(handle, size)
+        raise
+
+
 def newest_copy(copy: Path) -> Path | None:
     """The copy that was made last; None if there is none."""
     return next(iter(copies_of(copy)), None)

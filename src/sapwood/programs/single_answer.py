@@ -8,7 +8,6 @@ import asyncio
 import os
 import signal
 import tempfile
-from asyncio.subprocess import PIPE
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Protocol
@@ -18,6 +17,7 @@ from msgspec import Struct
 from sapwood.core.content import Usage
 from sapwood.core.model_calls import Failure
 from sapwood.programs.installed_programs import require_program
+from sapwood.programs.line_process import start_process
 from sapwood.programs.registry import ProgramExecutor, program
 
 NO_HOOKS = "SAPWOOD_NO_HOOKS"
@@ -89,19 +89,7 @@ async def _run(
 ) -> bytes:
     """The output of the program, which runs in a process group of its own."""
     title = os.path.basename(command[0])
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            cwd=folder,
-            env=dict(environ),
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise Failure("other", f"{title} could not be started: {reason}.") from error
+    process = await start_process(command, folder, environ, title)
     try:
         async with asyncio.timeout(seconds):
             output, errors = await process.communicate(prompt.encode("utf-8", "replace"))

@@ -293,7 +293,7 @@ def _brought_back(report: Report) -> str:
     )
     table = _table(head, rows, kind="rows")
     about = (
-        "Each command takes the last compaction of a session back: its turns are in view again, "
+        "Each command undoes the last compaction of a session: its turns are in view again, "
         "and the session keeps its id. Close the session first. To undo an earlier compaction too, "
         "run the command again."
     )

@@ -19,18 +19,8 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
+from sapwood.core import commands
 from sapwood.core.account import account_of
-from sapwood.core.commands import (
-    AddReply,
-    Command,
-    CommandMeta,
-    CompleteTurn,
-    Fork,
-    Kill,
-    Restore,
-    StartAgent,
-    StartTurn,
-)
 from sapwood.core.content import Text
 from sapwood.core.context import Context
 from sapwood.core.decide import Accepted, Change, Decision, DecisionInput, decide, path_after_mark
@@ -79,14 +69,14 @@ class CoreHarness:
     def start(self, name: str = "", settings: Settings | None = None) -> AgentId:
         """Starts a new root agent and returns its id."""
         agent = AgentId(f"agent{len(self.logs) + 1}")
-        self.do(StartAgent(agent, name, settings or Settings(model="scripted")))
+        self.do(commands.StartAgent(agent, name, settings or Settings(model="scripted")))
         return agent
 
     def turn(self, agent: AgentId, prompt: str, reply: str) -> None:
         """Adds a completed turn without tools."""
-        self.do(StartTurn(agent, (Text(prompt),)))
-        self.do(AddReply(agent, (Text(reply),)))
-        self.do(CompleteTurn(agent))
+        self.do(commands.StartTurn(agent, (Text(prompt),)))
+        self.do(commands.AddReply(agent, (Text(reply),)))
+        self.do(commands.CompleteTurn(agent))
 
     def take_log(self, events: Sequence[Recorded]) -> None:
         """Adds an agent that has this log, which was written elsewhere."""
@@ -98,12 +88,14 @@ class CoreHarness:
         self.states[agent] = state
         self.lives[agent] = self.read_live(agent)
 
-    def next_meta(self, actor: Actor = HUMAN, call: str | None = None) -> CommandMeta:
+    def next_meta(self, actor: Actor = HUMAN, call: str | None = None) -> commands.CommandMeta:
         """Returns the sender, time and id of the next command."""
         number = self.commands + 1
-        return CommandMeta(CommandId(f"c{number}"), number * 1000, actor, call)
+        return commands.CommandMeta(CommandId(f"c{number}"), number * 1000, actor, call)
 
-    def do(self, command: Command, actor: Actor = HUMAN, call: str | None = None) -> Decision:
+    def do(
+        self, command: commands.Command, actor: Actor = HUMAN, call: str | None = None
+    ) -> Decision:
         """Decides a command, applies its events and returns the decision."""
         given = self.next_meta(actor, call)
         self.commands += 1
@@ -124,11 +116,11 @@ class CoreHarness:
             state = evolve(state, recorded)
         return view(state, self._walked(state))
 
-    def decision_input(self, command: Command) -> DecisionInput:
+    def decision_input(self, command: commands.Command) -> DecisionInput:
         """Returns the input of the decision on this command."""
         agent = command.agent
         others = {a: s for a, s in self.states.items() if a != agent}
-        if isinstance(command, Kill):
+        if isinstance(command, commands.Kill):
             others = {a: s for a, s in others.items() if agent in self.ancestors(a)}
         state = self.states.get(agent, State(agent))
         return DecisionInput(
@@ -143,14 +135,14 @@ class CoreHarness:
             self._uncut(command),
         )
 
-    def _uncut(self, command: Command) -> LivePath | None:
-        if not isinstance(command, Restore) or command.agent not in self.states:
+    def _uncut(self, command: commands.Command) -> LivePath | None:
+        if not isinstance(command, commands.Restore) or command.agent not in self.states:
             return None
         context = self.states[command.agent].context
         return self.read_live(command.agent, structs.replace(context, cuts=None))
 
-    def _since_mark(self, command: Command) -> LivePath | None:
-        if not isinstance(command, Fork) or command.agent not in self.states:
+    def _since_mark(self, command: commands.Command) -> LivePath | None:
+        if not isinstance(command, commands.Fork) or command.agent not in self.states:
             return None
         state, live = self.states[command.agent], self.lives[command.agent]
         context = path_after_mark(state, live, command)
@@ -189,7 +181,7 @@ class CoreHarness:
         parents = structs.replace(self.lives[born.parent], open=None)
         return inherited(parents, born.context)
 
-    def _apply(self, change: Change, given: CommandMeta) -> None:
+    def _apply(self, change: Change, given: commands.CommandMeta) -> None:
         agent = change.agent
         log = self.logs.setdefault(agent, [])
         live: LivePath | None = self.lives.get(agent) or self._inherited(change)

@@ -131,7 +131,7 @@ class ConversationController:
         try:
             found = self._files.read_again(self.config)
         except ConfigError as error:
-            self.face.show_refusal(f"The changed configuration is not used. {error}")
+            self.face.show_refusal(f"The new configuration was not applied. {error}")
             return
         if found is not None:
             config, keys = found

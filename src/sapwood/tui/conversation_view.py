@@ -53,8 +53,8 @@ from sapwood.core.model_calls import Delta, RetryWait
 from sapwood.core.settings import PermissionMode
 from sapwood.core.state import State
 from sapwood.core.timeline.timeline import Timeline
+from sapwood.display.quantities import todo_line
 from sapwood.display.text import one_line, plain
-from sapwood.display.work_text import todo_line
 from sapwood.tui.composer import CompletionPopup, Composer
 from sapwood.tui.conversation_controller import ConversationController
 from sapwood.tui.find_bar import FindBar

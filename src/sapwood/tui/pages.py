@@ -6,37 +6,9 @@ A page returns what the person picked; `Pages` then runs the command or opens th
 import asyncio
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, assert_never
+from typing import TYPE_CHECKING, assert_never
 
-from sapwood.conversation.answers import (
-    AgentsKilled,
-    AgentTree,
-    ArgumentNeeded,
-    Changed,
-    Compacted,
-    ContextsCompared,
-    ContextShown,
-    ConversationStarted,
-    FilesReverted,
-    Forked,
-    HelpShown,
-    JobShown,
-    Left,
-    MailRead,
-    MailSent,
-    MailShown,
-    PassageShown,
-    PermissionsShown,
-    Prompted,
-    PromptToEdit,
-    RequestReplayed,
-    SearchResults,
-    SettingShown,
-    SettingsShown,
-    StillWaiting,
-    Switched,
-    Waited,
-)
+from sapwood.conversation import answers
 from sapwood.core.command_table import TABLE, Argument
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.events import GoalEnded
@@ -44,64 +16,16 @@ from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.refusals import NoConversation
 
 if TYPE_CHECKING:
-    from textual.app import App
     from textual.screen import Screen
 
-    from sapwood.conversation.answers import Answer as CommandAnswer
-    from sapwood.tui.composer import Composer
-    from sapwood.tui.conversation_controller import ConversationController
+    from sapwood.tui.conversation_screen import ConversationScreen
     from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
-
-
-class PageHost(Protocol):
-    """The screen under the pages."""
-
-    controller: "ConversationController"
-    message: str
-
-    @property
-    def application(self) -> "App[object]":
-        """The application that shows the pages."""
-        ...
-
-    @property
-    def composer(self) -> "Composer":
-        """The text field for messages."""
-        ...
-
-    def show_message(self, text: str, *, from_end: bool = False) -> None:
-        """Shows the answer to a command, or the end of it if it is too long."""
-        ...
-
-    def show_refusal(self, text: str) -> None:
-        """Shows why a step was refused."""
-        ...
-
-    async def open(self, agent: AgentId | None) -> None:
-        """Shows another conversation."""
-        ...
-
-    def go_to(self, agent: AgentId, version: int) -> object:
-        """Shows one place of a conversation, in the background."""
-        ...
-
-    def import_session(self, path: str) -> object:
-        """Imports a session of another program and shows it, in the background."""
-        ...
-
-    def submit(self, text: str) -> None:
-        """Runs a submission in the background."""
-        ...
-
-    def leave(self) -> None:
-        """Ends the application."""
-        ...
 
 
 class Pages:
     """Opens pages over one screen. The module of a page is imported when it is first opened."""
 
-    def __init__(self, host: PageHost) -> None:
+    def __init__(self, host: "ConversationScreen") -> None:
         self._host = host
         self._offered = ""
         self._pages = {
@@ -111,74 +35,74 @@ class Pages:
             "rewind": self._rewind,
         }
 
-    async def show(self, answer: "CommandAnswer") -> None:
+    async def show(self, answer: answers.Answer) -> None:
         """Shows an answer: as a message, on a page, or by opening another conversation."""
         host, controller = self._host, self._host.controller
         match answer:
-            case ConversationStarted(agent=agent, message=message):
+            case answers.ConversationStarted(agent=agent, message=message):
                 host.show_message(message)
                 await host.open(agent)
-            case Switched(agent):
+            case answers.Switched(agent):
                 await host.open(agent)
-            case Forked(child=child, taken_over=True):
+            case answers.Forked(child=child, taken_over=True):
                 await host.open(child)
                 host.show_message(answer.message)
-            case AgentTree() | MailShown():
+            case answers.AgentTree() | answers.MailShown():
                 from sapwood.tui.screens.resume_page import AgentsPage
 
                 self._push(AgentsPage(controller.connection, controller.agent), self._typed)
-            case ContextShown(breakdown):
+            case answers.ContextShown(breakdown):
                 from sapwood.tui.screens.context_pages import ContextPage
 
                 self._push(ContextPage(breakdown))
-            case SearchResults(query):
+            case answers.SearchResults(query):
                 from sapwood.tui.screens.search_pages import SearchPage
 
                 self._push(SearchPage(controller.connection, query), self._go)
-            case PassageShown(ref):
+            case answers.PassageShown(ref):
                 host.go_to(ref.agent, ref.version)
-            case RequestReplayed(agent, version=version):
+            case answers.RequestReplayed(agent, version=version):
                 from sapwood.tui.screens.rewind_page import ReplayPage
 
                 self._push(ReplayPage(controller.session.service, agent, str(version or "")))
-            case ContextsCompared():
+            case answers.ContextsCompared():
                 from sapwood.tui.screens.context_pages import DiffPage
 
                 self._push(DiffPage(answer))
-            case SettingsShown():
+            case answers.SettingsShown():
                 from sapwood.tui.screens.settings_page import SettingsPage
 
                 self._push(SettingsPage(controller.config))
-            case HelpShown(rows):
+            case answers.HelpShown(rows):
                 from sapwood.tui.screens.modal_page import HelpPage
 
                 self._push(HelpPage(controller.config.screen.keys, rows))
-            case JobShown():
+            case answers.JobShown():
                 host.show_message(answer.message, from_end=True)
-            case ArgumentNeeded():
+            case answers.ArgumentNeeded():
                 self._pick_argument(answer)
-            case PromptToEdit(prompt=prompt):
+            case answers.PromptToEdit(prompt=prompt):
                 host.show_message(answer.message)
                 host.composer.put(prompt)
-            case Left():
+            case answers.Left():
                 host.leave()
-            case Changed(events=[*_, last]) if await self._ended_goal(last):
+            case answers.Changed(events=[*_, last]) if await self._ended_goal(last):
                 pass  # the transcript says it at its end
             case (
-                Changed()
-                | Forked()
-                | MailSent()
-                | MailRead()
-                | Waited()
-                | StillWaiting()
-                | AgentsKilled()
-                | Compacted()
-                | FilesReverted()
-                | SettingShown()
-                | PermissionsShown()
+                answers.Changed()
+                | answers.Forked()
+                | answers.MailSent()
+                | answers.MailRead()
+                | answers.Waited()
+                | answers.StillWaiting()
+                | answers.AgentsKilled()
+                | answers.Compacted()
+                | answers.FilesReverted()
+                | answers.SettingShown()
+                | answers.PermissionsShown()
             ):
                 host.show_message(answer.message)
-            case Prompted(offer=offer):  # the transcript shows the prompt
+            case answers.Prompted(offer=offer):  # the transcript shows the prompt
                 self._offered = offer.line if offer and not offer.is_brought else ""
                 if answer.message:
                     host.show_message(answer.message)
@@ -197,7 +121,7 @@ class Pages:
         except SapwoodError as error:
             self._host.show_refusal(str(error))
 
-    def _pick_argument(self, needed: "ArgumentNeeded") -> None:
+    def _pick_argument(self, needed: answers.ArgumentNeeded) -> None:
         """Opens a page to pick the missing argument from; refuses if there is no such page."""
         controller = self._host.controller
         if "agent" in needed.argument.kinds:
@@ -206,7 +130,7 @@ class Pages:
             self._push(ResumePage(controller.connection, controller.folder), self._switch)
         elif "model" in needed.argument.kinds:
             from sapwood.conversation.model_setup import ModelSetup
-            from sapwood.tui.screens.model_page import ModelPage
+            from sapwood.tui.screens.settings_page import ModelPage
 
             self._push(ModelPage(needed.message, ModelSetup(controller.config)), self._choose_model)
         elif _takes_turns(needed.argument) and controller.agent is not None:
@@ -241,7 +165,7 @@ class Pages:
     async def _offer(self) -> None:
         if not self._offered:
             self._host.show_refusal(
-                "Nothing is offered: your last prompt named nothing out of view."
+                "There is nothing to bring back: your last prompt mentioned nothing out of view."
             )
             return
         self._host.composer.put(self._offered)

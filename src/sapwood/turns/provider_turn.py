@@ -135,7 +135,7 @@ class ProviderTurn:
                 events.put_nowait(event)
                 if isinstance(event, TurnEnd):
                     return
-            ended = Failure("cut", "The program ended in the middle of the turn.", again=True)
+            ended = Failure("cut", "The program exited in the middle of the turn.", again=True)
             events.put_nowait(ended)
         except Exception as error:  # raised again by `finish`
             events.put_nowait(error)

@@ -84,7 +84,7 @@ class BackgroundJobs:
         """The commands of an agent, one in each line."""
         own = [(number, job) for (owner, number), job in self._jobs.items() if owner == agent]
         lines = [f"{number}  {job.result or 'running'}  {job.line}" for number, job in own]
-        return "\n".join(lines) or "This process runs no background commands of yours."
+        return "\n".join(lines) or "You have no background commands in this process."
 
     def read(self, agent: AgentId, number: int) -> str:
         """What a command printed since it was last read, and whether it runs."""
@@ -117,7 +117,7 @@ class BackgroundJobs:
         job = self._jobs.get((agent, number))
         if job is None:
             raise ToolError(
-                f"No job {number} runs here. If Sapwood was started again since, it has ended. "
+                f"No job {number} runs here. If Sapwood was restarted, it has ended. "
                 "Call jobs without a number for the list."
             )
         return job

@@ -176,7 +176,7 @@ def require_no_links(points: list[MountPoint]) -> None:
         if os.path.islink(point.path):
             raise ToolError(
                 f"No command was run: {point.path} is a link, so the sandbox cannot protect what "
-                "git runs. Tell the user to replace the link by what it leads to."
+                "git runs. Tell the user to replace the link with what it points to."
             )
 
 
@@ -265,8 +265,8 @@ class Confinement:
         facts, now = self._known(root), self._git(root)
         if now.kind == "link":
             raise ToolError(
-                f"No command was run: .git of {root} is a link, and the sandbox follows none. Tell "
-                "the user to replace the link by the folder that it leads to."
+                f"No command was run: .git of {root} is a link, and the sandbox does not follow "
+                "links. Tell the user to replace it with the folder that it points to."
             )
         return git_change(facts.git, now)
 

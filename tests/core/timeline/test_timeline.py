@@ -84,7 +84,7 @@ async def test_words_of_a_lost_reply_stay_with_a_row_that_says_what_it_cost() ->
     words = content_of(page[2], lookup)
     assert isinstance(words, Notice)
     assert words.words.startswith(
-        "Asked again because the process had ended; may be billed twice (~12k tokens)"
+        "Asked again because the process died; may be billed twice (~12k tokens)"
     )
 
 

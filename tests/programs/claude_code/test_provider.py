@@ -162,7 +162,7 @@ async def test_a_prompt_without_an_answer_is_sent_again_and_is_there_once(
     one = await ended(provider, session, "One.", "a:1")
     dead = await ended(provider, session, "DIE", "a:2")
     assert dead.status == "failed"
-    assert "ended in the middle" in dead.reason
+    assert "exited in the middle" in dead.reason
     await provider.start(machine.options, session)
     two = await ended(provider, session, "Two.", "a:2")
     assert two.status == "completed"

@@ -159,7 +159,7 @@ async def test_a_server_that_crashes_again_and_again_is_left_alone() -> None:
         await run(box, "fall")
         outcome = await run(box, "rings", age=1)
         assert outcome.error
-        assert outcome.content.endswith("is not started any more. Go on without it.")
+        assert outcome.content.endswith("will not be restarted. Continue without it.")
 
 
 @pytest.mark.parametrize(

@@ -16,42 +16,9 @@ from importlib.metadata import version
 from typing import Any
 from urllib.parse import unquote
 
-from acp import PROTOCOL_VERSION, RequestError
+from acp import PROTOCOL_VERSION, RequestError, schema
 from acp.helpers import SessionUpdate, text_block, tool_content, update_agent_message_text
 from acp.interfaces import Client
-from acp.schema import (
-    AgentCapabilities,
-    AllowedOutcome,
-    AudioContentBlock,
-    BlobResourceContents,
-    CloseSessionResponse,
-    EmbeddedResourceContentBlock,
-    ForkSessionResponse,
-    ImageContentBlock,
-    Implementation,
-    InitializeResponse,
-    ListSessionsResponse,
-    LoadSessionResponse,
-    NewSessionResponse,
-    PermissionOption,
-    PermissionOptionKind,
-    PromptCapabilities,
-    PromptResponse,
-    ResourceContentBlock,
-    ResumeSessionResponse,
-    SessionCapabilities,
-    SessionForkCapabilities,
-    SessionInfo,
-    SessionListCapabilities,
-    SessionMode,
-    SessionModeState,
-    SessionResumeCapabilities,
-    SetSessionModeResponse,
-    StopReason,
-    TextContentBlock,
-    TextResourceContents,
-    ToolCallUpdate,
-)
 
 from sapwood.app.agent_runner import AgentOutput
 from sapwood.app.connection import Connection
@@ -102,18 +69,18 @@ async def ask_in_editor(
         tool_call=_shown(session, question),
         options=[_option(each) for each in choices.values()],
     )
-    if not isinstance(answered.outcome, AllowedOutcome):
+    if not isinstance(answered.outcome, schema.AllowedOutcome):
         return Deny("the question was closed")
     choice = choices.get(answered.outcome.option_id)
     return Deny() if choice is None or choice.answer is None else choice.answer
 
 
-def _shown(session: str, question: PermissionQuestion) -> ToolCallUpdate:
+def _shown(session: str, question: PermissionQuestion) -> schema.ToolCallUpdate:
     name = "" if question.agent == session else str(question.agent)
     lines = [f"in {question.workspace}"] if question.workspace else []
     lines += [question.why] if question.why else []
     lines += [line.text for line in approval_lines(question)]
-    return ToolCallUpdate(
+    return schema.ToolCallUpdate(
         tool_call_id=f"question-{secrets.token_hex(6)}",
         title=visible(request_sentence(question, name)),
         status="pending",
@@ -121,19 +88,19 @@ def _shown(session: str, question: PermissionQuestion) -> ToolCallUpdate:
     )
 
 
-def _option(choice: AnswerChoice) -> PermissionOption:
-    kind: PermissionOptionKind = "reject_once"
+def _option(choice: AnswerChoice) -> schema.PermissionOption:
+    kind: schema.PermissionOptionKind = "reject_once"
     if choice.allows:
         kind = "allow_always" if isinstance(choice.answer, AllowAlways) else "allow_once"
-    return PermissionOption(option_id=choice.key, name=visible(choice.words), kind=kind)
+    return schema.PermissionOption(option_id=choice.key, name=visible(choice.words), kind=kind)
 
 
 ContentBlock = (
-    TextContentBlock
-    | ImageContentBlock
-    | AudioContentBlock
-    | ResourceContentBlock
-    | EmbeddedResourceContentBlock
+    schema.TextContentBlock
+    | schema.ImageContentBlock
+    | schema.AudioContentBlock
+    | schema.ResourceContentBlock
+    | schema.EmbeddedResourceContentBlock
 )
 
 
@@ -151,17 +118,21 @@ def prompt_script(blocks: Sequence[ContentBlock]) -> Script | Refusal:
     files: list[File] = []
     for block in blocks:
         match block:
-            case TextContentBlock(text=text):
+            case schema.TextContentBlock(text=text):
                 typed.append(text)
-            case ResourceContentBlock(uri=uri):
+            case schema.ResourceContentBlock(uri=uri):
                 typed.append(_path(uri))
-            case EmbeddedResourceContentBlock(resource=TextResourceContents(uri=uri, text=text)):
+            case schema.EmbeddedResourceContentBlock(
+                resource=schema.TextResourceContents(uri=uri, text=text)
+            ):
                 attached.append(f"{_path(uri)}:\n```\n{text}\n```")
-            case EmbeddedResourceContentBlock(resource=BlobResourceContents() as blob):
+            case schema.EmbeddedResourceContentBlock(
+                resource=schema.BlobResourceContents() as blob
+            ):
                 files.append(_file(blob.blob, blob.mime_type, blob.uri))
-            case ImageContentBlock(data=data, mime_type=kind, uri=uri):
+            case schema.ImageContentBlock(data=data, mime_type=kind, uri=uri):
                 files.append(_file(data, kind, uri))
-            case AudioContentBlock(data=data, mime_type=kind):
+            case schema.AudioContentBlock(data=data, mime_type=kind):
                 files.append(_file(data, kind))
             case _:
                 raise UnsupportedBlock(f"Blocks of type '{block.type}' cannot be sent.")
@@ -203,7 +174,7 @@ def _path(uri: str) -> str:
 _log = logging.getLogger("sapwood.agents")
 _PAGE = 50
 _REFUSED = -32000
-_STOP_REASONS: dict[str, StopReason] = {"length": "max_tokens", "refused": "refusal"}
+_STOP_REASONS: dict[str, schema.StopReason] = {"length": "max_tokens", "refused": "refusal"}
 _MODES: dict[PermissionMode, str] = {
     "ask": "Ask before a tool changes anything",
     "accept-edits": "Change files in the folder without asking",
@@ -241,26 +212,26 @@ class AcpAgent:
         """Stops driving agents. Open turns stay open, and the next process continues them."""
         await self._agents.close()
 
-    async def initialize(self, protocol_version: int, **_: Any) -> InitializeResponse:
+    async def initialize(self, protocol_version: int, **_: Any) -> schema.InitializeResponse:
         """Says what this agent can do."""
-        return InitializeResponse(
+        return schema.InitializeResponse(
             protocol_version=min(protocol_version, PROTOCOL_VERSION),
-            agent_info=Implementation(name="sapwood", version=version("sapwood")),
-            agent_capabilities=AgentCapabilities(
+            agent_info=schema.Implementation(name="sapwood", version=version("sapwood")),
+            agent_capabilities=schema.AgentCapabilities(
                 load_session=True,
-                prompt_capabilities=PromptCapabilities(
+                prompt_capabilities=schema.PromptCapabilities(
                     image=True, audio=True, embedded_context=True
                 ),
-                session_capabilities=SessionCapabilities(
-                    list=SessionListCapabilities(),
-                    fork=SessionForkCapabilities(),
-                    resume=SessionResumeCapabilities(),
+                session_capabilities=schema.SessionCapabilities(
+                    list=schema.SessionListCapabilities(),
+                    fork=schema.SessionForkCapabilities(),
+                    resume=schema.SessionResumeCapabilities(),
                 ),
             ),
             auth_methods=[],
         )
 
-    async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:
+    async def new_session(self, cwd: str, **_: Any) -> schema.NewSessionResponse:
         """Starts a conversation in a folder."""
         settings = first_settings(self._config, self._model)
         try:
@@ -268,26 +239,28 @@ class AcpAgent:
         except RefusedError as refused:
             raise _refused(refused.refusal) from None
         self._open(agent)
-        return NewSessionResponse(session_id=agent, modes=_modes(settings.permission_mode))
+        return schema.NewSessionResponse(session_id=agent, modes=_modes(settings.permission_mode))
 
-    async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:
+    async def load_session(self, cwd: str, session_id: str, **_: Any) -> schema.LoadSessionResponse:
         """Opens a conversation and sends everything that the model sees."""
         agent, mode = await self._known(session_id)
         connection = self._connection
         conversation = await read_conversation(connection.log, connection.space, agent)
         await self._send(agent, history_updates(conversation))
         self._open(agent)
-        return LoadSessionResponse(modes=_modes(mode))
+        return schema.LoadSessionResponse(modes=_modes(mode))
 
-    async def resume_session(self, session_id: str, cwd: str, **_: Any) -> ResumeSessionResponse:
+    async def resume_session(
+        self, session_id: str, cwd: str, **_: Any
+    ) -> schema.ResumeSessionResponse:
         """Opens a conversation without sending what was said."""
         agent, mode = await self._known(session_id)
         self._open(agent)
-        return ResumeSessionResponse(modes=_modes(mode))
+        return schema.ResumeSessionResponse(modes=_modes(mode))
 
     async def list_sessions(
         self, cwd: str | None = None, cursor: str | None = None, **_: Any
-    ) -> ListSessionsResponse:
+    ) -> schema.ListSessionsResponse:
         """A page of the conversations of a folder, or of all, newest first."""
         log, space = self._connection.log, self._connection.space
         after = await log.summary(space, AgentId(cursor)) if cursor else None
@@ -296,7 +269,7 @@ class AcpAgent:
         else:
             page = await log.agents(space, after=after, limit=_PAGE, status="running")
         sessions = [
-            SessionInfo(
+            schema.SessionInfo(
                 session_id=summary.agent,
                 cwd=summary.folder or "/",
                 title=summary.name or None,
@@ -305,11 +278,11 @@ class AcpAgent:
             for summary in page
             if not summary.source
         ]
-        return ListSessionsResponse(
+        return schema.ListSessionsResponse(
             sessions=sessions, next_cursor=page[-1].agent if len(page) == _PAGE else None
         )
 
-    async def fork_session(self, session_id: str, cwd: str, **_: Any) -> ForkSessionResponse:
+    async def fork_session(self, session_id: str, cwd: str, **_: Any) -> schema.ForkSessionResponse:
         """Makes a child that sees the same context, and opens it."""
         agent, mode = await self._known(session_id)
         try:
@@ -317,29 +290,29 @@ class AcpAgent:
         except RefusedError as refused:
             raise _refused(refused.refusal) from None
         self._open(forked.child)
-        return ForkSessionResponse(session_id=forked.child, modes=_modes(mode))
+        return schema.ForkSessionResponse(session_id=forked.child, modes=_modes(mode))
 
     async def set_session_mode(
         self, session_id: str, mode_id: str, **_: Any
-    ) -> SetSessionModeResponse:
+    ) -> schema.SetSessionModeResponse:
         """Changes what tools may do without a question."""
         agent, _mode = await self._known(session_id)
         for mode in _MODES:
             if mode == mode_id:
                 await self._service.configure(agent, SettingsChange(permission_mode=mode))
-                return SetSessionModeResponse()
+                return schema.SetSessionModeResponse()
         raise RequestError.invalid_params({"mode": mode_id, "known": list(_MODES)})
 
     async def prompt(
         self, session_id: str, prompt: Sequence[ContentBlock], **_: Any
-    ) -> PromptResponse:
+    ) -> schema.PromptResponse:
         """Runs a prompt or commands until the last turn has ended."""
         agent, _mode = await self._known(session_id)
         try:
             script = prompt_script(prompt)
             if isinstance(script, Refusal):
                 raise _refused(script)
-            stop: StopReason = "end_turn"
+            stop: schema.StopReason = "end_turn"
             for chunk in chunks(script):
                 stop = await self._step(agent, chunk)
                 if stop != "end_turn":
@@ -348,19 +321,19 @@ class AcpAgent:
             raise RequestError.invalid_params({"details": str(problem)}) from None
         except (Failure, SapwoodError) as problem:
             raise RequestError(_REFUSED, str(problem)) from None
-        return PromptResponse(stop_reason=stop)
+        return schema.PromptResponse(stop_reason=stop)
 
-    async def close_session(self, session_id: str, **_: Any) -> CloseSessionResponse:
+    async def close_session(self, session_id: str, **_: Any) -> schema.CloseSessionResponse:
         """Asks no more questions in this session. The conversation stays."""
         self._sessions.pop(AgentId(session_id), None)
-        return CloseSessionResponse()
+        return schema.CloseSessionResponse()
 
     async def cancel(self, session_id: str, **_: Any) -> None:
         """Interrupts the open turn. What had arrived of the reply is kept."""
         if AgentId(session_id) in self._sessions:
             await self._agents.runner.interrupt(AgentId(session_id), "the editor cancelled it")
 
-    async def _step(self, agent: AgentId, chunk: Script) -> StopReason:
+    async def _step(self, agent: AgentId, chunk: Script) -> schema.StopReason:
         """Runs one step of a script in the session, and sends what comes of it."""
         runner = await self._agents.started()
         after = (await self._connection.dispatcher.open(agent)).state.version
@@ -375,9 +348,11 @@ class AcpAgent:
                 return await self._show_turn(agent, shown)
         return "end_turn"
 
-    async def _show_turn(self, agent: AgentId, shown: AsyncGenerator[AgentOutput]) -> StopReason:
+    async def _show_turn(
+        self, agent: AgentId, shown: AsyncGenerator[AgentOutput]
+    ) -> schema.StopReason:
         progress = PromptProgress(self._connection, agent)
-        stop: StopReason = "end_turn"
+        stop: schema.StopReason = "end_turn"
         async for each in shown:
             match each.what:
                 case Delta() as delta:
@@ -442,11 +417,12 @@ class AcpAgent:
                 await self._client.session_update(session_id=agent, update=update)
 
 
-def _modes(current: PermissionMode) -> SessionModeState:
-    return SessionModeState(
+def _modes(current: PermissionMode) -> schema.SessionModeState:
+    return schema.SessionModeState(
         current_mode_id=current,
         available_modes=[
-            SessionMode(id=mode, name=mode, description=words) for mode, words in _MODES.items()
+            schema.SessionMode(id=mode, name=mode, description=words)
+            for mode, words in _MODES.items()
         ],
     )
 

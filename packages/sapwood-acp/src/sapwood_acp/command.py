@@ -3,6 +3,7 @@
 import click
 
 from sapwood.cli.command import command as subcommand
+from sapwood.cli.command import in_event_loop
 from sapwood.cli.invocation import IN_TURN, Invocation
 
 
@@ -16,8 +17,8 @@ from sapwood.cli.invocation import IN_TURN, Invocation
     metavar="NAME",
     help="Model for new sessions, or claude-code or codex.",
 )
-@click.pass_obj
-def command(invocation: Invocation, model: str) -> None:
+@in_event_loop
+async def command(invocation: Invocation, model: str) -> None:
     """Serve conversations to an editor over the Agent Client Protocol.
 
     An editor such as Zed starts this command and talks to it over stdin and stdout. Its sessions
@@ -25,10 +26,6 @@ def command(invocation: Invocation, model: str) -> None:
     conversation in the terminal with sapwood open. To add it to an editor, set the command to
     sapwood and the argument to acp.
     """
-    invocation.run(lambda: _serve(invocation, model))
-
-
-async def _serve(invocation: Invocation, model: str) -> None:
     from typing import cast
 
     from acp import Agent, run_agent

@@ -27,15 +27,7 @@ from sapwood.core.command_table import TABLE
 from sapwood.core.content import ToolCall
 from sapwood.core.events import Event, ReplyAdded, ToolFinished
 from sapwood.core.model_calls import Delta
-from sapwood.core.timeline.row_content import (
-    HiddenMessages,
-    NoteText,
-    PromptText,
-    ReplyText,
-    RowContent,
-    ThinkingText,
-    ToolUse,
-)
+from sapwood.core.timeline import row_content
 from sapwood.core.timeline.rows import call_arguments, edge_label
 from sapwood.display.text import cut, readable
 
@@ -94,21 +86,21 @@ def history_updates(conversation: ConversationRows) -> Iterator[SessionUpdate]:
         yield from _row_updates(each.content)
 
 
-def _row_updates(content: RowContent) -> Iterator[SessionUpdate]:
+def _row_updates(content: row_content.RowContent) -> Iterator[SessionUpdate]:
     match content:
-        case PromptText(text):
+        case row_content.PromptText(text):
             yield update_user_message_text(readable(text))
-        case NoteText(label, text):
+        case row_content.NoteText(label, text):
             yield update_user_message_text(readable(f"[{label}] {text}"))
-        case ThinkingText(text):
+        case row_content.ThinkingText(text):
             yield update_agent_thought_text(readable(text))
-        case ReplyText(text):
+        case row_content.ReplyText(text):
             yield update_agent_message_text(readable(text))
-        case ToolUse(call, result):
+        case row_content.ToolUse(call, result):
             yield _call(call)
             if result is not None:
                 yield _result(call.id, result.content, result.error, result.diff)
-        case HiddenMessages(row, summary):
+        case row_content.HiddenMessages(row, summary):
             words = summary.text if summary is not None else ""
             yield update_agent_thought_text(readable(f"{edge_label(row)}\n{words}".rstrip()))
         case _:  # marks, notices and ends of turns have no place in an editor's transcript

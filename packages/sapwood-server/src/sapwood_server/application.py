@@ -43,9 +43,9 @@ from sapwood_server.page.api_html import api_html
 from sapwood_server.page.page_html import sign_in_page
 from sapwood_server.page.pages import page_endpoints
 from sapwood_server.problems import Problem, problem_of, with_openai_error
+from sapwood_server.protocols import openai_conversations
 from sapwood_server.protocols.ag_ui_api import ag_ui_endpoints
 from sapwood_server.protocols.mcp_api import mcp_endpoints
-from sapwood_server.protocols.openai_conversations import conversation_endpoints
 from sapwood_server.protocols.openai_responses import response_endpoints
 from sapwood_server.request_context import (
     Endpoint,
@@ -53,12 +53,12 @@ from sapwood_server.request_context import (
     RequestContext,
     json_response,
 )
+from sapwood_server.routes import lifecycle_api
 from sapwood_server.routes.command_api import changing_endpoints
 from sapwood_server.routes.configuration_api import configuration_endpoints
-from sapwood_server.routes.conversation_api import reading_endpoints, session_endpoints
+from sapwood_server.routes.conversation_api import reading_endpoints
 from sapwood_server.routes.dispatch_api import dispatch_endpoints
 from sapwood_server.routes.file_api import file_endpoints
-from sapwood_server.routes.lifecycle_api import lifecycle_endpoints
 from sapwood_server.routes.log_api import log_endpoints
 from sapwood_server.routes.openapi import openapi_document
 from sapwood_server.served_space import ServedSpaces
@@ -287,14 +287,13 @@ def endpoints(
         *reading_endpoints(streams),
         *log_endpoints(),
         *file_endpoints(),
-        *session_endpoints(),
-        *lifecycle_endpoints(),
+        *lifecycle_api.ROUTES.endpoints,
         *configuration_endpoints(),
         _pairing_endpoint(codes or PairingCodes(), hosts),
         *dispatch_endpoints(),
         *changing_endpoints(),
         *response_endpoints(streams),
-        *conversation_endpoints(),
+        *openai_conversations.ROUTES.endpoints,
         *ag_ui_endpoints(streams),
         *mcp_endpoints(),
     )

@@ -20,18 +20,8 @@ from contextlib import aclosing, suppress
 import msgspec
 from msgspec import Struct
 
+from sapwood.core import events
 from sapwood.core.errors import SpaceMoved
-from sapwood.core.events import (
-    AgentKilled,
-    ModelCalled,
-    Recorded,
-    ReplyAdded,
-    ReplyLost,
-    TurnCompleted,
-    TurnFailed,
-    TurnInterrupted,
-    WordsErased,
-)
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import Cursor, LogUnavailable, TailedEvent
@@ -47,8 +37,8 @@ _FOLLOWERS = 16_000
 """Seconds for which events are collected before all followers are woken: more with more of them,
 because each message to each follower costs time of this process."""
 _ENDS_WORDS = (
-    *(ModelCalled, ReplyAdded, ReplyLost),
-    *(TurnCompleted, TurnFailed, TurnInterrupted, AgentKilled),
+    *(events.ModelCalled, events.ReplyAdded, events.ReplyLost),
+    *(events.TurnCompleted, events.TurnFailed, events.TurnInterrupted, events.AgentKilled),
 )
 _BEAT = 15.0
 _AGAIN = 0.5
@@ -184,7 +174,7 @@ class _Feed:
             self._deltas[version, size] = messages
         return messages, since, max(size, words.size)
 
-    def add(self, what: Recorded | LiveWords) -> None:
+    def add(self, what: events.Recorded | LiveWords) -> None:
         """Takes a new event, or the words of a reply that is arriving."""
         self._deltas.clear()
         if isinstance(what, LiveWords):
@@ -193,7 +183,7 @@ class _Feed:
         recorded = what
         if isinstance(recorded.event, _ENDS_WORDS):
             self._words = None
-        if isinstance(recorded.event, WordsErased):
+        if isinstance(recorded.event, events.WordsErased):
             self._newest.clear()  # earlier events are not what they were
         self._newest.append((recorded.version, _message(recorded)))
         self._joined.clear()
@@ -248,13 +238,13 @@ class _Feed:
         waking: asyncio.TimerHandle | None = None
         async for what in self._log.watch(self._space, self._agent, after):
             self.add(what)
-            if isinstance(what, Recorded):
+            if isinstance(what, events.Recorded):
                 _measure_lag(what, began)
             if waking is None or waking.when() <= loop.time():
                 waking = loop.call_later(self._feeds.together, self.wake)
 
 
-def _message(recorded: Recorded) -> bytes:
+def _message(recorded: events.Recorded) -> bytes:
     return sse_message(recorded.kind, event_value(recorded), recorded.version)
 
 
@@ -412,7 +402,7 @@ class SpaceFeed:
         loop, began = asyncio.get_running_loop(), time.time()
         waking: asyncio.TimerHandle | None = None
         async for each in self._log.tail(self._space, after):
-            if isinstance(each.recorded.event, WordsErased):
+            if isinstance(each.recorded.event, events.WordsErased):
                 self._forget(len(self._newest))  # earlier events are not what they were
             self._newest.append(_kept(each, loop.time()))
             _measure_lag(each.recorded, began)
@@ -423,7 +413,7 @@ class SpaceFeed:
                 waking = loop.call_later(_SPACE_FEED_TOGETHER, self._wake)
 
 
-def _measure_lag(recorded: Recorded, began: float) -> None:
+def _measure_lag(recorded: events.Recorded, began: float) -> None:
     """Measures how late an event is here, unless it is older than the reader."""
     at = recorded.at / 1_000_000
     if at >= began:

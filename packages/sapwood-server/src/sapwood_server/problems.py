@@ -10,6 +10,7 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from sapwood.conversation.answers import Answer
+from sapwood.core import refusals
 from sapwood.core.errors import (
     LogError,
     LogUnavailable,
@@ -19,17 +20,6 @@ from sapwood.core.errors import (
     SpaceStopped,
 )
 from sapwood.core.model_calls import Failure
-from sapwood.core.refusals import (
-    ErasureHeld,
-    FilesInUse,
-    HookBlocked,
-    Imported,
-    Refusal,
-    TooManyNotes,
-    TooManyTopics,
-    UnknownHold,
-    UnknownNote,
-)
 from sapwood.core.token_count import Count
 from sapwood.programs.registry import program_title
 
@@ -162,7 +152,7 @@ def with_openai_error(problem: Problem) -> Problem:
 _TYPED = re.compile(r"\b([Tt])ype:? (?=(/|git )?)(?!it in the terminal)")
 _KEY = re.compile(r"\bpress esc to interrupt it\b")
 _SHELL = re.compile(r"[^.:]*(?:[Tt]ype:?|[:,]) '?(?:sapwood|pip|chmod|apt-get) .*", re.DOTALL)
-_OPERATOR = "Whoever runs the server can mend that: its log says how."
+_OPERATOR = "Ask the server's operator to fix this; the server log says how."
 
 
 def for_reader(sentence: str) -> str:
@@ -187,7 +177,7 @@ def without_shell(sentence: str) -> str:
     """An error for the reader of an HTTP answer. What to type in a shell goes to the log instead.
 
     >>> without_shell("There is no key. To create one, type: sapwood keys --new FILE")
-    'There is no key. Whoever runs the server can mend that: its log says how.'
+    "There is no key. Ask the server's operator to fix this; the server log says how."
     """
     kept = before_shell(sentence)
     if kept == sentence:
@@ -201,27 +191,27 @@ def before_shell(sentence: str) -> str:
     return _SHELL.sub("", sentence).rstrip()
 
 
-def _sentence(refusal: Refusal) -> str:
+def _sentence(refusal: refusals.Refusal) -> str:
     """What a refusal says to the reader of an HTTP answer."""
     match refusal:
-        case Imported(agent, source):
+        case refusals.Imported(agent, source):
             way = f"continues in {program_title(source)}. To continue it here, fork it: /fork"
             return f"Agent '{agent}' was imported and {way}"
-        case FilesInUse(agent):
+        case refusals.FilesInUse(agent):
             way = "Wait for it, or interrupt it."
             return f"Agent '{agent}' is working in these files, so nothing was reverted. {way}"
-        case ErasureHeld(hold):
-            way = "Whoever runs the server can release it."
+        case refusals.ErasureHeld(hold):
+            way = "Ask the server's operator to release it."
             return f"The legal hold {hold} covers this. Nothing was erased. {way}"
-        case UnknownHold(hold):
+        case refusals.UnknownHold(hold):
             return f"There is no active legal hold '{hold}'. Choose one that is listed."
-        case TooManyTopics(limit):
+        case refusals.TooManyTopics(limit):
             return f"There are already {limit} topics in focus, which is the limit. Remove one."
-        case TooManyNotes(limit):
+        case refusals.TooManyNotes(limit):
             return f"There are already {limit} active notes, which is the limit. Replace one."
-        case UnknownNote(note):
+        case refusals.UnknownNote(note):
             return f"There is no active note {note}. Choose one that is listed."
-        case HookBlocked(hook, why):
+        case refusals.HookBlocked(hook, why):
             return f"The hook {hook} of the server blocked the prompt: {why} Change the prompt."
         case _:
             return for_reader(refusal.sentence)
@@ -235,7 +225,7 @@ SETUP = {
 """What a failure says if the server lacks something that the person at its machine sets up."""
 
 
-def refusal_problem(refusal: Refusal) -> Problem:
+def refusal_problem(refusal: refusals.Refusal) -> Problem:
     """The problem of a refusal: its sentence, and its fields by their names."""
     name = type(refusal).__name__
     title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).capitalize()

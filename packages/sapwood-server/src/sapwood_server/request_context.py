@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Annotated, Literal, TypeVar, cast
+from typing import Annotated, Literal, TypedDict, TypeVar, Unpack, cast
 
 import msgspec
 from msgspec import Meta, Struct, structs
@@ -217,6 +217,7 @@ class RequestContext:
 
 
 Handler = Callable[[RequestContext], Awaitable[Response]]
+Method = Literal["GET", "POST", "DELETE"]
 
 
 class Endpoint(Struct, frozen=True):
@@ -230,7 +231,7 @@ class Endpoint(Struct, frozen=True):
     `error` that OpenAI clients read.
     """
 
-    method: Literal["GET", "POST", "DELETE"]
+    method: Method
     path: str
     scope: TokenScope
     handler: Handler
@@ -261,6 +262,45 @@ class Endpoint(Struct, frozen=True):
     def is_once(self) -> bool:
         """Whether a request with an id is answered like the first one with it."""
         return self.request is not None and "id" in self.request.__struct_fields__
+
+
+class EndpointOptions(TypedDict, total=False):
+    """The fields of `Endpoint` that have a default."""
+
+    request: type[Struct] | None
+    query: type[QueryParameters] | None
+    response: object
+    statuses: tuple[int, ...]
+    details: str
+    internal: bool
+    answers: str
+    errors: Literal["problem", "openai"]
+    max_bytes: int
+
+
+class Routes:
+    """The endpoints of a file, each declared above its handler. `common` holds for all of them."""
+
+    def __init__(self, **common: Unpack[EndpointOptions]) -> None:
+        self.endpoints: list[Endpoint] = []
+        self._common = common
+
+    def add(
+        self,
+        method: Method,
+        path: str,
+        scope: TokenScope,
+        summary: str,
+        **options: Unpack[EndpointOptions],
+    ) -> Callable[[Handler], Handler]:
+        """Returns a decorator that adds an endpoint with this handler."""
+
+        def decorate(handler: Handler) -> Handler:
+            fields = self._common | options
+            self.endpoints.append(Endpoint(method, path, scope, handler, summary, **fields))
+            return handler
+
+        return decorate
 
 
 def _hashed(whose: str) -> str:

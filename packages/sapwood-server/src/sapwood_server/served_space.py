@@ -263,7 +263,7 @@ class ServedSpaces:
         try:
             found = self._files.read_again(self._config)
         except ConfigError as error:
-            _log.warning("The changed configuration is not used. %s", error)
+            _log.warning("The new configuration was not applied. %s", error)
             return
         if found is None:
             return

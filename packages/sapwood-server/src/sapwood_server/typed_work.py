@@ -17,24 +17,16 @@ from sapwood.conversation.provider_limit import resets_soon
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService, Outcome
 from sapwood.conversation.session import ConversationSession
+from sapwood.core import events
 from sapwood.core.command_table import TABLE
 from sapwood.core.errors import SapwoodError
-from sapwood.core.events import (
-    Actor,
-    GoalEnded,
-    Recorded,
-    TurnCompleted,
-    TurnFailed,
-    TurnInterrupted,
-    TurnStarted,
-)
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
 from sapwood.display.quantities import now
 
 _log = logging.getLogger("sapwood.server")
-_TURN_ENDS = (TurnCompleted, TurnFailed, TurnInterrupted)
+_TURN_ENDS = (events.TurnCompleted, events.TurnFailed, events.TurnInterrupted)
 
 
 class GoalAgents(Protocol):
@@ -96,8 +88,8 @@ class GoalRuns:
             await session.accept_goal()
             await self._step(session, agent)
             async for each in shown:
-                event = each.what.event if isinstance(each.what, Recorded) else None
-                if isinstance(event, GoalEnded) and not await self._has_goal(agent):
+                event = each.what.event if isinstance(each.what, events.Recorded) else None
+                if isinstance(event, events.GoalEnded) and not await self._has_goal(agent):
                     del self._tasks[agent]  # a goal that is set from now on has its own task
                     return
                 if isinstance(event, _TURN_ENDS):
@@ -127,7 +119,7 @@ class LimitWaits:
         self._waiting: dict[AgentId, asyncio.Task[None]] = {}
         self._asking: set[AgentId] = set()
 
-    def start(self, agent: AgentId, after: int, actor: Actor) -> None:
+    def start(self, agent: AgentId, after: int, actor: events.Actor) -> None:
         """Follows an agent after this version, until none of its turns is open."""
         if agent not in self._watching:
             self._watching[agent] = asyncio.create_task(self._watch(agent, after, actor))
@@ -150,11 +142,11 @@ class LimitWaits:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _watch(self, agent: AgentId, after: int, actor: Actor) -> None:
+    async def _watch(self, agent: AgentId, after: int, actor: events.Actor) -> None:
         try:
             async with aclosing(self._agents.runner.watch(agent, after)) as shown:
                 async for each in shown:
-                    if isinstance(each.what, Recorded):
+                    if isinstance(each.what, events.Recorded):
                         self._follow(agent, each.what, actor)
                         if await self._is_over(agent, each.what):
                             return
@@ -165,11 +157,11 @@ class LimitWaits:
                 self._wait_no_more(agent)
                 del self._watching[agent]
 
-    def _follow(self, agent: AgentId, recorded: Recorded, actor: Actor) -> None:
+    def _follow(self, agent: AgentId, recorded: events.Recorded, actor: events.Actor) -> None:
         event = recorded.event
-        if isinstance(event, TurnStarted):
+        if isinstance(event, events.TurnStarted):
             self._wait_no_more(agent)
-        elif isinstance(event, TurnFailed) and resets_soon(event.retry_at, recorded.at):
+        elif isinstance(event, events.TurnFailed) and resets_soon(event.retry_at, recorded.at):
             once = f"retry-{agent}-{recorded.version}"
             waiting = asyncio.create_task(self._retry(agent, event.retry_at, Person(actor, once)))
             self._waiting[agent] = waiting
@@ -179,7 +171,7 @@ class LimitWaits:
         if waiting is not None:
             waiting.cancel()
 
-    async def _is_over(self, agent: AgentId, recorded: Recorded) -> bool:
+    async def _is_over(self, agent: AgentId, recorded: events.Recorded) -> bool:
         state = (await self._agents.connection.dispatcher.open(agent)).state
         is_idle = state.open is None and state.version <= recorded.version
         goes_on = agent in self._waiting or agent in self._asking or self._goals.runs(agent)

@@ -1,10 +1,10 @@
 """`sapwood agents`: the list of agents."""
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import click
 
-from sapwood.cli.command import WholeNumber, json_option
+from sapwood.cli.command import WholeNumber, in_event_loop, json_option
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import Invocation
 
@@ -31,8 +31,8 @@ from sapwood.cli.invocation import Invocation
     help="Sort newest first, by start time or by last event.",
 )
 @json_option()
-@click.pass_obj
-def command(
+@in_event_loop
+async def command(
     invocation: Invocation,
     all_states: bool,
     limit: int,
@@ -46,21 +46,7 @@ def command(
     Newest first, each child under its parent. TOKENS is how much history the agent's context holds.
     A tilde marks an estimate.
     """
-    listed = _Listed(all_states, limit, owner, label, order)
-    invocation.run(lambda: _list(invocation, listed, as_json))
 
-
-class _Listed(NamedTuple):
-    """What to list."""
-
-    all_states: bool
-    limit: int
-    owner: str
-    label: str
-    order: Literal["created", "updated"]
-
-
-async def _list(invocation: Invocation, listed: _Listed, as_json: bool) -> None:
     from sapwood.app.conversation_service import offline_service
     from sapwood.cli.console import columns, print_lines
     from sapwood.cli.output.agent_table import agents_table
@@ -71,18 +57,18 @@ async def _list(invocation: Invocation, listed: _Listed, as_json: bool) -> None:
     async with invocation.connected() as connection:
         service = offline_service(connection, invocation.config)
         found = await service.list_agents(
-            limit=listed.limit + 1,
-            all_states=listed.all_states,
-            owner=listed.owner,
-            label=listed.label,
-            order=listed.order,
+            limit=limit + 1,
+            all_states=all_states,
+            owner=owner,
+            label=label,
+            order=order,
         )
-    agents, limit = found.agents, listed.limit
+    agents = found.agents
     shown = agents[:limit]
     if as_json:
         print_lines(json_line(agent_value(summary)) for summary in shown)
         return
-    if not agents and (listed.owner or listed.label):
+    if not agents and (owner or label):
         click.echo(
             (
                 "No running agent matches this owner and label. To list all agents, type: sapwood "

@@ -173,7 +173,7 @@ async def _list(invocation: Invocation, as_json: bool) -> None:
     metavar="ADDRESS",
     help="Database with the table of the routers, instead of the configured one.",
 )
-@click.option("--take-back", is_flag=True, help="Give up a move that was interrupted.")
+@click.option("--take-back", is_flag=True, help="Abandon an interrupted move.")
 @json_option("Print the result as JSON.")
 @click.pass_obj
 def move_command(
@@ -188,7 +188,7 @@ def move_command(
     """Move a space to another database while it is in use.
 
     Copies the space, stops it for at most two seconds, checks the copy by a hash of every log, and
-    hands it over. Turns that are running continue at the new place. If this command is interrupted,
+    hands it over. Running turns continue there. If this command is interrupted,
     run it again: it continues. Run it as the owner of the tables of both databases.
 
     Routers learn from --cell where the space went. With --directory they know it without asking the
@@ -236,8 +236,8 @@ _STEPS = {
     "check": "Comparing every log",
     "stop": "Stopping the space",
     "decide": "Handing it over",
-    "open": "Opening it at the new place",
-    "clear": "Deleting it at the old place",
+    "open": "Opening it in the new database",
+    "clear": "Deleting it from the old database",
 }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sapwood.cli.command import command as subcommand
-from sapwood.cli.command import json_option, parse_since
+from sapwood.cli.command import in_event_loop, json_option, parse_since
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 from sapwood.core.plural import counted
@@ -48,8 +48,8 @@ def _program_options(command: "Callable[..., Exit]") -> "Callable[..., Exit]":
 @click.option("--since", metavar="WHEN", help="Only sessions used since: 7d, 12h or 2026-11-14.")
 @click.option("--follow", is_flag=True, help="Keep importing new messages until Ctrl-C.")
 @json_option("Print the result of each transcript as JSON lines.")
-@click.pass_obj
-def command(
+@in_event_loop
+async def command(
     invocation: Invocation,
     paths: tuple[str, ...],
     since: str | None,
@@ -63,28 +63,19 @@ def command(
     importing again adds only what is new. A PATH is a transcript or a project folder. Without a
     PATH, imports all sessions. Transcripts are never changed.
     """
-    names = (each.name for each in programs_with("sessions"))
-    sources = frozenset(name for name in names if chosen.get(name.replace("-", "_")))
-    earliest = parse_since(since)
-    return invocation.run(lambda: _import(invocation, paths, sources, earliest, follow, as_json))
 
-
-async def _import(
-    invocation: Invocation,
-    paths: tuple[str, ...],
-    sources: frozenset[str],
-    since: int,
-    follow: bool,
-    as_json: bool,
-) -> Exit:
     from pathlib import Path
 
     from sapwood.cli.run.stop_request import stop_on_signals
     from sapwood.imports.importer import Importer, select_transcripts, session_folders
 
+    names = (each.name for each in programs_with("sessions"))
+    sources = frozenset(name for name in names if chosen.get(name.replace("-", "_")))
+    earliest = parse_since(since)
+
     def find_sessions() -> "list[FoundSession]":
         named = [Path(path).expanduser() for path in paths]
-        return select_transcripts(named, sources=sources, since=since)
+        return select_transcripts(named, sources=sources, since=earliest)
 
     found = await asyncio.to_thread(find_sessions)
     if not found and not follow:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sapwood.cli.command import WholeNumber, json_option
+from sapwood.cli.command import WholeNumber, in_event_loop, json_option
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 @click.option("--whole", is_flag=True, help="Do not shorten long tool results.")
 @click.option("--everything", is_flag=True, help="Include messages that the model no longer sees.")
 @json_option("Print the request, the turns or the event as JSON.")
-@click.pass_obj
-def show_command(
+@in_event_loop
+async def show_command(
     invocation: Invocation, place: str, whole: bool, everything: bool, as_json: bool
 ) -> None:
     """Show a conversation as the model sees it, a turn, or one event.
@@ -43,12 +43,6 @@ def show_command(
     They stay in the log: --everything shows them, and sapwood search finds them. With a version,
     shows that event in full. New turns of a session of another program are imported first.
     """
-    invocation.run(lambda: _show(invocation, place, whole, everything, as_json))
-
-
-async def _show(
-    invocation: Invocation, place: str, whole: bool, everything: bool, as_json: bool
-) -> None:
     from sapwood.cli.console import columns, print_lines
     from sapwood.cli.output.conversation_printer import origin_lines, print_conversation
     from sapwood.cli.output.event_text import json_line
@@ -145,8 +139,8 @@ _PAGE = 500
 @click.option("-k", "--kind", multiple=True, metavar="KIND", help="Only this kind; repeatable.")
 @click.option("-f", "--follow", is_flag=True, help="Print new events until Ctrl-C.")
 @json_option()
-@click.pass_obj
-def log_command(
+@in_event_loop
+async def log_command(
     invocation: Invocation,
     agent: str,
     last: int | None,
@@ -160,21 +154,11 @@ def log_command(
     each model call and, at the end of a turn, by all its calls. To see an event in full, type:
     sapwood show AGENT:VERSION
     """
-    invocation.run(lambda: _log(invocation, agent, last, frozenset(kind), follow, as_json))
-
-
-async def _log(
-    invocation: Invocation,
-    typed: str,
-    last: int | None,
-    kinds: frozenset[str],
-    follow: bool,
-    as_json: bool,
-) -> None:
     from sapwood.cli.console import columns
     from sapwood.cli.output.event_text import Spending, event_line, event_value, json_line
     from sapwood.conversation.agent_lookup import find
 
+    kinds = frozenset(kind)
     width, spending = columns(), Spending()
 
     def show(recorded: "Recorded") -> None:
@@ -184,16 +168,16 @@ async def _log(
             click.echo(json_line(value) if as_json else event_line(recorded, width, used))
 
     async with invocation.connected() as connection:
-        agent = await find(connection, typed)
+        found = await find(connection, agent)
         seen = 0
         if last is not None:
-            seen = await _before_last(connection, agent, last, kinds)
-        while page := await connection.log.read(connection.space, agent, seen + 1, limit=_PAGE):
+            seen = await _before_last(connection, found, last, kinds)
+        while page := await connection.log.read(connection.space, found, seen + 1, limit=_PAGE):
             for recorded in page:
                 show(recorded)
             seen = page[-1].version
         if follow:
-            async for recorded in connection.log.follow(connection.space, agent, seen):
+            async for recorded in connection.log.follow(connection.space, found, seen):
                 show(recorded)
 
 
@@ -222,8 +206,8 @@ async def _before_last(
 @click.argument("version", type=WholeNumber(1), required=False)
 @click.option("--calls", is_flag=True, help="List the model calls.")
 @json_option("Print the request as JSON, with its hash.")
-@click.pass_obj
-def replay_command(
+@in_event_loop
+async def replay_command(
     invocation: Invocation, agent: str, version: int | None, calls: bool, as_json: bool
 ) -> Exit:
     """Show the exact request of a model call, verified by its hash.
@@ -234,8 +218,30 @@ def replay_command(
     number there. The exit code is 1 if a hash does not match.
     """
     if calls:
-        return invocation.run(lambda: _list(invocation, agent))
-    return invocation.run(lambda: _replay(invocation, agent, version, as_json))
+        return await _list(invocation, agent)
+    from sapwood.app.conversation_service import offline_service
+    from sapwood.cli.console import print_lines
+    from sapwood.cli.output.answer_text import request_lines
+    from sapwood.cli.output.event_text import json_line
+    from sapwood.conversation.agent_lookup import find
+    from sapwood.core.erasure import ERASED
+    from sapwood.core.errors import SapwoodError
+
+    async with invocation.connected() as connection:
+        service = offline_service(connection, invocation.config)
+        answer = await service.replay(await find(connection, agent), version)
+    if (seen := answer.replayed) is None:
+        raise SapwoodError(answer.message)
+    verdict = "matches" if seen.matches else "DOES NOT MATCH"
+    if not seen.matches and ERASED in str(seen.request):
+        verdict += " (it contained mail or a quotation that was erased)"
+    if as_json:
+        checked = {"ref": str(seen.ref), "hash": seen.called.hash, "matches": seen.matches}
+        click.echo(json_line({**checked, "request": seen.request}))
+    else:
+        print_lines(request_lines(seen.request))
+        click.echo(f"\n{seen.ref} to {seen.called.model}: the hash {verdict}.")
+    return Exit.OK if seen.matches else Exit.FAILED
 
 
 async def _list(invocation: Invocation, typed: str) -> Exit:
@@ -253,33 +259,6 @@ async def _list(invocation: Invocation, typed: str) -> Exit:
     return Exit.OK
 
 
-async def _replay(invocation: Invocation, typed: str, version: int | None, as_json: bool) -> Exit:
-    from sapwood.app.conversation_service import offline_service
-    from sapwood.cli.console import print_lines
-    from sapwood.cli.output.answer_text import request_lines
-    from sapwood.cli.output.event_text import json_line
-    from sapwood.conversation.agent_lookup import find
-    from sapwood.core.erasure import ERASED
-    from sapwood.core.errors import SapwoodError
-
-    async with invocation.connected() as connection:
-        agent = await find(connection, typed)
-        service = offline_service(connection, invocation.config)
-        answer = await service.replay(agent, version)
-    if (seen := answer.replayed) is None:
-        raise SapwoodError(answer.message)
-    verdict = "matches" if seen.matches else "DOES NOT MATCH"
-    if not seen.matches and ERASED in str(seen.request):
-        verdict += " (it contained mail or a quotation that was erased)"
-    if as_json:
-        checked = {"ref": str(seen.ref), "hash": seen.called.hash, "matches": seen.matches}
-        click.echo(json_line({**checked, "request": seen.request}))
-    else:
-        print_lines(request_lines(seen.request))
-        click.echo(f"\n{seen.ref} to {seen.called.model}: the hash {verdict}.")
-    return Exit.OK if seen.matches else Exit.FAILED
-
-
 @subcommand(
     examples=[
         "sapwood diff demo START",
@@ -290,18 +269,14 @@ async def _replay(invocation: Invocation, typed: str, version: int | None, as_js
 @click.argument("agent", type=AGENT)
 @click.argument("left", type=MARK)
 @click.argument("right", type=MARK, required=False)
-@click.pass_obj
-def diff_command(invocation: Invocation, agent: str, left: str, right: str | None) -> Exit:
+@in_event_loop
+async def diff_command(invocation: Invocation, agent: str, left: str, right: str | None) -> Exit:
     """Compare two contexts.
 
     LEFT and RIGHT are marks or turns; a turn stands for the context just before it. Without RIGHT,
     LEFT is compared with the current context. A minus marks turns that only LEFT has, a plus those
     that only RIGHT has. The exit code is 1 if they differ.
     """
-    return invocation.run(lambda: _diff(invocation, agent, left, right))
-
-
-async def _diff(invocation: Invocation, typed: str, left: str, right: str | None) -> Exit:
     from sapwood.app.conversation_service import offline_service
     from sapwood.cli.console import columns, print_lines
     from sapwood.conversation.agent_lookup import find
@@ -309,7 +284,7 @@ async def _diff(invocation: Invocation, typed: str, left: str, right: str | None
 
     async with invocation.connected() as connection:
         service = offline_service(connection, invocation.config)
-        compared = await service.compare(await find(connection, typed), left, right)
+        compared = await service.compare(await find(connection, agent), left, right)
     print_lines(comparison_lines(compared, columns()))
     return Exit.OK if compared.diff.same else Exit.FAILED
 

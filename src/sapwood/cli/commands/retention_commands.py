@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sapwood.cli.command import Number, json_option
+from sapwood.cli.command import Number, in_event_loop, json_option
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.name_completion import AGENT
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     "--archive", default="", metavar="ADDRESS", help="Move them to object storage: s3://…, file://…"
 )
 @click.option("--by", default="retention", metavar="NAME", help="Who requested it, for the record.")
-@click.pass_obj
-def retain_command(
+@in_event_loop
+async def retain_command(
     invocation: Invocation,
     days: float,
     label: str,
@@ -44,24 +44,14 @@ def retain_command(
     Without --erase or --archive, only lists them. A conversation with an open turn is not idle, and
     one under a legal hold is left alone. Workers can do the same from rules in the configuration.
     """
-    if erase and archive:
-        raise click.UsageError("Give either --erase or --archive, not both.")
-    invocation.run(lambda: _retain(invocation, days, label, owner, erase, archive, by))
 
-
-async def _retain(
-    invocation: Invocation,
-    days: float,
-    label: str,
-    owner: str,
-    erase: bool,
-    archive: str,
-    by: str,
-) -> None:
     from sapwood.app.retention import is_free, let_go
     from sapwood.core.events import Actor
     from sapwood.lifecycle.erasable_log import erasable
     from sapwood.lifecycle.retention import RetentionRule, idle_conversations
+
+    if erase and archive:
+        raise click.UsageError("Give either --erase or --archive, not both.")
 
     async with invocation.connected() as connection:
         log, space = erasable(connection.log), connection.space

@@ -85,7 +85,7 @@ _COMMANDS = (
         "compact",
         "Replace a session's older turns with a summary.",
         "Sapwood builds the summary from the turns by rules: requests, decisions, files, "
-        "commands and open questions. No model is called. Words that you add stand in the "
+        "commands and open questions. No model is called. Words that you add appear in the "
         "summary.",
         (
             "compact",

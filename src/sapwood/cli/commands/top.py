@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sapwood.cli.command import Number, json_option
+from sapwood.cli.command import Number, in_event_loop, json_option
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import Invocation
 
@@ -52,8 +52,8 @@ _CLEAR = "\x1b[H\x1b[2J"
     help="Only these spaces, such as 'acme-*'; repeatable.",
 )
 @json_option()
-@click.pass_obj
-def command(
+@in_event_loop
+async def command(
     invocation: Invocation,
     once: bool,
     every: float,
@@ -67,18 +67,14 @@ def command(
     with an open turn: RUN are being run by a worker, WAIT are queued, and ASK are waiting for
     approval. TURNS, FAILED, TOKENS and COST cover the last hour, or --window.
     """
-    live = not (once or as_json) and sys.stdout.isatty()
-    invocation.run(lambda: _show(invocation, spaces, window * 60, every if live else 0.0, as_json))
 
-
-async def _show(
-    invocation: Invocation, spaces: tuple[str, ...], seconds: float, every: float, as_json: bool
-) -> None:
     from sapwood.app.operations_overview import overview_of
     from sapwood.app.space_runners import SpacePattern
     from sapwood.cli.console import columns, print_lines
     from sapwood.cli.output.event_text import json_line
     from sapwood.cli.run.stop_request import stop_on_signals
+
+    live = not (once or as_json) and sys.stdout.isatty()
 
     covers = SpacePattern(spaces or ("*",)).covers
     address = invocation.config.address
@@ -86,14 +82,14 @@ async def _show(
         async with invocation.connected() as connection:
             beats: dict[str, int] = {}
             while stop.code is None:
-                seen = await overview_of(connection, address, covers, seconds)
+                seen = await overview_of(connection, address, covers, window * 60)
                 if as_json:
                     print_lines([json_line(seen)])
                     return
-                if every:
+                if live:
                     click.echo(_CLEAR, nl=False)
                 print_lines(_lines(seen, columns(), beats))
-                if not every:
+                if not live:
                     return
                 beats = {each.worker: each.beats for each in seen.workers}
                 wait = asyncio.create_task(stop.wait())

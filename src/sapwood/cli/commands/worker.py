@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sapwood.cli.command import HealthPlace, WholeNumber
+from sapwood.cli.command import HealthPlace, WholeNumber, folder_option
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import IN_TURN, Invocation
 from sapwood.cli.log_files import log_format_option, log_in, say
@@ -43,16 +43,7 @@ _log = logging.getLogger("sapwood.worker")
     metavar="PATTERN",
     help="Spaces to serve, such as '*' or 'acme-*', instead of just one; repeatable.",
 )
-@click.option(
-    "--folder",
-    "folders",
-    multiple=True,
-    metavar="SPACE=PATH",
-    help=(
-        "Let a space's agents work in this folder; repeatable. '*=/srv/{space}' covers all other "
-        "spaces."
-    ),
-)
+@folder_option
 @click.option(
     "--app",
     metavar="MODULE:NAME",

@@ -7,36 +7,7 @@ from typing import assert_never
 from sapwood.cli.output.agent_table import agents_table
 from sapwood.cli.output.agent_window import context_lines
 from sapwood.cli.output_gate import styled
-from sapwood.conversation.answers import (
-    AgentsKilled,
-    AgentTree,
-    Answer,
-    ArgumentNeeded,
-    Changed,
-    Compacted,
-    ContextsCompared,
-    ContextShown,
-    ConversationStarted,
-    FilesReverted,
-    Forked,
-    HelpShown,
-    JobShown,
-    Left,
-    MailRead,
-    MailSent,
-    MailShown,
-    PassageShown,
-    PermissionsShown,
-    Prompted,
-    PromptToEdit,
-    RequestReplayed,
-    SearchResults,
-    SettingShown,
-    SettingsShown,
-    StillWaiting,
-    Switched,
-    Waited,
-)
+from sapwood.conversation import answers
 from sapwood.core.content import File, Text, Thinking, ToolCall
 from sapwood.core.log_values import SearchHit
 from sapwood.core.view.request import MessagePart, Request, ToolResult
@@ -108,44 +79,44 @@ def _part(part: MessagePart) -> list[str]:
             return [head, *indented(content, "    "), *rows]
 
 
-def answer_text(answer: Answer, width: int, now: int) -> str:
+def answer_text(answer: answers.Answer, width: int, now: int) -> str:
     """Returns the text of an answer for a terminal of this width. `now` is the current time."""
     match answer:
-        case AgentTree(agents):
+        case answers.AgentTree(agents):
             return "\n".join(agents_table(agents, width, now))
-        case ContextShown(breakdown):
+        case answers.ContextShown(breakdown):
             return "\n".join(context_lines(breakdown, width))
-        case SearchResults(hits=hits):
+        case answers.SearchResults(hits=hits):
             return "\n".join(hit_lines(hits, width))
-        case RequestReplayed(replayed=replayed):
+        case answers.RequestReplayed(replayed=replayed):
             shown = [*request_lines(replayed.request), ""] if replayed else []
             return "\n".join([*shown, answer.message])
-        case PromptToEdit(prompt=prompt):
+        case answers.PromptToEdit(prompt=prompt):
             return "\n".join([answer.message, *indented(prompt, "  ")])
-        case ContextsCompared():
+        case answers.ContextsCompared():
             return "\n".join(comparison_lines(answer, width))
         case (
-            Prompted()
-            | Changed()
-            | Forked()
-            | ConversationStarted()
-            | Switched()
-            | MailSent()
-            | MailRead()
-            | MailShown()
-            | Waited()
-            | StillWaiting()
-            | AgentsKilled()
-            | Compacted()
-            | PassageShown()
-            | FilesReverted()
-            | SettingShown()
-            | SettingsShown()
-            | PermissionsShown()
-            | HelpShown()
-            | JobShown()
-            | ArgumentNeeded()
-            | Left()
+            answers.Prompted()
+            | answers.Changed()
+            | answers.Forked()
+            | answers.ConversationStarted()
+            | answers.Switched()
+            | answers.MailSent()
+            | answers.MailRead()
+            | answers.MailShown()
+            | answers.Waited()
+            | answers.StillWaiting()
+            | answers.AgentsKilled()
+            | answers.Compacted()
+            | answers.PassageShown()
+            | answers.FilesReverted()
+            | answers.SettingShown()
+            | answers.SettingsShown()
+            | answers.PermissionsShown()
+            | answers.HelpShown()
+            | answers.JobShown()
+            | answers.ArgumentNeeded()
+            | answers.Left()
         ):
             return answer.message
         case _:

@@ -3,18 +3,9 @@
 import msgspec
 
 from sapwood.cli.output_gate import styled
+from sapwood.core import events
 from sapwood.core.content import Usage
 from sapwood.core.event_texts import event_summary
-from sapwood.core.events import (
-    ContextSummarized,
-    Recorded,
-    ReplyAdded,
-    SummaryDropped,
-    TurnCompleted,
-    TurnFailed,
-    TurnInterrupted,
-    TurnStarted,
-)
 from sapwood.display.json_values import event_value as event_value
 from sapwood.display.json_values import usage_value as usage_value
 from sapwood.display.quantities import clock, money, usage_line
@@ -24,7 +15,7 @@ _ROOMY = 70
 _FEW_WORDS = 20
 
 
-def event_line(recorded: Recorded, width: int, used: Usage | None = None) -> str:
+def event_line(recorded: events.Recorded, width: int, used: Usage | None = None) -> str:
     """Returns an event on one line: version, time, kind, summary, and what was used for it."""
     roomy = width >= _ROOMY
     head = f"{recorded.version:>5} " if roomy else f"{recorded.version:>4} "
@@ -53,17 +44,19 @@ class Spending:
     def __init__(self) -> None:
         self._turn: Usage | None = None
 
-    def of(self, recorded: Recorded) -> Usage | None:
+    def of(self, recorded: events.Recorded) -> Usage | None:
         """Returns what was used for this event: by its call, or by its turn. Call it in order."""
         match recorded.event:
-            case TurnStarted():
+            case events.TurnStarted():
                 self._turn = Usage(0)
-            case ReplyAdded() | ContextSummarized() | SummaryDropped() as event:
+            case (
+                events.ReplyAdded() | events.ContextSummarized() | events.SummaryDropped() as event
+            ):
                 usage = event.usage
                 if usage is not None and self._turn is not None:
                     self._turn += usage
                 return usage
-            case TurnCompleted() | TurnInterrupted() | TurnFailed():
+            case events.TurnCompleted() | events.TurnInterrupted() | events.TurnFailed():
                 used, self._turn = self._turn, None
                 return used if used and used.input else None
             case _:

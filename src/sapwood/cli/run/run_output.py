@@ -10,16 +10,8 @@ from sapwood.cli.console import columns
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.output.event_text import event_value, json_line, usage_value
 from sapwood.cli.output_gate import styled, unstyled
+from sapwood.core import events
 from sapwood.core.content import ReplyPart, Text, ToolCall, Usage
-from sapwood.core.events import (
-    CheckpointMissed,
-    ContextTrimmed,
-    MailReceived,
-    Recorded,
-    ReplyAdded,
-    ReplyStreamed,
-    ToolFinished,
-)
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
 from sapwood.core.plural import counted
@@ -50,7 +42,7 @@ class RunOutput(Protocol):
         """Prints a piece of a reply."""
         ...
 
-    def event(self, recorded: Recorded) -> None:
+    def event(self, recorded: events.Recorded) -> None:
         """Prints an event of the agent."""
         ...
 
@@ -80,22 +72,22 @@ class TextOutput:
             self._streamed += delta.text
             self._write(delta.text)
 
-    def event(self, recorded: Recorded) -> None:
+    def event(self, recorded: events.Recorded) -> None:
         match recorded.event:
-            case ReplyAdded(parts, ended=ended):
+            case events.ReplyAdded(parts, ended=ended):
                 self._reply(parts)
                 if ended != "done":
                     self.note(how_it_was_cut(ended))
-            case ToolFinished(blocked=blocked) if blocked:
+            case events.ToolFinished(blocked=blocked) if blocked:
                 self.note(plain(blocked))
-            case ToolFinished(_, content, True):
+            case events.ToolFinished(_, content, True):
                 for line in wrapped(cut(content, _EXCERPT), columns(), "  "):
                     self._write_note(line)
-            case ContextTrimmed(cause, _, turns):
+            case events.ContextTrimmed(cause, _, turns):
                 self._write_note(f"({cause}: {counted(turns, 'turn')} removed from view)")
-            case CheckpointMissed(reason):
+            case events.CheckpointMissed(reason):
                 self._write_note(f"(no checkpoint: {reason})")
-            case MailReceived(_, _, sender):
+            case events.MailReceived(_, _, sender):
                 self._write_note(f"(mail from {sender or 'outside'})")
             case _:
                 pass
@@ -158,8 +150,8 @@ class JsonOutput:
         named = {"name": delta.name} if delta.name else {}
         self._print("delta", agent=agent, kind=delta.kind, text=delta.text, **named)
 
-    def event(self, recorded: Recorded) -> None:
-        if not isinstance(recorded.event, ReplyStreamed):  # its words were printed as deltas
+    def event(self, recorded: events.Recorded) -> None:
+        if not isinstance(recorded.event, events.ReplyStreamed):  # its words were printed as deltas
             self._print("event", **event_value(recorded))
 
     def answer(self, line: str, answer: str) -> None:

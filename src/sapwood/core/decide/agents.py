@@ -264,7 +264,7 @@ def write_todo(inputs: DecisionInput, command: WriteTodo, meta: CommandMeta) -> 
         require_text(item.text, "item")
         require_length(item.text, TODO_LENGTH, "item")
     if command.items == inputs.state.todo:
-        return Accepted((), "The list is so already.")
+        return Accepted((), "The list already looks like this.")
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(TodoWritten(command.items))
     done = sum(item.status == "done" for item in command.items)
@@ -317,7 +317,7 @@ def set_goal(inputs: DecisionInput, command: SetGoal, meta: CommandMeta) -> Acce
 
 def end_goal(inputs: DecisionInput, command: EndGoal, meta: CommandMeta) -> Accepted:
     if inputs.state.goal is None or inputs.state.goal.id != command.goal:
-        return Accepted((), "The goal has ended already.")
+        return Accepted((), "The goal has already ended.")
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(GoalEnded(command.goal, command.reason, command.message))
     return draft.accepted(goal_end(command.reason, command.message))
@@ -422,7 +422,7 @@ def rename(inputs: DecisionInput, command: Rename, meta: CommandMeta) -> Accepte
     if command.name == inputs.state.name:
         return Accepted((), f"The name is already '{command.name}'.")
     if command.written_by and not inputs.state.named_by_prompt:
-        return Accepted((), "The conversation has a name already.")
+        return Accepted((), "The conversation already has a name.")
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(AgentRenamed(command.name, command.written_by, command.usage))
     return draft.accepted(f"Renamed {command.agent} to '{command.name}'.")

@@ -94,7 +94,9 @@ def _compared(wanted: list[str], sent: list[str], allowed: frozenset[str]) -> st
             place += 1
         elif text not in allowed and text not in _FILES:
             missing = f" instead of '{_short(wanted[place])}'" if place < len(wanted) else ""
-            return f"Claude Code sent '{_short(text)}'{missing}: not exactly the live history."
+            return (
+                f"Claude Code sent '{_short(text)}'{missing}, which differs from the live history."
+            )
     if place < len(wanted):
         return f"Claude Code did not send '{_short(wanted[place])}', which is in the live history."
     return ""

@@ -183,11 +183,11 @@ class RunningSession:
         rows = await asyncio.to_thread(wait_for_rows, self.session, offset, own, stream.last_row)
         self.usage = stream.last_usage or self.usage
         usage, result = stream.usage, stream.result
-        told = "Claude Code compacted its context itself in this turn." * stream.compacted
+        told = "Claude Code compacted its own context during this turn." * stream.compacted
         if result is None:
             if rows is not None and stream.last_row not in ("", rows.passage.last):
                 rows = None  # it did not write all that it told: the next turn writes it again
-            reason = "Claude Code ended in the middle of the turn"
+            reason = "Claude Code exited in the middle of the turn"
             words = self.process.last_words.splitlines()
             return TurnEnd(
                 "failed", f"{reason}: {words[-1]}" if words else reason, rows, usage, told

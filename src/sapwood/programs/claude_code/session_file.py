@@ -38,7 +38,7 @@ from sapwood.programs.claude_code.transcript import (
     read_on,
     read_transcript,
 )
-from sapwood.programs.session_copy import copies_of, extend_copy
+from sapwood.programs.session_copy import append_lines, copies_of, extend_copy
 
 _PROGRAM = b"claude"
 
@@ -308,7 +308,9 @@ class SessionFile:
             self.require_at_rest()
             if os.fstat(handle).st_size != transcript.size or not _ends_with(handle, transcript):
                 raise self._changed()
-            _write(handle, lines if transcript.has_whole_lines else b"\n" + lines, transcript.size)
+            append_lines(
+                handle, lines if transcript.has_whole_lines else b"\n" + lines, transcript.size
+            )
         finally:
             os.close(handle)
 
@@ -330,20 +332,6 @@ def _read_again(transcript: Transcript) -> Transcript:
 def _chained(rows: Sequence[NewRow], first: str | None = None) -> bytes:
     parents = [first, *[row.uuid for row in rows]]
     return b"".join(row.encoded(parent) for row, parent in zip(rows, parents, strict=False))
-
-
-def _write(handle: int, lines: bytes, size: int) -> None:
-    """Writes all lines at once, or none: after a failure the file has its former size."""
-    written = 0
-    try:
-        written = os.write(handle, lines)
-        if written != len(lines):
-            raise OSError("the disk is full")
-        os.fsync(handle)
-    except OSError:
-        if written and os.fstat(handle).st_size == size + written:
-            os.ftruncate(handle, size)
-        raise
 
 
 def _ends_with(handle: int, transcript: Transcript) -> bool:

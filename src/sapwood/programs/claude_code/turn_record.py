@@ -19,7 +19,7 @@ from sapwood.programs.transcripts.transcript_events import TranscriptTurn
 
 _SECONDS_TO_WRITE = 2.0
 _PAUSE = 0.01
-_KILLED = "Claude Code ended in the middle of this turn."
+_KILLED = "Claude Code exited in the middle of this turn."
 
 
 class Attempt(Struct, frozen=True):

@@ -155,7 +155,7 @@ class LiveThread:
         native = rows.native(ProgramSession(PROGRAM.name, self.id, str(turn.path)))
         if rows.ending == "task_complete":
             return [*events, TurnEnd("completed", rows=native)]
-        reason = "" if rows.ending else "Codex ended before the turn did."
+        reason = "" if rows.ending else "Codex exited before the turn ended."
         return [*events, TurnEnd("interrupted", reason, native)]
 
     async def _start_turn(self, prompt: tuple[PromptPart, ...], client: str) -> LiveTurn:
@@ -209,7 +209,7 @@ class LiveThread:
                 found.append(rows or difference_in_tokens(history, turn, self.wanted))
             self.wanted = None
         if running.rows.was_compacted:
-            found.append("Codex compacted its session in this turn.")
+            found.append("Codex compacted its own session during this turn.")
         return " ".join(filter(None, found))
 
     def answer(self, question: str, answer: ProviderAnswer) -> None:

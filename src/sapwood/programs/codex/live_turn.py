@@ -125,7 +125,7 @@ class LiveTurn:
         while self.end is None:
             message = await self._server.events.get()
             if message is None:
-                raise ServerEnded("Codex ended in the middle of the turn.")
+                raise ServerEnded("Codex exited in the middle of the turn.")
             if isinstance(message, ServerRequest):
                 async for event in self._question(message):
                     yield event

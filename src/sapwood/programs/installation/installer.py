@@ -90,8 +90,8 @@ def read_record(agent: str) -> InstallRecord | None:
 
 _MCP_MISSING = "The agent's `context` tool needs one more package. Type: pip install 'sapwood[mcp]'"
 _NOT_INSTALLED = (
-    "Sapwood is not installed: uvx and pipx run it from a cache that they may empty, and then the "
-    "hooks do nothing. To keep it, type: uv tool install sapwood, then:"
+    "Sapwood is not installed: uvx and pipx run it from a cache that may be emptied; the hooks "
+    "would then do nothing. To keep it, type: uv tool install sapwood, then:"
 )
 _TEMPORARY = re.compile(r"/(?:archive|builds|environments)-v\d+/|/\.cache/pipx/|/pipx/\.cache/")
 """In the paths of programs that `uvx` and `pipx run` start."""

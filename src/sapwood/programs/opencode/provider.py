@@ -252,7 +252,7 @@ class OpencodeProvider(SessionProvider[_Live]):
         own = {each.server.pid for each in self._live.values()}
         if await asyncio.to_thread(processes_with, self._home / NAME) - own - {os.getpid()}:
             raise SessionBusy(
-                "A turn runs in this session, in another opencode. Wait for it, or interrupt it "
+                "Another opencode is running a turn in this session. Wait for it, or interrupt it "
                 "there."
             )
 
@@ -286,7 +286,7 @@ class OpencodeProvider(SessionProvider[_Live]):
         if new:
             passage = TranscriptRange(new[0].id, new[-1].id, max(each.last for each in new))
             rows = NativeRows(self._session(live.id), passage, turn=new[0].id)
-        difference = "opencode compacted its session in this turn." if running.was_compacted else ""
+        difference = "opencode compacted its own session during this turn." * running.was_compacted
         if running.aborted:
             return TurnEnd("interrupted", rows=rows, difference=difference)
         if running.error:
@@ -311,7 +311,7 @@ class OpencodeProvider(SessionProvider[_Live]):
         rows = NativeRows(self._session(live.id), passage, turn=prompt)
         if turn.status == "completed":
             return [*events, TurnEnd("completed", rows=rows)]
-        reason = turn.reason or "opencode ended before the turn did."
+        reason = turn.reason or "opencode exited before the turn ended."
         return [*events, TurnEnd("interrupted", reason, rows)]
 
     # Changes of a history
@@ -359,7 +359,7 @@ class OpencodeProvider(SessionProvider[_Live]):
             await live.server.call("POST", "/sync/replay", body)
         except RequestRefused as error:
             if (await self._log(live.id)).seq != log.seq:
-                message = "The session was changed meanwhile. Wait for its turn, then try again."
+                message = "The session changed in the meantime. Wait for its turn, then try again."
                 raise _Outrun(message, keys) from error
             raise Failure("other", f"opencode refused the change: {error}") from error
         except ServerEnded as error:

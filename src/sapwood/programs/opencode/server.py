@@ -125,7 +125,7 @@ class OpencodeServer:
                 writer.close()
         except (OSError, ValueError, asyncio.IncompleteReadError) as error:
             raise ServerEnded(f"opencode ended unexpectedly ({error}).") from error
-        raise ServerEnded("opencode ended in the middle of a turn.")
+        raise ServerEnded("opencode exited in the middle of a turn.")
 
     async def close(self, seconds: float = 3.0) -> None:
         """Asks the server to end; kills it and its children after some seconds."""

@@ -63,8 +63,8 @@ from sapwood.programs.transcripts.transcript_events import TranscriptTurn, unmas
 _EXTENSION = Path(__file__).with_name("extension.js")
 _READING = "read,grep,find,ls"
 _FREE_TOOLS: dict[PermissionMode, str] = {"all": "*", "accept-edits": "edit,write"}
-_KILLED = "pi ended in the middle of this turn."
-_COMPACTED = "pi compacted its context itself in this turn."
+_KILLED = "pi exited in the middle of this turn."
+_COMPACTED = "pi compacted its own context during this turn."
 
 
 class _Running(Struct):
@@ -298,7 +298,7 @@ class PiProvider(SessionProvider[_Running]):
         found = await asyncio.to_thread(StoredSession, Path(session.path))
         front, sources = shown_sources(found, found.leaf)
         differs = (front, sources[: len(wanted.sources)]) != (wanted.front, wanted.sources)
-        told = "The session has another history than it was given." if differs else ""
+        told = "The session's history differs from the one it was given." if differs else ""
         return SyncResult(session, "boundary", ids, wanted.loss, told)
 
     def _open_other(self, session: ProgramSession) -> StoredSession | None:

@@ -19,7 +19,7 @@ from sapwood.private_files import create_file, locked
 from sapwood.programs.agent_provider import SessionBusy
 from sapwood.programs.pi.rows import decode_row, encoded_row
 from sapwood.programs.pi.session_tree import SessionEntry, SessionTree, entry_of
-from sapwood.programs.session_copy import extend_copy
+from sapwood.programs.session_copy import append_lines, extend_copy
 
 SESSION_VARIABLE = "SAPWOOD_PI_SESSION"
 """Names the session for which Sapwood started a pi."""
@@ -91,7 +91,7 @@ def append_rows(
             require_at_rest(stored, own)
             if os.fstat(handle).st_size != stored.size:
                 raise _changed(stored.path)
-            _write(handle, lines if stored.ends_with_line else b"\n" + lines, stored.size)
+            append_lines(handle, lines if stored.ends_with_line else b"\n" + lines, stored.size)
         finally:
             os.close(handle)
     return tuple(str(row["id"]) for row in rows)
@@ -149,17 +149,3 @@ def _require_known(stored: StoredSession, rows: Sequence[dict[str, Any]]) -> Non
 
 def _changed(path: Path) -> SessionBusy:
     return SessionBusy(f"{path.name} has just changed. Nothing was written; try again.")
-
-
-def _write(handle: int, lines: bytes, size: int) -> None:
-    """Writes all lines at once, or none: after a failure the file has its former size."""
-    written = 0
-    try:
-        written = os.write(handle, lines)
-        if written != len(lines):
-            raise OSError("the disk is full")
-        os.fsync(handle)
-    except OSError:
-        if written and os.fstat(handle).st_size == size + written:
-            os.ftruncate(handle, size)
-        raise

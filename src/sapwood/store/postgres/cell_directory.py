@@ -96,7 +96,7 @@ class CellDirectory:
         if cell not in known:
             names = f"They know: {', '.join(known)}" if known else "None has been started yet"
             raise LogError(
-                f"No router knows a cell '{cell}'. {names}. Nothing was changed. Correct --cell, "
+                f"No router knows the cell '{cell}'. {names}. Nothing was changed. Correct --cell, "
                 f"or start a router first: sapwood route --cell {cell}=URL --directory ADDRESS"
             )
 

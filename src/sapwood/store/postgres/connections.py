@@ -84,8 +84,8 @@ async def require_settings(connection: "Connection") -> None:
 
 _PID = "SELECT pg_backend_pid()"
 _UNDECLARED = (
-    "This address leads to a pooler that lends a connection for one transaction at a time. Nothing "
-    "was changed. Name the server behind the pooler in the address too: ?direct=HOST:PORT"
+    "This address is that of a connection pooler in transaction mode. Nothing "
+    "was changed. Add the address of the server behind it: ?direct=HOST:PORT"
 )
 
 

@@ -123,8 +123,8 @@ class SpaceCopy:
         else:
             raise LogError(
                 f"The space '{self._space}' grows faster than it can be copied, or a transaction "
-                "of another program has been open for a long time. It goes on where it was, and "
-                "the copy is kept. Try again later, or give up: --take-back"
+                "of another program has been open for a long time. It stays where it was, and the "
+                "copy is kept. Try again later, or abandon the move: --take-back"
             )
         await self._copy_missing("receipts", ("command",))
         await self._copy_missing("snapshots", ("agent", "schema", "version"))
@@ -187,7 +187,7 @@ class SpaceCopy:
             *(self._space, self.move),
         )
         if row is None:
-            raise LogError(f"The move of the space '{self._space}' was given up meanwhile.")
+            raise LogError(f"The move of the space '{self._space}' was abandoned in the meantime.")
         return row["tx"], row["position"]
 
     async def _copy_events(self, shift: int | None) -> int:
@@ -367,7 +367,7 @@ class SpaceCopy:
 
     def _differs(self, what: str) -> "CopyDiffers":
         return CopyDiffers(
-            f"The copy of the space '{self._space}' differs in {what}. The space goes on where it "
+            f"The copy of the space '{self._space}' differs in {what}. The space stays where it "
             "was. Delete the copy: --take-back"
         )
 
@@ -390,7 +390,7 @@ class _Arrival:
         )
         if not found:
             await self._transaction.rollback()
-            raise LogError(f"The move of the space '{self._space}' was given up meanwhile.")
+            raise LogError(f"The move of the space '{self._space}' was abandoned in the meantime.")
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:

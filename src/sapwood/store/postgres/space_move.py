@@ -104,8 +104,8 @@ class SpaceMove:
             return MoveReport(self._space, self._copy.agents, self._copy.events, pause, stop)
         raise LogError(
             f"The space '{self._space}' could not be copied within two seconds after "
-            f"it was stopped, {_STOPS} times. It goes on where it was, and the copy is kept. Try "
-            "again when the databases have less to do, or give up: --take-back"
+            f"it was stopped, {_STOPS} times. It stays where it was, and the copy is kept. Try "
+            "again when the databases are less busy, or abandon the move: --take-back"
         )
 
     async def stays(self) -> bool:
@@ -285,7 +285,7 @@ class SpaceMove:
             raise _Expired from None  # it went on meanwhile
         if self._target.is_in_transaction():
             raise LogError(
-                f"The copy of the space '{self._space}' is not stored. The space goes on where it "
+                f"The copy of the space '{self._space}' is not stored. The space stays where it "
                 "was. Try again."
             )
         self._on_step("decide")

@@ -141,7 +141,7 @@ _TYPING = (
     ("up", "Edit the last queued or sent message"),
     ("tab", "Complete the word"),
     ("@", "Name a file, folder, agent, mark or conversation; @FILE:10-40 for lines"),
-    ("!COMMAND", "Run a shell command yourself; your next prompt takes its output along"),
+    ("!COMMAND", "Run a shell command yourself; its output goes with your next prompt"),
     ("!!COMMAND", "The same, and the model does not get the output"),
     ("esc esc", "Pick a mark or turn to go back to"),
 )

@@ -177,8 +177,8 @@ class McpToolbox:
                 self._crashes += 1
                 if self._crashes >= _MAX_ATTEMPTS:
                     raise McpServerError(
-                        f"MCP server '{self._name}' ended again after a restart and is not "
-                        "started any more. Go on without it."
+                        f"MCP server '{self._name}' exited again after a restart and will not "
+                        "be restarted. Continue without it."
                     )
                 await self.close()
             connection = McpConnection(self._name, self._endpoint)

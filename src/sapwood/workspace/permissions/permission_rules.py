@@ -27,8 +27,8 @@ from sapwood.workspace.globs import glob_regex
 
 Verdict = Literal["allow", "ask", "deny"]
 MODES: dict[PermissionMode, str] = {
-    "ask": "Files are changed, and commands leave the sandbox, only with approval or by a rule. "
-    "Inside the sandbox commands run without a question if git has a checkpoint to go back to.",
+    "ask": "Changing files or leaving the sandbox needs approval or a rule. "
+    "Inside the sandbox, commands run without asking if git has a checkpoint to go back to.",
     "accept-edits": "Workspace files may be changed; commands need approval to leave the sandbox.",
     "plan": "Nothing can be changed. The model writes a plan, which /accept-plan carries out.",
     "read-only": "Nothing can be changed and no command can be run, even if a rule allows it.",

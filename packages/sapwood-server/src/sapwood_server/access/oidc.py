@@ -98,7 +98,8 @@ class IssuerKeys:
             )
         address = found.get("jwks_uri")
         if not isinstance(address, str):
-            raise IssuerUnavailable(f"The issuer {self.issuer} does not say where its keys are.")
+            why = "does not publish the address of its keys."
+            raise IssuerUnavailable(f"The issuer {self.issuer} {why}")
         _require_safe(address)
         keys: dict[str, jwt.PyJWK] = {}
         listed = _read(address).get("keys")
@@ -237,7 +238,7 @@ class IssuerTokens:
         try:
             header = jwt.get_unverified_header(token)
             if header.get("alg") not in _ALGORITHMS or "crit" in header:
-                raise _refused("its kind of signature is not supported")
+                raise _refused("its signature algorithm is not supported")
             if str(header.get("typ", "")).lower() not in _TYPES:
                 raise _refused("it is a token for something else")
             key = await self.keys.find(header.get("kid"))

@@ -158,8 +158,8 @@ def parse_proxies(given: Iterable[str]) -> Proxies:
         return tuple(ipaddress.ip_network(each, strict=False) for each in given)
     except ValueError as error:
         raise SapwoodError(
-            f"serve.proxies has something that is no address or network: {error}. Write one such "
-            "as 10.0.0.0/8."
+            f"serve.proxies contains something that is not an address or network: {error}. Write "
+            "one such as 10.0.0.0/8."
         ) from None
 
 

@@ -125,7 +125,7 @@ CALLS: dict[str, LogCall] = {
         (Log.find, "Finds agents by an id, a name or the start of an id"),
         (Log.ancestors, "Reads the parents of an agent up to the root"),
         (Log.descendants, "Reads the children of an agent, and theirs"),
-        (Log.family, "Reads the root of an agent and all that descend from it"),
+        (Log.family, "Reads the root of an agent and all its descendants"),
         (Log.end, "Reads the cursor after all events of the space"),
         (Log.search, "Searches everything said"),
         (Log.receipt, "Reads the first answer to a command"),

@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 
 import click
 
-from sapwood.cli.command import HealthPlace, WholeNumber
+from sapwood.cli.command import HealthPlace, listen_options
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.log_files import log_format_option, log_in, say
@@ -34,21 +34,7 @@ _log = logging.getLogger("sapwood.router")
     envvar="SAPWOOD_DIRECTORY",
     help="PostgreSQL database with the table that all routers share.",
 )
-@click.option(
-    "--port",
-    type=WholeNumber(0, 65_535),
-    default=8410,
-    show_default=True,
-    metavar="N",
-    help="Port to listen on; 0 picks a free one.",
-)
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    metavar="ADDRESS",
-    help="Address to listen on.",
-)
+@listen_options(8410)
 @click.option("--health", type=HealthPlace(), help=HealthPlace.help)
 @log_format_option
 @click.pass_obj

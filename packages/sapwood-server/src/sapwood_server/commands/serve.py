@@ -5,7 +5,7 @@ import logging
 import click
 from msgspec import structs
 
-from sapwood.cli.command import Number, WholeNumber
+from sapwood.cli.command import Number, folder_option, listen_options
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import IN_TURN, Invocation
 from sapwood.cli.log_files import log_format_option, log_in, logs_as_json, say
@@ -23,21 +23,7 @@ _log = logging.getLogger("sapwood.server")
         "sapwood serve --host-name sapwood.example --folder '*=/srv/sapwood/{space}'",
     ]
 )
-@click.option(
-    "--port",
-    type=WholeNumber(0, 65_535),
-    default=8420,
-    show_default=True,
-    metavar="N",
-    help="Port to listen on; 0 picks a free one.",
-)
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    metavar="ADDRESS",
-    help="Address to listen on.",
-)
+@listen_options(8420)
 @click.option(
     "--host-name",
     "host_names",
@@ -74,16 +60,7 @@ _log = logging.getLogger("sapwood.server")
         "drain."
     ),
 )
-@click.option(
-    "--folder",
-    "folders",
-    multiple=True,
-    metavar="SPACE=PATH",
-    help=(
-        "Let a space's agents work in this folder; repeatable. '*=/srv/{space}' covers all other "
-        "spaces."
-    ),
-)
+@folder_option
 @click.option("--no-agents", is_flag=True, help="Do not run agents here; leave prompts to workers.")
 @log_format_option
 @click.pass_obj

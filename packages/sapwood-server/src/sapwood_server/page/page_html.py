@@ -27,8 +27,7 @@ from sapwood.display.permission_text import (
     invisible_characters,
     request_sentence,
 )
-from sapwood.display.quantities import edge_text, money
-from sapwood.display.work_text import TODO_SIGNS, todo_line
+from sapwood.display.quantities import TODO_SIGNS, edge_text, money, todo_line
 from sapwood.programs.registry import programs_with
 from sapwood_server.page.composer_html import ComposerFacts, composer_html, welcome_html
 from sapwood_server.page.html_text import attribute, exact_text, explained, line, size, text
@@ -349,7 +348,7 @@ def _job(job: Job) -> str:
 _CHAPTERS = 5
 _CHAPTER_HELP = (
     "A chapter is a stretch of turns about one thing, named by the first words that you typed in "
-    "it. Its share says how much of what the model sees it fills."
+    "it. Its share is how much of the model's view it takes up."
 )
 
 _KINDS = {

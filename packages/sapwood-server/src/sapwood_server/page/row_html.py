@@ -15,17 +15,7 @@ from sapwood.conversation.open_timeline import key_text, row_version
 from sapwood.conversation.timeline_reader import ConversationRow
 from sapwood.core.content import ToolCall
 from sapwood.core.plural import counted
-from sapwood.core.timeline.row_content import (
-    HiddenMessages,
-    MarkName,
-    NoteText,
-    Notice,
-    PromptText,
-    ReplyText,
-    ThinkingText,
-    ToolUse,
-    TurnEnd,
-)
+from sapwood.core.timeline import row_content
 from sapwood.core.timeline.rows import (
     Banner,
     Divider,
@@ -122,7 +112,7 @@ def _parts(each: ConversationRow, now: int, picture: Picture) -> tuple[str, str]
     row, content = each.row, each.content
     unseen = '<span class="tag">not in context</span>' if each.dim else ""
     match content:
-        case PromptText(words, image, author):
+        case row_content.PromptText(words, image, author):
             number = _number(row)
             acts = _turn_acts(row.place, dim=each.dim) if isinstance(row, Row) else ""
             if image is not None and isinstance(row, Row):
@@ -131,20 +121,20 @@ def _parts(each: ConversationRow, now: int, picture: Picture) -> tuple[str, str]
                 f'<span class="you">{line(author)}</span>{number}',
                 f'<div class="words">{text(words)}</div>{unseen}{acts}',
             )
-        case NoteText(label, words):
+        case row_content.NoteText(label, words):
             return "row note", _grid(
                 '<span class="mk">note</span>',
                 f'<div class="mail"><b class="mk">{line(label)}</b>'
                 f'<div class="words grow">{text(words)}</div></div>',
             )
-        case ThinkingText(words):
+        case row_content.ThinkingText(words):
             return "row slim", _grid(
                 "",
                 '<details class="tool"><summary><span class="dot faint">✻</span>'
                 f'<b>thinking</b><span class="grow ell">{line(words)[:160]}</span></summary>'
                 f'<div class="out-text calm">{text(words)}</div></details>',
             )
-        case ReplyText(words, model, tokens):
+        case row_content.ReplyText(words, model, tokens):
             written = show(tokens) if tokens else ""
             noun = "token" if written == "1" else "tokens"
             small = f"<small>{written} {noun}</small>" if written else ""
@@ -152,10 +142,10 @@ def _parts(each: ConversationRow, now: int, picture: Picture) -> tuple[str, str]
                 f'<span class="ok">{who(model)}</span>{_number(row)}{small}',
                 f'<div class="md">{markdown(words)}</div>{unseen}',
             )
-        case ToolUse(call, result):
+        case row_content.ToolUse(call, result):
             dropped = row.dropped if isinstance(row, Row) else ""
             return "row slim", _grid("", _tool(call, result, dropped, dim=each.dim))
-        case TurnEnd(how, why, failure, retry_at):
+        case row_content.TurnEnd(how, why, failure, retry_at):
             why = before_shell(why) if failure in SETUP else why
             why = _SECONDS.sub("", why) if retry_at else why
             words = f"{how}: {why}" if why else how
@@ -163,14 +153,14 @@ def _parts(each: ConversationRow, now: int, picture: Picture) -> tuple[str, str]
             until = f'<span class="until"> until {clock_time(retry_at)}</span>' if retry_at else ""
             acts = until + (_CHOOSE if failure in SETUP else "") + _RETRY
             return "row slim", _grid("", f'<span class="{colour} end">{line(words)}</span>{acts}')
-        case MarkName(name, before):
+        case row_content.MarkName(name, before):
             return _mark(name, before)
-        case Notice(sign, words):
+        case row_content.Notice(sign, words):
             return "row none slim", _grid(
                 f'<span class="faint">{line(sign)}</span>',
                 f'<span class="faint event">{line(words)}</span>',
             )
-        case HiddenMessages():
+        case row_content.HiddenMessages():
             return _left_behind(content, now)
         case _:
             assert_never(content)
@@ -304,7 +294,7 @@ def _failed_output(content: str) -> str:
     )
 
 
-def _left_behind(content: HiddenMessages, now: int) -> tuple[str, str]:
+def _left_behind(content: row_content.HiddenMessages, now: int) -> tuple[str, str]:
     row = content.row
     match row:
         case Fold(cause=cause, at=at):
@@ -358,7 +348,7 @@ def _request(request: str) -> str:
     )
 
 
-def _banner(content: HiddenMessages, row: Banner, now: int) -> tuple[str, str]:
+def _banner(content: row_content.HiddenMessages, row: Banner, now: int) -> tuple[str, str]:
     summary = content.summary
     out = "" if row.in_view else " out"
     if summary is None:

@@ -63,7 +63,7 @@ def _providers(options: Sequence[ModelOption], model: str) -> str:
         accounts.setdefault(each.account.account, []).append(each)
     rows = "".join(_provider(found, model) for found in accounts.values())
     stored = f"stored in <code>{line(str(keys_file()))}</code>, readable only by you"
-    return _group("Providers, with an API key of yours", stored, rows)
+    return _group("Providers, with your own API key", stored, rows)
 
 
 def _provider(found: Sequence[ModelOption], model: str) -> str:

@@ -14,11 +14,15 @@ from sapwood.core.turn import Reply, Turn
 from sapwood_server.protocols.openai_input import as_type, bad_request, read_input
 from sapwood_server.protocols.openai_prompt import record_turns, start_conversation
 from sapwood_server.protocols.openai_stream import Fields
-from sapwood_server.request_context import Endpoint, RequestContext, json_response
+from sapwood_server.request_context import RequestContext, Routes, json_response
 
 _MAX_BYTES = 25_000_000
 _PAGE = 20
 _MAX_PAGE = 100
+
+
+ROUTES = Routes(errors="openai")
+_ONE = "/v1/conversations/{agent}"
 
 
 class _NewConversation(Struct, frozen=True):
@@ -34,6 +38,9 @@ class _NewMetadata(Struct, frozen=True):
     metadata: dict[str, str] | None = None
 
 
+@ROUTES.add(
+    "POST", "/v1/conversations", "write", "Start a conversation (OpenAI API)", max_bytes=_MAX_BYTES
+)
 async def create_conversation(call: RequestContext) -> Response:
     """Starts a conversation, with turns that were before if there are any."""
     body = await call.body()
@@ -51,11 +58,13 @@ async def create_conversation(call: RequestContext) -> Response:
     return json_response(_conversation(summary))
 
 
+@ROUTES.add("GET", _ONE, "read", "Show a conversation")
 async def show_conversation(call: RequestContext) -> Response:
     """One conversation."""
     return json_response(_conversation(await call.summary()))
 
 
+@ROUTES.add("POST", _ONE, "write", "Change a conversation's metadata")
 async def update_conversation(call: RequestContext) -> Response:
     """Changes the metadata: what is not named is removed."""
     summary = await call.summary()
@@ -69,6 +78,7 @@ async def update_conversation(call: RequestContext) -> Response:
     return json_response(_conversation(await call.summary()))
 
 
+@ROUTES.add("DELETE", _ONE, "write", "Erase or archive a conversation")
 async def delete_conversation(call: RequestContext) -> Response:
     """Erases the conversation for an administrator, and archives it for others.
 
@@ -84,6 +94,7 @@ async def delete_conversation(call: RequestContext) -> Response:
     return json_response({"id": summary.agent, "object": "conversation.deleted", "deleted": erases})
 
 
+@ROUTES.add("GET", f"{_ONE}/items", "read", "List what the model sees of a conversation")
 async def list_items(call: RequestContext) -> Response:
     """What the model sees of the conversation now, newest first unless the order is `asc`."""
     agent = await call.agent()
@@ -100,6 +111,7 @@ async def list_items(call: RequestContext) -> Response:
     return json_response(_listed(items[:limit], has_more=len(items) > limit))
 
 
+@ROUTES.add("POST", f"{_ONE}/items", "write", "Add earlier turns", max_bytes=_MAX_BYTES)
 async def create_items(call: RequestContext) -> Response:
     """Records turns that were before."""
     agent = await call.agent()
@@ -203,53 +215,3 @@ def _prompt_part(part: PromptPart) -> Fields:
             if part.media_type.startswith("image/"):
                 return {"type": "input_image", "image_url": address, "detail": "auto"}
             return {"type": "input_file", "file_data": address, "filename": part.name}
-
-
-def conversation_endpoints() -> tuple[Endpoint, ...]:
-    """The routes of conversations."""
-    one = "/v1/conversations/{agent}"
-    return (
-        Endpoint(
-            "POST",
-            "/v1/conversations",
-            "write",
-            create_conversation,
-            "Start a conversation (OpenAI API)",
-            max_bytes=_MAX_BYTES,
-            errors="openai",
-        ),
-        Endpoint("GET", one, "read", show_conversation, "Show a conversation", errors="openai"),
-        Endpoint(
-            "POST",
-            one,
-            "write",
-            update_conversation,
-            "Change a conversation's metadata",
-            errors="openai",
-        ),
-        Endpoint(
-            "DELETE",
-            one,
-            "write",
-            delete_conversation,
-            "Erase or archive a conversation",
-            errors="openai",
-        ),
-        Endpoint(
-            "GET",
-            f"{one}/items",
-            "read",
-            list_items,
-            "List what the model sees of a conversation",
-            errors="openai",
-        ),
-        Endpoint(
-            "POST",
-            f"{one}/items",
-            "write",
-            create_items,
-            "Add earlier turns",
-            max_bytes=_MAX_BYTES,
-            errors="openai",
-        ),
-    )

@@ -6,14 +6,7 @@ from msgspec import structs
 
 from sapwood.conversation.call import ModelChoice
 from sapwood.conversation.model_requests import lease_for, new_holder
-from sapwood.core.commands import (
-    AddReply,
-    FinishTool,
-    LeaseTurn,
-    RecordTurn,
-    StartTurn,
-    TagAgent,
-)
+from sapwood.core import commands
 from sapwood.core.content import RecordedReply, RecordedResult, ToolCall
 from sapwood.core.events import SYSTEM
 from sapwood.core.ids import AgentId
@@ -101,7 +94,7 @@ async def record_turns(
     """Records turns that the client had before. Raises `RefusedError`."""
     for number, turn in enumerate(turns):
         await call.service.dispatch(
-            RecordTurn(
+            commands.RecordTurn(
                 agent,
                 tuple(turn.prompt),
                 tuple(turn.items),
@@ -171,7 +164,7 @@ async def _tag(call: RequestContext, agent: AgentId, tags: Tags, request: Respon
     entries = set(entries_of(request.metadata or {})) - set(tags.metadata)
     owner = request.user if request.user and not tags.owner else None
     if entries or owner:
-        command = TagAgent(agent, owner, metadata=tuple(entries))
+        command = commands.TagAgent(agent, owner, metadata=tuple(entries))
         await call.service.dispatch(command, call.principal.actor)
 
 
@@ -285,18 +278,18 @@ async def _go_on(
         state = (await call.space.connection.dispatcher.open(agent)).state
         models.require(state.settings.model)
     lease = lease_for(holder, _LEASE)
-    start = StartTurn(agent, tuple(turn.prompt), lease=lease, params=params)
+    start = commands.StartTurn(agent, tuple(turn.prompt), lease=lease, params=params)
     done = await service.dispatch(start, actor, command_id=given.part("start-turn"))
     first = done.events[-1].version
     for item in turn.items[:-1]:
         await _store(call, agent, first, item, holder)
     await service.dispatch(
-        LeaseTurn(agent, lease_for(holder, 0.0), turn=first), SYSTEM, holder=holder
+        commands.LeaseTurn(agent, lease_for(holder, 0.0), turn=first), SYSTEM, holder=holder
     )
     last = turn.items[-1]
     assert isinstance(last, RecordedResult)
     done = await service.dispatch(
-        FinishTool(agent, last.call, last.content, files=last.files, turn=first),
+        commands.FinishTool(agent, last.call, last.content, files=last.files, turn=first),
         actor,
         command_id=given.id,
         request=given.request,
@@ -315,9 +308,9 @@ async def _store(
     holder: str,
 ) -> None:
     command = (
-        AddReply(agent, item.parts, item.model, item.usage, turn=first)
+        commands.AddReply(agent, item.parts, item.model, item.usage, turn=first)
         if isinstance(item, RecordedReply)
-        else FinishTool(agent, item.call, item.content, files=item.files, turn=first)
+        else commands.FinishTool(agent, item.call, item.content, files=item.files, turn=first)
     )
     await call.service.dispatch(command, SYSTEM, holder=holder)
 

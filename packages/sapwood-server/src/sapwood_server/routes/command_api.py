@@ -45,9 +45,13 @@ from sapwood_server.request_context import (
     OnceBody,
     RequestBody,
     RequestContext,
+    Routes,
     json_response,
 )
 from sapwood_server.routes.file_api import GivenPart, named_files, prompt_parts
+
+_ROUTES = Routes()
+_AGENT = "/v1/agents/{agent}"
 
 Files = Annotated[tuple[str, ...], Meta(description="The ids of uploaded files.")]
 PromptState = Literal["sent", "queued", "held", "none"]
@@ -84,6 +88,15 @@ class ConversationMade(Struct, frozen=True):
     prompt: PromptState = "none"
 
 
+@_ROUTES.add(
+    "POST",
+    "/v1/agents",
+    "write",
+    "Start a conversation",
+    request=StartBody,
+    response=ConversationMade,
+    statuses=(201,),
+)
 async def start_agent(call: RequestContext) -> Response:
     """Starts a conversation, by default in the folder of the server, with its model.
 
@@ -137,6 +150,15 @@ class PromptSent(Struct, frozen=True):
     message: str
 
 
+@_ROUTES.add(
+    "POST",
+    f"{_AGENT}/turns",
+    "write",
+    "Send a prompt",
+    request=PromptBody,
+    response=PromptSent,
+    statuses=(202,),
+)
 async def send_prompt(call: RequestContext) -> Response:
     """Opens a turn with a prompt. The answer arrives as events."""
     agent = await call.agent()
@@ -181,6 +203,16 @@ class SubmissionDone(Struct, frozen=True):
     prompt: PromptState
 
 
+@_ROUTES.add(
+    "POST",
+    f"{_AGENT}/submissions",
+    "write",
+    "Run what a person typed",
+    request=SubmissionBody,
+    response=SubmissionDone,
+    statuses=(200, 202),
+    details="202: the prompt waits for the end of the open turn.",
+)
 async def submit(call: RequestContext) -> Response:
     """Carries out what a person typed: a prompt, a command, or a script of both.
 
@@ -279,6 +311,7 @@ class QueueList(Struct, frozen=True):
     queue: tuple[QueuedPrompt, ...]
 
 
+@_ROUTES.add("GET", f"{_AGENT}/queue", "read", "List queued messages", response=QueueList)
 async def list_queue(call: RequestContext) -> Response:
     """The texts that wait for the end of the open turn, in the order in which they are sent."""
     session = await _session(call)
@@ -297,6 +330,15 @@ class Queued(Struct, frozen=True):
     entry: str
 
 
+@_ROUTES.add(
+    "POST",
+    f"{_AGENT}/queue",
+    "write",
+    "Queue a message until the open turn ends",
+    request=QueueBody,
+    response=Queued,
+    statuses=(202,),
+)
 async def queue_prompt(call: RequestContext) -> Response:
     """Keeps a text until the open turn has ended; any screen sends it then."""
     agent = await call.agent()
@@ -318,6 +360,14 @@ class Done(Struct, frozen=True):
     message: str
 
 
+@_ROUTES.add(
+    "POST",
+    f"{_AGENT}/queue/{{entry}}/remove",
+    "write",
+    "Remove a message from the queue",
+    request=OnceBody,
+    response=Done,
+)
 async def unqueue_prompt(call: RequestContext) -> Response:
     """Takes a text out of the queue, to change it or to leave it out."""
     agent = await call.agent()
@@ -343,6 +393,14 @@ class QueuedSent(Struct, frozen=True):
     agent: AgentId
 
 
+@_ROUTES.add(
+    "POST",
+    f"{_AGENT}/queue/next",
+    "write",
+    "Send the first queued message",
+    request=SendQueuedBody,
+    response=QueuedSent,
+)
 async def send_queued(call: RequestContext) -> Response:
     """Sends the first text of the queue if no turn is open.
 
@@ -443,6 +501,14 @@ class Interrupted(Struct, frozen=True):
     events: tuple[EventRef, ...]
 
 
+@_ROUTES.add(
+    "POST",
+    f"{_AGENT}/interrupt",
+    "write",
+    "Stop the open turn",
+    request=RequestBody,
+    response=Interrupted,
+)
 async def interrupt(call: RequestContext) -> Response:
     """Stops the open turn and keeps every word that was shown; first a shell line that runs.
 
@@ -482,6 +548,13 @@ class QuestionList(Struct, frozen=True):
     questions: tuple[QuestionValue, ...]
 
 
+@_ROUTES.add(
+    "GET",
+    f"{_AGENT}/permissions",
+    "read",
+    "List tool calls waiting for approval",
+    response=QuestionList,
+)
 async def list_permissions(call: RequestContext) -> Response:
     """The tool calls that wait for approval, with the exact text and its hash."""
     found = await waiting_questions(call.space.connection, await call.agent())
@@ -508,6 +581,14 @@ class AnswerBody(RequestBody, frozen=True):
     reason: Annotated[str, Meta(description="What the model is told if the call is denied.")] = ""
 
 
+@_ROUTES.add(
+    "POST",
+    f"{_AGENT}/permissions/{{question}}",
+    "approve",
+    "Answer a tool call that is waiting for approval",
+    request=AnswerBody,
+    response=Done,
+)
 async def answer_permission(call: RequestContext) -> Response:
     """Answers a question. The answer counts only for what was shown: `hash` must be its hash."""
     agent = await call.agent()
@@ -548,11 +629,10 @@ async def answer_question(
 
 def changing_endpoints() -> tuple[Endpoint, ...]:
     """The routes that change something: one for each row of the command table, and a few more."""
-    agent = "/v1/agents/{agent}"
-    commands = tuple(
+    commands = (
         Endpoint(
             "POST",
-            f"{agent}/commands/{row.name}",
+            f"{_AGENT}/commands/{row.name}",
             row.scope,
             _command(row),
             row.help,
@@ -562,7 +642,7 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
         )
         for row in TABLE.rows
     )
-    alone = tuple(
+    alone = (
         Endpoint(
             "POST",
             f"/v1/commands/{row.name}",
@@ -576,100 +656,4 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
         for row in TABLE.rows
         if row.without_agent != "refused"
     )
-    return (
-        Endpoint(
-            "POST",
-            "/v1/agents",
-            "write",
-            start_agent,
-            "Start a conversation",
-            request=StartBody,
-            response=ConversationMade,
-            statuses=(201,),
-        ),
-        Endpoint(
-            "POST",
-            f"{agent}/turns",
-            "write",
-            send_prompt,
-            "Send a prompt",
-            request=PromptBody,
-            response=PromptSent,
-            statuses=(202,),
-        ),
-        Endpoint(
-            "POST",
-            f"{agent}/submissions",
-            "write",
-            submit,
-            "Run what a person typed",
-            request=SubmissionBody,
-            response=SubmissionDone,
-            statuses=(200, 202),
-            details="202: the prompt waits for the end of the open turn.",
-        ),
-        Endpoint(
-            "GET",
-            f"{agent}/queue",
-            "read",
-            list_queue,
-            "List queued messages",
-            response=QueueList,
-        ),
-        Endpoint(
-            "POST",
-            f"{agent}/queue",
-            "write",
-            queue_prompt,
-            "Queue a message until the open turn ends",
-            request=QueueBody,
-            response=Queued,
-            statuses=(202,),
-        ),
-        Endpoint(
-            "POST",
-            f"{agent}/queue/next",
-            "write",
-            send_queued,
-            "Send the first queued message",
-            request=SendQueuedBody,
-            response=QueuedSent,
-        ),
-        Endpoint(
-            "POST",
-            f"{agent}/queue/{{entry}}/remove",
-            "write",
-            unqueue_prompt,
-            "Remove a message from the queue",
-            request=OnceBody,
-            response=Done,
-        ),
-        Endpoint(
-            "POST",
-            f"{agent}/interrupt",
-            "write",
-            interrupt,
-            "Stop the open turn",
-            request=RequestBody,
-            response=Interrupted,
-        ),
-        Endpoint(
-            "GET",
-            f"{agent}/permissions",
-            "read",
-            list_permissions,
-            "List tool calls waiting for approval",
-            response=QuestionList,
-        ),
-        Endpoint(
-            "POST",
-            f"{agent}/permissions/{{question}}",
-            "approve",
-            answer_permission,
-            "Answer a tool call that is waiting for approval",
-            request=AnswerBody,
-            response=Done,
-        ),
-        *commands,
-        *alone,
-    )
+    return (*_ROUTES.endpoints, *commands, *alone)

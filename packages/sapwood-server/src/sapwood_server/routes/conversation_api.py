@@ -44,6 +44,7 @@ from sapwood_server.request_context import (
     QueryParameters,
     RequestBody,
     RequestContext,
+    Routes,
     json_response,
 )
 
@@ -51,6 +52,10 @@ _PAGE = 100
 _MAX_PAGE = 500
 
 Limit = Annotated[int, Meta(ge=0, description=f"How many; more than {_MAX_PAGE} count as that.")]
+
+
+_ROUTES = Routes()
+_AGENT = "/v1/agents/{agent}"
 
 
 class AgentsQuery(QueryParameters, frozen=True):
@@ -70,6 +75,9 @@ class AgentList(Struct, frozen=True):
     next: str | None
 
 
+@_ROUTES.add(
+    "GET", "/v1/agents", "read", "List agents, newest first", query=AgentsQuery, response=AgentList
+)
 async def list_agents(call: RequestContext) -> Response:
     """Newest first; `after` is the id of the last agent of the previous page."""
     asked = call.parameters(AgentsQuery)
@@ -103,6 +111,9 @@ class AgentWithFamily(AgentValue, frozen=True, kw_only=True):
     family: tuple[AgentValue, ...]
 
 
+@_ROUTES.add(
+    "GET", _AGENT, "read", "Show an agent with its parent and children", response=AgentWithFamily
+)
 async def show_agent(call: RequestContext) -> Response:
     """What lists show of one agent, and its family."""
     summary = await call.summary()
@@ -127,6 +138,9 @@ class ContextReport(Struct, frozen=True):
     message: str
 
 
+@_ROUTES.add(
+    "GET", f"{_AGENT}/context", "read", "Show what fills the context window", response=ContextReport
+)
 async def show_context(call: RequestContext) -> Response:
     """What fills the window, and where the context begins and ends."""
     agent = await call.agent()
@@ -139,6 +153,13 @@ async def show_context(call: RequestContext) -> Response:
     return json_response(ContextReport(state.context, marks, outcome.answer, outcome.message))
 
 
+@_ROUTES.add(
+    "GET",
+    f"{_AGENT}/cuts",
+    "read",
+    "Show what each possible cut would keep and cost",
+    response=CutPlan,
+)
 async def show_cuts(call: RequestContext) -> Response:
     """Every place at which the history can be cut, with what each leaves and costs."""
     return json_response(await cut_plan(call.space.connection, await call.agent()))
@@ -182,6 +203,9 @@ class RowList(Struct, frozen=True):
     inside: int
 
 
+@_ROUTES.add(
+    "GET", f"{_AGENT}/rows", "read", "Read rows of the timeline", query=RowsQuery, response=RowList
+)
 async def show_rows(call: RequestContext) -> Response:
     """Rows of the timeline: the last ones, from `first` on, or around a key; or of a fold."""
     asked = call.parameters(RowsQuery)
@@ -213,6 +237,7 @@ class EventList(Struct, frozen=True):
     next: int | None
 
 
+@_ROUTES.add("GET", f"{_AGENT}/log", "read", "Read events", query=EventsQuery, response=EventList)
 async def list_events(call: RequestContext) -> Response:
     """Events after a version, oldest first."""
     asked = call.parameters(EventsQuery)
@@ -244,6 +269,9 @@ class CallList(Struct, frozen=True):
     calls: tuple[CallValue, ...]
 
 
+@_ROUTES.add(
+    "GET", f"{_AGENT}/calls", "read", "List model calls", query=CallsQuery, response=CallList
+)
 async def list_calls(call: RequestContext) -> Response:
     """The model calls, newest first."""
     limit = min(call.parameters(CallsQuery).limit, _MAX_PAGE)
@@ -254,6 +282,13 @@ async def list_calls(call: RequestContext) -> Response:
     return json_response(CallList(tuple(calls)))
 
 
+@_ROUTES.add(
+    "GET",
+    f"{_AGENT}/calls/{{version}}",
+    "read",
+    "Show what the model saw in a call, verified by its hash",
+    response=RequestReplayed,
+)
 async def show_call(call: RequestContext) -> Response:
     """What the model saw at a call, rebuilt from the log and compared with the stored hash."""
     typed = call.request.path_params["version"]
@@ -269,6 +304,14 @@ class DifferenceQuery(QueryParameters, frozen=True):
     b: Annotated[str, Meta(description="Another mark or turn; default: the current context.")] = ""
 
 
+@_ROUTES.add(
+    "GET",
+    f"{_AGENT}/diff",
+    "read",
+    "Compare two contexts",
+    query=DifferenceQuery,
+    response=ContextsCompared,
+)
 async def show_difference(call: RequestContext) -> Response:
     """What differs between two contexts, each a mark or a turn; or between one and now."""
     asked = call.parameters(DifferenceQuery)
@@ -285,6 +328,9 @@ class SearchQuery(QueryParameters, frozen=True):
     limit: Annotated[int, Meta(ge=0, description="How many; more than 200 count as that.")] = 20
 
 
+@_ROUTES.add(
+    "GET", "/v1/search", "read", "Search all messages", query=SearchQuery, response=SearchResults
+)
 async def search(call: RequestContext) -> Response:
     """Searches everything ever said in the space."""
     asked = call.parameters(SearchQuery)
@@ -302,6 +348,9 @@ class Completions(Struct, frozen=True):
     open: bool
 
 
+@_ROUTES.add(
+    "GET", f"{_AGENT}/completions", "read", "Complete a line of the composer", internal=True
+)
 async def complete(call: RequestContext) -> Response:
     """What can follow in the composer, from the table of commands and the names that exist."""
     agent = await call.agent()
@@ -320,6 +369,14 @@ async def complete(call: RequestContext) -> Response:
     return json_response(Completions(tuple(found[:12]), state.open is not None))
 
 
+@_ROUTES.add(
+    "GET",
+    "/metrics",
+    "admin",
+    "Read this process's counters and timings",
+    answers="text/plain",
+    internal=True,
+)
 async def show_numbers(call: RequestContext) -> Response:
     """Counts and durations of this process, for Prometheus."""
     return Response(await call.space.health.numbers(), media_type=PROMETHEUS)
@@ -404,102 +461,17 @@ class SpaceFollowQuery(QueryParameters, frozen=True):
 
 def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
     """The routes that change nothing."""
-    agent = "/v1/agents/{agent}"
     return (
+        *_ROUTES.endpoints,
         Endpoint(
             "GET",
-            "/v1/agents",
-            "read",
-            list_agents,
-            "List agents, newest first",
-            query=AgentsQuery,
-            response=AgentList,
-        ),
-        Endpoint(
-            "GET",
-            agent,
-            "read",
-            show_agent,
-            "Show an agent with its parent and children",
-            response=AgentWithFamily,
-        ),
-        Endpoint(
-            "GET",
-            f"{agent}/context",
-            "read",
-            show_context,
-            "Show what fills the context window",
-            response=ContextReport,
-        ),
-        Endpoint(
-            "GET",
-            f"{agent}/cuts",
-            "read",
-            show_cuts,
-            "Show what each possible cut would keep and cost",
-            response=CutPlan,
-        ),
-        Endpoint(
-            "GET",
-            f"{agent}/rows",
-            "read",
-            show_rows,
-            "Read rows of the timeline",
-            query=RowsQuery,
-            response=RowList,
-        ),
-        Endpoint(
-            "GET",
-            f"{agent}/events",
+            f"{_AGENT}/events",
             "read",
             _event_stream(streams),
             "Follow events (server-sent); Last-Event-ID resumes exactly",
             query=FollowQuery,
             answers="text/event-stream",
             messages={"delta": (Delta,), "": (EventValue,)},
-        ),
-        Endpoint(
-            "GET",
-            f"{agent}/log",
-            "read",
-            list_events,
-            "Read events",
-            query=EventsQuery,
-            response=EventList,
-        ),
-        Endpoint(
-            "GET",
-            f"{agent}/calls",
-            "read",
-            list_calls,
-            "List model calls",
-            query=CallsQuery,
-            response=CallList,
-        ),
-        Endpoint(
-            "GET",
-            f"{agent}/calls/{{version}}",
-            "read",
-            show_call,
-            "Show what the model saw in a call, verified by its hash",
-            response=RequestReplayed,
-        ),
-        Endpoint(
-            "GET",
-            f"{agent}/diff",
-            "read",
-            show_difference,
-            "Compare two contexts",
-            query=DifferenceQuery,
-            response=ContextsCompared,
-        ),
-        Endpoint(
-            "GET",
-            f"{agent}/completions",
-            "read",
-            complete,
-            "Complete a line of the composer",
-            internal=True,
         ),
         Endpoint(
             "GET",
@@ -510,24 +482,6 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             query=SpaceFollowQuery,
             answers="text/event-stream",
             messages={"agent": (AgentValue, AgentGone), "": (EventValue,)},
-        ),
-        Endpoint(
-            "GET",
-            "/metrics",
-            "admin",
-            show_numbers,
-            "Read this process's counters and timings",
-            answers="text/plain",
-            internal=True,
-        ),
-        Endpoint(
-            "GET",
-            "/v1/search",
-            "read",
-            search,
-            "Search all messages",
-            query=SearchQuery,
-            response=SearchResults,
         ),
     )
 
@@ -549,6 +503,9 @@ class SessionList(Struct, frozen=True):
     sessions: tuple[SessionValue, ...]
 
 
+@_ROUTES.add(
+    "GET", "/v1/sessions", "admin", "List sessions of other programs", response=SessionList
+)
 async def list_sessions(call: RequestContext) -> Response:
     """The sessions that are not imported."""
     call.require_own_machine()
@@ -579,6 +536,15 @@ class SessionImported(Struct, frozen=True):
     turns: int
 
 
+@_ROUTES.add(
+    "POST",
+    "/v1/sessions/import",
+    "admin",
+    "Import a session",
+    request=ImportBody,
+    response=SessionImported,
+    statuses=(201,),
+)
 async def import_session(call: RequestContext) -> Response:
     """Imports a session, or what is new in it. The answer names its agent."""
     call.require_own_machine()
@@ -593,27 +559,3 @@ async def import_session(call: RequestContext) -> Response:
     if done.problem:
         raise Problem(422, "Not imported", f"The session could not be imported: {done.problem}")
     return json_response(SessionImported(done.agent, done.turns), 201)
-
-
-def session_endpoints() -> tuple[Endpoint, ...]:
-    """The routes about sessions of other programs."""
-    return (
-        Endpoint(
-            "GET",
-            "/v1/sessions",
-            "admin",
-            list_sessions,
-            "List sessions of other programs",
-            response=SessionList,
-        ),
-        Endpoint(
-            "POST",
-            "/v1/sessions/import",
-            "admin",
-            import_session,
-            "Import a session",
-            request=ImportBody,
-            response=SessionImported,
-            statuses=(201,),
-        ),
-    )

@@ -11,16 +11,8 @@ import msgspec
 from msgspec import Struct, structs
 from starlette.responses import Response
 
+from sapwood.core import commands
 from sapwood.core.command_table import TABLE
-from sapwood.core.commands import (
-    AnswerQuestion,
-    Command,
-    Configure,
-    Fork,
-    LeaseTurn,
-    StartAgent,
-    StartTurn,
-)
 from sapwood.core.events import Actor
 from sapwood.core.lease import Lease
 from sapwood.core.refusals import TurnHeld
@@ -31,8 +23,8 @@ from sapwood_server.request_context import Endpoint, RequestContext, json_respon
 _MAX_BYTES = 8_000_000
 _DEFAULTS = Settings()
 
-_COMMANDS: dict[str, type[Command]] = {
-    each.__name__: each for each in get_args(Command) if TABLE.is_remote(each)
+_COMMANDS: dict[str, type[commands.Command]] = {
+    each.__name__: each for each in get_args(commands.Command) if TABLE.is_remote(each)
 }
 
 
@@ -74,7 +66,7 @@ async def dispatch(call: RequestContext) -> Response:
     return json_response(done)
 
 
-def _command(body: DispatchBody) -> Command:
+def _command(body: DispatchBody) -> commands.Command:
     kind = _COMMANDS.get(body.kind)
     if kind is None:
         raise Problem(
@@ -88,20 +80,20 @@ def _command(body: DispatchBody) -> Command:
         raise Problem(422, "Invalid command", f"The command cannot be read: {error}.") from None
 
 
-def _require_scope(call: RequestContext, command: Command) -> None:
+def _require_scope(call: RequestContext, command: commands.Command) -> None:
     """Answers to questions, changes of permissions and other folders need the scope for them."""
     call.require_paths(command)
     match command:
-        case AnswerQuestion():
+        case commands.AnswerQuestion():
             call.principal.require("approve")
-        case Configure(change=change):
+        case commands.Configure(change=change):
             _require_scope_of_change(call, change)
-        case StartAgent(settings=settings, origin=origin):
+        case commands.StartAgent(settings=settings, origin=origin):
             if settings.permission_mode not in ("ask", *READING_MODES) or _raises_budget(settings):
                 call.principal.require("approve")
             if origin is not None:
                 call.require_own_machine()
-        case Fork(change=change):
+        case commands.Fork(change=change):
             if change is not None:
                 _require_scope_of_change(call, change)
         case _:
@@ -128,29 +120,32 @@ def _holder(call: RequestContext, given: str | None) -> str:
     return "http-" + hashlib.sha256(whose.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
-def _with_own_lease(call: RequestContext, command: Command) -> Command:
+def _with_own_lease(call: RequestContext, command: commands.Command) -> commands.Command:
     match command:
-        case StartTurn(lease=Lease(given, until)) | LeaseTurn(lease=Lease(given, until)):
+        case (
+            commands.StartTurn(lease=Lease(given, until))
+            | commands.LeaseTurn(lease=Lease(given, until))
+        ):
             return structs.replace(command, lease=Lease(_holder(call, given), until))
         case _:
             return command
 
 
-def _records_turn(command: Command) -> bool:
+def _records_turn(command: commands.Command) -> bool:
     """Whether the sender must have the lease of the open turn."""
     return TABLE.giver_of(type(command)) == "holder"
 
 
-async def _require_lease(call: RequestContext, command: Command, holder: str) -> None:
+async def _require_lease(call: RequestContext, command: commands.Command, holder: str) -> None:
     state = (await call.space.connection.dispatcher.last_seen(command.agent)).state
     lease = state.open.lease if state.open else None
     if state.open is not None and (lease is None or lease.holder != holder):
         raise refusal_problem(TurnHeld(lease.until if lease else 0))
 
 
-def _actor(call: RequestContext, command: Command, role: str | None) -> Actor:
+def _actor(call: RequestContext, command: commands.Command, role: str | None) -> Actor:
     """The principal; or, for what it records of its own turn, Sapwood or a model."""
-    if role == "system" and (_records_turn(command) or isinstance(command, LeaseTurn)):
+    if role == "system" and (_records_turn(command) or isinstance(command, commands.LeaseTurn)):
         return Actor("system")
     return call.principal.actor
 

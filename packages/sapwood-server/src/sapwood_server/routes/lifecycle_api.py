@@ -20,12 +20,14 @@ from sapwood.display.quantities import iso
 from sapwood.lifecycle.erasable_log import erasable
 from sapwood.lifecycle.retention import RetentionRule, idle_conversations
 from sapwood_server.request_context import (
-    Endpoint,
     OnceBody,
     RequestBody,
     RequestContext,
+    Routes,
     json_response,
 )
+
+ROUTES = Routes()
 
 
 class TagsBody(OnceBody, frozen=True, kw_only=True):
@@ -39,6 +41,16 @@ class TagsBody(OnceBody, frozen=True, kw_only=True):
     ] = msgspec.field(default_factory=dict[str, str])
 
 
+@ROUTES.add(
+    "POST",
+    "/v1/agents/{agent}/tags",
+    "write",
+    "Change owner, labels and metadata",
+    request=TagsBody,
+    response=AgentValue,
+    statuses=(200, 204),
+    details="204: the tags were changed, but the token lacks the scope `read`.",
+)
 async def change_tags(call: RequestContext) -> Response:
     """Changes owner, labels and metadata, and answers with what lists then show.
 
@@ -83,6 +95,13 @@ def _record(erasure: Erasure) -> ErasureDone:
     )
 
 
+@ROUTES.add(
+    "DELETE",
+    "/v1/agents/{agent}",
+    "admin",
+    "Permanently erase a conversation and everything forked from it",
+    response=ErasureDone,
+)
 async def erase_agent(call: RequestContext) -> Response:
     """Erases an agent and all that descend from it. Raises `RefusedError` if it is held."""
     agent = await call.agent()
@@ -90,6 +109,13 @@ async def erase_agent(call: RequestContext) -> Response:
     return json_response(_record(await eraser.erase([agent], by=str(call.principal.actor))))
 
 
+@ROUTES.add(
+    "DELETE",
+    "/v1/owners/{owner}",
+    "admin",
+    "Permanently erase all conversations of an owner",
+    response=ErasureDone,
+)
 async def erase_owner(call: RequestContext) -> Response:
     """Erases everything of an owner. Raises `RefusedError` if one conversation is held."""
     owner = call.request.path_params["owner"]
@@ -125,6 +151,14 @@ class RetentionDone(Struct, frozen=True):
     erased: int
 
 
+@ROUTES.add(
+    "POST",
+    "/v1/retention",
+    "admin",
+    "List conversations that are idle for longer than a rule allows, or erase them",
+    request=RetentionBody,
+    response=RetentionDone,
+)
 async def retain(call: RequestContext) -> Response:
     """Lists the conversations that a rule is about, and erases them if that is asked for."""
     body = await call.read(RetentionBody)
@@ -138,45 +172,3 @@ async def retain(call: RequestContext) -> Response:
         for each in found
     )
     return json_response(RetentionDone(shown, len(free)))
-
-
-def lifecycle_endpoints() -> tuple[Endpoint, ...]:
-    """The routes of owners, erasure and retention."""
-    return (
-        Endpoint(
-            "POST",
-            "/v1/agents/{agent}/tags",
-            "write",
-            change_tags,
-            "Change owner, labels and metadata",
-            request=TagsBody,
-            response=AgentValue,
-            statuses=(200, 204),
-            details="204: the tags were changed, and the token has no scope `read`.",
-        ),
-        Endpoint(
-            "DELETE",
-            "/v1/agents/{agent}",
-            "admin",
-            erase_agent,
-            "Permanently erase a conversation and all that descend from it",
-            response=ErasureDone,
-        ),
-        Endpoint(
-            "DELETE",
-            "/v1/owners/{owner}",
-            "admin",
-            erase_owner,
-            "Permanently erase all conversations of an owner",
-            response=ErasureDone,
-        ),
-        Endpoint(
-            "POST",
-            "/v1/retention",
-            "admin",
-            retain,
-            "List conversations that are idle for longer than a rule allows, or erase them",
-            request=RetentionBody,
-            response=RetentionDone,
-        ),
-    )

@@ -1,8 +1,9 @@
 """Functions that both APIs of OpenAI share: errors, rules for functions and for caching. Pure."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from scripted_model.conversation import ModelRequest
 from scripted_model.json_schema import schema_problem, strict_schema_problem
 from scripted_model.json_values import Json, JsonObject, decode, is_object, object_at, text_at
 from scripted_model.prepared_reply import PreparedReply
@@ -18,6 +19,7 @@ _MESSAGES = {
     500: "The server had an error while processing your request. Sorry about that!",
     503: "The server is currently overloaded with other requests. Sorry about that!",
 }
+_CODES = {429: "rate_limit_exceeded", 500: "server_error", 503: "server_is_overloaded"}
 
 
 def invalid_request_error(violation: Violation, ids: IdGenerator) -> ErrorResponse:
@@ -35,20 +37,26 @@ def unknown_model_error(model: str, ids: IdGenerator) -> ErrorResponse:
     return error_response(404, error_of(404, message, code="model_not_found"), ids)
 
 
+def openai_status(status: int) -> int:
+    """The status that these APIs send instead of 529, which only Anthropic has."""
+    return 503 if status == 529 else status
+
+
 def scripted_error(status: int, retry_after: float, ids: IdGenerator) -> ErrorResponse:
-    status = 503 if status == 529 else status  # 529 is an Anthropic status
-    error = error_of(status, failure_message(status), code=failure_code(status))
-    return error_response(status, error, ids, retry_headers(status, retry_after))
+    status = openai_status(status)
+    return error_response(status, scripted_failure(status), ids, retry_headers(status, retry_after))
 
 
-def failure_message(status: int) -> str:
-    return _MESSAGES.get(status, f"The script asked for status {status}.")
+def scripted_failure(status: int) -> JsonObject:
+    """Returns the error object of a failure that the script asks for."""
+    message = _MESSAGES.get(status, f"The script asked for status {status}.")
+    return error_of(status, message, code=_CODES.get(status))
 
 
-def failure_code(status: int) -> str | None:
-    return {429: "rate_limit_exceeded", 500: "server_error", 503: "server_is_overloaded"}.get(
-        status
-    )
+def new_call_id(request: ModelRequest, ids: IdGenerator) -> str:
+    """Returns a tool call id in the form of the API."""
+    del request  # ids have the same form for every model
+    return f"call_{ids.letters(24)}"
 
 
 def error_of(
@@ -72,14 +80,57 @@ def error_response(
     return ErrorResponse(status, {"error": error}, {**request, **(headers or {})})
 
 
+def missing_field(path: str) -> Violation:
+    """The violation for a required field that is absent."""
+    return Violation(f"Missing required parameter: '{path}'.", path, "missing_required_parameter")
+
+
+def wrong_type(path: str, expected: str = "a string") -> Violation:
+    """The violation for a value of another type."""
+    return Violation(f"Invalid type for '{path}': expected {expected}.", path, "invalid_type")
+
+
+def wrong_value(value: str, supported: str, param: str) -> Violation:
+    """The violation for a value that is not among the supported ones."""
+    message = f"Invalid value: '{value}'. Supported values are: {supported}."
+    return Violation(message, param, "invalid_value")
+
+
+def empty_array(path: str) -> Violation:
+    """The violation for an array without items."""
+    return Violation(
+        f"Invalid '{path}': empty array. Expected an array with minimum length 1, but got an "
+        "empty array instead.",
+        path,
+        "empty_array",
+    )
+
+
+def quoted(names: Iterable[str]) -> str:
+    """The names as error messages list them."""
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def part_violations(
+    part: Json,
+    role: str,
+    path: str,
+    parts_of: Mapping[str, frozenset[str]],
+    forms: dict[str, Shape],
+) -> Iterator[Violation]:
+    """Yields the broken rules for one part of the content of a message."""
+    kind = text_at(part, "type") if is_object(part) else ""
+    if not is_object(part) or kind not in parts_of[role]:
+        yield wrong_value(kind, " and ".join(f"'{name}'" for name in sorted(parts_of[role])), path)
+        return
+    yield from shape_violations(part, forms[kind], path)
+
+
 def shape_violations(tree: JsonObject, form: Shape, path: str) -> Iterator[Violation]:
     """Yields missing and unknown fields of the object at this path. The body has the path `''`."""
     prefix = f"{path}." if path else ""
     if (missing := form.missing(tree)) is not None:
-        name = f"{prefix}{missing}"
-        yield Violation(
-            f"Missing required parameter: '{name}'.", name, "missing_required_parameter"
-        )
+        yield missing_field(f"{prefix}{missing}")
     if (unknown := form.unknown(tree)) is not None:
         name = f"{prefix}{unknown}"
         yield Violation(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
@@ -88,7 +139,7 @@ def shape_violations(tree: JsonObject, form: Shape, path: str) -> Iterator[Viola
 def length_violations(value: Json, max_length: int, path: str) -> Iterator[Violation]:
     """Yields a violation if the value is not a string, or is too long."""
     if not isinstance(value, str):
-        yield Violation(f"Invalid type for '{path}': expected a string.", path, "invalid_type")
+        yield wrong_type(path)
     elif len(value) > max_length:
         yield Violation(
             f"Invalid '{path}': string too long. Expected a string with maximum length "

@@ -11,24 +11,7 @@ from functools import lru_cache
 
 from msgspec import Struct, structs
 
-from sapwood.shell_grammar import (
-    Arithmetic,
-    Braces,
-    Case,
-    Compound,
-    Condition,
-    Loop,
-    Node,
-    NotUnderstood,
-    Redirection,
-    Script,
-    Simple,
-    Substitution,
-    Text,
-    Variable,
-    Word,
-    parse_script,
-)
+from sapwood import shell_grammar
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 _PATTERN = re.compile(r"[*?\[]")
@@ -89,8 +72,8 @@ def simple_commands(line: str, depth: int = 0) -> tuple[SimpleCommand, ...]:
     'hello\\n'
     """
     try:
-        commands = list(_commands(parse_script(line)))
-    except NotUnderstood:
+        commands = list(_commands(shell_grammar.parse_script(line)))
+    except shell_grammar.NotUnderstood:
         words = tuple(ShellWord(text, plain=False) for text in line.split()[:_MAX_WORDS])
         commands = [SimpleCommand(words)] if words else []
     found: list[SimpleCommand] = []
@@ -121,7 +104,9 @@ def _script_of(command: SimpleCommand) -> str | None:
     return None
 
 
-def _commands(script: Script, before: str = "", depth: int = 0) -> Iterator[SimpleCommand]:
+def _commands(
+    script: shell_grammar.Script, before: str = "", depth: int = 0
+) -> Iterator[SimpleCommand]:
     """Yields the commands of lists; `before` is the operator before the first."""
     for place, each in enumerate(script):
         ends = "&" if each.in_background else ";" if place + 1 < len(script) else ""
@@ -133,9 +118,9 @@ def _commands(script: Script, before: str = "", depth: int = 0) -> Iterator[Simp
                 before = after
 
 
-def _node(node: Node, before: str, after: str, depth: int) -> Iterator[SimpleCommand]:
+def _node(node: shell_grammar.Node, before: str, after: str, depth: int) -> Iterator[SimpleCommand]:
     match node:
-        case Simple():
+        case shell_grammar.Simple():
             words = [
                 *(_assignment(name, value) for name, _, value in node.assignments),
                 *map(_word, node.words),
@@ -144,13 +129,13 @@ def _node(node: Node, before: str, after: str, depth: int) -> Iterator[SimpleCom
             redirects = tuple(_redirects(node.redirections))
             yield SimpleCommand(tuple(words), redirects, before, after, depth, silent)
             return
-        case Compound():
+        case shell_grammar.Compound():
             bodies, depth = node.bodies, depth + (node.kind == "(")
-        case Loop():
+        case shell_grammar.Loop():
             bodies = (node.body,)
-        case Case():
+        case shell_grammar.Case():
             bodies = node.bodies
-        case Condition():
+        case shell_grammar.Condition():
             bodies = ()
     for place, body in enumerate(bodies):
         yield from _commands(body, ";" if place else before, depth)
@@ -158,31 +143,31 @@ def _node(node: Node, before: str, after: str, depth: int) -> Iterator[SimpleCom
         yield SimpleCommand((), redirects, "", after, depth)
 
 
-def _assignment(name: str, value: Word) -> ShellWord:
+def _assignment(name: str, value: shell_grammar.Word) -> ShellWord:
     word = _word(value)
     return ShellWord(f"{name}={word.text}", word.plain)
 
 
-def _word(word: Word) -> ShellWord:
+def _word(word: shell_grammar.Word) -> ShellWord:
     """A word as the user wrote it, without quotes."""
     text, plain = "", True
     for part in word:
         match part:
-            case Text():
+            case shell_grammar.Text():
                 text += part.text
                 plain &= part.quoted or not _PATTERN.search(part.text)
-            case Variable():
+            case shell_grammar.Variable():
                 text, plain = f"{text}${part.name}", False
-            case Braces():
+            case shell_grammar.Braces():
                 text, plain = f"{text}{{{','.join(part.options)}}}", False
-            case Arithmetic():
+            case shell_grammar.Arithmetic():
                 text, plain = f"{text}$?", False
-            case Substitution():
+            case shell_grammar.Substitution():
                 text, plain = f"{text}$(…)", False
     return ShellWord(text, plain)
 
 
-def _redirects(found: Iterable[Redirection]) -> Iterator[Redirect]:
+def _redirects(found: Iterable[shell_grammar.Redirection]) -> Iterator[Redirect]:
     """Yields the files and texts that a command reads or writes, not those of its errors."""
     for each in found:
         target = _word(each.target)
@@ -192,7 +177,7 @@ def _redirects(found: Iterable[Redirection]) -> Iterator[Redirect]:
             yield Redirect(">>" if each.appends else each.operator, target)
 
 
-def _is_silent(found: Iterable[Redirection], *, joins_errors: bool) -> bool:
+def _is_silent(found: Iterable[shell_grammar.Redirection], *, joins_errors: bool) -> bool:
     """Whether the errors of a command go to /dev/null."""
     nowhere = {
         each.descriptor or "1"

@@ -4,7 +4,10 @@ As of the `anthropic` library 2.8.0 and of what Claude Code 2.1.325 sends. A tes
 tables with the types of the library, where it is installed.
 """
 
-from scripted_model.wires.wire import Post, shape, shapes
+from collections.abc import Iterator
+
+from scripted_model.json_values import JsonObject
+from scripted_model.wires.wire import Post, Shape, Violation, shape, shapes
 
 AS_OF = "anthropic 2.8.0"
 TOP = shape(
@@ -121,3 +124,11 @@ SERVER_TOOLS = shapes(
 def has_beta(post: Post) -> bool:
     """Whether the client asked for beta features."""
     return bool(post.headers.get("anthropic-beta"))
+
+
+def shape_violations(tree: JsonObject, form: Shape, path: str) -> Iterator[Violation]:
+    """Yields the first missing and the first unknown field of the object at this path."""
+    if (missing := form.missing(tree)) is not None:
+        yield Violation(f"{path}.{missing}: Field required")
+    if (unknown := form.unknown(tree)) is not None:
+        yield Violation(f"{path}.{unknown}: Extra inputs are not permitted")

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from scripted_model.json_values import JsonObject, is_integer, object_at, objects_at, text_at
 from scripted_model.wires.anthropic.compaction_validation import wants_compaction
-from scripted_model.wires.anthropic.fields import THINKING
+from scripted_model.wires.anthropic.fields import THINKING, shape_violations
 from scripted_model.wires.anthropic.preserved_thinking import blocks_of, signed_thinking
 from scripted_model.wires.wire import Post, Violation
 
@@ -169,10 +169,7 @@ def _setting_violations(thinking: JsonObject, body: JsonObject) -> Iterator[Viol
             f"tags: {tags}"
         )
         return
-    if (missing := form.missing(thinking)) is not None:
-        yield Violation(f"thinking.{kind}.{missing}: Field required")
-    if (unknown := form.unknown(thinking)) is not None:
-        yield Violation(f"thinking.{kind}.{unknown}: Extra inputs are not permitted")
+    yield from shape_violations(thinking, form, f"thinking.{kind}")
     if kind != "enabled":
         return
     budget, limit = thinking.get("budget_tokens"), body.get("max_tokens")

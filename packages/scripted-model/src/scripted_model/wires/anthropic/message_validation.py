@@ -4,15 +4,7 @@ import re
 from collections.abc import Iterator
 
 from scripted_model.json_values import Json, JsonObject, is_object, items_at, object_at, text_at
-from scripted_model.wires.anthropic.fields import (
-    BETA_BLOCKS,
-    BLOCKS,
-    MESSAGES,
-    RESULT_BLOCKS,
-    SOURCES,
-    SYSTEM_BLOCKS,
-    has_beta,
-)
+from scripted_model.wires.anthropic import fields
 from scripted_model.wires.wire import Post, Shape, Violation
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -29,16 +21,16 @@ _BLANK = "text content blocks must contain non-whitespace text"
 
 def message_violations(post: Post) -> Iterator[Violation]:
     """Yields the broken rules for single messages."""
-    known = {**BLOCKS, **BETA_BLOCKS} if has_beta(post) else BLOCKS
+    known = {**fields.BLOCKS, **fields.BETA_BLOCKS} if fields.has_beta(post) else fields.BLOCKS
     for index, block in enumerate(items_at(post.body, "system")):
         if is_object(block):
-            yield from _shape_violations(block, BLOCKS["text"], f"system.{index}")
+            yield from fields.shape_violations(block, fields.BLOCKS["text"], f"system.{index}")
     messages = items_at(post.body, "messages")
     for index, message in enumerate(messages):
         if not is_object(message):
             yield Violation(f"messages.{index}: Input should be a valid dictionary")
             continue
-        yield from _message_violations(message, index, beta=has_beta(post))
+        yield from _message_violations(message, index, beta=fields.has_beta(post))
         content = message.get("content")
         last = index == len(messages) - 1
         yield from _content_violations(message, content, index, last=last)
@@ -50,14 +42,14 @@ def message_violations(post: Post) -> Iterator[Violation]:
 
 def _message_violations(message: JsonObject, index: int, *, beta: bool) -> Iterator[Violation]:
     role = message.get("role")
-    form = MESSAGES.get(role) if isinstance(role, str) else None
+    form = fields.MESSAGES.get(role) if isinstance(role, str) else None
     if form is None:
         named = f'"{role}"' if isinstance(role, str) else "missing"
         yield Violation(
             f"messages.{index}.role: Input should be 'user', 'assistant' or 'system', not {named}"
         )
         return
-    yield from _shape_violations(message, form, f"messages.{index}")
+    yield from fields.shape_violations(message, form, f"messages.{index}")
     for name in ("clear_at", "output_config"):
         if name in message and not beta:
             yield Violation(f"messages.{index}.{name}: Extra inputs are not permitted")
@@ -95,12 +87,12 @@ def _block_violations(
             f"tags: {tags}"
         )
         return
-    if role == "system" and kind not in SYSTEM_BLOCKS:
+    if role == "system" and kind not in fields.SYSTEM_BLOCKS:
         yield Violation(f"{path}: `{kind}` blocks are not allowed in `system` messages")
     wanted = _ROLE_OF.get(kind, role)
     if wanted != role:
         yield Violation(f"{path}: `{kind}` blocks can only be in `{wanted}` messages")
-    yield from _shape_violations(block, form, f"{path}.{kind}")
+    yield from fields.shape_violations(block, form, f"{path}.{kind}")
     yield from _value_violations(block, kind, path)
 
 
@@ -117,11 +109,11 @@ def _value_violations(block: JsonObject, kind: str, path: str) -> Iterator[Viola
             yield from _result_violations(block, f"{path}.tool_result")
         case "image" | "document":
             source = object_at(block, "source")
-            form = SOURCES.get(text_at(source, "type"))
+            form = fields.SOURCES.get(text_at(source, "type"))
             if form is None:
                 yield Violation(f"{path}.{kind}.source: Input should be a valid source")
             else:
-                yield from _shape_violations(source, form, f"{path}.{kind}.source")
+                yield from fields.shape_violations(source, form, f"{path}.{kind}.source")
         case _:
             pass
 
@@ -146,11 +138,11 @@ def _result_violations(block: JsonObject, path: str) -> Iterator[Violation]:
         yield Violation(f"{path}: content cannot be empty if `is_error` is true")
     for place, inner in enumerate(content if isinstance(content, list) else []):
         kind = text_at(inner, "type") if is_object(inner) else ""
-        if not is_object(inner) or kind not in RESULT_BLOCKS:
+        if not is_object(inner) or kind not in fields.RESULT_BLOCKS:
             yield Violation(f"{path}.content.{place}: Input tag '{kind}' is not expected here")
         else:
-            form = {**BLOCKS, **BETA_BLOCKS}[kind]
-            yield from _shape_violations(inner, form, f"{path}.content.{place}.{kind}")
+            form = {**fields.BLOCKS, **fields.BETA_BLOCKS}[kind]
+            yield from fields.shape_violations(inner, form, f"{path}.content.{place}.{kind}")
             if kind == "text":
                 yield from _text_violations(inner, f"{path}.content.{place}")
 
@@ -158,10 +150,3 @@ def _result_violations(block: JsonObject, path: str) -> Iterator[Violation]:
 def _id_violations(block: JsonObject, name: str, path: str) -> Iterator[Violation]:
     if not _ID.fullmatch(text_at(block, name)):
         yield Violation(f"{path}.{name}: String should match pattern '^[a-zA-Z0-9_-]+$'")
-
-
-def _shape_violations(tree: JsonObject, form: Shape, path: str) -> Iterator[Violation]:
-    if (missing := form.missing(tree)) is not None:
-        yield Violation(f"{path}.{missing}: Field required")
-    if (unknown := form.unknown(tree)) is not None:
-        yield Violation(f"{path}.{unknown}: Extra inputs are not permitted")

@@ -15,21 +15,10 @@ from scripted_model.json_values import (
     objects_at,
     text_at,
 )
+from scripted_model.wires.anthropic import fields
 from scripted_model.wires.anthropic.compaction_validation import (
     binding_violations,
     compaction_violations,
-)
-from scripted_model.wires.anthropic.fields import (
-    CACHE_CONTROL,
-    CUSTOM_TOOL,
-    DIAGNOSTICS,
-    NESTED,
-    SERVER_TOOLS,
-    TOOL_CHOICES,
-    TOP,
-    TOP_BETA,
-    TOP_COUNT,
-    has_beta,
 )
 from scripted_model.wires.anthropic.history_validation import (
     order_violations,
@@ -62,7 +51,7 @@ def top_level_violations(post: Post) -> Iterator[Violation]:
         value = post.body.get(name)
         if value is not None and not isinstance(value, kind):
             yield Violation(f"{name}: Input should be a valid {said}")
-    for name, form in NESTED.items():
+    for name, form in fields.NESTED.items():
         if (unknown := form.unknown(object_at(post.body, name))) is not None:
             yield Violation(f"{name}.{unknown}: Extra inputs are not permitted")
     if post.action == "reply":
@@ -79,15 +68,15 @@ def _diagnostics_violations(diagnostics: Json) -> Iterator[Violation]:
         return
     if not is_object(diagnostics):
         yield Violation("diagnostics: Input should be a valid dictionary")
-    elif (unknown := DIAGNOSTICS.unknown(diagnostics)) is not None:
+    elif (unknown := fields.DIAGNOSTICS.unknown(diagnostics)) is not None:
         yield Violation(f"diagnostics.{unknown}: Extra inputs are not permitted")
     elif not isinstance(diagnostics.get("previous_message_id"), str | None):
         yield Violation("diagnostics.previous_message_id: Input should be a valid string")
 
 
 def _field_violations(post: Post) -> Iterator[Violation]:
-    form = TOP if post.action == "reply" else TOP_COUNT
-    beta = TOP_BETA if has_beta(post) else frozenset[str]()
+    form = fields.TOP if post.action == "reply" else fields.TOP_COUNT
+    beta = fields.TOP_BETA if fields.has_beta(post) else frozenset[str]()
     allowed = form.allowed | post.allowed | beta
     for name in form.required:
         if name not in post.body:
@@ -144,7 +133,7 @@ def tool_violations(post: Post) -> Iterator[Violation]:
 
 def _tool_violations(tool: JsonObject, index: int) -> Iterator[Violation]:
     kind = tool.get("type") or "custom"
-    form = CUSTOM_TOOL if kind == "custom" else SERVER_TOOLS.get(str(kind))
+    form = fields.CUSTOM_TOOL if kind == "custom" else fields.SERVER_TOOLS.get(str(kind))
     if form is None:
         yield Violation(
             f"tools.{index}: Input tag '{kind}' found using 'type' does not match any of the "
@@ -152,10 +141,7 @@ def _tool_violations(tool: JsonObject, index: int) -> Iterator[Violation]:
         )
         return
     path = f"tools.{index}.{kind}"
-    if (missing := form.missing(tool)) is not None:
-        yield Violation(f"{path}.{missing}: Field required")
-    if (unknown := form.unknown(tool)) is not None:
-        yield Violation(f"{path}.{unknown}: Extra inputs are not permitted")
+    yield from fields.shape_violations(tool, form, path)
     if kind == "custom":
         if not _NAME.fullmatch(text_at(tool, "name")):
             yield Violation(f"{path}.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'")
@@ -175,7 +161,7 @@ def _choice_violations(choice: JsonObject, names: set[str]) -> Iterator[Violatio
     if not choice:
         return
     kind = text_at(choice, "type")
-    form = TOOL_CHOICES.get(kind)
+    form = fields.TOOL_CHOICES.get(kind)
     if form is None:
         yield Violation(f"tool_choice: Input tag '{kind}' found using 'type' is not expected")
         return
@@ -212,7 +198,7 @@ def cache_control_violations(post: Post) -> Iterator[Violation]:
 def _control_violations(control: Json, path: str) -> Iterator[Violation]:
     if not is_object(control) or control.get("type") != "ephemeral":
         yield Violation(f"{path}.type: Input should be 'ephemeral'")
-    elif (unknown := CACHE_CONTROL.unknown(control)) is not None:
+    elif (unknown := fields.CACHE_CONTROL.unknown(control)) is not None:
         yield Violation(f"{path}.{unknown}: Extra inputs are not permitted")
     elif control.get("ttl", "5m") not in ("5m", "1h"):
         yield Violation(f"{path}.ttl: Input should be '5m' or '1h'")

@@ -2,27 +2,20 @@
 
 from collections.abc import Iterator
 
-from scripted_model.conversation import ModelRequest, Text, ToolCall
+from scripted_model.conversation import Text, ToolCall
 from scripted_model.json_values import Json, JsonObject, object_at
 from scripted_model.prepared_reply import Pieces, PreparedReply
-from scripted_model.signatures import IdGenerator
 from scripted_model.wires.openai import (
     cache_writes,
     error_of,
     error_response,
-    failure_code,
-    failure_message,
+    openai_status,
+    scripted_failure,
     text_input,
 )
 from scripted_model.wires.wire import ErrorResponse, StreamEvent, plain_event
 
 _STOPS = {"end": "stop", "calls": "tool_calls", "length": "length"}
-
-
-def new_call_id(request: ModelRequest, ids: IdGenerator) -> str:
-    """Returns a tool call id in the form of the API."""
-    del request  # ids have the same form for every model
-    return f"call_{ids.letters(24)}"
 
 
 def token_count(total: int) -> JsonObject:
@@ -162,6 +155,4 @@ def context_length_error(prepared: PreparedReply, limit: int) -> ErrorResponse:
 
 def stream_error_events(prepared: PreparedReply, status: int, sent: int) -> list[StreamEvent]:
     del prepared, sent  # not needed in this format
-    status = 503 if status == 529 else status
-    error = error_of(status, failure_message(status), code=failure_code(status))
-    return [plain_event({"error": error})]
+    return [plain_event({"error": scripted_failure(openai_status(status))})]

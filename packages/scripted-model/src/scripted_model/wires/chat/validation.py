@@ -13,25 +13,18 @@ from scripted_model.json_values import (
     objects_at,
     text_at,
 )
-from scripted_model.wires.chat.fields import (
-    CACHE_OPTIONS,
-    CALLS,
-    CUSTOM,
-    CUSTOM_CALL,
-    FUNCTION,
-    FUNCTION_CALL,
-    MESSAGES,
-    PARTS,
-    PARTS_OF,
-    STREAM_OPTIONS,
-    TOOLS,
-    TOP,
-)
+from scripted_model.wires.chat import fields
 from scripted_model.wires.openai import (
     cache_violations,
+    empty_array,
     function_violations,
     length_violations,
+    missing_field,
+    part_violations,
+    quoted,
     shape_violations,
+    wrong_type,
+    wrong_value,
 )
 from scripted_model.wires.wire import Post, Violation
 
@@ -42,29 +35,20 @@ _ID_LENGTH = 40
 def top_level_violations(post: Post) -> Iterator[Violation]:
     """Yields the broken rules for top-level fields."""
     body = post.body
-    for name in TOP.required:
+    for name in fields.TOP.required:
         if name not in body:
-            yield Violation(
-                f"Missing required parameter: '{name}'.", name, "missing_required_parameter"
-            )
+            yield missing_field(name)
     for name in body:
-        if name not in TOP.allowed | post.allowed:
+        if name not in fields.TOP.allowed | post.allowed:
             yield Violation(f"Unrecognized request argument supplied: {name}")
     messages = body.get("messages")
     if not isinstance(messages, list):
-        yield Violation(
-            "Invalid type for 'messages': expected an array of objects.", "messages", "invalid_type"
-        )
+        yield wrong_type("messages", "an array of objects")
     elif not messages:
-        yield Violation(
-            "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an "
-            "empty array instead.",
-            "messages",
-            "empty_array",
-        )
+        yield empty_array("messages")
     if not isinstance(body.get("model"), str):
-        yield Violation("Invalid type for 'model': expected a string.", "model", "invalid_type")
-    yield from cache_violations(body, CACHE_OPTIONS, ("30m",))
+        yield wrong_type("model")
+    yield from cache_violations(body, fields.CACHE_OPTIONS, ("30m",))
     yield from _stream_violations(post)
     yield from _limit_violations(post)
     yield from _format_violations(post)
@@ -80,7 +64,7 @@ def _stream_violations(post: Post) -> Iterator[Violation]:
             "stream_options",
         )
     elif is_object(options):
-        yield from shape_violations(options, STREAM_OPTIONS, "stream_options")
+        yield from shape_violations(options, fields.STREAM_OPTIONS, "stream_options")
 
 
 def _limit_violations(post: Post) -> Iterator[Violation]:
@@ -115,17 +99,12 @@ def message_violations(post: Post) -> Iterator[Violation]:
     for index, message in enumerate(items_at(post.body, "messages")):
         path = f"messages[{index}]"
         if not is_object(message):
-            yield Violation(f"Invalid type for '{path}': expected an object.", path, "invalid_type")
+            yield wrong_type(path, "an object")
             continue
         role = text_at(message, "role")
-        form = MESSAGES.get(role)
+        form = fields.MESSAGES.get(role)
         if form is None:
-            supported = ", ".join(f"'{name}'" for name in MESSAGES)
-            yield Violation(
-                f"Invalid value: '{role}'. Supported values are: {supported}.",
-                f"{path}.role",
-                "invalid_value",
-            )
+            yield wrong_value(role, quoted(fields.MESSAGES), f"{path}.role")
             continue
         yield from shape_violations(message, form, path)
         yield from _content_violations(message, role, path)
@@ -150,35 +129,16 @@ def _content_violations(message: JsonObject, role: str, path: str) -> Iterator[V
         )
     if isinstance(content, list):
         if not content:
-            yield Violation(
-                f"Invalid '{path}.content': empty array. Expected an array with minimum length 1, "
-                "but got an empty array instead.",
-                f"{path}.content",
-                "empty_array",
-            )
+            yield empty_array(f"{path}.content")
         for place, part in enumerate(content):
-            yield from _part_violations(part, role, f"{path}.content[{place}]")
-
-
-def _part_violations(part: Json, role: str, path: str) -> Iterator[Violation]:
-    kind = text_at(part, "type") if is_object(part) else ""
-    if not is_object(part) or kind not in PARTS_OF[role]:
-        supported = " and ".join(f"'{name}'" for name in sorted(PARTS_OF[role]))
-        yield Violation(
-            f"Invalid value: '{kind}'. Supported values are: {supported}.", path, "invalid_value"
-        )
-        return
-    yield from shape_violations(part, PARTS[kind], path)
+            yield from part_violations(
+                part, role, f"{path}.content[{place}]", fields.PARTS_OF, fields.PARTS
+            )
 
 
 def _calls_violations(calls: Json, path: str) -> Iterator[Violation]:
     if not isinstance(calls, list) or not calls:
-        yield Violation(
-            f"Invalid '{path}': empty array. Expected an array with minimum length 1, but got an "
-            "empty array instead.",
-            path,
-            "empty_array",
-        )
+        yield empty_array(path)
         return
     for place, call in enumerate(calls):
         yield from _call_violations(call, f"{path}[{place}]")
@@ -186,22 +146,17 @@ def _calls_violations(calls: Json, path: str) -> Iterator[Violation]:
 
 def _call_violations(call: Json, path: str) -> Iterator[Violation]:
     kind = text_at(call, "type") if is_object(call) else ""
-    if not is_object(call) or kind not in CALLS:
-        yield Violation(
-            f"Invalid value: '{kind}'. Supported values are: 'function' and 'custom'.",
-            f"{path}.type",
-            "invalid_value",
-        )
+    if not is_object(call) or kind not in fields.CALLS:
+        yield wrong_value(kind, "'function' and 'custom'", f"{path}.type")
         return
-    yield from shape_violations(call, CALLS[kind], path)
+    yield from shape_violations(call, fields.CALLS[kind], path)
     yield from length_violations(call.get("id"), _ID_LENGTH, f"{path}.id")
-    form = FUNCTION_CALL if kind == "function" else CUSTOM_CALL
+    form = fields.FUNCTION_CALL if kind == "function" else fields.CUSTOM_CALL
     inner = object_at(call, kind)
     yield from shape_violations(inner, form, f"{path}.{kind}")
     argument = "arguments" if kind == "function" else "input"
     if not isinstance(inner.get(argument), str):
-        where = f"{path}.{kind}.{argument}"
-        yield Violation(f"Invalid type for '{where}': expected a string.", where, "invalid_type")
+        yield wrong_type(f"{path}.{kind}.{argument}")
 
 
 def tool_result_violations(post: Post) -> Iterator[Violation]:
@@ -261,12 +216,7 @@ def tool_violations(post: Post) -> Iterator[Violation]:
     """Yields the broken rules for tools."""
     tools = post.body.get("tools")
     if tools == []:
-        yield Violation(
-            "Invalid 'tools': empty array. Expected an array with minimum length 1, but got an "
-            "empty array instead.",
-            "tools",
-            "empty_array",
-        )
+        yield empty_array("tools")
     names: set[str] = set()
     for index, tool in enumerate(items_at(post.body, "tools")):
         if is_object(tool):
@@ -279,22 +229,20 @@ def tool_violations(post: Post) -> Iterator[Violation]:
 
 def _tool_violations(tool: JsonObject, path: str) -> Iterator[Violation]:
     kind = text_at(tool, "type")
-    if kind not in TOOLS:
-        yield Violation(
-            f"Invalid value: '{kind}'. Supported values are: 'function' and 'custom'.",
-            f"{path}.type",
-            "invalid_value",
-        )
+    if kind not in fields.TOOLS:
+        yield wrong_value(kind, "'function' and 'custom'", f"{path}.type")
         return
-    yield from shape_violations(tool, TOOLS[kind], path)
+    yield from shape_violations(tool, fields.TOOLS[kind], path)
     inner = object_at(tool, kind)
-    yield from shape_violations(inner, FUNCTION if kind == "function" else CUSTOM, f"{path}.{kind}")
+    yield from shape_violations(
+        inner, fields.FUNCTION if kind == "function" else fields.CUSTOM, f"{path}.{kind}"
+    )
     yield from function_violations(inner, f"{path}.{kind}")
 
 
 def _choice_violations(choice: JsonObject, names: set[str]) -> Iterator[Violation]:
     kind = text_at(choice, "type")
-    if kind in TOOLS and text_at(object_at(choice, kind), "name") not in names:
+    if kind in fields.TOOLS and text_at(object_at(choice, kind), "name") not in names:
         name = text_at(object_at(choice, kind), "name")
         yield Violation(
             f"Invalid value: '{name}'. The tool named in 'tool_choice' is not among 'tools'.",

@@ -14,15 +14,8 @@ from scripted_model.json_values import (
     text_at,
 )
 from scripted_model.signatures import signed_text
-from scripted_model.wires.gemini.fields import (
-    CONTENT,
-    DATA,
-    PART,
-    PARTS,
-    field_violations,
-    signs_calls,
-    snake_case,
-)
+from scripted_model.wires.gemini import fields
+from scripted_model.wires.gemini.fields import field_violations, signs_calls, snake_case
 from scripted_model.wires.wire import Post, Violation
 
 _STRUCT = "type.googleapis.com/google.protobuf.Struct"
@@ -50,7 +43,7 @@ def content_violations(post: Post) -> Iterator[Violation]:
 
 
 def _content_violations(content: JsonObject, path: str) -> Iterator[Violation]:
-    yield from field_violations(content, CONTENT, path)
+    yield from field_violations(content, fields.CONTENT, path)
     parts = items_at(content, "parts")
     if not parts:
         yield Violation(
@@ -65,8 +58,8 @@ def _content_violations(content: JsonObject, path: str) -> Iterator[Violation]:
 
 
 def _part_violations(part: JsonObject, path: str, role: str) -> Iterator[Violation]:
-    yield from field_violations(part, PART, path)
-    data = [name for name in part if name in DATA]
+    yield from field_violations(part, fields.PART, path)
+    data = [name for name in part if name in fields.DATA]
     # At the end of a stream, an empty text may have only a signature.
     empty = part.get("text") == "" and "thoughtSignature" not in part
     if len(data) != 1 or empty:
@@ -81,7 +74,7 @@ def _part_violations(part: JsonObject, path: str, role: str) -> Iterator[Violati
             yield Violation(f"Invalid value at '{snake_case(path)}.text' (TYPE_STRING)")
         return
     inner = object_at(part, kind)
-    yield from field_violations(inner, PARTS[kind], f"{path}.{kind}")
+    yield from field_violations(inner, fields.PARTS[kind], f"{path}.{kind}")
     if kind == "functionCall":
         yield from _struct_violations(inner.get("args", {}), f"{path}.{kind}.args")
     if kind == "functionResponse":

@@ -15,22 +15,13 @@ from scripted_model.json_values import (
     objects_at,
     text_at,
 )
+from scripted_model.wires.gemini import fields
 from scripted_model.wires.gemini.content_validation import (
     content_violations,
     order_violations,
     signature_violations,
 )
 from scripted_model.wires.gemini.fields import (
-    DECLARATION,
-    FUNCTION_CALLING,
-    GENERATION,
-    MODES,
-    SCHEMA,
-    THINKING,
-    TOOL,
-    TOOL_CONFIG,
-    TOP,
-    TOP_COUNT,
     camel_case,
     field_violations,
     snake_case,
@@ -45,15 +36,15 @@ _TYPES = frozenset("STRING NUMBER INTEGER BOOLEAN ARRAY OBJECT NULL TYPE_UNSPECI
 def top_level_violations(post: Post) -> Iterator[Violation]:
     """Yields the broken rules for top-level fields."""
     body = post.body
-    form = TOP if post.action == "reply" else TOP_COUNT
+    form = fields.TOP if post.action == "reply" else fields.TOP_COUNT
     yield from field_violations(body, form.with_fields(*post.allowed), "")
     if post.action == "reply" and not items_at(body, "contents"):
         yield Violation("* GenerateContentRequest.contents: contents is not specified")
     generation = body.get("generationConfig")
     if is_object(generation):
-        yield from field_violations(generation, GENERATION, "generationConfig")
+        yield from field_violations(generation, fields.GENERATION, "generationConfig")
         thinking = object_at(generation, "thinkingConfig")
-        yield from field_violations(thinking, THINKING, "generationConfig.thinkingConfig")
+        yield from field_violations(thinking, fields.THINKING, "generationConfig.thinkingConfig")
     instruction = body.get("systemInstruction")
     if instruction is not None and not is_object(instruction):
         yield Violation("Invalid value at 'system_instruction' (type.googleapis.com/Content)")
@@ -63,7 +54,7 @@ def tool_violations(post: Post) -> Iterator[Violation]:
     """Yields the broken rules for tools."""
     names: set[str] = set()
     for index, tool in enumerate(objects_at(post.body, "tools")):
-        yield from field_violations(tool, TOOL, f"tools[{index}]")
+        yield from field_violations(tool, fields.TOOL, f"tools[{index}]")
         for place, declaration in enumerate(objects_at(tool, "functionDeclarations")):
             path = f"tools[{index}].functionDeclarations[{place}]"
             yield from _declaration_violations(declaration, path)
@@ -75,7 +66,7 @@ def tool_violations(post: Post) -> Iterator[Violation]:
 
 
 def _declaration_violations(declaration: JsonObject, path: str) -> Iterator[Violation]:
-    yield from field_violations(declaration, DECLARATION, path)
+    yield from field_violations(declaration, fields.DECLARATION, path)
     if not _NAME.fullmatch(text_at(declaration, "name")):
         yield Violation(
             f"* GenerateContentRequest.{snake_case(path)}.name: Invalid function name. Must start "
@@ -102,7 +93,7 @@ def _schema_violations(schema: Json, path: str) -> Iterator[Violation]:
         yield Violation(f"Invalid value at '{snake_case(path)}' (type.googleapis.com/Schema)")
         return
     plain = {camel_case(name): value for name, value in schema.items()}
-    yield from field_violations(plain, SCHEMA, path)
+    yield from field_violations(plain, fields.SCHEMA, path)
     kind = str(plain.get("type", "")).upper()
     if kind and kind not in _TYPES:
         yield Violation(f"Invalid value at '{snake_case(path)}.type' (TYPE_ENUM), \"{kind}\"")
@@ -124,12 +115,12 @@ def _schema_violations(schema: Json, path: str) -> Iterator[Violation]:
 
 
 def _config_violations(config: JsonObject, names: set[str]) -> Iterator[Violation]:
-    yield from field_violations(config, TOOL_CONFIG, "toolConfig")
+    yield from field_violations(config, fields.TOOL_CONFIG, "toolConfig")
     calling = object_at(config, "functionCallingConfig")
     path = "toolConfig.functionCallingConfig"
-    yield from field_violations(calling, FUNCTION_CALLING, path)
+    yield from field_violations(calling, fields.FUNCTION_CALLING, path)
     mode = text_at(calling, "mode") or "AUTO"
-    if mode not in MODES:
+    if mode not in fields.MODES:
         yield Violation(f"Invalid value at '{snake_case(path)}.mode' (TYPE_ENUM), \"{mode}\"")
     allowed = items_at(calling, "allowedFunctionNames")
     if allowed and mode not in ("ANY", "VALIDATED"):

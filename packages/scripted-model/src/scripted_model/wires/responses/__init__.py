@@ -1,13 +1,13 @@
 """OpenAI's Responses API: `POST /v1/responses`. The package is a `Wire`."""
 
 from scripted_model.wires.openai import invalid_request_error as invalid_request_error
+from scripted_model.wires.openai import new_call_id as new_call_id
 from scripted_model.wires.openai import scripted_error as scripted_error
 from scripted_model.wires.openai import unknown_model_error as unknown_model_error
 from scripted_model.wires.openai import wrong_key_error as wrong_key_error
 from scripted_model.wires.responses.request import cache_segments as cache_segments
 from scripted_model.wires.responses.request import parse_request as parse_request
 from scripted_model.wires.responses.response import context_length_error as context_length_error
-from scripted_model.wires.responses.response import new_call_id as new_call_id
 from scripted_model.wires.responses.response import response_body as response_body
 from scripted_model.wires.responses.response import stream_error_events as stream_error_events
 from scripted_model.wires.responses.response import stream_events as stream_events

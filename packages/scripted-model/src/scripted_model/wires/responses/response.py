@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 
-from scripted_model.conversation import ModelRequest, ReplyPart, Text, Thinking, ToolCall
+from scripted_model.conversation import ReplyPart, Text, Thinking, ToolCall
 from scripted_model.json_values import Json, JsonObject, items_at, object_at, objects_at
 from scripted_model.prepared_reply import Pieces, PreparedReply
-from scripted_model.signatures import IdGenerator, item_id, sign_text
+from scripted_model.signatures import item_id, sign_text
 from scripted_model.wires.openai import (
     cache_writes,
     error_of,
     error_response,
-    failure_code,
-    failure_message,
+    openai_status,
+    scripted_failure,
     text_input,
 )
 from scripted_model.wires.responses.request import has_trigger
@@ -139,12 +139,6 @@ def _call(prepared: PreparedReply, call: ToolCall, name: str) -> JsonObject:
 
 def _encrypted(text: str) -> str:
     return sign_text("openai", text)
-
-
-def new_call_id(request: ModelRequest, ids: IdGenerator) -> str:
-    """Returns a tool call id in the form of the API."""
-    del request  # ids have the same form for every model
-    return f"call_{ids.letters(24)}"
 
 
 def token_count(total: int) -> JsonObject:
@@ -290,9 +284,7 @@ def context_length_error(prepared: PreparedReply, limit: int) -> ErrorResponse |
 
 
 def stream_error_events(prepared: PreparedReply, status: int, sent: int) -> list[StreamEvent]:
-    status = 503 if status == 529 else status
-    error = error_of(status, failure_message(status), code=failure_code(status))
-    return _failure(prepared, error, sent)
+    return _failure(prepared, scripted_failure(openai_status(status)), sent)
 
 
 def _failure(prepared: PreparedReply, error: JsonObject, sent: int) -> list[StreamEvent]:

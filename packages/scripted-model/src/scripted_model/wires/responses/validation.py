@@ -9,30 +9,19 @@ from scripted_model.wires.openai import (
     cache_violations,
     function_violations,
     length_violations,
+    missing_field,
+    part_violations,
+    quoted,
     shape_violations,
+    wrong_type,
+    wrong_value,
 )
-from scripted_model.wires.responses.fields import (
-    CACHE_OPTIONS,
-    ID_PREFIXES,
-    ITEMS,
-    NAMESPACE_TOOLS,
-    OUTPUTS,
-    PARTS,
-    PARTS_OF,
-    REASONING,
-    RESULTS,
-    TEXT,
-    TOOLS,
-    TOP,
-    TOP_COMPACT,
-    TOP_COUNT,
-    kind_of,
-)
+from scripted_model.wires.responses import fields
 from scripted_model.wires.wire import Post, Shape, Violation
 
-_FORMS = {"reply": TOP, "compact": TOP_COMPACT, "count": TOP_COUNT}
+_FORMS = {"reply": fields.TOP, "compact": fields.TOP_COMPACT, "count": fields.TOP_COUNT}
 _MAX_ID = 64
-_CALL_OF = {output: (call, words) for call, (output, words) in RESULTS.items()}
+_CALL_OF = {output: (call, words) for call, (output, words) in fields.RESULTS.items()}
 
 
 def top_level_violations(post: Post) -> Iterator[Violation]:
@@ -48,20 +37,14 @@ def top_level_violations(post: Post) -> Iterator[Violation]:
         )
     given = body.get("input")
     if given is None and body.get("prompt") is None:
-        yield Violation(
-            "Missing required parameter: 'input'.", "input", "missing_required_parameter"
-        )
+        yield missing_field("input")
     elif given is not None and not isinstance(given, (str, list)):
-        yield Violation(
-            "Invalid type for 'input': expected one of an array of objects or string.",
-            "input",
-            "invalid_type",
-        )
-    for name, form in (("reasoning", REASONING), ("text", TEXT)):
+        yield wrong_type("input", "one of an array of objects or string")
+    for name, form in (("reasoning", fields.REASONING), ("text", fields.TEXT)):
         value = body.get(name)
         if is_object(value):
             yield from shape_violations(value, form, name)
-    yield from cache_violations(body, CACHE_OPTIONS, ("30m", "12h"))
+    yield from cache_violations(body, fields.CACHE_OPTIONS, ("30m", "12h"))
     limit = body.get("max_output_tokens")
     if isinstance(limit, int) and limit < 16:
         yield Violation(
@@ -75,11 +58,11 @@ def top_level_violations(post: Post) -> Iterator[Violation]:
 def tool_violations(post: Post) -> Iterator[Violation]:
     """Yields the broken rules for tools."""
     for index, tool in enumerate(items_at(post.body, "tools")):
-        yield from _tool_violations(tool, f"tools[{index}]", TOOLS)
+        yield from _tool_violations(tool, f"tools[{index}]", fields.TOOLS)
         if is_object(tool) and tool.get("type") == "namespace":
             for place, inner in enumerate(items_at(tool, "tools")):
                 path = f"tools[{index}].tools[{place}]"
-                yield from _tool_violations(inner, path, NAMESPACE_TOOLS)
+                yield from _tool_violations(inner, path, fields.NAMESPACE_TOOLS)
     choice = post.body.get("tool_choice")
     names = {text_at(tool, "name") for tool in items_at(post.body, "tools") if is_object(tool)}
     if is_object(choice) and choice.get("type") in ("function", "custom"):
@@ -91,12 +74,7 @@ def tool_violations(post: Post) -> Iterator[Violation]:
 def _tool_violations(tool: Json, path: str, known: dict[str, Shape]) -> Iterator[Violation]:
     kind = text_at(tool, "type") if is_object(tool) else ""
     if not is_object(tool) or kind not in known:
-        supported = ", ".join(f"'{name}'" for name in known)
-        yield Violation(
-            f"Invalid value: '{kind}'. Supported values are: {supported}.",
-            f"{path}.type",
-            "invalid_value",
-        )
+        yield wrong_value(kind, quoted(known), f"{path}.type")
         return
     yield from shape_violations(tool, known[kind], path)
     if kind in ("function", "custom"):
@@ -109,7 +87,7 @@ def item_violations(post: Post) -> Iterator[Violation]:
     for index, item in enumerate(items_at(post.body, "input")):
         path = f"input[{index}]"
         if not is_object(item):
-            yield Violation(f"Invalid type for '{path}': expected an object.", path, "invalid_type")
+            yield wrong_type(path, "an object")
             continue
         yield from _item_violations(item, path)
         name = text_at(item, "id")
@@ -123,13 +101,10 @@ def item_violations(post: Post) -> Iterator[Violation]:
 
 
 def _item_violations(item: JsonObject, path: str) -> Iterator[Violation]:
-    kind = kind_of(item)
-    form = ITEMS.get(kind)
+    kind = fields.kind_of(item)
+    form = fields.ITEMS.get(kind)
     if form is None:
-        supported = ", ".join(f"'{name}'" for name in ITEMS)
-        yield Violation(
-            f"Invalid value: '{kind}'. Supported values are: {supported}.", path, "invalid_value"
-        )
+        yield wrong_value(kind, quoted(fields.ITEMS), path)
         return
     yield from shape_violations(item, form, path)
     yield from _id_violations(item, kind, path)
@@ -140,7 +115,7 @@ def _item_violations(item: JsonObject, path: str) -> Iterator[Violation]:
             if not isinstance(item.get("arguments"), str):
                 where = f"{path}.arguments"
                 yield Violation(f"Invalid type for '{where}': expected a string.", where)
-        case _ if kind in OUTPUTS:
+        case _ if kind in fields.OUTPUTS:
             if not isinstance(item.get("output"), (str, list)):
                 where = f"{path}.output"
                 yield Violation(f"Invalid type for '{where}': expected a string.", where)
@@ -152,56 +127,37 @@ def _id_violations(item: JsonObject, kind: str, path: str) -> Iterator[Violation
     name = item.get("id")
     if name is not None:
         yield from length_violations(name, _MAX_ID, f"{path}.id")
-        prefix = ID_PREFIXES.get(kind, "")
+        prefix = fields.ID_PREFIXES.get(kind, "")
         if not str(name).startswith(prefix):
             yield Violation(
                 f"Invalid '{path}.id': '{name}'. Expected an ID that begins with '{prefix}'.",
                 f"{path}.id",
                 "invalid_value",
             )
-    if kind in RESULTS:
+    if kind in fields.RESULTS:
         yield from length_violations(item.get("call_id"), _MAX_ID, f"{path}.call_id")
 
 
 def _message_violations(item: JsonObject, path: str) -> Iterator[Violation]:
     role, content = text_at(item, "role"), item.get("content")
-    if role not in PARTS_OF:
-        supported = ", ".join(f"'{name}'" for name in PARTS_OF)
-        yield Violation(
-            f"Invalid value: '{role}'. Supported values are: {supported}.",
-            f"{path}.role",
-            "invalid_value",
-        )
+    if role not in fields.PARTS_OF:
+        yield wrong_value(role, quoted(fields.PARTS_OF), f"{path}.role")
     elif not isinstance(content, (str, list)):
-        where = f"{path}.content"
-        yield Violation(
-            f"Invalid type for '{where}': expected one of an array of objects or string.",
-            where,
-            "invalid_type",
-        )
+        yield wrong_type(f"{path}.content", "one of an array of objects or string")
     elif isinstance(content, list):
         for place, part in enumerate(content):
-            yield from _part_violations(part, role, f"{path}.content[{place}]")
-
-
-def _part_violations(part: Json, role: str, path: str) -> Iterator[Violation]:
-    kind = text_at(part, "type") if is_object(part) else ""
-    if not is_object(part) or kind not in PARTS_OF[role]:
-        supported = " and ".join(f"'{name}'" for name in sorted(PARTS_OF[role]))
-        yield Violation(
-            f"Invalid value: '{kind}'. Supported values are: {supported}.", path, "invalid_value"
-        )
-        return
-    yield from shape_violations(part, PARTS[kind], path)
+            yield from part_violations(
+                part, role, f"{path}.content[{place}]", fields.PARTS_OF, fields.PARTS
+            )
 
 
 def tool_result_violations(post: Post) -> Iterator[Violation]:
     """Yields a violation unless each call is followed by exactly one result."""
     waiting: dict[tuple[str, str], str] = {}
     for item in objects_at(post.body, "input"):
-        kind = kind_of(item)
-        if kind in RESULTS:
-            waiting[kind, _call_id(item)] = RESULTS[kind][1]
+        kind = fields.kind_of(item)
+        if kind in fields.RESULTS:
+            waiting[kind, _call_id(item)] = fields.RESULTS[kind][1]
         elif kind in _CALL_OF:
             call, words = _CALL_OF[kind]
             if waiting.pop((call, _call_id(item)), None) is None:
@@ -221,7 +177,7 @@ def reasoning_violations(post: Post) -> Iterator[Violation]:
     items = objects_at(post.body, "input")
     stored = post.body.get("store") is not False
     for item in items:
-        if kind_of(item) in ("reasoning", "compaction"):
+        if fields.kind_of(item) in ("reasoning", "compaction"):
             yield from _signature_violations(item, stored=stored)
     yield from _following_violations(items)
     if stored:
@@ -250,7 +206,7 @@ def _signature_violations(item: JsonObject, *, stored: bool) -> Iterator[Violati
 
 def _following_violations(items: list[JsonObject]) -> Iterator[Violation]:
     for item, after in zip_longest(items, items[1:]):
-        if kind_of(item) != "reasoning":
+        if fields.kind_of(item) != "reasoning":
             continue
         if after is None or not _is_of_model(after):
             yield Violation(
@@ -261,14 +217,14 @@ def _following_violations(items: list[JsonObject]) -> Iterator[Violation]:
 
 
 def _is_of_model(item: JsonObject) -> bool:
-    kind = kind_of(item)
+    kind = fields.kind_of(item)
     if kind == "message":
         return text_at(item, "role") == "assistant"
     return not kind.endswith("_output")
 
 
 def _missing_violations(items: list[JsonObject]) -> Iterator[Violation]:
-    given = {text_at(item, "id") for item in items if kind_of(item) == "reasoning"}
+    given = {text_at(item, "id") for item in items if fields.kind_of(item) == "reasoning"}
     for item in items:
         name = text_at(item, "id")
         known = read_item_id(name)
@@ -277,7 +233,7 @@ def _missing_violations(items: list[JsonObject]) -> Iterator[Violation]:
         needed = item_id("rs", known.reply, 0, thought=False)
         if needed not in given:
             yield Violation(
-                f"Item '{name}' of type '{kind_of(item)}' was provided without its required "
+                f"Item '{name}' of type '{fields.kind_of(item)}' was provided without its required "
                 f"'reasoning' item: '{needed}'.",
                 "input",
             )
