@@ -468,8 +468,8 @@ def answer(asked: ModelRequest) -> ReplyLike | None:
 
 
 def _last_message(request: LoggedRequest) -> str:
-    """The last message of a request, as JSON; empty if it only counts tokens."""
-    if request.counts:
+    """The last message of a request, as JSON; empty if it counts tokens or lists models."""
+    if request.counts or not request.raw:
         return ""
     return json.dumps(json.loads(request.raw)["messages"][-1])
 

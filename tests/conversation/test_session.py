@@ -15,7 +15,7 @@ from sapwood.conversation.answers import (
 )
 from sapwood.conversation.service import Outcome
 from sapwood.conversation.session import ConversationSession
-from sapwood.core.commands import AddReply, CompleteTurn, InterruptTurn
+from sapwood.core.commands import AddReply, CompleteTurn, InterruptTurn, StartTurn
 from sapwood.core.content import Text
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import TurnStarted
@@ -87,6 +87,25 @@ async def test_text_is_queued_while_a_turn_is_open_and_sent_when_it_ends(
     await ends_turn(desk)
     assert await kinds(session.turn_ended()) == [Prompted]
     assert not await session.queue()
+
+
+async def test_a_prompt_that_meets_a_turn_that_was_just_opened_is_queued(
+    desk: Desk, session: ConversationSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = session.is_working
+
+    async def opened_after_the_look() -> bool:
+        found = await looks()
+        monkeypatch.setattr(session, "is_working", looks)
+        await desk.do(StartTurn(AGENT, (Text("Of a goal."),)))
+        return found
+
+    monkeypatch.setattr(session, "is_working", opened_after_the_look)
+    assert await kinds(session.submit("one")) == []
+    assert [each.text for each in await session.queue()] == ["one"]
+    await ends_turn(desk)
+    assert await kinds(session.turn_ended()) == [Prompted]
+    assert await prompts(desk) == ["Of a goal.", "one"]
 
 
 async def test_the_queue_outlives_the_process_that_showed_it(

@@ -196,6 +196,7 @@ async def lists_jobs(stage: Stage) -> None:
     started = StartJob(controller.agent, "sleep 600", "c1", process_identity())
     await controller.connection.dispatcher.dispatch(started, command_meta(SYSTEM))
     await stage.sees("Job 1 runs in the background: sleep 600")
+    await stage.sees("1 job: /jobs")
     await stage.type("/jobs")
     await stage.sees("1  running  sleep 600")
     await stage.pilot.press("ctrl+c")
@@ -212,6 +213,7 @@ async def lists_jobs(stage: Stage) -> None:
     assert "tree 1\n" not in stage.screen()
     await stage.type("/jobs end 1")
     await stage.sees("Job 1 in the background: ended by the user")
+    await until(lambda: "1 job: /jobs" not in stage.screen(), shown=stage.screen)
 
 
 async def lists_todos(stage: Stage) -> None:

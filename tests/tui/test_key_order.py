@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager, contextmanager
 
 import pytest
 from textual import events
+from textual.document._document import EditResult
+from textual.document._edit import Edit
 from textual.widgets import Input, TextArea
 
 from sapwood.api import Sapwood
@@ -27,6 +29,7 @@ from tests.tui.stage import MODEL, on_stage, until
 
 ENTER, TAB, UP, DOWN = "\r", "\t", "\x1b[A", "\x1b[B"
 CTRL_C, CTRL_G, CTRL_P, CTRL_R, CTRL_S, CTRL_T = "\x03", "\x07", "\x10", "\x12", "\x13", "\x14"
+LEFT, BACKSPACE = "\x1b[D", "\x7f"
 ESCAPE = "\x1b[27u"
 """Escape as terminals send it that tell it from the start of a sequence."""
 BARE_ESCAPE = "\x1b"
@@ -113,6 +116,24 @@ async def a_screen(kind: str) -> AsyncGenerator[SapwoodApp]:
         async with on_stage(agent.id, connection=connection) as stage:
             yield stage.app
     await connection.close()
+
+
+async def test_letters_that_arrive_together_are_written_together(
+    screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit, edits = TextArea.edit, list[Edit]()
+
+    def counted(area: TextArea, made: Edit) -> EditResult:
+        edits.append(made)
+        return edit(area, made)
+
+    monkeypatch.setattr(TextArea, "edit", counted)
+    text = "Herons nest in tall trees. " * 10
+    await screen.burst(text)
+    await until(lambda: screen.text == text)
+    assert len(edits) < len(text) / 4
+    await screen.burst(f"And{BACKSPACE}{BACKSPACE}s{LEFT}{LEFT}b")
+    await until(lambda: screen.text == f"{text}bAs")
 
 
 async def test_enter_sends_the_whole_text(screen: Screen) -> None:

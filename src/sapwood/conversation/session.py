@@ -78,8 +78,12 @@ class ConversationSession:
         elif has_prompt(script) and (self._rest or self.reset_at or await self.is_working()):
             await self._queue(text)
         else:
+            is_prompt_alone = len(script) == 1 and has_prompt(script)
             async for outcome in self._play(list(chunks(script))):
-                yield outcome
+                if is_prompt_alone and isinstance(outcome.answer, TurnIsOpen):
+                    await self._queue(text)  # a goal, or another screen, was faster
+                else:
+                    yield outcome
 
     async def run(self, run: CommandStep) -> AsyncGenerator[Outcome]:
         """Carries out one command."""

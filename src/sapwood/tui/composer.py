@@ -158,15 +158,40 @@ class Composer(TextArea):
         self.pastes = FoldedPastes()
         self.pick: Callable[[str], bool] = lambda key: False
         self.on_block = False
+        self._burst = ""
 
     async def _on_key(self, event: events.Key) -> None:
+        if self._is_in_burst(event):
+            event.stop()
+            event.prevent_default()
+            if not self._burst:
+                self.call_later(self._write_burst)
+            self._burst += event.character or ""
+            return
+        self._write_burst()
         if self._handled(event.key):
             event.stop()
             event.prevent_default()
         else:
             await super()._on_key(event)
 
+    def _is_in_burst(self, event: events.Key) -> bool:
+        """Whether a letter came with others that wait, as from a program that types.
+
+        They are written together: each edit wraps the line again, so a long line would take a time
+        that grows with the square of its length.
+        """
+        if not event.is_printable or not (self._burst or self.message_queue_size):
+            return False
+        return bool(self._burst or self.text or not self._block_action(event.key))
+
+    def _write_burst(self) -> None:
+        written, self._burst = self._burst, ""
+        if written:
+            self._replace_via_keyboard(written, *self.selection)
+
     async def _on_paste(self, event: events.Paste) -> None:
+        self._write_burst()
         pasted = event.text.replace("\r\n", "\n").replace("\r", "\n")
         written = dropped_files(event.text) or self.pastes.fold(pasted)
         if written != pasted:

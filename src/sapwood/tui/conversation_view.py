@@ -16,6 +16,7 @@ from textual.widgets import Footer, Static
 
 from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.app.agent_runner import DriveFailure
+from sapwood.conversation.person_shell import job_status
 from sapwood.conversation.provider_limit import resets_soon
 from sapwood.conversation.surroundings import (
     Surroundings,
@@ -466,7 +467,9 @@ class ConversationView(Screen[None]):
         if busy != (self._since is not None):
             self.call_after_refresh(self.refresh_bindings)
         self._since = (self._since or time.monotonic()) if busy else None
-        status = Status(found.budget, found.cost, self._progress(), self.mode)
+        jobs = found.state.jobs if found.state else ()
+        running = sum(job_status(each) == "running" for each in jobs)
+        status = Status(found.budget, found.cost, self._progress(), self.mode, running)
         self.query_one(StatusLine).status = status
         self._show_todo(found)
         self._show_queue(found)
@@ -597,7 +600,7 @@ class ConversationView(Screen[None]):
         queue.display = bool(waiting)
         lines = [f"» queued: {one_line(each.text)}" for each in waiting]
         if lines and not found.is_working:
-            first = "esc leaves the block, " if self.composer.on_block else ""
+            first = "esc leaves the block, then " if self.composer.on_block else ""
             sends = "waits for the limit" if self.controller.session.reset_at else "enter sends"
             lines[-1] += f"   ({first}{sends}, ↑ edits)"
         queue.update("\n".join(lines))

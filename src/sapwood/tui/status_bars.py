@@ -12,7 +12,9 @@ from textual.widget import Widget
 
 from sapwood.config.config_file import Config
 from sapwood.core.budget import Budget
+from sapwood.core.command_table import TABLE
 from sapwood.core.model_calls import RetryWait
+from sapwood.core.plural import counted
 from sapwood.core.settings import PermissionMode
 from sapwood.core.state import Goal, State
 from sapwood.core.token_count import Count, show, show_tokens
@@ -38,12 +40,16 @@ _LEAST_NAME = 12
 
 
 class Status(Struct, frozen=True):
-    """What the status line shows. `doing` is the current activity with its duration."""
+    """What the status line shows. `doing` is the current activity with its duration.
+
+    `jobs` is how many background commands run.
+    """
 
     budget: Budget | None = None
     cost: int = 0
     doing: str = ""
     mode: PermissionMode = "ask"
+    jobs: int = 0
 
 
 class StatusLine(Widget):
@@ -58,14 +64,16 @@ class StatusLine(Widget):
             self.status = structs.replace(self.status, doing=what)
 
     def render(self) -> Content:
-        """The permission mode, the activity, the bar, the sum, the blocks and the cost."""
+        """The permission mode, the activity, jobs, the bar, the sum, the blocks and the cost."""
         status, budget = self.status, self.status.budget
         mode = Content.styled(f"{status.mode}  ", _MODE_COLOURS[status.mode])
         doing = Content.styled(f"{status.doing}  ", "$warning") if status.doing else Content("")
+        running = f"{counted(status.jobs, 'job')}: {TABLE['jobs'].typed}  " if status.jobs else ""
+        doing = Content.assemble(doing, (running, "$secondary"))
         if budget is None:
             return Content.assemble(mode, doing)
         wide = self.size.width >= _WIDE
-        bar = budget_bar(budget, 12 if status.doing or not wide else 28)
+        bar = budget_bar(budget, 12 if status.doing or status.jobs or not wide else 28)
         line = Content.assemble(mode, doing, bar, " ", _sum(budget))
         cost = Content.styled(f"  {money(status.cost)}" if status.cost else "", "$faint")
         room = self.size.width - line.cell_length - cost.cell_length - 2

@@ -15,6 +15,14 @@ from sapwood.tui.screens.modal_page import TESTING
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage
 
 _OTHER = "other"
+_SERVERS = (
+    "For example Ollama, vLLM, LM Studio or llama.cpp on this machine. Sapwood will ask for its "
+    "address and the name of a model."
+)
+_OTHER_API = (
+    "For a server with the API of Anthropic, type in a shell: sapwood config set "
+    "base_urls.anthropic ADDRESS"
+)
 _TEST = "test"
 """The group of the worker that tests a key."""
 
@@ -55,7 +63,7 @@ class FirstRunPage(PickerPage):
         if typed and not found:
             found.append(PickerItem(typed, Content.assemble((typed, "bold"), "  as typed")))
         if not typed:
-            words = "another OpenAI-compatible server, for example on this machine"
+            words = "another OpenAI-compatible server"
             found.append(PickerItem(_OTHER, Content.styled(words, "$faint")))
         return found
 
@@ -68,7 +76,7 @@ class FirstRunPage(PickerPage):
         ]
         title, option = self._setup.account(id).title, self._options.get(id)
         if id == _OTHER:
-            words.append(("Sapwood will ask for its address and the name of a model.", "$accent"))
+            words.append((_SERVERS, "$accent"))
         elif runs_turns(id):
             words.append((f"{title} runs the turns, using your own login. ", "$accent"))
             words.append(("Press enter and write your first message.", "$accent"))
@@ -103,7 +111,7 @@ class FirstRunPage(PickerPage):
             self._ask(
                 "address",
                 f"Address and model, such as {EXAMPLE_SERVER} llama3.3",
-                "No API key needed. Ollama, vLLM, LM Studio and llama.cpp offer this API.",
+                f"No API key needed. {_OTHER_API}",
             )
         elif self._setup.needs_key(id):
             self._ask(
