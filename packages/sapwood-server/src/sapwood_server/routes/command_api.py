@@ -30,7 +30,7 @@ from sapwood.conversation.service import HANDLERS, Outcome
 from sapwood.conversation.session import ConversationSession, works_on_goal
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.commands import QueuePrompt, UnqueuePrompt
-from sapwood.core.errors import RefusedError, accepted
+from sapwood.core.errors import accepted
 from sapwood.core.ids import AgentId, CommandId, EventRef
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import QueuedPrompt
@@ -251,11 +251,8 @@ async def _attached(call: RequestContext, script: Script, folder: str) -> Script
 async def _script(
     call: RequestContext, text: str, agent: AgentId | None = None, folder: str = ""
 ) -> Script:
-    try:
-        typed = call.principal.by_cookie
-        return await call.service.parsed(agent, text, folder=folder, shell=typed)
-    except RefusedError as refused:
-        raise refusal_problem(refused.refusal) from None
+    typed = call.principal.by_cookie
+    return await call.service.parsed(agent, text, folder=folder, shell=typed)
 
 
 def _require_scopes(call: RequestContext, script: Script) -> None:
