@@ -62,6 +62,7 @@ PURE_FUNCTIONS = {
         "user_content",
     },
     "sapwood.workspace.permissions.permission_rules": {"next_mode"},  # the next permission mode
+    "sapwood.core.errors": {"accepted"},  # the answer to a command; raises its refusal
     "sapwood.core.tags": {"entries_of"},  # metadata as pairs
     "sapwood.log_fields": {"current_fields"},  # the agent and the trace of a log message
     "sapwood.redaction": {"mask_secrets"},  # a text without its secrets
@@ -91,14 +92,31 @@ def face_files() -> dict[str, Path]:
 
 
 def imports(file: str) -> Iterator[Import]:
-    """Every name that a file imports from Sapwood, wherever in the file."""
-    path = source_files()[file]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    """Every name that a file imports from Sapwood, wherever in the file.
+
+    Of a module that is imported whole, every name that the file uses.
+    """
+    tree = ast.parse(source_files()[file].read_text(encoding="utf-8"))
+    modules: dict[str, str] = {}
+    for node in ast.walk(tree):
         match node:
             case ast.ImportFrom(module=str(module)) if module.partition(".")[0] == "sapwood":
-                yield from ((file, module, alias.name) for alias in node.names)
+                for alias in node.names:
+                    inner = f"{module}.{alias.name}"
+                    if isinstance(
+                        getattr(importlib.import_module(module), alias.name, None), ModuleType
+                    ):
+                        modules[alias.asname or alias.name] = inner
+                    else:
+                        yield file, module, alias.name
             case ast.Import(names=names):
                 yield from ((file, n.name, "") for n in names if n.name.startswith("sapwood."))
+            case _:
+                pass
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in modules:
+                yield file, modules[name], attr
             case _:
                 pass
 

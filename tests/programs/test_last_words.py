@@ -6,7 +6,7 @@ from asyncio.subprocess import PIPE, Process
 import pytest
 
 from sapwood.core.model_calls import Failure
-from sapwood.programs.claude_code.process import ClaudeProcess
+from sapwood.programs.claude_code.running_session import ClaudeProcess
 from sapwood.programs.codex.app_server import AppServer, ServerEnded
 
 

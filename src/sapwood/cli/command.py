@@ -75,31 +75,30 @@ def _set_on_invocation(name: str) -> Callable[[click.Context, click.Parameter, A
     return set_value
 
 
+_SHARED_OPTIONS: tuple[tuple[str, dict[str, Any], str], ...] = (
+    (
+        "-d --database",
+        {"metavar": "ADDRESS"},
+        "Database to use instead of the configured one: a path or postgresql://…",
+    ),
+    ("--server", {"metavar": "URL"}, "Use the conversations on a server: https://…"),
+    ("--space", {"metavar": "NAME"}, "Space to use instead of the configured one."),
+    ("-v --verbose", {"count": True}, "Print log messages to stderr; -vv prints all of them."),
+    ("--debug", {"is_flag": True}, "Show the traceback when an error occurs."),
+)
+
+
 def _shared_options() -> list[click.Parameter]:
     """Returns new options each time, because an option keeps the parser of its command."""
     return [
         click.Option(
-            declaration.split(),
-            **given,
+            names.split(),
             expose_value=False,
-            callback=_set_on_invocation(declaration.rpartition("--")[2]),
+            callback=_set_on_invocation(names.rpartition("--")[2]),
             help=help,
+            **given,
         )
-        for declaration, given, help in (
-            (
-                "-d --database",
-                {"metavar": "ADDRESS"},
-                "Database to use instead of the configured one: a path or postgresql://…",
-            ),
-            ("--server", {"metavar": "URL"}, "Use the conversations on a server: https://…"),
-            ("--space", {"metavar": "NAME"}, "Space to use instead of the configured one."),
-            (
-                "-v --verbose",
-                {"count": True},
-                "Print log messages to stderr; -vv prints all of them.",
-            ),
-            ("--debug", {"is_flag": True}, "Show the traceback when an error occurs."),
-        )
+        for names, given, help in _SHARED_OPTIONS
     ]
 
 

@@ -14,11 +14,10 @@ from sapwood.conversation.agent_lookup import find
 from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.configured_models import switch_model
 from sapwood.conversation.session_changes import sync_session
-from sapwood.core.errors import RefusedError
+from sapwood.core.errors import RefusedError, accepted
 from sapwood.core.events import SessionSynced
 from sapwood.core.ids import AgentId
 from sapwood.core.program_session import ProgramSession
-from sapwood.core.refusals import Refusal
 from sapwood.programs.agent_provider import AgentProvider
 from sapwood.programs.installed_programs import make_provider
 from sapwood.programs.registry import program_executor, resume_command_for
@@ -70,9 +69,7 @@ async def continue_session(
     with suppress(RefusedError):
         source = await find(space, typed)
     source = source or await forker.agent_of(typed)
-    change = await switch_model(space, config, keys, model, source)
-    if isinstance(change, Refusal):
-        raise RefusedError(change)
+    change = accepted(await switch_model(space, config, keys, model, source))
     child = await forker.fork(source, name=name, change=change, continues=True)
     if program_executor(model) is None:
         return Continuation(source, child, model)

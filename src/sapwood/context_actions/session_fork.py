@@ -9,7 +9,7 @@ from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.configured_models import require_model, switch_model
 from sapwood.core.commands import Command, Configure, Fork, StartTurn
 from sapwood.core.content import Text
-from sapwood.core.errors import RefusedError, SapwoodError
+from sapwood.core.errors import RefusedError, SapwoodError, accepted
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
@@ -99,9 +99,7 @@ class SessionForker:
         return child
 
     async def _do(self, command: Command) -> None:
-        answer = await self._space.dispatcher.dispatch(command, command_meta())
-        if isinstance(answer, Refusal):
-            raise RefusedError(answer)
+        accepted(await self._space.dispatcher.dispatch(command, command_meta()))
 
 
 def _is_file(name: str) -> bool:

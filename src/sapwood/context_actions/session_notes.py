@@ -24,9 +24,8 @@ from sapwood.core import events
 from sapwood.core.commands import Command, DeclareNote, RecordJudgement, Unfocus
 from sapwood.core.commands import Focus as FocusOn
 from sapwood.core.content import Usage
-from sapwood.core.errors import LogError, RefusedError, SapwoodError
+from sapwood.core.errors import LogError, SapwoodError, accepted
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals import Refusal
 from sapwood.core.state import DeclaredNote, Judgement, State
 from sapwood.imports.importer import Importer
 from sapwood.programs.transcripts.transcript_events import imported_agent_id
@@ -67,9 +66,7 @@ class SessionNotes:
         async with self._imported(session) as space:
             meta = command_meta(events.Actor("model") if by_model else events.HUMAN)
             command = DeclareNote(agent, note, " ".join(text.split()), replaces)
-            answer = await space.dispatcher.dispatch(command, meta)
-            if isinstance(answer, Refusal):
-                raise RefusedError(answer)
+            accepted(await space.dispatcher.dispatch(command, meta))
             declared = (await space.dispatcher.open(agent)).state.declared
         _mark_change()
         return declared
@@ -123,9 +120,7 @@ class SessionNotes:
             after = change(focus_of(state), users)
             for command in _focus_commands(agent, state, after):
                 meta = command_meta(events.Actor("model") if by_model else events.HUMAN)
-                answer = await space.dispatcher.dispatch(command, meta)
-                if isinstance(answer, Refusal):
-                    raise RefusedError(answer)
+                accepted(await space.dispatcher.dispatch(command, meta))
             changed = focus_of((await space.dispatcher.open(agent)).state)
         _mark_change()
         return changed
@@ -141,9 +136,7 @@ class SessionNotes:
         """Stores what a judge said. Raises `RefusedError`."""
         command = RecordJudgement(agent_of_session(session), judge, stretches, sentences, usage)
         async with self._imported(session) as space:
-            answer = await space.dispatcher.dispatch(command, command_meta(events.SYSTEM))
-            if isinstance(answer, Refusal):
-                raise RefusedError(answer)
+            accepted(await space.dispatcher.dispatch(command, command_meta(events.SYSTEM)))
         _mark_change()
 
     @asynccontextmanager

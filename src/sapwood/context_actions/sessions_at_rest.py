@@ -18,7 +18,7 @@ from sapwood.conversation.service import ConversationService
 from sapwood.conversation.session_changes import SessionChanges
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import Configure, Fork
-from sapwood.core.errors import RefusedError, SapwoodError
+from sapwood.core.errors import RefusedError, SapwoodError, accepted
 from sapwood.core.ids import AgentId, title_of
 from sapwood.core.model_calls import Failure
 from sapwood.core.plural import either
@@ -156,9 +156,7 @@ class SessionCommands:
         )
 
     async def _give(self, command: Fork | Configure) -> None:
-        done = await self._space.dispatcher.dispatch(command, command_meta())
-        if isinstance(done, Refusal):
-            raise RefusedError(done)
+        accepted(await self._space.dispatcher.dispatch(command, command_meta()))
 
     async def _result(self, agent: AgentId, answer: Answer) -> SessionResult:
         held = (await self._space.dispatcher.open(agent)).state.session

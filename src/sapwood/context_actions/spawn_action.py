@@ -17,9 +17,8 @@ from sapwood.context_actions.session_fork import SessionForker
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.commands import Command, Configure, Fork, SetMark, StartTurn
 from sapwood.core.content import Note, Text
-from sapwood.core.errors import RefusedError, SapwoodError
+from sapwood.core.errors import SapwoodError, accepted
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals import Refusal
 from sapwood.core.settings import SettingsChange, Workspace
 from sapwood.turns.clock_and_ids import command_meta, new_agent_id
 
@@ -102,12 +101,10 @@ class Spawner:
         from sapwood.workspace.worktrees import add_worktree
 
         state = (await self._space.dispatcher.open(agent)).state
-        added = await asyncio.to_thread(add_worktree, state.workspace, branch or f"sapwood/{child}")
-        if isinstance(added, Refusal):
-            raise RefusedError(added)
+        added = accepted(
+            await asyncio.to_thread(add_worktree, state.workspace, branch or f"sapwood/{child}")
+        )
         return added.workspace
 
     async def _do(self, command: Command) -> None:
-        answer = await self._space.dispatcher.dispatch(command, command_meta())
-        if isinstance(answer, Refusal):
-            raise RefusedError(answer)
+        accepted(await self._space.dispatcher.dispatch(command, command_meta()))

@@ -13,7 +13,7 @@ from sapwood.conversation.answers import Prompted
 from sapwood.conversation.script import CommandStep
 from sapwood.core.commands import Command, CommandMeta, Fork
 from sapwood.core.content import PromptPart, ToolCall
-from sapwood.core.errors import RefusedError
+from sapwood.core.errors import RefusedError, accepted
 from sapwood.core.events import HUMAN, Actor, InstructionText
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.refusals import BadArguments, NoConversation, Refusal
@@ -242,10 +242,7 @@ class Call(Struct, frozen=True):
 
     async def give(self, command: Command) -> Done:
         """Dispatches a command of the core. Raises `RefusedError`."""
-        answer = await self.space.dispatcher.dispatch(command, self.given())
-        if isinstance(answer, Refusal):
-            raise RefusedError(answer)
-        return answer
+        return accepted(await self.space.dispatcher.dispatch(command, self.given()))
 
     async def open_turn(
         self, prompt: tuple[PromptPart, ...], *, step: str = "", request: str = ""
@@ -258,16 +255,15 @@ class Call(Struct, frozen=True):
         assert self.prompt is not None
         assert isinstance(self.caller, Person)
         once = self.caller.command_id
-        answer = await self.prompt(
-            self.agent,
-            prompt,
-            actor=self.caller.actor,
-            command_id=f"{once}:{step}" if once and step else once,
-            request=request,
+        return accepted(
+            await self.prompt(
+                self.agent,
+                prompt,
+                actor=self.caller.actor,
+                command_id=f"{once}:{step}" if once and step else once,
+                request=request,
+            )
         )
-        if isinstance(answer, Refusal):
-            raise RefusedError(answer)
-        return answer
 
     async def first_answer(self) -> Done | None:
         """The answer to this command if it was carried out under its id before.
@@ -278,10 +274,7 @@ class Call(Struct, frozen=True):
         if not isinstance(self.caller, Person) or not self.caller.command_id:
             return None
         once = CommandId(self.caller.command_id)
-        first = await self.space.dispatcher.first_answer(once, self._asked)
-        if isinstance(first, Refusal):
-            raise RefusedError(first)
-        return first
+        return accepted(await self.space.dispatcher.first_answer(once, self._asked))
 
     @property
     def _asked(self) -> str:

@@ -64,7 +64,7 @@ from sapwood.core.commands import (
     StartTurn,
 )
 from sapwood.core.content import PromptPart, Text, ToolCall
-from sapwood.core.errors import LogError, RefusedError
+from sapwood.core.errors import LogError, RefusedError, accepted
 from sapwood.core.events import HUMAN, Actor, InstructionText, Pin
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import DECLARATIONS, Order
@@ -379,10 +379,7 @@ class ConversationService:
         turn. `request` is what was asked for, if the command was made from more than that.
         """
         why = command_meta(actor, call=call, command=command_id, holder=holder, request=request)
-        done = await self.services.space.dispatcher.dispatch(command, why)
-        if isinstance(done, Refusal):
-            raise RefusedError(done)
-        return done
+        return accepted(await self.services.space.dispatcher.dispatch(command, why))
 
     async def configure(
         self,
@@ -478,9 +475,7 @@ class ConversationService:
         child = next(each.agent for each in done.events if each.agent != agent)
         caller = Person(actor, f"{command_id}:rewind" if command_id else None)
         place = f"{turn.agent}/{turn.number}"
-        answer = await self.answer(child, CommandStep(TABLE["rewind"], place), caller=caller)
-        if isinstance(answer, Refusal):
-            raise RefusedError(answer)
+        accepted(await self.answer(child, CommandStep(TABLE["rewind"], place), caller=caller))
         return child
 
     async def compare(
@@ -598,10 +593,7 @@ class ConversationService:
                 state = (await self.services.space.dispatcher.open(agent)).state
                 workspace = self.services.workspace_of(state)
             custom = custom_names(await self.services.read_custom_commands(workspace))
-        script = parse(text, shell=shell, custom=custom)
-        if isinstance(script, Refusal):
-            raise RefusedError(script)
-        return script
+        return accepted(parse(text, shell=shell, custom=custom))
 
     async def play(
         self, agent: AgentId, script: Script, person: Person | None = None

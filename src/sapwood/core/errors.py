@@ -12,6 +12,8 @@ SapwoodError
     └── AgentNotFound     there is no agent with this id
 """
 
+from typing import TypeVar
+
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal, UnknownAgent
 
@@ -113,6 +115,16 @@ class RefusedError(SapwoodError):
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.sentence)
         self.refusal = refusal
+
+
+_Answer = TypeVar("_Answer")
+
+
+def accepted(answer: _Answer | Refusal) -> _Answer:
+    """Returns the answer to a command. Raises `RefusedError` if it is a refusal."""
+    if isinstance(answer, Refusal):
+        raise RefusedError(answer)
+    return answer
 
 
 class AgentNotFound(RefusedError):

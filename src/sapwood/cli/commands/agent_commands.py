@@ -56,12 +56,9 @@ async def do_command(invocation: Invocation, agent: str, lines: tuple[str, ...])
 
 def _parsed(submission: str, agent: str) -> "Script":
     from sapwood.conversation.script import has_prompt, parse
-    from sapwood.core.errors import RefusedError
-    from sapwood.core.refusals import Refusal
+    from sapwood.core.errors import accepted
 
-    script = parse(submission)
-    if isinstance(script, Refusal):
-        raise RefusedError(script)
+    script = accepted(parse(submission))
     if has_prompt(script) or not script:
         raise click.UsageError(
             "sapwood do runs slash commands that need no model, such as /mark X. "
@@ -188,14 +185,11 @@ async def interrupt_command(invocation: Invocation, agent: str, reason: str) -> 
     """
     from sapwood.app.conversation_service import offline_service
     from sapwood.conversation.agent_lookup import find
-    from sapwood.core.errors import RefusedError
-    from sapwood.core.refusals import Refusal
+    from sapwood.core.errors import accepted
 
     async with invocation.connected_for_commands() as connection:
         service = offline_service(connection, invocation.config)
-        answer = await service.interrupt(await find(connection, agent), reason)
-        if isinstance(answer, Refusal):
-            raise RefusedError(answer)
+        answer = accepted(await service.interrupt(await find(connection, agent), reason))
         click.echo(answer.message)
 
 

@@ -105,17 +105,16 @@ async def _fork(
     from sapwood.config.api_keys import load_keys
     from sapwood.conversation.agent_lookup import find
     from sapwood.conversation.configured_models import switch_model
-    from sapwood.core.errors import RefusedError
-    from sapwood.core.refusals import Refusal
+    from sapwood.core.errors import accepted
 
     async with invocation.connected_for_commands() as connection:
         agent = await find(connection, typed)
         service = offline_service(connection, invocation.config)
         change = None
         if model:
-            change = await switch_model(connection, invocation.config, load_keys(), model, agent)
-            if isinstance(change, Refusal):
-                raise RefusedError(change)
+            change = accepted(
+                await switch_model(connection, invocation.config, load_keys(), model, agent)
+            )
         answer = await service.fork(
             agent, mark, goal=goal, name=name, branch=worktree, change=change
         )
@@ -133,19 +132,18 @@ async def _fork_session(
     from sapwood.context_actions.session_finder import SessionFinder
     from sapwood.context_actions.session_fork import SessionForker
     from sapwood.conversation.configured_models import switch_model
-    from sapwood.core.errors import RefusedError
-    from sapwood.core.refusals import Refusal
+    from sapwood.core.errors import accepted
 
     async with invocation.connected_for_commands() as connection:
         forker = SessionForker(connection, SessionFinder(Path.cwd(), invocation.config, connect))
         agent = await forker.agent_of(session)
         change = None
         if model:
-            change = await switch_model(
-                connection, invocation.config, load_keys(os.environ), model, agent
+            change = accepted(
+                await switch_model(
+                    connection, invocation.config, load_keys(os.environ), model, agent
+                )
             )
-            if isinstance(change, Refusal):
-                raise RefusedError(change)
         child = await forker.fork(agent, goal=goal, name=name, change=change)
         click.echo(f"Forked. Child: {child} from {agent}")
 

@@ -131,13 +131,10 @@ def _script(prompt: str | None, source: str | None) -> "Script | None":
     """Returns the script to run; None if there is no text."""
     from sapwood.cli.console import file_text, given_text, piped_text
     from sapwood.conversation.script import TextStep, parse
-    from sapwood.core.errors import RefusedError
-    from sapwood.core.refusals import Refusal
+    from sapwood.core.errors import accepted
 
     submission = prompt if prompt is not None or source is not None else piped_text()
-    script = parse(submission or "")
-    if isinstance(script, Refusal):
-        raise RefusedError(script)
+    script = accepted(parse(submission or ""))
     if source is not None:
         text = file_text(source).strip("\n")
     else:

@@ -21,11 +21,10 @@ from sapwood.cli.run.terminal_approval import TerminalApproval
 from sapwood.conversation.answers import Prompted
 from sapwood.conversation.script import Script, Step
 from sapwood.conversation.service import ConversationService
-from sapwood.core.errors import RefusedError, SapwoodError
+from sapwood.core.errors import SapwoodError, accepted
 from sapwood.core.events import QuestionAsked, Recorded, ToolFinished
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
-from sapwood.core.refusals import Refusal
 
 _INTERRUPT_SECONDS = 10.0
 """How long an interrupted turn may take to end."""
@@ -60,9 +59,7 @@ class ModelScriptPlayer(ScriptPlayer):
         if self._stop.code is not None:
             return self._stopped()
         version = (await self.connection.dispatcher.open(self.agent)).state.version
-        answer = (await self.service.step(self.agent, (step,))).answer
-        if isinstance(answer, Refusal):
-            raise RefusedError(answer)
+        answer = accepted((await self.service.step(self.agent, (step,))).answer)
         if answer.message:
             self.output.note(answer.message)
         return await self._print_turn(version) if isinstance(answer, Prompted) else OK

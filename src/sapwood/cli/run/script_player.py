@@ -10,9 +10,8 @@ from sapwood.conversation.answers import Answer, ArgumentNeeded, Forked, Left
 from sapwood.conversation.script import CommandStep, Script, Step, chunks, is_prompt
 from sapwood.conversation.service import ConversationService
 from sapwood.core.command_table import TABLE
-from sapwood.core.errors import RefusedError, SapwoodError
+from sapwood.core.errors import SapwoodError, accepted
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals import Refusal
 from sapwood.display.quantities import now
 
 
@@ -33,10 +32,7 @@ async def slash_answer(
     service: ConversationService, agent: AgentId | None, name: str, args: str = ""
 ) -> Answer:
     """Runs one slash command and returns its answer. Raises `RefusedError`."""
-    answer = await service.answer(agent, CommandStep(TABLE[name], args))
-    if isinstance(answer, Refusal):
-        raise RefusedError(answer)
-    return answer
+    return accepted(await service.answer(agent, CommandStep(TABLE[name], args)))
 
 
 class ScriptPlayer:
@@ -78,9 +74,7 @@ class ScriptPlayer:
     async def command(self, chunk: Script) -> StepResult:
         """Runs a command and prints its answer. Raises `RefusedError`."""
         outcome = await self.service.step(self.agent, chunk, by_model=self._by_model)
-        answer = outcome.answer
-        if isinstance(answer, Refusal):
-            raise RefusedError(answer)
+        answer = accepted(outcome.answer)
         if isinstance(answer, ArgumentNeeded):
             raise SapwoodError(answer.message)
         if isinstance(answer, Left):

@@ -39,11 +39,11 @@ from sapwood.core.commands import (
     StartSuccessor,
     Unarchive,
 )
-from sapwood.core.errors import RefusedError
+from sapwood.core.errors import RefusedError, accepted
 from sapwood.core.events import ToolStarted
 from sapwood.core.events.agent import inherited_pins
 from sapwood.core.ids import AgentId, title_of
-from sapwood.core.refusals import FolderNotAllowed, Refusal
+from sapwood.core.refusals import FolderNotAllowed
 from sapwood.core.settings import SettingsChange, Workspace
 from sapwood.turns.clock_and_ids import new_agent_id, new_mail_id, now
 from sapwood.turns.dispatch import Done
@@ -280,9 +280,9 @@ async def _worktree(call: Call, agent: AgentId, branch: str) -> tuple[Workspace,
     if call.services.folder is not None:
         raise RefusedError(FolderNotAllowed("a worktree"))
     state = (await call.opened()).state
-    added = await asyncio.to_thread(add_worktree, state.workspace, branch or f"sapwood/{agent}")
-    if isinstance(added, Refusal):
-        raise RefusedError(added)
+    added = accepted(
+        await asyncio.to_thread(add_worktree, state.workspace, branch or f"sapwood/{agent}")
+    )
     workspace = added.workspace
     made = f"It works in {workspace.worktree}, on branch {workspace.branch}. {added.notice}"
     return workspace, made.rstrip()

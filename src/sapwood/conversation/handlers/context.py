@@ -38,7 +38,7 @@ from sapwood.core.context import Context
 from sapwood.core.context_diff import cut_change, view_change
 from sapwood.core.decide.contexts import LOADS_KEPT
 from sapwood.core.decide.drops import dropped_turns
-from sapwood.core.errors import RefusedError
+from sapwood.core.errors import RefusedError, accepted
 from sapwood.core.ids import TurnPlace, TurnRef
 from sapwood.core.refusals import (
     Imported,
@@ -46,7 +46,6 @@ from sapwood.core.refusals import (
     NoCheckpoint,
     NoPassage,
     NothingToRetry,
-    Refusal,
     TurnRenumbered,
     UnknownTurn,
 )
@@ -308,11 +307,10 @@ async def compact(call: Call) -> Changed | Compacted:
         return await _compact_by_rules(call, keep, wanted)
     if call.services.compact is None:
         raise RefusedError(ModelNeeded(call.run.command.typed, call.agent))
-    done = await call.first_answer() or await call.services.compact(
-        call.agent, keep, anyway, call.given(), wanted
+    done = accepted(
+        await call.first_answer()
+        or await call.services.compact(call.agent, keep, anyway, call.given(), wanted)
     )
-    if isinstance(done, Refusal):
-        raise RefusedError(done)
     return Compacted(call.agent, done.message, done.events)
 
 
@@ -342,11 +340,10 @@ async def revert(call: Call) -> FilesReverted:
     if reverter is None:
         raise RefusedError(NoCheckpoint())
     anyway = "--anyway" in call.words
-    done = await call.first_answer() or await reverter.revert(
-        call.agent, "".join(words), anyway=anyway, why=call.given()
+    done = accepted(
+        await call.first_answer()
+        or await reverter.revert(call.agent, "".join(words), anyway=anyway, why=call.given())
     )
-    if isinstance(done, Refusal):
-        raise RefusedError(done)
     return FilesReverted(call.agent, done.message, done.events)
 
 

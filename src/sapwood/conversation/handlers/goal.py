@@ -18,7 +18,7 @@ from sapwood.conversation.goals import (
 )
 from sapwood.conversation.handlers.context import retry
 from sapwood.core.commands import SetGoal, SetMark
-from sapwood.core.errors import RefusedError
+from sapwood.core.errors import RefusedError, accepted
 from sapwood.core.refusals import CheckNotHere, GoalNotHere, Refusal, TurnIsOpen
 from sapwood.core.state import Goal
 from sapwood.turns.clock_and_ids import command_meta, new_nonce
@@ -50,7 +50,7 @@ async def goal(call: Call) -> Prompted | Changed:
     if call.run.args == "stop":
         if opened.state.goal is None:
             return Changed(call.agent, "There is no goal.")
-        return _accepted(await end_goal(call.services, opened, "stopped"))
+        return accepted(await end_goal(call.services, opened, "stopped"))
     if not call.services.on_this_machine:
         raise RefusedError(GoalNotHere())
     assert call.prompt is not None
@@ -74,11 +74,9 @@ async def goal(call: Call) -> Prompted | Changed:
     if parsed.text:
         once = f"{call.caller.command_id}:mark" if call.caller.command_id else None
         why = command_meta(call.caller.actor, command=once)
-        _accepted(await call.space.dispatcher.dispatch(SetMark(call.agent, _MARK), why))
+        accepted(await call.space.dispatcher.dispatch(SetMark(call.agent, _MARK), why))
     done = await call.give(command)
-    step = await next_step(call.services, call.agent, call.prompt)
-    if isinstance(step, Refusal):
-        raise RefusedError(step)
+    step = accepted(await next_step(call.services, call.agent, call.prompt))
     return step or Changed(call.agent, done.message, done.events)
 
 
@@ -112,12 +110,6 @@ async def _renewed(call: Call, parsed: SetGoal) -> SetGoal:
     if not parsed.check and last.check and not await asyncio.to_thread(is_own_check, last):
         raise RefusedError(CheckNotHere(last.check))
     return structs.replace(parsed, text=last.text, check=parsed.check or last.check)
-
-
-def _accepted(answer: Answer | Refusal) -> Answer:
-    if isinstance(answer, Refusal):
-        raise RefusedError(answer)
-    return answer
 
 
 def _parsed(call: Call) -> SetGoal:

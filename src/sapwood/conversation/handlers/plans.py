@@ -10,10 +10,10 @@ from sapwood.conversation.answers import Changed, Prompted
 from sapwood.conversation.call import Call, Person
 from sapwood.core.commands import AddPin, Command, Configure, WriteTodo
 from sapwood.core.content import Text
-from sapwood.core.errors import RefusedError
+from sapwood.core.errors import RefusedError, accepted
 from sapwood.core.events import TodoItem, TodoStatus
 from sapwood.core.events.agent import PLAN_PIN
-from sapwood.core.refusals import NothingToAccept, Refusal
+from sapwood.core.refusals import NothingToAccept
 from sapwood.core.settings import PermissionMode, SettingsChange
 from sapwood.core.turn import Turn
 from sapwood.turns.clock_and_ids import command_meta
@@ -83,9 +83,7 @@ def _mode(call: Call) -> PermissionMode:
 async def _give(call: Call, command: Command, command_id: str | None) -> None:
     assert isinstance(call.caller, Person)
     why = command_meta(call.caller.actor, command=command_id)
-    answer = await call.space.dispatcher.dispatch(command, why)
-    if isinstance(answer, Refusal):
-        raise RefusedError(answer)
+    accepted(await call.space.dispatcher.dispatch(command, why))
 
 
 def _last_answer(turns: Sequence[Turn]) -> str:

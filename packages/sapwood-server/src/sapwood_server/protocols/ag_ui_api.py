@@ -19,6 +19,7 @@ from sapwood.app.prompt_end import DriveFailure, PromptEnd, PromptProgress
 from sapwood.conversation.agent_lookup import agent_at
 from sapwood.core.commands import AddPin
 from sapwood.core.content import File, PromptPart, RecordedResult, Text, Usage
+from sapwood.core.errors import accepted
 from sapwood.core.events import (
     ContextRedone,
     ContextReverted,
@@ -35,7 +36,6 @@ from sapwood.core.events import (
 )
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
-from sapwood.core.refusals import Refusal
 from sapwood.core.tags import Tags, entries_of
 from sapwood.core.turn_params import CallerTool, TurnParams
 from sapwood.display.json_values import event_value
@@ -43,7 +43,7 @@ from sapwood.display.permission_text import answer_choices, request_sentence
 from sapwood.turns.command_batch import request_text
 from sapwood.turns.open_agent import OpenAgent
 from sapwood_server.access.rate_limit import OpenStreams
-from sapwood_server.problems import Problem, refusal_problem
+from sapwood_server.problems import Problem
 from sapwood_server.protocols.caller_calls import (
     CallerCalls,
     RequestId,
@@ -321,24 +321,22 @@ async def _begin(call: RequestContext, agent: AgentId, asked: _Run, given: Reque
     if not prompt:
         return after
     if waiting:  # the person went on without the results
-        stopped = await call.space.agents.runner.interrupt(
-            agent, "the client went on without results"
+        accepted(
+            await call.space.agents.runner.interrupt(agent, "the client went on without results")
         )
-        if isinstance(stopped, Refusal):
-            raise refusal_problem(stopped)
     await _pin(call, opened, asked.context or (), given)
     tools = tuple(_caller_tool(tool) for tool in asked.tools or ())
-    answer = await call.service.prompt(
-        agent,
-        tuple(prompt),
-        actor=call.principal.actor,
-        command_id=given.id,
-        request=given.request,
-        params=TurnParams(caller_tools=tools) if tools else None,
-        reads_instructions=bool(opened.state.workspace.folder),
+    answer = accepted(
+        await call.service.prompt(
+            agent,
+            tuple(prompt),
+            actor=call.principal.actor,
+            command_id=given.id,
+            request=given.request,
+            params=TurnParams(caller_tools=tools) if tools else None,
+            reads_instructions=bool(opened.state.workspace.folder),
+        )
     )
-    if isinstance(answer, Refusal):
-        raise refusal_problem(answer)
     return answer.turn
 
 

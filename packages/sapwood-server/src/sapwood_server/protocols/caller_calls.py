@@ -10,10 +10,9 @@ from msgspec import Struct
 
 from sapwood.core.commands import FinishTool
 from sapwood.core.content import RecordedResult, ToolCall
-from sapwood.core.errors import RefusedError
+from sapwood.core.errors import accepted
 from sapwood.core.events import ReplyAdded, ToolFinished
 from sapwood.core.ids import CommandId, EventRef
-from sapwood.core.refusals import Refusal
 from sapwood.core.turn import Turn
 from sapwood.turns.open_agent import OpenAgent
 from sapwood_server.request_context import RequestContext
@@ -118,7 +117,5 @@ async def known_event(call: RequestContext, given: RequestId) -> EventRef | None
     if given.id is None:
         return None
     dispatcher = call.space.connection.dispatcher
-    first = await dispatcher.first_answer(CommandId(given.id), given.request)
-    if isinstance(first, Refusal):
-        raise RefusedError(first)
+    first = accepted(await dispatcher.first_answer(CommandId(given.id), given.request))
     return first.events[-1] if first is not None and first.events else None

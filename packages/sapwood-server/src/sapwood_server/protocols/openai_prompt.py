@@ -8,15 +8,15 @@ from sapwood.conversation.call import ModelChoice
 from sapwood.conversation.model_requests import lease_for, new_holder
 from sapwood.core import commands
 from sapwood.core.content import RecordedReply, RecordedResult, ToolCall
+from sapwood.core.errors import accepted
 from sapwood.core.events import SYSTEM
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
-from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.tags import Tags, entries_of
 from sapwood.core.turn import Turn
 from sapwood.core.turn_params import TurnParams
-from sapwood_server.problems import Problem, refusal_problem
+from sapwood_server.problems import Problem
 from sapwood_server.protocols.caller_calls import NO_ID, RequestId, send_results, waiting_calls
 from sapwood_server.protocols.openai_input import (
     InputTurn,
@@ -251,17 +251,17 @@ async def _prompt(
         )
     if last.items:
         return await _go_on(call, agent, last, params, given)
-    answer = await call.service.prompt(
-        agent,
-        tuple(last.prompt),
-        actor=call.principal.actor,
-        command_id=given.id,
-        request=given.request,
-        params=params,
-        reads_instructions=bool(state.workspace.folder),
+    answer = accepted(
+        await call.service.prompt(
+            agent,
+            tuple(last.prompt),
+            actor=call.principal.actor,
+            command_id=given.id,
+            request=given.request,
+            params=params,
+            reads_instructions=bool(state.workspace.folder),
+        )
     )
-    if isinstance(answer, Refusal):
-        raise refusal_problem(answer)
     return ResponsePlace(agent, answer.turn)
 
 

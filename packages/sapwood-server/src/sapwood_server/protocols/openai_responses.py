@@ -15,14 +15,14 @@ from sapwood.app.erasure import eraser_for
 from sapwood.app.prompt_end import DriveFailure, PromptEnd, PromptProgress, StreamedWords
 from sapwood.conversation.agent_lookup import agent_at
 from sapwood.conversation.configured_models import KNOWN_MODELS
+from sapwood.core.errors import accepted
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
-from sapwood.core.refusals import Refusal
 from sapwood.core.tags import Tags
 from sapwood.turns.command_batch import request_text
 from sapwood_server.access.rate_limit import OpenStreams
 from sapwood_server.event_feed import sse_message
-from sapwood_server.problems import Problem, refusal_problem
+from sapwood_server.problems import Problem
 from sapwood_server.protocols.caller_calls import NO_ID, RequestId, known_event
 from sapwood_server.protocols.openai_input import ResponseRequest
 from sapwood_server.protocols.openai_prompt import NOT_STORED, begin_response
@@ -112,9 +112,9 @@ async def cancel_response(call: RequestContext) -> Response:
     head = await _head(call, _named_place(call))
     state = (await call.space.connection.dispatcher.open(head.place.agent)).state
     if state.open is not None and state.open.first <= head.place.version:
-        done = await call.space.agents.runner.interrupt(head.place.agent, "the client cancelled it")
-        if isinstance(done, Refusal):
-            raise refusal_problem(done)
+        accepted(
+            await call.space.agents.runner.interrupt(head.place.agent, "the client cancelled it")
+        )
     return json_response(await _so_far(call, head))
 
 

@@ -30,7 +30,7 @@ from sapwood.conversation.service import HANDLERS, Outcome
 from sapwood.conversation.session import ConversationSession, works_on_goal
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.commands import QueuePrompt, UnqueuePrompt
-from sapwood.core.errors import RefusedError
+from sapwood.core.errors import accepted
 from sapwood.core.ids import AgentId, CommandId, EventRef
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import QueuedPrompt
@@ -120,11 +120,11 @@ async def start_agent(call: RequestContext) -> Response:
     )
     answer = None
     if body.prompt:
-        answer = await call.service.prompt(
-            agent, body.prompt, actor=call.principal.actor, command_id=given
+        answer = accepted(
+            await call.service.prompt(
+                agent, body.prompt, actor=call.principal.actor, command_id=given
+            )
         )
-        if isinstance(answer, Refusal):
-            raise refusal_problem(answer)
     if not script:
         state: PromptState = "sent" if answer else "none"
         return json_response(ConversationMade(agent, answer, prompt=state), 201)
@@ -173,15 +173,15 @@ async def send_prompt(call: RequestContext) -> Response:
         parts = step.parts if step.text.strip() or files else ()
     if not parts:
         raise Problem(422, "Empty prompt", "Write something to send.")
-    answer = await call.service.prompt(
-        agent,
-        parts,
-        actor=call.principal.actor,
-        command_id=await call.command_id(),
-        params=body.params,
+    answer = accepted(
+        await call.service.prompt(
+            agent,
+            parts,
+            actor=call.principal.actor,
+            command_id=await call.command_id(),
+            params=body.params,
+        )
     )
-    if isinstance(answer, Refusal):
-        raise refusal_problem(answer)
     return json_response(PromptSent(answer, answer.message), 202)
 
 
@@ -251,11 +251,8 @@ async def _attached(call: RequestContext, script: Script, folder: str) -> Script
 async def _script(
     call: RequestContext, text: str, agent: AgentId | None = None, folder: str = ""
 ) -> Script:
-    try:
-        typed = call.principal.by_cookie
-        return await call.service.parsed(agent, text, folder=folder, shell=typed)
-    except RefusedError as refused:
-        raise refusal_problem(refused.refusal) from None
+    typed = call.principal.by_cookie
+    return await call.service.parsed(agent, text, folder=folder, shell=typed)
 
 
 def _require_scopes(call: RequestContext, script: Script) -> None:
@@ -473,9 +470,7 @@ def _command(row: SlashCommand, *, alone: bool = False) -> Handler:
             return known
         caller = Person(call.principal.actor, given)
         service = call.space.agents.picking if body.picks else call.service
-        answer = await service.answer(agent, step, caller=caller, goal=body.goal)
-        if isinstance(answer, Refusal):
-            raise refusal_problem(answer)
+        answer = accepted(await service.answer(agent, step, caller=caller, goal=body.goal))
         return json_response(CommandDone(answer, answer.message, getattr(answer, "events", ())))
 
     return run
@@ -520,11 +515,9 @@ async def interrupt(call: RequestContext) -> Response:
         return json_response(Interrupted("The command was stopped.", ()))
     if call.space.limits.stop(agent):
         return json_response(Interrupted("It is not asked again.", ()))
-    done = await call.space.agents.runner.interrupt(
-        agent, f"by {call.principal.name or 'the user'}"
+    done = accepted(
+        await call.space.agents.runner.interrupt(agent, f"by {call.principal.name or 'the user'}")
     )
-    if isinstance(done, Refusal):
-        raise refusal_problem(done)
     return json_response(Interrupted(done.message, done.events))
 
 

@@ -83,16 +83,8 @@ class ErasureDone(Struct, frozen=True):
 
 
 def _record(erasure: Erasure) -> ErasureDone:
-    return ErasureDone(
-        erasure.id,
-        iso(erasure.at),
-        erasure.by,
-        erasure.scope,
-        erasure.agents,
-        erasure.events,
-        erasure.contents,
-        erasure.rewritten,
-    )
+    fields = {name: getattr(erasure, name) for name in ErasureDone.__struct_fields__}
+    return ErasureDone(**{**fields, "at": iso(erasure.at)})
 
 
 @ROUTES.add(
