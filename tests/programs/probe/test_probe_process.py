@@ -125,7 +125,9 @@ def test_an_interpreter_that_is_only_linked_into_the_path_is_found(home: Path) -
     interpreter.parent.mkdir(parents=True)
     interpreter.write_text(f"#!{sys.executable}\nraise SystemExit('saw node')\n")
     interpreter.chmod(0o755)
-    (home / "bin" / "node").symlink_to(interpreter)
+    (home / "current").mkdir()
+    (home / "current" / "node").symlink_to("../apps/node-22/bin/node")
+    (home / "bin" / "node").symlink_to(home / "current" / "node")
     path = home / "bin" / "claude"
     path.write_text("#!/usr/bin/env node\n")
     path.chmod(0o755)
