@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench import QUICK_SLACK
+from bench.kept_figures import figure
 from bench.sync_figures import Figure
 from proofs.agents_e2e.environment import ProofError, find_programs
 from proofs.agents_e2e.namespace import enter_namespace
@@ -36,7 +37,7 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     try:
         paths = find_programs()
-        enter_namespace(["probe", *argv], "bench")
+        enter_namespace(sys.argv[1:], "bench")  # with `--keep`
     except ProofError as error:
         print(f"probe: {error}", file=sys.stderr)
         return 1
@@ -44,10 +45,10 @@ def main(argv: list[str]) -> int:
     figures: list[Figure] = []
     for name, executable in _EXECUTABLES.items():
         figures += _figures(name, str(paths[executable]), samples)
-    for figure in figures:
-        print(figure.line(slack))
-    missed = [figure.name for figure in figures if not figure.fits(slack)]
-    limited = sum(figure.limit is not None for figure in figures)
+    for each in figures:
+        print(each.line(slack))
+    missed = [each.name for each in figures if not each.fits(slack)]
+    limited = sum(each.limit is not None for each in figures)
     print(f"probe: {limited - len(missed)} of {limited} figures are within their limits")
     return int(bool(missed))
 
@@ -63,6 +64,7 @@ def _figures(name: str, path: str, samples: int) -> list[Figure]:
     wall = statistics.median(each[0] for each in probes)
     cpu = statistics.median(each[1] for each in probes)
     bare = statistics.median(each[1] for each in starts)
+    figure(f"probe: {name}, CPU in bare starts", cpu / bare)
     return [
         Figure(f"{name}: a probe, on the wall", wall, "s", 3.0),
         Figure(f"{name}: CPU of a probe, beside one bare start", cpu - bare, "s", 2.0),

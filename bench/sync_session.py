@@ -23,17 +23,19 @@ def main(argv: list[str]) -> int:
     """Prints the figures; returns 1 if one misses its limit."""
     parser = argparse.ArgumentParser(prog="python -m bench sync_session", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few samples, small transcripts")
+    parser.add_argument("--commands", action="store_true", help="only those of commands")
     options = parser.parse_args(argv)
     try:
         find_programs()
-        enter_namespace(["sync_session", *argv], "bench")
+        enter_namespace(sys.argv[1:], "bench")  # with `--keep`
     except ProofError as error:
         print(f"sync_session: {error}", file=sys.stderr)
         return 1
     samples, megabytes = (3, 10) if options.quick else (15, 40)
     slack = QUICK_SLACK if options.quick else 1.0
     figures = command_figures(megabytes)
-    figures += codex_figures(samples, megabytes) + claude_figures(samples, megabytes)
+    if not options.commands:
+        figures += codex_figures(samples, megabytes) + claude_figures(samples, megabytes)
     for figure in figures:
         print(figure.line(slack))
     missed = [figure.name for figure in figures if not figure.fits(slack)]

@@ -71,7 +71,7 @@ _SOURCES = (
     _Source(
         "pi",
         "@earendil-works/pi-coding-agent",
-        "0.79.9",
+        "0.86.1",
         beside=("jiti@2.7.0", "typebox@1.3.27"),
     ),
 )
@@ -95,9 +95,14 @@ def main() -> int:
         rest = [too_old] if too_old and too_old not in newest else []
         for each in (*reversed(newest), *rest):
             expected = not too_old or _parts_of(each) > _parts_of(too_old)
-            tried.append(_try(source, each, expected=expected))
+            try:
+                tried.append(_try(source, each, expected=expected))
+            except ProofError as error:
+                print(f"     {source.program} {each}: left out: {error}", flush=True)
             if options.write:
                 _write(tried)
+    if not tried:
+        raise ProofError("no release could be fetched")
     wrong = sum(not each.as_expected for each in tried)
     print(
         f"versions: {wrong} results are not as expected" if wrong else "versions: all as expected"
@@ -164,7 +169,17 @@ def _try(source: _Source, version: str, *, expected: bool) -> _Tried:
 def _fetched(source: _Source, version: str) -> Generator[Path]:
     """The executable of a version, which is deleted afterwards. Raises `ProofError`."""
     with tempfile.TemporaryDirectory(prefix="sapwood-versions-", dir="/var/tmp") as folder:
-        yield _fetch(source, version, Path(folder))
+        path = _fetch(source, version, Path(folder))
+        started = subprocess.run(
+            [path, "--version"],
+            env={**_environ(), "HOME": folder},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if "ERR_MODULE_NOT_FOUND" in started.stderr:
+            raise ProofError("the registry does not have all of its packages")
+        yield path
 
 
 def _probe(source: _Source, version: str, path: Path) -> tuple[ProbeResult, float]:

@@ -11,6 +11,7 @@ present ones is not used. A file that cannot be read or written is ignored.
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import cache
@@ -288,11 +289,18 @@ def assumed_window(session: Session) -> int | None:
     and did so before each of its compactions. The name of the model does not say it.
     """
     of_model = window_of(session.model) if session.model else None
-    usual = program(session.source).usual_window
+    usual = _usual_window(session)
     sizes = (session.used, *(each.before_tokens for each in session.boundaries))
     if of_model and usual and max(size or 0 for size in sizes) <= usual:
         return min(of_model, usual)
     return of_model
+
+
+def _usual_window(session: Session) -> int:
+    """What the program uses of the model's window unless its user asks for more; 0 for all."""
+    known = program(session.source)
+    limited = known.usual_window_models
+    return known.usual_window if limited and re.search(limited, session.model or "") else 0
 
 
 _SMALLEST = 2_000_000

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 from abc import ABC, abstractmethod
 from asyncio.subprocess import PIPE, Process
@@ -20,6 +21,8 @@ _SECONDS_TO_END = 5.0
 _SECONDS_FOR_ERRORS = 1.0
 """How long the end of the output waits for the end of the error output, which says why."""
 _LAST_ERRORS = 40
+_ERROR = re.compile(r"\w*Error\b.*: ")
+"""The line that names an error. Node.js writes it in front of the places and of its own version."""
 
 Row = TypeVar("Row")
 Answer = TypeVar("Answer")
@@ -120,7 +123,8 @@ class LineProcess(ABC, Generic[Row, Answer]):
     def failure(self) -> Failure:
         """Why the program cannot be used any more."""
         words = self.last_words.splitlines()
-        reason = f": {words[-1]}" if words else "."
+        named = [line for line in words if _ERROR.match(line)]
+        reason = f": {(named or words)[-1]}" if words else "."
         return Failure("cut", f"{self.title} exited{reason}", again=True)
 
     async def close(self) -> None:

@@ -94,8 +94,8 @@ class Program(NamedTuple):
     user after `sapwood install`. A probe that takes longer than `probe_seconds` has proved nothing.
     `command_folder` and `skill_folder` have the user's custom commands and skills, below its folder
     and below the folder of the same name in a workspace; commands there only with
-    `has_project_commands`. `usual_window` is the context window that it uses of a model with a
-    larger one, unless its user asks for more; 0 if it uses the whole.
+    `has_project_commands`. `usual_window` is the context window that it uses of the models that
+    `usual_window_models` matches, unless its user asks for more; of others it uses the whole.
     """
 
     name: str
@@ -124,6 +124,7 @@ class Program(NamedTuple):
     has_project_commands: bool = False
     tools: Mapping[str, ToolKind] = {}
     usual_window: int = 0
+    usual_window_models: str = ""
 
     @property
     def runs_turns(self) -> bool:

@@ -120,6 +120,41 @@ def test_nothing_of_the_users_home_can_be_read_or_written(home: Path) -> None:
 
 
 @needs_bubblewrap
+def test_an_interpreter_that_is_only_linked_into_the_path_is_found(home: Path) -> None:
+    interpreter = home / "apps" / "node-22" / "bin" / "node"
+    interpreter.parent.mkdir(parents=True)
+    interpreter.write_text(f"#!{sys.executable}\nraise SystemExit('saw node')\n")
+    interpreter.chmod(0o755)
+    (home / "current").mkdir()
+    (home / "current" / "node").symlink_to("../apps/node-22/bin/node")
+    (home / "bin" / "node").symlink_to(home / "current" / "node")
+    path = home / "bin" / "claude"
+    path.write_text("#!/usr/bin/env node\n")
+    path.chmod(0o755)
+    environ = {"PATH": f"{home / 'bin'}:{os.environ['PATH']}", "HOME": str(home)}
+    result = run_probe("claude-code", str(path), "1.0.0", environ, seconds=10.0)
+    assert result.isolated
+    assert "saw node" in result.reason
+
+
+@needs_bubblewrap
+def test_a_package_of_npm_has_its_other_packages(home: Path) -> None:
+    packages = home / ".npm" / "lib" / "node_modules"
+    script = packages / "claude" / "dist" / "cli"
+    script.parent.mkdir(parents=True)
+    script.write_text(
+        f"#!{sys.executable}\nraise SystemExit(open({str(packages / 'note')!r}).read())"
+    )
+    script.chmod(0o755)
+    (packages / "note").write_text("saw the others")
+    (home / "bin" / "claude").symlink_to(script)
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home)}
+    result = run_probe("claude-code", str(home / "bin" / "claude"), "1.0.0", environ, seconds=10.0)
+    assert result.isolated
+    assert "saw the others" in result.reason
+
+
+@needs_bubblewrap
 def test_the_network_cannot_be_reached(home: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]

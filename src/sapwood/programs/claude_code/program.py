@@ -26,6 +26,7 @@ PROGRAM = Program(
     skill_folder="skills",
     has_project_commands=True,
     usual_window=200_000,
+    usual_window_models=r"claude-(3-|\w+-4(?!-[7-9](\D|$)))",  # it says so in `modelUsage`
     tools={
         "Bash": "shell",
         "Write": "write_file",

@@ -32,6 +32,7 @@ _SCAFFOLDING = (
 _EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,9})$", re.MULTILINE)
 _WRAPPED = '{"output":'
 _ENCRYPTED = ("compaction", "compaction_summary")
+_TYPE, _COMPACTION = b'{"type":', b'{"type":"compaction'
 
 
 def is_scaffolding(text: str) -> bool:
@@ -114,8 +115,12 @@ def is_own_compaction(row: Item) -> bool:
     >>> is_own_compaction(Item(message="It is cold."))
     True
     """
-    items = (decode_item(item) for item in row.replacement_history or ())
-    return bool(row.message) or any(each and each.type in _ENCRYPTED for each in items)
+    if row.message:
+        return True
+    # Only items that may be one are decoded: after a change by Sapwood, these are all of a session.
+    items = map(bytes, row.replacement_history or ())
+    found = (item for item in items if item.startswith(_COMPACTION) or not item.startswith(_TYPE))
+    return any(each and each.type in _ENCRYPTED for each in map(decode_item, found))
 
 
 def is_waiting(item: Item | None) -> bool:

@@ -130,6 +130,9 @@ class ThreadHistory:
                 pass
 
     def _add(self, item: HistoryItem, payload: Item, offset: int) -> None:
+        if payload is _NOTHING:  # most items are calls and results
+            self.items.append(item)
+            return
         if is_announcement(payload, asked=self._asked):
             self._late = self._late or bool(self.world)
             self.announcements.append(item.payload)
@@ -144,7 +147,7 @@ class ThreadHistory:
         self.epochs.append([])
         self.announcements, self.world, self._late, self._asked = [], b"", False, False
         for item in row.items:
-            payload = decode_item(item.payload)
+            payload = _said(item.payload)
             if row.is_own:
                 self._asked = False  # Codex announces itself in the middle of the user's messages
             if payload is not None:
@@ -281,14 +284,17 @@ class _ReadFile:
 _NOTHING = Item()
 
 
+def _said(item: bytes) -> Item | None:
+    """An item, if it is a message. Calls and results may be long, so they are not looked into."""
+    is_other = item.startswith(_TYPE) and not item.startswith(_MESSAGE)
+    return _NOTHING if is_other else decode_item(item)
+
+
 def _parsed(row: RawRow, offset: int) -> ParsedRow:
     raw, items, is_own = b"", (), False
     if row.type == "response_item":
         item = HistoryItem(bytes(row.payload))
-        # Only messages are looked into: calls and results may be long.
-        is_other = item.payload.startswith(_TYPE) and not item.payload.startswith(_MESSAGE)
-        payload = (None if is_other else decode_item(row.payload)) or _NOTHING
-        return ParsedRow(offset, row.type, payload, (item,))
+        return ParsedRow(offset, row.type, _said(item.payload) or _NOTHING, (item,))
     payload = decode_item(row.payload) or _NOTHING
     match row.type:
         case "compacted":

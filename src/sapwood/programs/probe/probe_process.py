@@ -28,6 +28,9 @@ _SECONDS = 20.0
 _GRACE = 5.0
 _POLL_SECONDS = 0.1
 _PAUSE = 0.05
+_LINE = 256
+"""Bytes that the system reads of the first line of a script."""
+_MAX_LINKS = 40
 
 
 class ProbeTask(Struct, frozen=True):
@@ -177,11 +180,36 @@ def _isolating_command(task: ProbeTask, environ: Mapping[str, str]) -> list[str]
 def _needed(task: ProbeTask, environ: Mapping[str, str]) -> Iterator[Path]:
     """The files and folders without which Python or the program does not start."""
     yield from (Path(sys.prefix), Path(sys.base_prefix), _package_root())
-    for name in (task.path, sys.executable):
-        yield from (Path(name).absolute(), Path(name).resolve())
+    for name in (task.path, sys.executable, _interpreter(task.path, environ)):
+        yield from _links(Path(name).absolute())
+    package = [each for each in Path(task.path).resolve().parents if each.name == "node_modules"]
+    yield from package[-1:]
     for name in environ.get("PATH", "").split(os.pathsep):
         if os.path.isabs(name) and os.path.isdir(name):
             yield Path(name)
+
+
+def _interpreter(path: str, environ: Mapping[str, str]) -> str:
+    """What `env` finds for a script that begins with `#!/usr/bin/env node`; else the path itself.
+
+    A folder of PATH often has only a link to it.
+    """
+    with suppress(OSError), open(path, "rb") as file:
+        first = os.fsdecode(file.readline(_LINE)).split()
+        if len(first) == 2 and first[0] == "#!/usr/bin/env":
+            return shutil.which(first[1], path=environ.get("PATH")) or path
+    return path
+
+
+def _links(path: Path) -> Iterator[Path]:
+    """A path, what it is a link to, what that is a link to, and the file."""
+    yield path.resolve()
+    yield path
+    for _ in range(_MAX_LINKS):
+        if not path.is_symlink():
+            return
+        path = path.parent / path.readlink()
+        yield Path(os.path.normpath(path))
 
 
 def _hidden(home: Path, needed: set[str]) -> Iterator[str]:
