@@ -49,11 +49,11 @@ from sapwood.core.command_table import TABLE
 from sapwood.core.content import PromptPart, RecordedReply, RecordedResult
 from sapwood.core.context_diff import ContextDiff
 from sapwood.core.erasure import ArchivedConversation, Erasure
-from sapwood.core.errors import LogError, RefusedError
+from sapwood.core.errors import LogError, RefusedError, accepted
 from sapwood.core.events import HUMAN, Actor, ContextSummarized, MarkSet, Recorded
 from sapwood.core.ids import AgentId, TurnPlace
 from sapwood.core.model_calls import Delta
-from sapwood.core.refusals import BadValue, Refusal
+from sapwood.core.refusals import BadValue
 from sapwood.core.settings import SettingsChange
 from sapwood.core.state import State, UnreadMail
 from sapwood.core.tags import Tags
@@ -300,15 +300,15 @@ class Agent(AgentHandle):
         >>> asyncio.run(main())
         1
         """
-        prompted = await self.service.prompt(
-            self.id,
-            prompt_parts(text),
-            actor=HUMAN if actor is None else actor,
-            command_id=command_id,
-            params=params,
+        prompted = accepted(
+            await self.service.prompt(
+                self.id,
+                prompt_parts(text),
+                actor=HUMAN if actor is None else actor,
+                command_id=command_id,
+                params=params,
+            )
         )
-        if isinstance(prompted, Refusal):
-            raise RefusedError(prompted)
         await self.connection.work_passed()
         return prompted
 
@@ -639,10 +639,9 @@ class Agent(AgentHandle):
     ) -> Answer:
         """Runs a slash command and returns its answer. Raises `RefusedError`."""
         caller = Person(HUMAN if actor is None else actor, command_id)
-        answer = await self.service.answer(self.id, CommandStep(TABLE[name], args), caller=caller)
-        if isinstance(answer, Refusal):
-            raise RefusedError(answer)
-        return answer
+        return accepted(
+            await self.service.answer(self.id, CommandStep(TABLE[name], args), caller=caller)
+        )
 
     async def _give(
         self, command: commands.Command, command_id: str | None, actor: Actor | None

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.context import Context
-from sapwood.core.errors import RefusedError
+from sapwood.core.errors import RefusedError, accepted
 from sapwood.core.ids import AgentId, TurnRef
 from sapwood.core.refusals import AmbiguousAgent, Refusal, UnknownAgent, UnknownTurn, nearest
 from sapwood.core.state import State
@@ -122,10 +122,7 @@ async def find_turns(space: OpenSpace, state: State, typed: str) -> tuple[TurnSt
     if place is not None and place.agent:
         agent = await find(space, place.agent, parent=state.parent)
         typed = str(structs.replace(place, agent=agent))
-    found = await find_starts(space.log, space.space, state, typed)
-    if isinstance(found, Refusal):
-        raise RefusedError(found)
-    return found
+    return accepted(await find_starts(space.log, space.space, state, typed))
 
 
 async def read_turn(space: OpenSpace, start: TurnStart) -> Turn:

@@ -9,11 +9,11 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from sapwood.conversation.answers import Prompted
+from sapwood.conversation.answers import Changed, Prompted
 from sapwood.conversation.script import CommandStep
 from sapwood.core.commands import Command, CommandMeta, Fork
 from sapwood.core.content import PromptPart, ToolCall
-from sapwood.core.errors import RefusedError
+from sapwood.core.errors import RefusedError, accepted
 from sapwood.core.events import HUMAN, Actor, InstructionText
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.refusals import BadArguments, NoConversation, Refusal
@@ -242,10 +242,23 @@ class Call(Struct, frozen=True):
 
     async def give(self, command: Command) -> Done:
         """Dispatches a command of the core. Raises `RefusedError`."""
-        answer = await self.space.dispatcher.dispatch(command, self.given())
-        if isinstance(answer, Refusal):
-            raise RefusedError(answer)
-        return answer
+        return accepted(await self.space.dispatcher.dispatch(command, self.given()))
+
+    async def changed(self, command: Command) -> Changed:
+        """Dispatches a command of the core and returns what it says. Raises `RefusedError`."""
+        done = await self.give(command)
+        return Changed(self.agent, done.message, done.events)
+
+    async def give_step(self, command: Command, step: str) -> Done:
+        """Dispatches one step of a command of a person, under its own id. Raises `RefusedError`."""
+        assert isinstance(self.caller, Person)
+        why = command_meta(self.caller.actor, command=self._id_of(step))
+        return accepted(await self.space.dispatcher.dispatch(command, why))
+
+    def _id_of(self, step: str) -> str | None:
+        """The id of one of several commands that this call gives; None if the call has no id."""
+        once = self.caller.command_id if isinstance(self.caller, Person) else None
+        return f"{once}:{step}" if once and step else once
 
     async def open_turn(
         self, prompt: tuple[PromptPart, ...], *, step: str = "", request: str = ""
@@ -257,17 +270,15 @@ class Call(Struct, frozen=True):
         """
         assert self.prompt is not None
         assert isinstance(self.caller, Person)
-        once = self.caller.command_id
-        answer = await self.prompt(
-            self.agent,
-            prompt,
-            actor=self.caller.actor,
-            command_id=f"{once}:{step}" if once and step else once,
-            request=request,
+        return accepted(
+            await self.prompt(
+                self.agent,
+                prompt,
+                actor=self.caller.actor,
+                command_id=self._id_of(step),
+                request=request,
+            )
         )
-        if isinstance(answer, Refusal):
-            raise RefusedError(answer)
-        return answer
 
     async def first_answer(self) -> Done | None:
         """The answer to this command if it was carried out under its id before.
@@ -278,10 +289,7 @@ class Call(Struct, frozen=True):
         if not isinstance(self.caller, Person) or not self.caller.command_id:
             return None
         once = CommandId(self.caller.command_id)
-        first = await self.space.dispatcher.first_answer(once, self._asked)
-        if isinstance(first, Refusal):
-            raise RefusedError(first)
-        return first
+        return accepted(await self.space.dispatcher.first_answer(once, self._asked))
 
     @property
     def _asked(self) -> str:

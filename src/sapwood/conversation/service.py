@@ -40,7 +40,7 @@ from sapwood.core import commands
 from sapwood.core.checkpoint import Unsaved
 from sapwood.core.command_table import SLASH, TABLE, CommandTable
 from sapwood.core.content import PromptPart, Text, ToolCall
-from sapwood.core.errors import LogError, RefusedError
+from sapwood.core.errors import LogError, RefusedError, accepted
 from sapwood.core.events import HUMAN, Actor, InstructionText, ModelCalled, Pin, Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import DECLARATIONS, Order
@@ -354,10 +354,7 @@ class ConversationService:
         turn. `request` is what was asked for, if the command was made from more than that.
         """
         why = command_meta(actor, call=call, command=command_id, holder=holder, request=request)
-        done = await self.services.space.dispatcher.dispatch(command, why)
-        if isinstance(done, Refusal):
-            raise RefusedError(done)
-        return done
+        return accepted(await self.services.space.dispatcher.dispatch(command, why))
 
     async def configure(
         self,
@@ -458,9 +455,7 @@ class ConversationService:
         child = next(each.agent for each in done.events if each.agent != agent)
         caller = Person(actor, f"{command_id}:rewind" if command_id else None)
         place = f"{turn.agent}/{turn.number}"
-        answer = await self.answer(child, CommandStep(TABLE["rewind"], place), caller=caller)
-        if isinstance(answer, Refusal):
-            raise RefusedError(answer)
+        accepted(await self.answer(child, CommandStep(TABLE["rewind"], place), caller=caller))
         return child
 
     async def compare(
@@ -586,10 +581,7 @@ class ConversationService:
                 state = (await self.services.space.dispatcher.open(agent)).state
                 workspace = self.services.workspace_of(state)
             custom = custom_names(await self.services.read_custom_commands(workspace))
-        script = parse(text, shell=shell, custom=custom)
-        if isinstance(script, Refusal):
-            raise RefusedError(script)
-        return script
+        return accepted(parse(text, shell=shell, custom=custom))
 
     async def play(
         self, agent: AgentId, script: Script, person: Person | None = None

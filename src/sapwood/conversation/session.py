@@ -23,7 +23,7 @@ from sapwood.conversation.script import (
 from sapwood.conversation.service import ConversationService, Outcome
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import QueuePrompt, UnqueuePrompt
-from sapwood.core.errors import RefusedError
+from sapwood.core.errors import RefusedError, accepted
 from sapwood.core.ids import AgentId, title_of
 from sapwood.core.plural import counted
 from sapwood.core.refusals import NoConversation, Refusal, ShellNotHere, TurnIsOpen
@@ -174,9 +174,7 @@ class ConversationSession:
         """Puts a submission into the queue. Raises `RefusedError`."""
         assert self.agent is not None
         command = QueuePrompt(self.agent, new_nonce(), text)
-        done = await self.service.services.space.dispatcher.dispatch(command, command_meta())
-        if isinstance(done, Refusal):
-            raise RefusedError(done)
+        accepted(await self.service.services.space.dispatcher.dispatch(command, command_meta()))
         self._queued_here.add(command.entry)
 
     async def _unqueue(self, queued: QueuedPrompt) -> bool:

@@ -12,8 +12,12 @@ SapwoodError
     └── AgentNotFound     there is no agent with this id
 """
 
+from typing import TypeVar
+
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal, UnknownAgent
+
+_Answer = TypeVar("_Answer")
 
 
 class SapwoodError(Exception):
@@ -130,3 +134,10 @@ class AgentNotFound(RefusedError):
 
     def __init__(self, agent: str) -> None:
         super().__init__(UnknownAgent(agent))
+
+
+def accepted(answer: _Answer | Refusal) -> _Answer:
+    """Returns the answer to a command. Raises `RefusedError` if it is a refusal."""
+    if isinstance(answer, Refusal):
+        raise RefusedError(answer)
+    return answer

@@ -29,11 +29,11 @@ from sapwood.conversation.answers import (
 from sapwood.conversation.call import Call, ModelCall, OpenSpace
 from sapwood.core import commands
 from sapwood.core.command_table import TABLE
-from sapwood.core.errors import RefusedError
+from sapwood.core.errors import RefusedError, accepted
 from sapwood.core.events import ToolStarted
 from sapwood.core.events.agent import inherited_pins
 from sapwood.core.ids import AgentId, title_of
-from sapwood.core.refusals import FolderNotAllowed, Refusal
+from sapwood.core.refusals import FolderNotAllowed
 from sapwood.core.settings import SettingsChange, Workspace
 from sapwood.turns.clock_and_ids import new_agent_id, new_mail_id, now
 from sapwood.turns.dispatch import Done
@@ -226,8 +226,7 @@ async def rename(call: Call) -> Changed:
     """Gives the agent another name."""
     if not call.run.args:
         raise call.misused("Which name?")
-    done = await call.give(commands.Rename(call.agent, call.run.args))
-    return Changed(call.agent, done.message, done.events)
+    return await call.changed(commands.Rename(call.agent, call.run.args))
 
 
 async def agents(call: Call) -> AgentTree:
@@ -272,9 +271,9 @@ async def _worktree(call: Call, agent: AgentId, branch: str) -> tuple[Workspace,
     if call.services.folder is not None:
         raise RefusedError(FolderNotAllowed("a worktree"))
     state = (await call.opened()).state
-    added = await asyncio.to_thread(add_worktree, state.workspace, branch or f"sapwood/{agent}")
-    if isinstance(added, Refusal):
-        raise RefusedError(added)
+    added = accepted(
+        await asyncio.to_thread(add_worktree, state.workspace, branch or f"sapwood/{agent}")
+    )
     workspace = added.workspace
     made = f"It works in {workspace.worktree}, on branch {workspace.branch}. {added.notice}"
     return workspace, made.rstrip()

@@ -21,7 +21,7 @@ from sapwood.core.context import Context
 from sapwood.core.context_diff import cut_change, view_change
 from sapwood.core.decide.contexts import LOADS_KEPT
 from sapwood.core.decide.drops import dropped_turns
-from sapwood.core.errors import RefusedError
+from sapwood.core.errors import RefusedError, accepted
 from sapwood.core.ids import TurnPlace, TurnRef
 from sapwood.core.turn import Turn, quoted_turn
 from sapwood.core.turn_numbers import means_turn, parse_place
@@ -42,7 +42,7 @@ _BY_RULES = (
 
 async def mark(call: Call) -> Changed:
     """Names the present place."""
-    return await _changed(call, commands.SetMark(call.agent, _one_name(call) or ""))
+    return await call.changed(commands.SetMark(call.agent, _one_name(call) or ""))
 
 
 async def clear(call: Call) -> Changed:
@@ -52,17 +52,17 @@ async def clear(call: Call) -> Changed:
     """
     first, rest = call.first_and_rest
     if not first:
-        return await _changed(call, commands.Clear(call.agent))
+        return await call.changed(commands.Clear(call.agent))
     if rest and call.by_model:
-        return await _changed(call, commands.Rewind(call.agent, first, rest))
+        return await call.changed(commands.Rewind(call.agent, first, rest))
     if rest:
         raise call.misused("Give one number or one mark.")
     if not _NUMBER.fullmatch(first):
-        return await _changed(call, commands.Rewind(call.agent, first))
+        return await call.changed(commands.Rewind(call.agent, first))
     count = _counted(first)
     if not count:
         raise call.misused("N is a number of turns: 1 or more.")
-    return await _changed(call, commands.KeepLast(call.agent, count))
+    return await call.changed(commands.KeepLast(call.agent, count))
 
 
 async def drop(call: Call) -> Changed | ArgumentNeeded:
@@ -78,7 +78,7 @@ async def drop(call: Call) -> Changed | ArgumentNeeded:
     if not places or (only_results and any(place.result for place in places)):
         raise call.misused("Give turns by number: 4, 4-9, 4.2 for a tool result, --results 4-9.")
     typed = " ".join(["--results", *words] if only_results else words).replace("#", "")
-    return await _changed(call, commands.Drop(call.agent, tuple(places), only_results, typed))
+    return await call.changed(commands.Drop(call.agent, tuple(places), only_results, typed))
 
 
 async def _place(call: Call, typed: str) -> TurnPlace:
@@ -185,14 +185,14 @@ async def bring(call: Call) -> Changed:
         raise call.misused("Bring dropped turns back first, then the others.")
     if dropped:
         typed = " ".join(words).replace("#", "")
-        return await _changed(call, commands.Restore(call.agent, tuple(dropped), typed))
+        return await call.changed(commands.Restore(call.agent, tuple(dropped), typed))
     places = [parse_place(word) for word in words]
     if not words or sum(len(place.numbers) for place in places if place) > LOADS_KEPT:
         raise call.misused(f"Give up to {LOADS_KEPT} turns by number, such as 3, 4-9 or NAME/3.")
     starts = [start for word in words for start in await _brought(call, word)]
     first, *more = [await _quoted(call, start) for start in starts]
     load = commands.Load(call.agent, first.source, first.text, tuple(more), first.place)
-    return await _changed(call, load)
+    return await call.changed(load)
 
 
 async def _dropped_place(call: Call, typed: str) -> TurnPlace | None:
@@ -261,15 +261,15 @@ async def pin(call: Call) -> Changed:
 
     if path := file_named(text):
         state = (await call.opened()).state
-        return await _changed(call, await pin_of_file(call.services, state, name, path))
-    return await _changed(call, commands.AddPin(call.agent, name, text))
+        return await call.changed(await pin_of_file(call.services, state, name, path))
+    return await call.changed(commands.AddPin(call.agent, name, text))
 
 
 async def unpin(call: Call) -> Changed:
     """Takes a pin out."""
     if not call.run.args:
         raise call.misused("Which pin?")
-    return await _changed(call, commands.RemovePin(call.agent, call.run.args))
+    return await call.changed(commands.RemovePin(call.agent, call.run.args))
 
 
 async def compact(call: Call) -> Changed | Compacted:
@@ -280,17 +280,16 @@ async def compact(call: Call) -> Changed | Compacted:
     """
     keep, anyway, wanted = _compact_arguments(call)
     if call.by_model:
-        return await _changed(call, commands.DeferCompact(call.agent, keep))
+        return await call.changed(commands.DeferCompact(call.agent, keep))
     state = (await call.opened()).state
     if state.origin is not None:
         return await _compact_by_rules(call, keep, wanted)
     if call.services.compact is None:
         raise RefusedError(refusals.ModelNeeded(call.run.command.typed, call.agent))
-    done = await call.first_answer() or await call.services.compact(
-        call.agent, keep, anyway, call.given(), wanted
+    done = accepted(
+        await call.first_answer()
+        or await call.services.compact(call.agent, keep, anyway, call.given(), wanted)
     )
-    if isinstance(done, refusals.Refusal):
-        raise RefusedError(done)
     return Compacted(call.agent, done.message, done.events)
 
 
@@ -320,11 +319,10 @@ async def revert(call: Call) -> FilesReverted:
     if reverter is None:
         raise RefusedError(refusals.NoCheckpoint())
     anyway = "--anyway" in call.words
-    done = await call.first_answer() or await reverter.revert(
-        call.agent, "".join(words), anyway=anyway, why=call.given()
+    done = accepted(
+        await call.first_answer()
+        or await reverter.revert(call.agent, "".join(words), anyway=anyway, why=call.given())
     )
-    if isinstance(done, refusals.Refusal):
-        raise RefusedError(done)
     return FilesReverted(call.agent, done.message, done.events)
 
 
@@ -351,11 +349,6 @@ async def _moved(call: Call, command: commands.Command) -> Changed:
     drops = cut_change(before, after) if isinstance(command, commands.Rewind) else ""
     said = [done.message, view_change(before, after), drops]
     return Changed(call.agent, " ".join(each for each in said if each), done.events)
-
-
-async def _changed(call: Call, command: commands.Command) -> Changed:
-    done = await call.give(command)
-    return Changed(call.agent, done.message, done.events)
 
 
 def _one_name(call: Call) -> str | None:
