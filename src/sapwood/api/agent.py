@@ -117,7 +117,7 @@ class Agent(AgentHandle):
         >>> asyncio.run(main())
         1 2 []
         """
-        from sapwood.app.erasure import eraser_for
+        from sapwood.app.retention import eraser_for
 
         return await eraser_for(self.connection).erase([self.id], by=str(actor))
 
