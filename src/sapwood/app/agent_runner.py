@@ -25,9 +25,9 @@ from sapwood.programs.agent_provider import AgentProvider, ProgramAccess, Sessio
 from sapwood.programs.registry import program_executor
 from sapwood.turns.checkpoints import Checkpoints
 from sapwood.turns.clock_and_ids import command_meta
+from sapwood.turns.commit_tasks import ExtensionTasks
 from sapwood.turns.dispatch import Done
 from sapwood.turns.driver import Driver
-from sapwood.turns.extension_tasks import ExtensionTasks
 from sapwood.turns.model_access import ModelAccess
 from sapwood.turns.program_summary import ProgramSummaries
 from sapwood.turns.scheduler import Engine, Scheduler
