@@ -38,7 +38,7 @@ from sapwood.core.commands import (
 )
 from sapwood.core.content import Note
 from sapwood.core.decide import guards
-from sapwood.core.decide.decision import Accepted, Change, DecisionInput, Draft, Refused
+from sapwood.core.decide.decision import Accepted, Change, DecisionInput, Draft, Refused, accept
 from sapwood.core.decide.trims import slide
 from sapwood.core.event_texts import goal_end
 from sapwood.core.events.agent import inherited_pins
@@ -91,20 +91,17 @@ def start_agent(inputs: DecisionInput, command: StartAgent, meta: CommandMeta) -
     pins = tuple({pin.name: pin for pin in command.pins}.values())
     if len(pins) > PINS_LIMIT:
         raise Refused(refusals.TooManyPins(PINS_LIMIT))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(
-        events.AgentStarted(
-            by="import" if command.origin else "script" if command.script else "person",
-            name=command.name,
-            settings=command.settings,
-            workspace=command.workspace,
-            pins=pins,
-            parent=command.parent if command.origin else None,
-            origin=command.origin,
-            tags=_checked(command.tags) if command.tags else None,
-        )
+    event = events.AgentStarted(
+        by="import" if command.origin else "script" if command.script else "person",
+        name=command.name,
+        settings=command.settings,
+        workspace=command.workspace,
+        pins=pins,
+        parent=command.parent if command.origin else None,
+        origin=command.origin,
+        tags=_checked(command.tags) if command.tags else None,
     )
-    return draft.accepted(f"Started {command.agent}.")
+    return accept(inputs, meta, event, f"Started {command.agent}.")
 
 
 def configure(inputs: DecisionInput, command: Configure, meta: CommandMeta) -> Accepted:
@@ -165,10 +162,8 @@ def add_pin(inputs: DecisionInput, command: AddPin, meta: CommandMeta) -> Accept
         return Accepted((), f"'{pin.name}' is already pinned with this text.")
     if len(inputs.state.pins) >= PINS_LIMIT and not _is_pinned(inputs.state, pin.name):
         raise Refused(refusals.TooManyPins(PINS_LIMIT))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.PinAdded(pin))
     source = f" from {command.source}" if command.source else ""
-    return draft.accepted(f"Pinned '{command.name}'{source}.")
+    return accept(inputs, meta, events.PinAdded(pin), f"Pinned '{command.name}'{source}.")
 
 
 def queue_prompt(inputs: DecisionInput, command: QueuePrompt, meta: CommandMeta) -> Accepted:
@@ -178,9 +173,7 @@ def queue_prompt(inputs: DecisionInput, command: QueuePrompt, meta: CommandMeta)
         raise Refused(refusals.EmptyText("prompt"))
     if len(state.queue) >= QUEUE_LIMIT:
         raise Refused(refusals.QueueFull(QUEUE_LIMIT))
-    draft = Draft(state, inputs.live, meta)
-    draft.add(events.PromptQueued(command.entry, command.text))
-    return draft.accepted("Queued.")
+    return accept(inputs, meta, events.PromptQueued(command.entry, command.text), "Queued.")
 
 
 def unqueue_prompt(inputs: DecisionInput, command: UnqueuePrompt, meta: CommandMeta) -> Accepted:
@@ -188,9 +181,7 @@ def unqueue_prompt(inputs: DecisionInput, command: UnqueuePrompt, meta: CommandM
     guards.require_running(state)
     if all(each.entry != command.entry for each in state.queue):
         raise Refused(refusals.NotQueued())
-    draft = Draft(state, inputs.live, meta)
-    draft.add(events.PromptUnqueued(command.entry))
-    return draft.accepted()
+    return accept(inputs, meta, events.PromptUnqueued(command.entry))
 
 
 def write_todo(inputs: DecisionInput, command: WriteTodo, meta: CommandMeta) -> Accepted:
@@ -202,10 +193,9 @@ def write_todo(inputs: DecisionInput, command: WriteTodo, meta: CommandMeta) -> 
         guards.require_length(item.text, TODO_LENGTH, "item")
     if command.items == inputs.state.todo:
         return Accepted((), "The list is so already.")
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.TodoWritten(command.items))
+    event = events.TodoWritten(command.items)
     done = sum(item.status == "done" for item in command.items)
-    return draft.accepted(f"{done} of {len(command.items)} done.")
+    return accept(inputs, meta, event, f"{done} of {len(command.items)} done.")
 
 
 def start_job(inputs: DecisionInput, command: StartJob, meta: CommandMeta) -> Accepted:
@@ -216,9 +206,8 @@ def start_job(inputs: DecisionInput, command: StartJob, meta: CommandMeta) -> Ac
     if len(running) >= JOB_LIMIT:
         raise Refused(refusals.TooManyJobs(JOB_LIMIT))
     number = state.jobs[-1].job + 1 if state.jobs else 1
-    draft = Draft(state, inputs.live, meta)
-    draft.add(events.JobStarted(number, command.line, command.call, command.holder))
-    return draft.accepted()
+    event = events.JobStarted(number, command.line, command.call, command.holder)
+    return accept(inputs, meta, event)
 
 
 def end_job(inputs: DecisionInput, command: EndJob, meta: CommandMeta) -> Accepted:
@@ -226,9 +215,8 @@ def end_job(inputs: DecisionInput, command: EndJob, meta: CommandMeta) -> Accept
     running = [each.job for each in inputs.state.jobs if not each.result]
     if command.job not in running:
         raise Refused(refusals.JobNotRunning(command.job))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.JobEnded(command.job, command.result, command.output))
-    return draft.accepted(f"Job {command.job} is being ended.")
+    event = events.JobEnded(command.job, command.result, command.output)
+    return accept(inputs, meta, event, f"Job {command.job} is being ended.")
 
 
 def record_shell(inputs: DecisionInput, command: RecordShell, meta: CommandMeta) -> Accepted:
@@ -236,28 +224,25 @@ def record_shell(inputs: DecisionInput, command: RecordShell, meta: CommandMeta)
     guards.require_text(command.line, "command")
     if command.noted:
         guards.require_room_for_notes(inputs.state)
-    draft = Draft(inputs.state, inputs.live, meta)
     fence = meta.nonce if command.noted else ""
-    draft.add(events.ShellRan(command.line, command.output, command.failed, command.noted, fence))
-    return draft.accepted()
+    event = events.ShellRan(command.line, command.output, command.failed, command.noted, fence)
+    return accept(inputs, meta, event)
 
 
 def set_goal(inputs: DecisionInput, command: SetGoal, meta: CommandMeta) -> Accepted:
     guards.require_running(inputs.state)
     guards.require_text(command.goal, "id")
     guards.require_text(command.text, "goal")
-    draft = Draft(inputs.state, inputs.live, meta)
     budget = (command.turns, command.tokens, command.cost)
-    draft.add(events.GoalSet(command.goal, command.text, command.check, *budget))
-    return draft.accepted("The goal is set. To end it, type: /goal stop")
+    event = events.GoalSet(command.goal, command.text, command.check, *budget)
+    return accept(inputs, meta, event, "The goal is set. To end it, type: /goal stop")
 
 
 def end_goal(inputs: DecisionInput, command: EndGoal, meta: CommandMeta) -> Accepted:
     if inputs.state.goal is None or inputs.state.goal.id != command.goal:
         return Accepted((), "The goal has ended already.")
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.GoalEnded(command.goal, command.reason, command.message))
-    return draft.accepted(goal_end(command.reason, command.message))
+    event = events.GoalEnded(command.goal, command.reason, command.message)
+    return accept(inputs, meta, event, goal_end(command.reason, command.message))
 
 
 def record_side_answer(
@@ -265,9 +250,8 @@ def record_side_answer(
 ) -> Accepted:
     guards.require_running(inputs.state)
     guards.require_text(command.question, "question")
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.SideAnswered(command.child, command.question, command.answer, command.failed))
-    return draft.accepted()
+    event = events.SideAnswered(command.child, command.question, command.answer, command.failed)
+    return accept(inputs, meta, event)
 
 
 def remove_pin(inputs: DecisionInput, command: RemovePin, meta: CommandMeta) -> Accepted:
@@ -275,9 +259,7 @@ def remove_pin(inputs: DecisionInput, command: RemovePin, meta: CommandMeta) -> 
     names = tuple(pin.name for pin in inputs.state.pins)
     if command.name not in names:
         raise Refused(refusals.UnknownPin(command.name, refusals.nearest(command.name, names)))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.PinRemoved(command.name))
-    return draft.accepted(f"Unpinned '{command.name}'.")
+    return accept(inputs, meta, events.PinRemoved(command.name), f"Unpinned '{command.name}'.")
 
 
 def focus(inputs: DecisionInput, command: Focus, meta: CommandMeta) -> Accepted:
@@ -286,17 +268,15 @@ def focus(inputs: DecisionInput, command: Focus, meta: CommandMeta) -> Accepted:
     others = [focus for focus in inputs.state.focus if focus.topic != command.topic]
     if len(others) >= FOCUS_LIMIT:
         raise Refused(refusals.TooManyTopics(FOCUS_LIMIT))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.Focused(command.topic, max(1, command.priority)))
-    return draft.accepted(f"In focus: {command.topic}.")
+    event = events.Focused(command.topic, max(1, command.priority))
+    return accept(inputs, meta, event, f"In focus: {command.topic}.")
 
 
 def unfocus(inputs: DecisionInput, command: Unfocus, meta: CommandMeta) -> Accepted:
     guards.require_running(inputs.state)
     guards.require_text(command.topic, "topic")
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.Unfocused(command.topic))
-    return draft.accepted(f"In the background: {command.topic}.")
+    event = events.Unfocused(command.topic)
+    return accept(inputs, meta, event, f"In the background: {command.topic}.")
 
 
 def declare_note(inputs: DecisionInput, command: DeclareNote, meta: CommandMeta) -> Accepted:
@@ -310,9 +290,8 @@ def declare_note(inputs: DecisionInput, command: DeclareNote, meta: CommandMeta)
         return Accepted((), f"Already noted as {same[0].id}.")
     if len(notes) >= NOTES_LIMIT and not command.replaces:
         raise Refused(refusals.TooManyNotes(NOTES_LIMIT))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.NoteDeclared(command.note, command.text, command.replaces))
-    return draft.accepted(f"Noted the {command.note}.")
+    event = events.NoteDeclared(command.note, command.text, command.replaces)
+    return accept(inputs, meta, event, f"Noted the {command.note}.")
 
 
 def record_judgement(
@@ -322,9 +301,8 @@ def record_judgement(
     guards.require_text(command.judge, "judge")
     stretches = command.stretches[:JUDGED_STRETCHES]
     sentences = tuple(map(_shortened, command.sentences[:JUDGED_SENTENCES]))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.SessionJudged(command.judge, stretches, sentences, command.usage))
-    return draft.accepted(f"Judged by {command.judge}.")
+    event = events.SessionJudged(command.judge, stretches, sentences, command.usage)
+    return accept(inputs, meta, event, f"Judged by {command.judge}.")
 
 
 def _shortened(sentence: events.JudgedSentence) -> events.JudgedSentence:
@@ -338,18 +316,14 @@ def _shortened(sentence: events.JudgedSentence) -> events.JudgedSentence:
 
 def archive(inputs: DecisionInput, command: Archive, meta: CommandMeta) -> Accepted:
     guards.require_running(inputs.state)
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.AgentArchived())
-    return draft.accepted(f"Archived {command.agent}.")
+    return accept(inputs, meta, events.AgentArchived(), f"Archived {command.agent}.")
 
 
 def unarchive(inputs: DecisionInput, command: Unarchive, meta: CommandMeta) -> Accepted:
     guards.require_exists(inputs.state)
     if inputs.state.status != "archived":
         raise Refused(refusals.NotArchived(command.agent, inputs.state.status))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.AgentUnarchived())
-    return draft.accepted(f"{command.agent} is running again.")
+    return accept(inputs, meta, events.AgentUnarchived(), f"{command.agent} is running again.")
 
 
 def rename(inputs: DecisionInput, command: Rename, meta: CommandMeta) -> Accepted:
@@ -360,9 +334,8 @@ def rename(inputs: DecisionInput, command: Rename, meta: CommandMeta) -> Accepte
         return Accepted((), f"The name is already '{command.name}'.")
     if command.written_by and not inputs.state.named_by_prompt:
         return Accepted((), "The conversation has a name already.")
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.AgentRenamed(command.name, command.written_by, command.usage))
-    return draft.accepted(f"Renamed {command.agent} to '{command.name}'.")
+    event = events.AgentRenamed(command.name, command.written_by, command.usage)
+    return accept(inputs, meta, event, f"Renamed {command.agent} to '{command.name}'.")
 
 
 def tag_agent(inputs: DecisionInput, command: TagAgent, meta: CommandMeta) -> Accepted:
@@ -375,16 +348,12 @@ def tag_agent(inputs: DecisionInput, command: TagAgent, meta: CommandMeta) -> Ac
         return Accepted(
             (), "Nothing to change: the owner, labels and metadata already have these values."
         )
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.AgentTagged(after))
-    return draft.accepted(f"Tagged {command.agent}.")
+    return accept(inputs, meta, events.AgentTagged(after), f"Tagged {command.agent}.")
 
 
 def add_file(inputs: DecisionInput, command: AddFile, meta: CommandMeta) -> Accepted:
     guards.require_running(inputs.state)
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.FileAdded(command.file))
-    return draft.accepted(f"Stored {command.file.text}.")
+    return accept(inputs, meta, events.FileAdded(command.file), f"Stored {command.file.text}.")
 
 
 def succeed(inputs: DecisionInput, command: StartSuccessor, meta: CommandMeta) -> Accepted:
@@ -450,11 +419,10 @@ def read_mail(inputs: DecisionInput, command: ReadMail, meta: CommandMeta) -> Ac
     inbox = inputs.state.inbox
     if not inbox:
         return Accepted((), "No mail.")
-    draft = Draft(inputs.state, inputs.live, meta)
     mails = tuple(letter.mail for letter in inbox)
-    draft.add(events.MailRead(mails, noted=command.into == "prompt", fence=meta.nonce))
+    event = events.MailRead(mails, noted=command.into == "prompt", fence=meta.nonce)
     letters = tuple(Note("mail", each.text, each.sender, meta.nonce) for each in inbox)
-    return draft.accepted("\n\n".join(part.text for part in framed_prompt(letters)))
+    return accept(inputs, meta, event, "\n\n".join(part.text for part in framed_prompt(letters)))
 
 
 def _sender(inputs: DecisionInput, sender: AgentId) -> State:
@@ -564,6 +532,4 @@ def record_difference(
     inputs: DecisionInput, command: RecordDifference, meta: CommandMeta
 ) -> Accepted:
     guards.require_exists(inputs.state)
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.SessionDiffered(command.text))
-    return draft.accepted()
+    return accept(inputs, meta, events.SessionDiffered(command.text))

@@ -25,7 +25,7 @@ from sapwood.core.commands import (
 )
 from sapwood.core.context import Context, Mark, Mask, Step, StepCause, find_mark, undo_step
 from sapwood.core.decide import guards
-from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
+from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused, accept
 from sapwood.core.decide.trims import overflow, trim, trims_request
 from sapwood.core.history_size import live_mask, mask_edges, size_of
 from sapwood.core.ids import EventRef, TurnRef
@@ -149,9 +149,8 @@ def _rewind_before(
     if context == state.context:
         return Accepted((), f"Nothing changed: you are already just before turn {command.place}.")
     version = turn.first - 1 if turn.agent == state.agent else 0
-    draft = Draft(state, inputs.live, meta)
-    draft.add(events.ContextRewound("", version, context, before=turn.first, place=command.place))
-    return draft.accepted(f"Rewound to just before turn {command.place}.")
+    event = events.ContextRewound("", version, context, before=turn.first, place=command.place)
+    return accept(inputs, meta, event, f"Rewound to just before turn {command.place}.")
 
 
 def return_to(inputs: DecisionInput, command: ReturnTo, meta: CommandMeta) -> Accepted:
@@ -224,9 +223,8 @@ def undo(inputs: DecisionInput, command: Undo, meta: CommandMeta) -> Accepted:
         context, _ = undo_step(step, state.context, state.marks)
     else:
         context = _context_before(inputs, step)
-    draft = Draft(state, inputs.live, meta)
-    draft.add(events.ContextUndone(context, _named(step)))
-    return draft.accepted(f"Undone: {_named(step)}.")
+    event = events.ContextUndone(context, _named(step))
+    return accept(inputs, meta, event, f"Undone: {_named(step)}.")
 
 
 def redo(inputs: DecisionInput, command: Redo, meta: CommandMeta) -> Accepted:
@@ -234,10 +232,9 @@ def redo(inputs: DecisionInput, command: Redo, meta: CommandMeta) -> Accepted:
     guards.require_running(inputs.state)
     if not state.redo:
         raise Refused(refusals.NothingToRedo())
-    draft = Draft(state, inputs.live, meta)
     step = state.redo[-1]
-    draft.add(events.ContextRedone(_context_before(inputs, step), _named(step)))
-    return draft.accepted(f"Redone: {_named(step)}.")
+    event = events.ContextRedone(_context_before(inputs, step), _named(step))
+    return accept(inputs, meta, event, f"Redone: {_named(step)}.")
 
 
 def _named(step: Step) -> str:
@@ -357,9 +354,7 @@ def extend_summary(inputs: DecisionInput, command: ExtendSummary, meta: CommandM
 
 def drop_summary(inputs: DecisionInput, command: DropSummary, meta: CommandMeta) -> Accepted:
     guards.require_exists(inputs.state)
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.SummaryDropped(command.model, command.usage, command.reason))
-    return draft.accepted()
+    return accept(inputs, meta, events.SummaryDropped(command.model, command.usage, command.reason))
 
 
 def defer_compact(inputs: DecisionInput, command: DeferCompact, meta: CommandMeta) -> Accepted:
@@ -385,9 +380,8 @@ def mask_results(inputs: DecisionInput, command: MaskResults, meta: CommandMeta)
         return Accepted((), f"No other tool result in view is longer than {over:,} characters.")
     newest = inputs.live.all_turns[-1]
     last = inputs.state.version if newest.status == "open" else newest.last
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.ResultsMasked(Mask(EventRef(newest.agent, last), over)))
-    return draft.accepted("Large tool results are now masked.")
+    event = events.ResultsMasked(Mask(EventRef(newest.agent, last), over))
+    return accept(inputs, meta, event, "Large tool results are now masked.")
 
 
 def _has_more_to_mask(inputs: DecisionInput, before: Mask | None, over: int) -> bool:

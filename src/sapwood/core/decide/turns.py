@@ -29,7 +29,7 @@ from sapwood.core.commands import (
 from sapwood.core.content import Note, PromptPart, RecordedResult, ReplyPart, Text, ToolCall
 from sapwood.core.decide import guards
 from sapwood.core.decide.contexts import apply_deferred, moved_since, restarts_turn
-from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
+from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused, accept
 from sapwood.core.decide.drops import apply_drops, drop_offer
 from sapwood.core.decide.trims import slide
 from sapwood.core.history_size import size_of
@@ -84,9 +84,7 @@ def lease_turn(inputs: DecisionInput, command: LeaseTurn, meta: CommandMeta) -> 
         and turn.lease.refuses(meta.holder, meta.at)
     ):
         raise Refused(refusals.TurnHeld(turn.lease.until))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.TurnLeased(command.lease))
-    return draft.accepted()
+    return accept(inputs, meta, events.TurnLeased(command.lease))
 
 
 def _require_bounded(lease: Lease, meta: CommandMeta) -> None:
@@ -180,9 +178,7 @@ def _reported(state: State, command: AddReply) -> events.CallReported | None:
 
 def stream_reply(inputs: DecisionInput, command: StreamReply, meta: CommandMeta) -> Accepted:
     _require_no_calls(guards.require_turn(inputs.state, command.turn, command.asked))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.ReplyStreamed(command.parts))
-    return draft.accepted()
+    return accept(inputs, meta, events.ReplyStreamed(command.parts))
 
 
 def start_tool(inputs: DecisionInput, command: StartTool, meta: CommandMeta) -> Accepted:
@@ -191,27 +187,22 @@ def start_tool(inputs: DecisionInput, command: StartTool, meta: CommandMeta) -> 
         raise Refused(refusals.UnknownCall(command.tool_call))
     if command.tool_call in turn.started:
         raise Refused(refusals.CallStarted(command.tool_call))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(events.ToolStarted(command.tool_call))
-    return draft.accepted()
+    return accept(inputs, meta, events.ToolStarted(command.tool_call))
 
 
 def finish_tool(inputs: DecisionInput, command: FinishTool, meta: CommandMeta) -> Accepted:
     turn = guards.require_turn(inputs.state, command.turn)
     if command.tool_call not in turn.calls:
         raise Refused(refusals.UnknownCall(command.tool_call))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(
-        events.ToolFinished(
-            command.tool_call,
-            command.content,
-            command.error,
-            command.blocked,
-            command.diff,
-            command.files,
-        )
+    event = events.ToolFinished(
+        command.tool_call,
+        command.content,
+        command.error,
+        command.blocked,
+        command.diff,
+        command.files,
     )
-    return draft.accepted()
+    return accept(inputs, meta, event)
 
 
 def complete_turn(inputs: DecisionInput, command: CompleteTurn, meta: CommandMeta) -> Accepted:
@@ -352,19 +343,16 @@ def _size(live: LivePath | None, counter: Counter) -> events.Size:
 
 def ask_question(inputs: DecisionInput, command: AskQuestion, meta: CommandMeta) -> Accepted:
     guards.require_turn(inputs.state, command.turn)
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(
-        events.QuestionAsked(
-            command.question,
-            command.tool,
-            command.subject,
-            command.shown,
-            command.hash,
-            command.of_call,
-            command.until,
-        )
+    event = events.QuestionAsked(
+        command.question,
+        command.tool,
+        command.subject,
+        command.shown,
+        command.hash,
+        command.of_call,
+        command.until,
     )
-    return draft.accepted()
+    return accept(inputs, meta, event)
 
 
 def answer_question(inputs: DecisionInput, command: AnswerQuestion, meta: CommandMeta) -> Accepted:
@@ -378,6 +366,5 @@ def answer_question(inputs: DecisionInput, command: AnswerQuestion, meta: Comman
         raise Refused(refusals.NoQuestion())
     if asked.hash != command.hash:
         raise Refused(refusals.OtherQuestion())
-    draft = Draft(state, inputs.live, meta)
-    draft.add(events.QuestionAnswered(command.question, command.allowed, command.answer))
-    return draft.accepted("Allowed." if command.allowed else "Denied.")
+    event = events.QuestionAnswered(command.question, command.allowed, command.answer)
+    return accept(inputs, meta, event, "Allowed." if command.allowed else "Denied.")
