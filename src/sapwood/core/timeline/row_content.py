@@ -214,7 +214,7 @@ def _author(recorded: events.Recorded) -> str:
 def message_parts(event: MessageEvent) -> tuple[MessagePart, ...]:
     """The parts of an event that rows point at.
 
-    >>> message_parts(TurnStarted(None, (Text("Hello."),)))
+    >>> message_parts(events.TurnStarted(None, (Text("Hello."),)))
     (Text(text='Hello.'),)
     """
     match event:
