@@ -305,11 +305,8 @@ _PAGE = 100
 class Reverter:
     """Reverts agents of one space to a checkpoint."""
 
-    def __init__(
-        self, log: Log, space: Space, dispatcher: Dispatcher, checkpoints: Checkpoints
-    ) -> None:
-        self._log = log
-        self._space = space
+    def __init__(self, dispatcher: Dispatcher, checkpoints: Checkpoints) -> None:
+        self._log, self._space = dispatcher.log, dispatcher.space
         self._dispatcher = dispatcher
         self._checkpoints = checkpoints
 

@@ -332,8 +332,7 @@ def reverter_of(services: Services) -> "Reverter | None":
 
     if services.checkpoints is None:
         return None
-    space = services.space
-    return Reverter(space.log, space.space, space.dispatcher, services.checkpoints())
+    return Reverter(services.space.dispatcher, services.checkpoints())
 
 
 async def _moved(call: Call, command: commands.Command) -> Changed:
