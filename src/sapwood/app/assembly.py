@@ -350,13 +350,13 @@ def _confined_toolbox(
 
     Commands run only in a sandbox that shows nothing but the system and that folder.
     """
-    from sapwood.workspace.combined_toolbox import CombinedToolbox, ToolboxPart
+    from sapwood.workspace.combined_toolbox import CombinedToolbox
     from sapwood.workspace.space_folder import ConfinedToolbox
     from sapwood.workspace.web_toolbox import WebToolbox
     from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
     servers = {name: server for name, server in config.servers.items() if server.spaces}
-    parts: list[ToolboxPart] = [
+    parts: list[Toolbox] = [
         *_question_tool(approve, secrets),
         *server_toolboxes(servers, gate),
     ]
