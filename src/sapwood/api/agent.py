@@ -117,7 +117,7 @@ class Agent(AgentHandle):
         >>> asyncio.run(main())
         1 2 []
         """
-        from sapwood.app.retention import eraser_for
+        from sapwood.app.removal import eraser_for
 
         return await eraser_for(self.connection).erase([self.id], by=str(actor))
 
@@ -130,7 +130,7 @@ class Agent(AgentHandle):
         `RefusedError` if this is no root or if a legal hold covers it, and `LogError` if the object
         cannot be written; then nothing was changed.
         """
-        from sapwood.app.retention import archive_agent
+        from sapwood.app.removal import archive_agent
 
         return await archive_agent(self.connection, self.id, place, by=str(actor))
 

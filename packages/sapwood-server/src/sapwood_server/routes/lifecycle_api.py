@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 from starlette.responses import Response
 
-from sapwood.app.retention import eraser_for, is_free, let_go
+from sapwood.app.removal import eraser_for, is_free, let_go
 from sapwood.core.commands import TagAgent
 from sapwood.core.erasure import Erasure
 from sapwood.core.tags import entries_of

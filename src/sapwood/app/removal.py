@@ -1,10 +1,8 @@
-"""Carries out retention rules: once, or again and again in a worker.
+"""Removes conversations: erases them, or archives them in object storage with a way back.
 
-One worker at a time does it, in all spaces that it serves, and another one goes on if it ends.
-Conversations go in batches, so that no erasure is large.
-
-Archives conversations in object storage: the object, the stub in its place, and the way back.
-Erases conversations, and finds those that a restored backup brought back.
+Finds those that a restored backup brought back. Carries out retention rules: once, or again and
+again in a worker. One worker at a time does it, in all spaces that it serves, and another one goes
+on if it ends. Conversations go in batches, so that no erasure is large.
 """
 
 import asyncio
