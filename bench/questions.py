@@ -29,6 +29,7 @@ from sapwood.workspace.permissions.permission_decision import ShellAction, decid
 from sapwood.workspace.permissions.permission_gate import (
     AllowOnce,
     PermissionAnswer,
+    PermissionGate,
     PermissionQuestion,
 )
 from sapwood.workspace.sandbox import Sandbox, sandbox_problem
@@ -131,8 +132,7 @@ class _World:
         names = {f"GIT_{role}_NAME": "B" for role in ("AUTHOR", "COMMITTER")}
         mails = {f"GIT_{role}_EMAIL": "b@example.com" for role in ("AUTHOR", "COMMITTER")}
         self.box = WorkspaceToolbox(
-            (),
-            self._approve,
+            PermissionGate((), self._approve),
             environment={**os.environ, "HOME": str(home), **names, **mails},
             sandbox=Sandbox(home=str(home), state=str(home / "state")),
         )

@@ -97,8 +97,8 @@ def _longer(page: Page, served: ServedProcess, agents: list[str]) -> float:
     """The first paint of the last agent beside that of the one before it: the median of pairs.
 
     Each pair is of a server that has opened neither of them, but another one, so that it has
-    imported what it needs. The order alternates. On a busy machine, single pairs were between 0.41 and 2.35,
-    so the median has a limit, and is not among the kept figures.
+    imported what it needs. The order alternates. On a busy machine, single pairs were between 0.41
+    and 2.35, so the median has a limit, and is not among the kept figures.
     """
     first, *both = agents
     ratios: list[float] = []

@@ -5,9 +5,9 @@ from collections import defaultdict
 from contextlib import closing
 
 from proofs.crash.commands import AGENTS, shares_of, text_of
-from sapwood.app.connection import open_log
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
+from sapwood.store.stores import StoreOptions, store_of
 from sapwood.turns.log import Log
 
 _PAGE = 5_000
@@ -36,7 +36,7 @@ class Findings:
 async def check(address: str, space: Space, given: set[str], acknowledged: set[str]) -> Findings:
     """Compares the log with the submitted and the acknowledged commands."""
     found = Findings()
-    log = await open_log(address)
+    log = await store_of(address).open(str(address), StoreOptions())
     try:
         written: dict[CommandId, dict[AgentId, list[Recorded]]] = defaultdict(dict)
         for agent in AGENTS:

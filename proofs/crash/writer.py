@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from itertools import count
 
 from proofs.crash.commands import AGENTS, commit_of
-from sapwood.app.connection import open_log
 from sapwood.core.errors import VersionConflict
 from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.store.stores import StoreOptions, store_of
 from sapwood.turns.log import Log
 
 WRITERS = 6
@@ -58,7 +58,7 @@ class Life:
 async def main(address: str, space: str, life: str, diary: str) -> None:
     """Writes until it is killed."""
     left_open = [CommandId(line.strip()) for line in sys.stdin]
-    log = await open_log(address)
+    log = await store_of(address).open(str(address), StoreOptions())
     writing = Life(log, Space(space), os.open(diary, os.O_WRONLY | os.O_APPEND | os.O_CREAT))
     for agent in AGENTS:
         await writing.look(agent)

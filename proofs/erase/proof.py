@@ -21,7 +21,7 @@ from proofs.erase.raw_search import (
     found_in_stores,
 )
 from proofs.erase.survey import Survey, compare, survey, tailed
-from sapwood.app.retention import archive_agent
+from sapwood.app.removal import archive_agent
 from sapwood.config.folders import checkpoints_folder
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Workspace

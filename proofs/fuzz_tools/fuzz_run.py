@@ -22,6 +22,7 @@ from sapwood.core.events import ReplyAdded, ToolFinished
 from sapwood.core.view import Request
 from sapwood.engine.local_engine import LocalEngine
 from sapwood.testing import FakeModel
+from sapwood.workspace.permissions.permission_gate import PermissionGate
 from sapwood.workspace.permissions.permission_rules import parse_rules
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
@@ -88,7 +89,7 @@ async def _one_agent(random: Random, folder: str, wanted: int, counts: FuzzCount
         planned.clear()
         return calls or "done"
 
-    tools = WorkspaceToolbox(parse_rules(_RULES))
+    tools = WorkspaceToolbox(PermissionGate(parse_rules(_RULES)))
     runner = AgentRunner(connection, LocalEngine(), FakeModel(plan), tools)
     await runner.start()
     try:

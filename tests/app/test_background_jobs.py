@@ -22,6 +22,7 @@ from sapwood.core.view import Request
 from sapwood.engine import LocalEngine
 from sapwood.testing import FakeModel
 from sapwood.workspace.background_jobs import BackgroundJobs
+from sapwood.workspace.permissions.permission_gate import PermissionGate
 from sapwood.workspace.permissions.permission_rules import parse_rules
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 from tests.workspace.tool_calls import is_running, until
@@ -71,7 +72,7 @@ class Process(Struct):
 async def process(folder: Path) -> AsyncGenerator[Process]:
     connection = await connect(folder / "a.db")
     jobs = BackgroundJobs(AgentJobLog(connection))
-    tools = WorkspaceToolbox(parse_rules(["allow *"]), jobs=jobs)
+    tools = WorkspaceToolbox(PermissionGate(parse_rules(["allow *"])), jobs=jobs)
     runner = AgentRunner(connection, LocalEngine(), FakeModel(_says), tools)
     try:
         await runner.start()

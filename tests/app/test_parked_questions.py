@@ -27,7 +27,13 @@ from sapwood.testing import FakeModel
 from sapwood.turns import tool_calls
 from sapwood.turns.clock_and_ids import command_meta, now
 from sapwood.workspace.combined_toolbox import CombinedToolbox
-from sapwood.workspace.permissions.permission_gate import AllowOnce, Deny, PermissionAnswer, Reply
+from sapwood.workspace.permissions.permission_gate import (
+    AllowOnce,
+    Deny,
+    PermissionAnswer,
+    PermissionGate,
+    Reply,
+)
 from sapwood.workspace.question_toolbox import QuestionToolbox
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 from tests.postgres_session import new_database
@@ -62,7 +68,9 @@ async def process(
     connection = await connect(address or folder / "a.db")
     asking = PermissionQuestions(connection, seconds=seconds, clock=clock)
     model, engine = FakeModel(_plan(*(calls or (WRITE,)))), LocalEngine()
-    tools = CombinedToolbox(WorkspaceToolbox(approve=asking.ask), QuestionToolbox(asking.ask))
+    tools = CombinedToolbox(
+        WorkspaceToolbox(PermissionGate(approve=asking.ask)), QuestionToolbox(asking.ask)
+    )
     runner = AgentRunner(connection, engine, model, tools)
     try:
         await runner.start()

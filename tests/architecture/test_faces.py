@@ -40,6 +40,7 @@ MADE_FOR_FACES = (
 # Functions that turn values into words or into other values. They read no state.
 PURE_FUNCTIONS = {
     "sapwood.core.checkpoint": {"describe_left_out"},  # files without a checkpoint, in words
+    "sapwood.core.errors": {"accepted"},  # an answer, or its refusal as an error
     "sapwood.core.ids": {"can_be_stored"},  # whether a text can be an id
     "sapwood.core.turn_numbers": {"joined_places", "parse_place", "turn_place"},  # `3`, `NAME/3`
     "sapwood.core.plural": {"counted", "either"},  # a number with its noun, `a or b`

@@ -31,6 +31,7 @@ from sapwood.engine.local_engine import LocalEngine
 from sapwood.testing import FakeModel, NoTools, slash
 from sapwood.testing.fake_model import Plan
 from sapwood.turns.model_access import ModelAccess
+from sapwood.workspace.permissions.permission_gate import PermissionGate
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
 
@@ -238,7 +239,7 @@ async def test_a_script_does_not_wait_for_an_answer_that_another_process_asks_fo
     agent = await Sapwood(connection).start("demo", model="planned", folder=str(tmp_path))
     write = ToolCall("1", "write_file", '{"path": "a.txt", "content": "x"}')
     asking = PermissionQuestions(connection)  # as a server does on the same database
-    toolbox = WorkspaceToolbox(approve=asking.ask)
+    toolbox = WorkspaceToolbox(PermissionGate(approve=asking.ask))
     running = AgentRunner(connection, LocalEngine(), FakeModel(lambda _, __: write), toolbox)
     await running.start()
     service, shown = ConversationService(Services(connection)), Shown([], [], [], [])

@@ -7,7 +7,7 @@ import pytest
 
 import sapwood
 from sapwood import Agent, Sapwood
-from sapwood.app.retention import archive_agent, restore_agent
+from sapwood.app.removal import archive_agent, restore_agent
 from sapwood.core.erasure import ERASED
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.lifecycle.archive import archive_address, read_archive

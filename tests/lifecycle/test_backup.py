@@ -13,8 +13,8 @@ import pytest
 
 import sapwood
 from sapwood import Agent, Sapwood
-from sapwood.app.erasure import eraser_for, find_again
 from sapwood.app.maintenance import back_up
+from sapwood.app.removal import eraser_for, find_again
 from sapwood.config.folders import erasures_file
 from sapwood.core.erasure import ERASED
 from sapwood.core.errors import LogError

@@ -8,7 +8,7 @@ import pytest
 
 import sapwood
 from sapwood import Sapwood
-from sapwood.app.retention import retention_in_background, run_retention
+from sapwood.app.removal import retention_in_background, run_retention
 from sapwood.config.config_file import ConfigError, RetentionConfig, parse_config
 from sapwood.core.ids import Space
 from sapwood.lifecycle.archive import archive_address

@@ -30,10 +30,6 @@ def test_a_parameter_of_the_provider_itself_overrules() -> None:
     assert settings.get("anthropic_cache") == "1h"
 
 
-def test_what_a_model_does_not_heed_is_not_sent() -> None:
-    assert settings_for("gemini", {"seed": 1}, ignored=frozenset({"seed"})) == {}
-
-
 def test_a_model_that_binds_its_thinking_is_asked_to_drop_what_no_longer_fits() -> None:
     thinking = settings_for("messages", {"thinking": "high"}, binds_thinking=True)
     assert thinking.get("anthropic_thinking") == {

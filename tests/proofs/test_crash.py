@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from proofs.crash.check import Findings, check
 from proofs.crash.commands import AGENTS, commit_of
 from proofs.crash.writer_killer import WriterKiller
-from sapwood.app.connection import open_log
 from sapwood.core.ids import CommandId, Space
 from sapwood.core.log_values import Append, Commit, Receipt
+from sapwood.store.stores import StoreOptions, store_of
 
 KILLS = 6
 SPACE = Space("space")
@@ -42,7 +42,7 @@ def commits(appends: int) -> Iterator[Commit]:
 
 
 async def findings_after(path: Path, *commits: Commit, lost: tuple[str, ...] = ()) -> Findings:
-    log = await open_log(path)
+    log = await store_of(path).open(str(path), StoreOptions())
     for commit in commits:
         await log.commit(SPACE, commit)
     await log.close()

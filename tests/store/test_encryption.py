@@ -14,7 +14,7 @@ import pytest
 import sapwood
 from sapwood import Sapwood
 from sapwood.app.operations_overview import overview_of
-from sapwood.app.retention import restore_agent
+from sapwood.app.removal import restore_agent
 from sapwood.core.errors import LogError
 from sapwood.core.events import UnreadableEvent
 from sapwood.core.ids import AgentId, CommandId, Space

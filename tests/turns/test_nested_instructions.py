@@ -11,6 +11,7 @@ from sapwood.core.events import ToolFinished
 from sapwood.core.view import Request
 from sapwood.engine import LocalEngine
 from sapwood.testing import FakeModel
+from sapwood.workspace.permissions.permission_gate import PermissionGate
 from sapwood.workspace.permissions.permission_rules import parse_rules
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
@@ -28,7 +29,7 @@ def _reads(request: Request, heard: str) -> list[ToolCall] | str:
 async def _results(folder: Path, *prompts: str, rules: tuple[str, ...] = ()) -> list[list[str]]:
     """The results of the reads of each turn; a prompt with a slash is a command."""
     connection = await connect(":memory:")
-    tools = WorkspaceToolbox(parse_rules(rules), instructions=True)
+    tools = WorkspaceToolbox(PermissionGate(parse_rules(rules)), instructions=True)
     runner = AgentRunner(connection, LocalEngine(), FakeModel(_reads), tools)
     found: list[list[str]] = []
     try:

@@ -87,7 +87,7 @@ def driver(log: Log, model: ModelAccess, toolbox: Toolbox, dispatcher: Dispatche
     held = Connection(log, SPACE)
     at = dispatcher or held.dispatcher
     commands = ModelCommandTool(ConversationService(Services(held)))
-    return Driver(log, SPACE, at, model, toolbox, commands, held.counter_for)
+    return Driver(at, model, toolbox, commands)
 
 
 async def working(log: Log, prompt: str) -> Agent:

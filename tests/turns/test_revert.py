@@ -33,6 +33,7 @@ from sapwood.testing import FakeModel
 from sapwood.testing.fake_model import Planned
 from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits
 from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
+from sapwood.workspace.permissions.permission_gate import PermissionGate
 from sapwood.workspace.permissions.permission_rules import parse_rules
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 from tests.workspace.checkpoints.repositories import files_of, git, repository, untouched
@@ -112,7 +113,9 @@ class Desk(Struct):
 @asynccontextmanager
 async def desk(folder: Path, bounds: CheckpointLimits | None = None) -> AsyncGenerator[Desk]:
     connection = await connect(":memory:")
-    tools = WorkspaceToolbox(parse_rules(["allow shell(*)", "allow write_file(**)"]))
+    tools = WorkspaceToolbox(
+        PermissionGate(parse_rules(["allow shell(*)", "allow write_file(**)"]))
+    )
     checkpoints = GitCheckpoints(bounds)
     running = AgentRunner(
         connection, LocalEngine(), FakeModel(plan), tools, checkpoints=checkpoints

@@ -9,13 +9,16 @@ import pytest
 from sapwood.core.model_calls import ToolOutcome
 from sapwood.workspace.event_hooks import EventHook, EventHooks
 from sapwood.workspace.hooked_toolbox import HookedToolbox
+from sapwood.workspace.permissions.permission_gate import PermissionGate
 from sapwood.workspace.permissions.permission_rules import parse_rules
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 from tests.workspace.tool_calls import use_of
 
 
 async def _written(folder: Path, *hooks: EventHook) -> ToolOutcome:
-    tools = HookedToolbox(WorkspaceToolbox(parse_rules(["allow *"])), EventHooks(hooks))
+    tools = HookedToolbox(
+        WorkspaceToolbox(PermissionGate(parse_rules(["allow *"]))), EventHooks(hooks)
+    )
     return await tools.run(use_of("write_file", '{"path": "a.txt", "content": "oak"}', folder))
 
 

@@ -13,6 +13,7 @@ from sapwood.doctor.checks import check_sandbox
 from sapwood.workspace import workspace_toolbox
 from sapwood.workspace.confinement import Confinement, Need
 from sapwood.workspace.permissions.guarded_paths import PathGuards
+from sapwood.workspace.permissions.permission_gate import PermissionGate
 from sapwood.workspace.permissions.permission_rules import parse_rules
 from sapwood.workspace.programs import environment_for_tools
 from sapwood.workspace.safe_paths import ResolvedPath
@@ -195,12 +196,14 @@ async def test_where_a_sandbox_is_required_and_missing_no_command_runs(
 ) -> None:
     monkeypatch.setattr(workspace_toolbox, "sandbox_problem", lambda: "bubblewrap is missing")
     rules = parse_rules(["allow shell"])
-    workspace.box = WorkspaceToolbox(rules, sandbox=Sandbox(), requires_sandbox=True)
+    workspace.box = WorkspaceToolbox(
+        PermissionGate(rules), sandbox=Sandbox(), requires_sandbox=True
+    )
     outcome = await workspace.call("shell", command="touch ran")
     assert outcome.error
     assert "there is none: bubblewrap is missing" in outcome.content
     assert "sapwood config set sandbox auto" in outcome.content
-    workspace.box = WorkspaceToolbox(rules, sandbox=Sandbox())
+    workspace.box = WorkspaceToolbox(PermissionGate(rules), sandbox=Sandbox())
     assert not (await workspace.call("shell", command="touch ran")).error
 
 

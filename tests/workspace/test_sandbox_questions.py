@@ -18,6 +18,7 @@ from sapwood.workspace.permissions.permission_gate import (
     AllowOnce,
     Deny,
     PermissionAnswer,
+    PermissionGate,
     PermissionQuestion,
 )
 from sapwood.workspace.permissions.permission_rules import parse_rules
@@ -53,8 +54,7 @@ class Person:
     ) -> ToolOutcome:
         """The result of a command of the model."""
         box = WorkspaceToolbox(
-            parse_rules(rules),
-            self._approve,
+            PermissionGate(parse_rules(rules), self._approve),
             environment={**os.environ, "HOME": str(self.home)},
             sandbox=self.sandbox,
             asks_in_sandbox=asks,

@@ -12,7 +12,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import ToolOutcome, ToolUse
 from sapwood.core.settings import Workspace
 from sapwood.turns.tool_calls import Toolbox
-from sapwood.workspace.permissions.permission_gate import AskPermission
+from sapwood.workspace.permissions.permission_gate import AskPermission, PermissionGate
 from sapwood.workspace.permissions.permission_rules import parse_rules
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
@@ -33,7 +33,9 @@ class ToolWorkspace:
         self.folder = folder
         environment = {**os.environ, "PATH": path}
         self.box: Toolbox = WorkspaceToolbox(
-            parse_rules(rules), approve, environment=environment, secrets=secrets
+            PermissionGate(parse_rules(rules), approve, secrets=secrets),
+            environment=environment,
+            secrets=secrets,
         )
 
     def put(self, path: str, content: str | bytes) -> Path:

@@ -43,34 +43,9 @@ from sapwood.conversation.call import Person
 from sapwood.conversation.model_requests import budget_for, history_in_view, request_for
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import Outcome
+from sapwood.core import commands
 from sapwood.core.budget import Budget
 from sapwood.core.command_table import TABLE
-from sapwood.core.commands import (
-    AddPin,
-    Archive,
-    Clear,
-    Command,
-    Compact,
-    Configure,
-    Drop,
-    Focus,
-    InterruptTurn,
-    KeepLast,
-    Kill,
-    MaskResults,
-    ReadMail,
-    RecordTurn,
-    Redo,
-    RemovePin,
-    Rename,
-    Restore,
-    Rewind,
-    SetMark,
-    TagAgent,
-    Unarchive,
-    Undo,
-    Unfocus,
-)
 from sapwood.core.content import PromptPart, RecordedReply, RecordedResult
 from sapwood.core.context_diff import ContextDiff
 from sapwood.core.erasure import ArchivedConversation, Erasure
@@ -142,7 +117,7 @@ class Agent(AgentHandle):
         >>> asyncio.run(main())
         1 2 []
         """
-        from sapwood.app.erasure import eraser_for
+        from sapwood.app.removal import eraser_for
 
         return await eraser_for(self.connection).erase([self.id], by=str(actor))
 
@@ -155,7 +130,7 @@ class Agent(AgentHandle):
         `RefusedError` if this is no root or if a legal hold covers it, and `LogError` if the object
         cannot be written; then nothing was changed.
         """
-        from sapwood.app.retention import archive_agent
+        from sapwood.app.removal import archive_agent
 
         return await archive_agent(self.connection, self.id, place, by=str(actor))
 
@@ -215,7 +190,7 @@ class Agent(AgentHandle):
         ['user', 'assistant', 'user', 'assistant']
         """
         recorded = tuple(recorded_item(item) for item in items)
-        command = RecordTurn(self.id, prompt_parts(prompt), recorded, status, reason)
+        command = commands.RecordTurn(self.id, prompt_parts(prompt), recorded, status, reason)
         return _result(await self._give(command, command_id, actor))
 
     async def interrupt(
@@ -229,7 +204,7 @@ class Agent(AgentHandle):
 
         `reason` is recorded with it. Raises `RefusedError` if no turn is open.
         """
-        return _result(await self._give(InterruptTurn(self.id, reason), command_id, actor))
+        return _result(await self._give(commands.InterruptTurn(self.id, reason), command_id, actor))
 
     @overload
     def ask(
@@ -373,7 +348,7 @@ class Agent(AgentHandle):
         `name` may be empty: `rewind` without a name goes to the newest mark. Raises `RefusedError`
         if the name is not a word.
         """
-        done = await self._give(SetMark(self.id, name), command_id, actor)
+        done = await self._give(commands.SetMark(self.id, name), command_id, actor)
         if not done.events:  # this place has the mark already
             mark = (await self.state()).marks[-1]
             return Marked(message=done.message, events=(), name=mark.name, version=mark.version)
@@ -395,7 +370,7 @@ class Agent(AgentHandle):
 
         Raises `RefusedError` if a turn is open or `keep` is less than 1.
         """
-        command = Clear(self.id) if keep is None else KeepLast(self.id, keep)
+        command = commands.Clear(self.id) if keep is None else commands.KeepLast(self.id, keep)
         return await self._moved(command, command_id, actor)
 
     async def drop(
@@ -411,7 +386,7 @@ class Agent(AgentHandle):
         Raises `RefusedError` if there is no such turn, if it has the last request, or if a turn is
         open.
         """
-        command = Drop(self.id, self._places(places), only_results)
+        command = commands.Drop(self.id, self._places(places), only_results)
         return await self._moved(command, command_id, actor)
 
     async def restore(
@@ -424,7 +399,7 @@ class Agent(AgentHandle):
 
         Raises `RefusedError` if there is no such turn or a turn is open.
         """
-        return await self._moved(Restore(self.id, self._places(places)), command_id, actor)
+        return await self._moved(commands.Restore(self.id, self._places(places)), command_id, actor)
 
     def _places(self, typed: tuple[str, ...]) -> tuple[TurnPlace, ...]:
         places = [parse_place(str(each)) for each in typed]
@@ -447,7 +422,7 @@ class Agent(AgentHandle):
         `note` is sent to the model with the next prompt. Raises `RefusedError` if there is no such
         mark or a turn is open.
         """
-        return await self._moved(Rewind(self.id, mark, note), command_id, actor)
+        return await self._moved(commands.Rewind(self.id, mark, note), command_id, actor)
 
     async def undo(
         self,
@@ -459,7 +434,7 @@ class Agent(AgentHandle):
 
         Raises `RefusedError` if there is none or a turn is open.
         """
-        return await self._moved(Undo(self.id), command_id, actor)
+        return await self._moved(commands.Undo(self.id), command_id, actor)
 
     async def redo(
         self,
@@ -468,7 +443,7 @@ class Agent(AgentHandle):
         actor: Actor | None = None,
     ) -> ContextChanged:
         """Undoes the last `undo`. Raises `RefusedError` if there is none or a turn is open."""
-        return await self._moved(Redo(self.id), command_id, actor)
+        return await self._moved(commands.Redo(self.id), command_id, actor)
 
     async def compact(
         self,
@@ -486,7 +461,7 @@ class Agent(AgentHandle):
         files. `score` is the result of your own check of the summary, from 0 to 1. Raises
         `RefusedError` if a turn is open or the summary is empty.
         """
-        command = Compact(self.id, summary, keep, ledger, score)
+        command = commands.Compact(self.id, summary, keep, ledger, score)
         moved = await self._moved(command, command_id, actor)
         stored = await self._summary_in(moved)
         return HistoryCompacted(
@@ -520,7 +495,7 @@ class Agent(AgentHandle):
 
         Applies to the results so far. Raises `RefusedError` if `over` is less than 1.
         """
-        return _result(await self._give(MaskResults(self.id, over), command_id, actor))
+        return _result(await self._give(commands.MaskResults(self.id, over), command_id, actor))
 
     async def pin(
         self,
@@ -535,7 +510,7 @@ class Agent(AgentHandle):
         A pin of the same name is replaced. Raises `RefusedError` if the name or the text is empty,
         the text is too long, or there are too many pins.
         """
-        return _result(await self._give(AddPin(self.id, name, text), command_id, actor))
+        return _result(await self._give(commands.AddPin(self.id, name, text), command_id, actor))
 
     async def unpin(
         self,
@@ -545,7 +520,7 @@ class Agent(AgentHandle):
         actor: Actor | None = None,
     ) -> Result:
         """Removes a pin. Raises `RefusedError` if there is no pin of this name."""
-        return _result(await self._give(RemovePin(self.id, name), command_id, actor))
+        return _result(await self._give(commands.RemovePin(self.id, name), command_id, actor))
 
     async def focus(
         self,
@@ -560,7 +535,9 @@ class Agent(AgentHandle):
         The focus is stored in the log for other tools. It does not change the next request. Raises
         `RefusedError` if the topic is empty or there are too many topics.
         """
-        return _result(await self._give(Focus(self.id, topic, priority), command_id, actor))
+        return _result(
+            await self._give(commands.Focus(self.id, topic, priority), command_id, actor)
+        )
 
     async def unfocus(
         self,
@@ -570,7 +547,7 @@ class Agent(AgentHandle):
         actor: Actor | None = None,
     ) -> Result:
         """Moves a topic from the focus to the background. Raises `RefusedError` if it is empty."""
-        return _result(await self._give(Unfocus(self.id, topic), command_id, actor))
+        return _result(await self._give(commands.Unfocus(self.id, topic), command_id, actor))
 
     async def configure(
         self,
@@ -616,7 +593,7 @@ class Agent(AgentHandle):
                 self.id, change, actor=actor or HUMAN, command_id=command_id
             )
         else:
-            done = await self._give(Configure(self.id, change), command_id, actor)
+            done = await self._give(commands.Configure(self.id, change), command_id, actor)
         settings = (await self.state()).settings
         return Configured(message=done.message, events=done.events, settings=settings)
 
@@ -666,12 +643,14 @@ class Agent(AgentHandle):
             await self.service.answer(self.id, CommandStep(TABLE[name], args), caller=caller)
         )
 
-    async def _give(self, command: Command, command_id: str | None, actor: Actor | None) -> Done:
+    async def _give(
+        self, command: commands.Command, command_id: str | None, actor: Actor | None
+    ) -> Done:
         """Runs a command of the core. Raises `RefusedError`."""
         return await self.do(command, HUMAN if actor is None else actor, command_id=command_id)
 
     async def _moved(
-        self, command: Command, command_id: str | None, actor: Actor | None
+        self, command: commands.Command, command_id: str | None, actor: Actor | None
     ) -> ContextChanged:
         """Runs a command that moves the context. Raises `RefusedError`."""
         done = await self._give(command, command_id, actor)
@@ -739,7 +718,7 @@ class Agent(AgentHandle):
         your program returns the text to the model as a tool result.
         """
         letters = (await self.state()).inbox
-        done = await self._give(ReadMail(self.id, into), command_id, actor)
+        done = await self._give(commands.ReadMail(self.id, into), command_id, actor)
         return MailTaken(
             message=done.message, events=done.events, letters=() if done.repeated else letters
         )
@@ -751,7 +730,7 @@ class Agent(AgentHandle):
         actor: Actor | None = None,
     ) -> Killed:
         """Ends this agent and all its descendants for good. Their logs stay readable."""
-        done = await self._give(Kill(self.id), command_id, actor)
+        done = await self._give(commands.Kill(self.id), command_id, actor)
         agents = tuple(dict.fromkeys(place.agent for place in done.events))
         return Killed(message=done.message, events=done.events, agents=agents)
 
@@ -765,7 +744,7 @@ class Agent(AgentHandle):
 
         Raises `RefusedError` if a turn is open.
         """
-        return _result(await self._give(Archive(self.id), command_id, actor))
+        return _result(await self._give(commands.Archive(self.id), command_id, actor))
 
     async def unarchive(
         self,
@@ -774,7 +753,7 @@ class Agent(AgentHandle):
         actor: Actor | None = None,
     ) -> Result:
         """Makes this archived agent running again. Raises `RefusedError` if it is not archived."""
-        return _result(await self._give(Unarchive(self.id), command_id, actor))
+        return _result(await self._give(commands.Unarchive(self.id), command_id, actor))
 
     async def rename(
         self,
@@ -784,7 +763,7 @@ class Agent(AgentHandle):
         actor: Actor | None = None,
     ) -> Result:
         """Gives this agent another name; its id stays. Raises `RefusedError` for a blank name."""
-        return _result(await self._give(Rename(self.id, name), command_id, actor))
+        return _result(await self._give(commands.Rename(self.id, name), command_id, actor))
 
     async def label(
         self,
@@ -811,7 +790,7 @@ class Agent(AgentHandle):
         ('vip',)
         1
         """
-        command = TagAgent(
+        command = commands.TagAgent(
             self.id,
             optional(words, owner, "owner"),
             labels,

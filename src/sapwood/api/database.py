@@ -277,7 +277,7 @@ class Sapwood:
         >>> asyncio.run(main())
         2 1
         """
-        from sapwood.app.erasure import eraser_for
+        from sapwood.app.removal import eraser_for
 
         eraser, ids, name = eraser_for(self.connection), agent_ids(agents, "agents"), owner
         if bool(ids) == bool(label(name, "owner")):
@@ -288,7 +288,7 @@ class Sapwood:
 
     async def erase_space(self, *, actor: Actor = HUMAN) -> Erasure:
         """Erases everything in this space, and returns the record. See `Agent.erase`."""
-        from sapwood.app.erasure import eraser_for
+        from sapwood.app.removal import eraser_for
 
         return await eraser_for(self.connection).erase_space(by=str(actor))
 
@@ -299,7 +299,7 @@ class Sapwood:
         stays. Raises `AgentNotFound`, and `LogError` if the agent is not archived or its object
         cannot be read; then nothing was changed.
         """
-        from sapwood.app.retention import restore_agent
+        from sapwood.app.removal import restore_agent
 
         stub = await self.get(agent)
         await restore_agent(self.connection, stub.id, by=str(actor))

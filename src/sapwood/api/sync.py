@@ -149,19 +149,7 @@ class SyncTurnStream(_SyncWrapper[TurnStream[R]], Generic[R]):
 
     @property
     def turn(self) -> int:
-        """Returns a recorder: `with agent.turn("…") as turn: turn.reply("…")`.
-
-        Entering the block starts a turn with `prompt`. Without a prompt it continues the open turn:
-        the goal of a child, a prompt of `prompt`, or the turn of a process that died.
-
-        Inside the block this process has a lease of `lease` seconds, which it renews, so that no
-        other process runs the same turn. A process that dies holds the turn until its lease ends;
-        `take_over` takes the turn up before that, and the other process can change it no more.
-        The same `command_id` given twice starts one turn. `actor` is who asks.
-
-        Entering raises `RefusedError` if a turn is already open, if there is none to continue, or
-        if another process runs it.
-        """
+        """The version at which the turn starts; 0 before it was sent."""
         return self._inner.turn
 
     @property

@@ -24,17 +24,7 @@ from sapwood.conversation.model_requests import (
 )
 from sapwood.conversation.prompt_files import read_pins_again
 from sapwood.conversation.service import ConversationService
-from sapwood.core.commands import (
-    AddReply,
-    Command,
-    CompleteTurn,
-    FailTurn,
-    FinishTool,
-    InterruptTurn,
-    LeaseTurn,
-    StartTool,
-    StartTurn,
-)
+from sapwood.core import commands
 from sapwood.core.content import (
     Ended,
     File,
@@ -72,7 +62,7 @@ class AgentHandle:
 
     async def do(
         self,
-        command: Command,
+        command: commands.Command,
         actor: Actor = HUMAN,
         *,
         call: str | None = None,
@@ -160,7 +150,7 @@ class TurnRecorder:
                 notice = await read_pins_again(agent.service.services, state)
                 if notice:
                     _log.warning("%s", notice)
-            start = StartTurn(agent.id, self._prompt, lease=self._lease())
+            start = commands.StartTurn(agent.id, self._prompt, lease=self._lease())
             started = await self._do(start, self._actor, self._command_id)
             self._turn = started.events[-1].version
             if started.repeated:  # the first process may have died, and its lease may have ended
@@ -188,13 +178,13 @@ class TurnRecorder:
             return
         try:
             await self._flush()
-            await self._do(CompleteTurn(self._agent.id, turn=self._turn))
+            await self._do(commands.CompleteTurn(self._agent.id, turn=self._turn))
         except RefusedError as refused:
             await self._end_with(refused)
             raise
 
     async def _do(
-        self, command: Command, actor: Actor = SYSTEM, command_id: str | None = None
+        self, command: commands.Command, actor: Actor = SYSTEM, command_id: str | None = None
     ) -> Done:
         return await self._agent.do(command, actor, command_id=command_id, holder=self._holder)
 
@@ -202,7 +192,7 @@ class TurnRecorder:
         return lease_for(self._holder, self._seconds)
 
     async def _take_up(self) -> None:
-        take = LeaseTurn(self._agent.id, self._lease(), self._take_over, turn=self._turn)
+        take = commands.LeaseTurn(self._agent.id, self._lease(), self._take_over, turn=self._turn)
         await self._agent.do(take, SYSTEM)  # no lease was had before
 
     async def _renew(self) -> None:
@@ -210,7 +200,7 @@ class TurnRecorder:
         while True:
             await asyncio.sleep(self._seconds / _RENEWALS)
             try:
-                await self._do(LeaseTurn(self._agent.id, self._lease(), turn=self._turn))
+                await self._do(commands.LeaseTurn(self._agent.id, self._lease(), turn=self._turn))
             except RefusedError:
                 return
             except LogError as problem:
@@ -279,7 +269,7 @@ class TurnRecorder:
             raise RefusedError(BadValue("parts", "given alone", "parts with text or calls"))
         said = [Text(content)] if content else []
         reply = tuple(given) or (*thoughts, *said, *called)
-        command = AddReply(
+        command = commands.AddReply(
             self._agent.id, reply, name, usage, self._called_at, ended, turn=self._turn
         )
         await self._close_stream()
@@ -316,7 +306,7 @@ class TurnRecorder:
             _error_text(reason) if isinstance(reason, BaseException) else words(reason, "reason")
         )
         await self._flush()
-        await self._do(FailTurn(self._agent.id, error, turn=self._turn))
+        await self._do(commands.FailTurn(self._agent.id, error, turn=self._turn))
         self._has_ended = True
 
     async def started(self, call: str, *, command_id: str | None = None) -> None:
@@ -324,7 +314,9 @@ class TurnRecorder:
 
         `call` is the id of the tool call.
         """
-        await self._do(StartTool(self._agent.id, call, turn=self._turn), command_id=command_id)
+        await self._do(
+            commands.StartTool(self._agent.id, call, turn=self._turn), command_id=command_id
+        )
 
     async def result(
         self,
@@ -340,7 +332,9 @@ class TurnRecorder:
         `files` are images and other files that the tool returned beside its text `content`.
         """
         attached = tuple(items(files, "files"))
-        finish = FinishTool(self._agent.id, call, content, error, files=attached, turn=self._turn)
+        finish = commands.FinishTool(
+            self._agent.id, call, content, error, files=attached, turn=self._turn
+        )
         await self._do(finish, command_id=command_id)
 
     async def _flush(self) -> None:
@@ -360,16 +354,16 @@ class TurnRecorder:
             return
         agent = self._agent.id
         if isinstance(error, Exception):
-            command = FailTurn(agent, _error_text(error), turn=self._turn)
+            command = commands.FailTurn(agent, _error_text(error), turn=self._turn)
         else:
-            command = InterruptTurn(agent, "cancelled", turn=self._turn)
+            command = commands.InterruptTurn(agent, "cancelled", turn=self._turn)
         try:
             with suppress(RefusedError):  # another process has ended the turn, or took it up
                 await asyncio.shield(self._ended_by(command))
         except LogError as further:
             error.add_note(f"The turn is still open in the log: {further}")
 
-    async def _ended_by(self, command: Command) -> None:
+    async def _ended_by(self, command: commands.Command) -> None:
         await self._flush()
         await self._do(command)
 

@@ -25,9 +25,9 @@ from sapwood.programs.agent_provider import AgentProvider, ProgramAccess, Sessio
 from sapwood.programs.registry import program_executor
 from sapwood.turns.checkpoints import Checkpoints
 from sapwood.turns.clock_and_ids import command_meta
+from sapwood.turns.commit_tasks import ExtensionTasks
 from sapwood.turns.dispatch import Done
 from sapwood.turns.driver import Driver
-from sapwood.turns.extension_tasks import ExtensionTasks
 from sapwood.turns.model_access import ModelAccess
 from sapwood.turns.program_summary import ProgramSummaries
 from sapwood.turns.scheduler import Engine, Scheduler
@@ -111,13 +111,10 @@ class AgentRunner:
         """Starts to drive agents, those with unfinished work first."""
         connection = self.connection
         driver = _ReportingDriver(
-            connection.log,
-            connection.space,
             connection.dispatcher,
             self._models,
             self._toolbox,
             self._commands,
-            connection.counter_for,
             tracing=self._tracing,
             checkpoints=self._checkpoints,
             programs=self.programs,
@@ -177,13 +174,10 @@ class AgentRunner:
         state = (await connection.dispatcher.open(agent)).state
         models = self._models
         if self.programs is not None and program_executor(state.settings.model) is not None:
-            models = ProgramSummaries(
-                connection.log, connection.space, connection.dispatcher, self.programs, agent
-            )
+            models = ProgramSummaries(connection.dispatcher, self.programs, agent)
         compactor = Compactor(
             self.connection.dispatcher,
             models,
-            self.connection.counter_for,
             tools,
             self._tracing,
         )
@@ -209,11 +203,8 @@ class AgentRunner:
         connection = self.connection
         tools = await self._offered()
         extension = SummaryExtension(
-            connection.log,
-            connection.space,
             connection.dispatcher,
             self._models,
-            connection.counter_for,
             tools,
             self._tracing,
         )

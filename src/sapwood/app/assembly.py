@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from sapwood.workspace.background_jobs import BackgroundJobs
     from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox
     from sapwood.workspace.permissions.guarded_paths import PathGuards
-    from sapwood.workspace.permissions.permission_gate import AskPermission, Grants, ProjectRules
+    from sapwood.workspace.permissions.permission_gate import AskPermission, Grants, PermissionGate
     from sapwood.workspace.permissions.permission_rules import PermissionRules
     from sapwood.workspace.sandbox import Sandbox
     from sapwood.workspace.space_folder import SpaceFolder
@@ -238,14 +239,14 @@ def require_rules(lines: Iterable[str]) -> None:
 
 def server_toolboxes(
     servers: Mapping[str, McpServer],
-    rules: "PermissionRules" = (),
-    grants: "Grants | None" = None,
-    approve: "AskPermission | None" = None,
-    project: "ProjectRules | None" = None,
+    gate: "Callable[[], PermissionGate] | None" = None,
     *,
     start_timeout: float | None = None,
 ) -> "list[McpToolbox]":
-    """Returns a toolbox for each MCP server. A server starts when its tools are first listed."""
+    """Returns a toolbox for each MCP server. A server starts when its tools are first listed.
+
+    `gate` makes what decides about the calls of one toolbox.
+    """
     from sapwood.workspace.mcp_client.mcp_connection import McpEndpoint
     from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox
 
@@ -260,10 +261,7 @@ def server_toolboxes(
                 headers=server.headers,
                 start_timeout=timeout,
             ),
-            rules,
-            approve,
-            grants=grants,
-            project=project,
+            gate() if gate else None,
         )
         for name, server in servers.items()
     ]
@@ -291,19 +289,17 @@ def toolbox_for(
     Agents with a folder of their space have no tools of plug-ins: these run outside the sandbox.
     """
     from sapwood.workspace.permissions.kept_rules import KeptRules
+    from sapwood.workspace.permissions.permission_gate import PermissionGate
     from sapwood.workspace.permissions.permission_rules import parse_rules
     from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
     rules = parse_rules(config.permissions)
-    kept = KeptRules()
+    gate = partial(PermissionGate, rules, approve, grants, KeptRules(), secrets)
     if folder is not None:
-        return _confined_toolbox(config, rules, grants, approve, secrets, folder)
+        return _confined_toolbox(config, gate, approve, secrets, folder)
     toolbox = WorkspaceToolbox(
-        rules,
-        approve,
-        grants=grants,
+        gate(),
         secrets=secrets,
-        project=kept,
         guards=_guards(config),
         sandbox=sandbox_of(config),
         requires_sandbox=config.sandbox == "on",
@@ -312,31 +308,18 @@ def toolbox_for(
         instructions=config.context.instructions,
     )
     from sapwood.workspace.combined_toolbox import CombinedToolbox
+    from sapwood.workspace.web_toolbox import WebToolbox
 
     asking = _question_tool(approve, secrets)
-    web = _web_tool(rules, approve, grants, kept, secrets)
-    servers = server_toolboxes(config.servers, rules, grants, approve, kept)
+    servers = server_toolboxes(config.servers, gate)
     plugins = _plugin_tools(config.tools, space, rules, approve)
-    combined = CombinedToolbox(toolbox, web, *asking, *plugins, *servers)
+    combined = CombinedToolbox(toolbox, WebToolbox(gate()), *asking, *plugins, *servers)
     if not config.hooks:
         return combined
     from sapwood.app.configured_hooks import event_hooks
     from sapwood.workspace.hooked_toolbox import HookedToolbox
 
     return HookedToolbox(combined, event_hooks(config))
-
-
-def _web_tool(
-    rules: "PermissionRules",
-    approve: "AskPermission | None",
-    grants: "Grants | None",
-    project: "ProjectRules",
-    secrets: Sequence[str],
-) -> Toolbox:
-    from sapwood.workspace.permissions.permission_gate import PermissionGate
-    from sapwood.workspace.web_toolbox import WebToolbox
-
-    return WebToolbox(PermissionGate(rules, approve, grants, project, secrets))
 
 
 def _question_tool(approve: "AskPermission | None", secrets: Sequence[str]) -> list[Toolbox]:
@@ -358,8 +341,7 @@ def _plugin_tools(
 
 def _confined_toolbox(
     config: Config,
-    rules: "PermissionRules",
-    grants: "Grants | None",
+    gate: "Callable[[], PermissionGate]",
     approve: "AskPermission | None",
     secrets: Sequence[str],
     folder: "SpaceFolder",
@@ -368,25 +350,21 @@ def _confined_toolbox(
 
     Commands run only in a sandbox that shows nothing but the system and that folder.
     """
-    from sapwood.workspace.combined_toolbox import CombinedToolbox, ToolboxPart
-    from sapwood.workspace.permissions.kept_rules import KeptRules
+    from sapwood.workspace.combined_toolbox import CombinedToolbox
     from sapwood.workspace.space_folder import ConfinedToolbox
+    from sapwood.workspace.web_toolbox import WebToolbox
     from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
-    kept = KeptRules()
     servers = {name: server for name, server in config.servers.items() if server.spaces}
-    parts: list[ToolboxPart] = [
+    parts: list[Toolbox] = [
         *_question_tool(approve, secrets),
-        *server_toolboxes(servers, rules, grants, approve, kept),
+        *server_toolboxes(servers, gate),
     ]
     if folder.path:
         tools = WorkspaceToolbox(
-            rules,
-            approve,
-            grants=grants,
+            gate(),
             environment={k: v for k, v in os.environ.items() if k in _TENANT_VARIABLES},
             secrets=secrets,
-            project=kept,
             guards=_guards(config),
             folder=folder,
             folder_network=config.folders_network,
@@ -394,7 +372,7 @@ def _confined_toolbox(
         )
         parts.insert(0, tools)
     if config.folders_network:
-        parts.append(_web_tool(rules, approve, grants, kept, secrets))
+        parts.append(WebToolbox(gate()))
     return ConfinedToolbox(CombinedToolbox(*parts), folder)
 
 

@@ -15,8 +15,8 @@ from sapwood.core.refusals import HookBlocked, Refusal
 from sapwood.core.state import State
 from sapwood.programs.registry import program_executor
 from sapwood.turns.clock_and_ids import command_meta
+from sapwood.turns.commit_tasks import TurnEndTasks
 from sapwood.turns.dispatch import Dispatcher
-from sapwood.turns.turn_end_tasks import TurnEndTasks
 
 if TYPE_CHECKING:
     from sapwood.workspace.event_hooks import EventHooks

@@ -16,7 +16,7 @@ from sapwood.app.worker_wakes import WorkerWakes
 from sapwood.config.folders import pending_folder
 from sapwood.core.errors import LogError
 from sapwood.core.ids import Space, can_be_stored
-from sapwood.core.log_values import Append, AvailabilityListener
+from sapwood.core.log_values import Append
 from sapwood.core.token_count import Counter
 from sapwood.store.stores import ServerLog, StoreOptions, store_of
 from sapwood.turns.dispatch import Dispatcher
@@ -200,6 +200,9 @@ async def connect(
 ) -> Connection:
     """Opens one space of a database, or of a server. An open log is used and not closed later.
 
+    The address is `:memory:`, a path (an SQLite file, created if missing), `postgresql://…`, or
+    what the store of a plug-in has.
+
     `patience` is the number of seconds to wait for a server that does not answer, `opening` the
     number of seconds to wait when it is opened. `secrets` are values to mask in all texts, by
     default the configured API keys. `reader` is the address of PostgreSQL for a login that sees one
@@ -210,14 +213,8 @@ async def connect(
     if not isinstance(address, str | Path):
         return Connection(address, name, owner=False, secrets=_masked_values(secrets))
     outages = OutageReporter()
-    log = await open_log(
-        address,
-        patience=patience,
-        opening=opening,
-        on_availability=outages.report,
-        reader=reader,
-        token=token,
-    )
+    options = StoreOptions(patience, opening, outages.report, token, reader)
+    log = await store_of(address).open(str(address), options)
     if isinstance(log, ServerLog):  # the server masks, and the token decides the space
         return Connection(log, _space(log.space), outages=outages, address=log.address)
     await _finish_erasures(log, str(address))
@@ -255,25 +252,6 @@ async def _finish_erasures(log: Log, address: str) -> None:
         await resume_erasures(log, external_stores(log, address))
     except (LogError, OSError) as error:
         _log.warning("Could not finish an interrupted erasure: %s", error)
-
-
-async def open_log(
-    address: str | Path,
-    *,
-    patience: float = 30.0,
-    opening: float | None = None,
-    on_availability: AvailabilityListener | None = None,
-    reader: str = "",
-    token: str = "",
-) -> Log:
-    """Opens `:memory:`, a path (an SQLite file, created if missing), `postgresql://…`, or what the
-    store of a plug-in has for another address.
-
-    `patience` is the number of seconds to wait for a server that does not answer, `opening` the
-    number of seconds to wait now. `reader` and `token` are as for `connect`. Raises `LogError`.
-    """
-    options = StoreOptions(patience, opening, on_availability, token, reader)
-    return await store_of(address).open(str(address), options)
 
 
 def _configured_keys() -> tuple[str, ...]:

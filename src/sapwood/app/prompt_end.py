@@ -9,20 +9,8 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from sapwood.app.connection import Connection
+from sapwood.core import events
 from sapwood.core.content import ReplyPart
-from sapwood.core.events import (
-    AgentKilled,
-    Event,
-    ModelCalled,
-    Recorded,
-    ReplyAdded,
-    ReplyStreamed,
-    ToolFinished,
-    TurnCompleted,
-    TurnFailed,
-    TurnInterrupted,
-    TurnStarted,
-)
 from sapwood.core.ids import AgentId
 from sapwood.core.live_words import (
     LiveWords,
@@ -70,7 +58,7 @@ class PromptProgress:
         self._agent = agent
         self._failures = 0
 
-    async def end_after(self, what: Recorded | Delta | DriveFailure) -> PromptEnd | None:
+    async def end_after(self, what: events.Recorded | Delta | DriveFailure) -> PromptEnd | None:
         """The end of the prompt, if this was the last that comes of it; else None."""
         match what:
             case Delta():
@@ -80,24 +68,24 @@ class PromptProgress:
                 if self._failures < MAX_FAILURES:
                     return None
                 return PromptEnd("stuck", f"{message} The turn of {self._agent} is still open.")
-            case Recorded():
-                if isinstance(what.event, ReplyAdded | ToolFinished):
+            case events.Recorded():
+                if isinstance(what.event, events.ReplyAdded | events.ToolFinished):
                     self._failures = 0
                 end = self._end_of(what)
                 if end is None or await is_asked_again(self._connection, self._agent, what.version):
                     return None
                 return end
 
-    def _end_of(self, recorded: Recorded) -> PromptEnd | None:
+    def _end_of(self, recorded: events.Recorded) -> PromptEnd | None:
         match recorded.event:
-            case TurnCompleted():
+            case events.TurnCompleted():
                 return PromptEnd("completed")
-            case TurnFailed(error=error, failure=failure):
+            case events.TurnFailed(error=error, failure=failure):
                 return PromptEnd("failed", error or "The turn failed.", failure=failure)
-            case TurnInterrupted(reason=reason):
+            case events.TurnInterrupted(reason=reason):
                 why = f": {reason}" if reason else ""
                 return PromptEnd("interrupted", f"The turn was interrupted{why}.", reason=reason)
-            case AgentKilled():
+            case events.AgentKilled():
                 return PromptEnd("killed", f"{self._agent} was killed.")
             case _:
                 return None
@@ -116,7 +104,7 @@ class StreamedWords:
         self._seen: list[Delta] | None = None
         self._is_live = False
 
-    def deltas_of(self, what: Recorded | LiveWords) -> list[Delta]:
+    def deltas_of(self, what: events.Recorded | LiveWords) -> list[Delta]:
         """The words that were not in an earlier event, or among the words before."""
         if isinstance(what, LiveWords):
             # Who comes in the middle of a reply gets all words so far.
@@ -131,18 +119,18 @@ class StreamedWords:
     def _size(self) -> int:
         return self._had if self._seen is None else size_of_deltas(self._seen)
 
-    def _deltas_of_event(self, event: Event) -> list[Delta]:
+    def _deltas_of_event(self, event: events.Event) -> list[Delta]:
         match event:
-            case ModelCalled(instruction=""):
+            case events.ModelCalled(instruction=""):
                 self._seen, self._had, self._is_live = [], 0, False
-            case ReplyStreamed(parts):
+            case events.ReplyStreamed(parts):
                 if self._is_live or (self._seen is None and self._had):
                     # all words of a reply that was cut off
                     return deltas_after(parts, self._size, self._version)
                 if self._seen is not None:
                     self._seen += deltas_of(parts)
                 return deltas_after(parts, 0, self._version)
-            case ReplyAdded(parts):
+            case events.ReplyAdded(parts):
                 seen = deltas_before(parts, self._had) if self._seen is None else self._seen
                 self._seen, self._had = None, 0
                 return _rest_of(parts, seen, self._version)
@@ -191,5 +179,5 @@ async def is_asked_again(connection: Connection, agent: AgentId, ended: int) -> 
     """Whether the end of the turn at this version also opened the next turn."""
     end, *after = await connection.log.read(connection.space, agent, ended, limit=4)
     return any(
-        isinstance(each.event, TurnStarted) and each.command == end.command for each in after
+        isinstance(each.event, events.TurnStarted) and each.command == end.command for each in after
     )

@@ -10,9 +10,11 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from pathlib import Path
-from typing import Literal, Protocol
+from types import CoroutineType
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct, structs
@@ -20,6 +22,9 @@ from msgspec import Struct, structs
 from sapwood.config.folders import data_folder
 from sapwood.core.errors import SapwoodError
 from sapwood.private_files import locked, replace_file
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 TokenScope = Literal["read", "write", "approve", "admin"]
 SCOPES: tuple[TokenScope, ...] = ("read", "write", "approve", "admin")
@@ -192,36 +197,28 @@ class TokenStore:
         replace_file(self.file, msgspec.json.encode([structs.asdict(each) for each in records]))
 
 
+def _awaited(
+    method: Callable[Concatenate[TokenStore, P], T],
+) -> "Callable[Concatenate[FileTokens, P], CoroutineType[Any, Any, T]]":
+    """Returns a method that does this with the file."""
+
+    @wraps(method)
+    async def run(self: "FileTokens", *args: P.args, **kwargs: P.kwargs) -> T:
+        return method(self.store, *args, **kwargs)
+
+    return run
+
+
 class FileTokens:
     """The tokens in a file, as a server asks for them."""
 
     def __init__(self, store: TokenStore | None = None) -> None:
-        self._store = store or TokenStore()
+        self.store = store or TokenStore()
 
-    async def create(
-        self,
-        name: str,
-        space: str,
-        scopes: tuple[TokenScope, ...],
-        *,
-        seconds: int = 0,
-        kind: TokenKind = "token",
-        parent: str = "",
-    ) -> tuple[str, TokenRecord]:
-        """Makes a token. Returns it, to be shown once, and what is stored of it."""
-        return self._store.create(name, space, scopes, seconds=seconds, kind=kind, parent=parent)
-
-    async def find(self, value: str) -> TokenRecord | None:
-        """The record of a token; None if it is unknown or has expired."""
-        return self._store.find(value)
-
-    async def records(self) -> tuple[TokenRecord, ...]:
-        """All tokens, oldest first."""
-        return self._store.records()
-
-    async def revoke(self, id_or_name: str, space: str | None = None) -> tuple[TokenRecord, ...]:
-        """Removes the tokens with this id, or with this name in a space. Returns them."""
-        return self._store.revoke(id_or_name, space)
+    create = _awaited(TokenStore.create)
+    find = _awaited(TokenStore.find)
+    records = _awaited(TokenStore.records)
+    revoke = _awaited(TokenStore.revoke)
 
 
 def new_token(

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from sapwood.conversation.answers import Prompted
+from sapwood.conversation.answers import Changed, Prompted
 from sapwood.conversation.script import CommandStep
 from sapwood.core.commands import Command, CommandMeta, Fork
 from sapwood.core.content import PromptPart, ToolCall
@@ -244,6 +244,22 @@ class Call(Struct, frozen=True):
         """Dispatches a command of the core. Raises `RefusedError`."""
         return accepted(await self.space.dispatcher.dispatch(command, self.given()))
 
+    async def changed(self, command: Command) -> Changed:
+        """Dispatches a command of the core and returns what it says. Raises `RefusedError`."""
+        done = await self.give(command)
+        return Changed(self.agent, done.message, done.events)
+
+    async def give_step(self, command: Command, step: str) -> Done:
+        """Dispatches one step of a command of a person, under its own id. Raises `RefusedError`."""
+        assert isinstance(self.caller, Person)
+        why = command_meta(self.caller.actor, command=self._id_of(step))
+        return accepted(await self.space.dispatcher.dispatch(command, why))
+
+    def _id_of(self, step: str) -> str | None:
+        """The id of one of several commands that this call gives; None if the call has no id."""
+        once = self.caller.command_id if isinstance(self.caller, Person) else None
+        return f"{once}:{step}" if once and step else once
+
     async def open_turn(
         self, prompt: tuple[PromptPart, ...], *, step: str = "", request: str = ""
     ) -> Prompted:
@@ -254,13 +270,12 @@ class Call(Struct, frozen=True):
         """
         assert self.prompt is not None
         assert isinstance(self.caller, Person)
-        once = self.caller.command_id
         return accepted(
             await self.prompt(
                 self.agent,
                 prompt,
                 actor=self.caller.actor,
-                command_id=f"{once}:{step}" if once and step else once,
+                command_id=self._id_of(step),
                 request=request,
             )
         )

@@ -6,7 +6,6 @@ at each look, so a list with many sessions gets its titles one look after the ot
 
 import asyncio
 import time
-from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -40,13 +39,7 @@ class MachineSession(Struct, frozen=True):
 class MachineSessions:
     """The sessions of this machine, newest first."""
 
-    def __init__(
-        self,
-        find: Callable[[], list[FoundSession]] = discover,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._find = find
-        self._clock = clock
+    def __init__(self) -> None:
         self._looked = float("-inf")
         self._found: tuple[MachineSession, ...] = ()
         self._titles: dict[str, str] = {}
@@ -55,9 +48,9 @@ class MachineSessions:
     async def newest(self) -> tuple[MachineSession, ...]:
         """At most 200 sessions."""
         async with self._lock:
-            if self._clock() - self._looked > _SECONDS:
+            if time.monotonic() - self._looked > _SECONDS:
                 self._found = await asyncio.to_thread(self._look)
-                self._looked = self._clock()
+                self._looked = time.monotonic()
         return self._found
 
     async def unimported(self, space: OpenSpace) -> list[MachineSession]:
@@ -80,7 +73,7 @@ class MachineSessions:
         return next((each.found for each in await self.newest() if each.key == key), None)
 
     def _look(self) -> tuple[MachineSession, ...]:
-        found = self._find()[:_MAX_SESSIONS]
+        found = discover()[:_MAX_SESSIONS]
         untitled = [each for each in found if str(each.path) not in self._titles]
         for each in untitled[:_TITLES]:
             self._titles[str(each.path)] = _title(each)

@@ -12,22 +12,7 @@ from contextlib import suppress
 
 from msgspec import Struct, structs
 
-from sapwood.conversation.answers import (
-    AgentTree,
-    Answer,
-    Changed,
-    Compacted,
-    ContextsCompared,
-    ConversationStarted,
-    Forked,
-    LoadOffer,
-    MailSent,
-    Prompted,
-    PromptToEdit,
-    RequestReplayed,
-    SearchResults,
-    Switched,
-)
+from sapwood.conversation import answers
 from sapwood.conversation.call import Call, Caller, ModelCall, Person, ProgramSessions, Services
 from sapwood.conversation.handlers import (
     agents,
@@ -51,18 +36,9 @@ from sapwood.conversation.script import (
 )
 from sapwood.conversation.session_changes import lags_behind
 from sapwood.conversation.turn_search import search_turns
+from sapwood.core import commands
 from sapwood.core.checkpoint import Unsaved
 from sapwood.core.command_table import SLASH, TABLE, CommandTable
-from sapwood.core.commands import (
-    Command,
-    Configure,
-    Fork,
-    InterruptTurn,
-    MakeCheckpoint,
-    Send,
-    StartAgent,
-    StartTurn,
-)
 from sapwood.core.content import PromptPart, Text, ToolCall
 from sapwood.core.errors import LogError, RefusedError, accepted
 from sapwood.core.events import HUMAN, Actor, InstructionText, Pin
@@ -95,7 +71,7 @@ from sapwood.workspace.custom_commands import custom_names
 
 _log = logging.getLogger("sapwood.commands")
 
-Handler = Callable[[Call], Awaitable[Answer]]
+Handler = Callable[[Call], Awaitable[answers.Answer]]
 
 HANDLERS: dict[str, Handler] = {
     "mark": context.mark,
@@ -169,7 +145,7 @@ class Outcome(Struct, frozen=True):
     """
 
     step: TextStep | CommandStep
-    answer: Answer | Refusal
+    answer: answers.Answer | Refusal
     agent: AgentId | None
 
     @property
@@ -190,7 +166,7 @@ async def _read_pins_again(services: Services, state: State) -> str:
 
 async def _offer(
     services: Services, before: OpenAgent, prompt: tuple[PromptPart, ...]
-) -> LoadOffer | None:
+) -> answers.LoadOffer | None:
     """What the prompt names, or else the last tool calls, that only turns out of view have."""
     if _has_all_turns(before):
         return None
@@ -204,7 +180,7 @@ async def _offer(
 
 async def _bring_back(
     services: Services, before: OpenAgent, prompt: tuple[PromptPart, ...]
-) -> LoadOffer | None:
+) -> answers.LoadOffer | None:
     """Brings back what the prompt names, within the budget, and takes out what nobody used."""
     if _has_all_turns(before):
         return None
@@ -234,7 +210,7 @@ class ConversationService:
         *,
         caller: Caller | None = None,
         goal: str = "",
-    ) -> Answer | Refusal:
+    ) -> answers.Answer | Refusal:
         """Carries out one command. `agent` is None before there is a conversation."""
         call = Call(self.services, run, agent, caller or Person(), goal, prompt=self.prompt)
         try:
@@ -248,7 +224,7 @@ class ConversationService:
         except RefusedError as refused:
             _note_without_effect(call, f"was refused: {type(refused.refusal).__name__}")
             return refused.refusal
-        if isinstance(answer, Changed | Compacted) and not answer.events:
+        if isinstance(answer, answers.Changed | answers.Compacted) and not answer.events:
             _note_without_effect(call, "changed nothing")
         if agent is not None and not call.by_model:
             await self._bring_session(agent)
@@ -272,7 +248,7 @@ class ConversationService:
         params: TurnParams | None = None,
         reads_instructions: bool = True,
         request: str = "",
-    ) -> Prompted | Refusal:
+    ) -> answers.Prompted | Refusal:
         """Opens a turn with a prompt; pinned files that changed are read again before it.
 
         The same `command_id` given twice opens one turn. `params` are for this turn alone. Without
@@ -309,7 +285,7 @@ class ConversationService:
         if services.bring_tokens and runs_in is None and state.open is None:
             brought = await _bring_back(services, opened, parts)
         read = await self._instructions(state) if reads_instructions else None
-        start = StartTurn(agent, parts, read, params=params)
+        start = commands.StartTurn(agent, parts, read, params=params)
         why = command_meta(actor, command=command_id, request=request)
         done = await dispatcher.dispatch(start, why)
         if isinstance(done, Refusal):
@@ -318,7 +294,7 @@ class ConversationService:
             services.start_work()
         offer = brought or await _offer(services, opened, parts)
         message = "\n".join(filter(None, (notice, offer.sentence if offer else "")))
-        return Prompted(agent, done.events[-1].version, message, offer)
+        return answers.Prompted(agent, done.events[-1].version, message, offer)
 
     async def start(
         self,
@@ -358,13 +334,13 @@ class ConversationService:
             from sapwood.conversation.configured_models import with_window
 
             first = with_window(settings)
-        command = StartAgent(agent, name, first, workspace, pins, script=script, tags=tags)
+        command = commands.StartAgent(agent, name, first, workspace, pins, script=script, tags=tags)
         done = await self.dispatch(command, actor, command_id=command_id, request=asked)
         return done.events[0].agent if done.events else agent
 
     async def dispatch(
         self,
-        command: Command,
+        command: commands.Command,
         actor: Actor = HUMAN,
         *,
         call: str | None = None,
@@ -388,14 +364,17 @@ class ConversationService:
         *,
         actor: Actor = HUMAN,
         command_id: str | None = None,
-    ) -> Changed:
+    ) -> answers.Changed:
         """Changes settings; another model has to fit what is in view. Raises `RefusedError`."""
         from sapwood.conversation.configured_models import with_fitting_model
 
         fitting = await with_fitting_model(self.services, agent, change)
-        command, asked = Configure(agent, fitting), request_text("configure", agent, change)
+        command, asked = (
+            commands.Configure(agent, fitting),
+            request_text("configure", agent, change),
+        )
         done = await self.dispatch(command, actor, command_id=command_id, request=asked)
-        return Changed(agent, done.message, done.events)
+        return answers.Changed(agent, done.message, done.events)
 
     async def send(
         self,
@@ -405,22 +384,24 @@ class ConversationService:
         sender: AgentId | None = None,
         actor: Actor = HUMAN,
         command_id: str | None = None,
-    ) -> MailSent:
+    ) -> answers.MailSent:
         """Sends mail to an agent by its id. Raises `RefusedError`."""
-        command = Send(to, new_mail_id(), text, sender=sender)
+        command = commands.Send(to, new_mail_id(), text, sender=sender)
         asked = request_text("send", to, text, sender)
         done = await self.dispatch(command, actor, command_id=command_id, request=asked)
-        return MailSent(to, done.message, done.events)
+        return answers.MailSent(to, done.message, done.events)
 
-    async def interrupt(self, agent: AgentId, reason: str = "") -> Changed | Refusal:
+    async def interrupt(self, agent: AgentId, reason: str = "") -> answers.Changed | Refusal:
         """Stops the open turn, whichever process runs it, and keeps what was there."""
         dispatcher = self.services.space.dispatcher
-        done = await dispatcher.dispatch(InterruptTurn(agent, reason), command_meta())
-        return done if isinstance(done, Refusal) else Changed(agent, done.message, done.events)
+        done = await dispatcher.dispatch(commands.InterruptTurn(agent, reason), command_meta())
+        return (
+            done if isinstance(done, Refusal) else answers.Changed(agent, done.message, done.events)
+        )
 
     async def checkpoint(
         self, agent: AgentId, *, actor: Actor = HUMAN, command_id: str | None = None
-    ) -> Changed:
+    ) -> answers.Changed:
         """Saves the files of the workspace, as they were before the open turn or after the last.
 
         Raises `RefusedError` if they cannot be saved.
@@ -432,13 +413,13 @@ class ConversationService:
             raise RefusedError(NotSaved(saved.reason))
         tip = state.context.tip
         if state.open is not None:
-            command = MakeCheckpoint(agent, saved, state.open.first, "before")
+            command = commands.MakeCheckpoint(agent, saved, state.open.first, "before")
         else:
             turn = tip.first if tip is not None and tip.agent == agent else 0
-            command = MakeCheckpoint(agent, saved, turn)
+            command = commands.MakeCheckpoint(agent, saved, turn)
         asked = request_text("checkpoint", agent)
         done = await self.dispatch(command, actor, command_id=command_id, request=asked)
-        return Changed(agent, done.message, done.events)
+        return answers.Changed(agent, done.message, done.events)
 
     async def fork(
         self,
@@ -450,7 +431,7 @@ class ConversationService:
         branch: str | None = None,
         change: SettingsChange | None = None,
         caller: Person | None = None,
-    ) -> Forked:
+    ) -> answers.Forked:
         """Makes a child with a name of its own. Raises `RefusedError`.
 
         With a `branch`, the child gets a git worktree; an empty name is made from its id. `change`
@@ -459,7 +440,7 @@ class ConversationService:
         asked = request_text("fork", agent, mark, goal, name, branch, change)
         step = CommandStep(TABLE["fork"])
         call = Call(self.services, step, agent, caller or Person(), request=asked)
-        command = Fork(agent, new_agent_id(), mark, goal, name=name, change=change)
+        command = commands.Fork(agent, new_agent_id(), mark, goal, name=name, change=change)
         return await agents.forked(call, command, branch=branch)
 
     async def branch(
@@ -469,7 +450,7 @@ class ConversationService:
 
         Raises `RefusedError`.
         """
-        fork = Fork(agent, new_agent_id(), continues=True)
+        fork = commands.Fork(agent, new_agent_id(), continues=True)
         asked = request_text("branch", agent, turn.first)
         done = await self.dispatch(fork, actor, command_id=command_id, request=asked)
         child = next(each.agent for each in done.events if each.agent != agent)
@@ -480,14 +461,14 @@ class ConversationService:
 
     async def compare(
         self, agent: AgentId, left: str, right: str | None = None
-    ) -> ContextsCompared:
+    ) -> answers.ContextsCompared:
         """The difference between two contexts, each a mark or a turn; or between one and now.
 
         Raises `RefusedError`.
         """
         return await inspection.compare(self.services.space, agent, left, right)
 
-    async def replay(self, agent: AgentId, version: int | None = None) -> RequestReplayed:
+    async def replay(self, agent: AgentId, version: int | None = None) -> answers.RequestReplayed:
         """What the model saw at a call, by default at the last. Raises `RefusedError`."""
         return await inspection.replayed(self.services.space, agent, version)
 
@@ -503,10 +484,10 @@ class ConversationService:
 
     async def search(
         self, query: str, *, agents: Sequence[AgentId] | None = None, limit: int = 20
-    ) -> SearchResults:
+    ) -> answers.SearchResults:
         """Searches everything said, by these agents or by all. Raises `RefusedError`."""
         hits = await search_turns(self.services.space, query, agents=agents, limit=limit)
-        return SearchResults(query, tuple(hits))
+        return answers.SearchResults(query, tuple(hits))
 
     async def list_agents(
         self,
@@ -516,7 +497,7 @@ class ConversationService:
         owner: str = "",
         label: str = "",
         order: Order = "created",
-    ) -> AgentTree:
+    ) -> answers.AgentTree:
         """The newest agents: those that run, or all; of one owner or label, if one is given."""
         space = self.services.space
         found = await space.log.agents(
@@ -527,7 +508,7 @@ class ConversationService:
             label=label,
             order=order,
         )
-        return AgentTree(tuple([each for each in found if each.source not in DECLARATIONS]))
+        return answers.AgentTree(tuple([each for each in found if each.source not in DECLARATIONS]))
 
     async def step(
         self,
@@ -643,9 +624,9 @@ class ConversationService:
             raise RefusedError(BadArguments(row.line, f"{row.typed} stands alone."))
 
 
-async def _synced(sessions: ProgramSessions, call: Call, answer: Answer) -> Answer:
+async def _synced(sessions: ProgramSessions, call: Call, answer: answers.Answer) -> answers.Answer:
     """The answer, with how to go on in the program whose session was changed."""
-    if not isinstance(answer, Changed | Compacted | PromptToEdit):
+    if not isinstance(answer, answers.Changed | answers.Compacted | answers.PromptToEdit):
         return answer
     changes = call.run.command.on_session == "changes"
     how = await sessions.sync_session(call.agent) if changes else ""
@@ -658,14 +639,14 @@ def _note_without_effect(call: Call, what: str) -> None:
     _log.info("%s of %s on %s %s", call.run.command.typed, who, call.current or "nobody", what)
 
 
-def _next_agent(agent: AgentId | None, answer: Answer | Refusal) -> AgentId | None:
+def _next_agent(agent: AgentId | None, answer: answers.Answer | Refusal) -> AgentId | None:
     """The agent that the steps after this answer are for."""
     match answer:
-        case ConversationStarted(agent=fresh):
+        case answers.ConversationStarted(agent=fresh):
             return fresh
-        case Switched(other):
+        case answers.Switched(other):
             return other
-        case Forked(child=child, taken_over=True):
+        case answers.Forked(child=child, taken_over=True):
             return child
         case _:
             return agent

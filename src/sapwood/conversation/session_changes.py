@@ -56,7 +56,7 @@ async def sync_session(
         return None
     provider = provider_of(executor.program)
     options = options_of(opened.state, executor)
-    return await sync_history(space.log, space.space, space.dispatcher, provider, opened, options)
+    return await sync_history(space.dispatcher, provider, opened, options)
 
 
 def extend_private_copy(transcript: Path, program: str) -> None:
@@ -186,8 +186,6 @@ class SessionChanges:
         provider = self._provider_of(before.program)
         try:
             session = await sync_history(
-                self._space.log,
-                self._space.space,
                 self._space.dispatcher,
                 provider,
                 opened,
@@ -237,9 +235,7 @@ class SessionChanges:
         space, opened = self._space, await self._space.dispatcher.open(child)
         provider = self._provider_of(program)
         try:
-            session = await sync_history(
-                space.log, space.space, space.dispatcher, provider, opened, _options(opened.state)
-            )
+            session = await sync_history(space.dispatcher, provider, opened, _options(opened.state))
         finally:
             await provider.close()
         if session is None:

@@ -31,6 +31,7 @@ LONG_CONVERSATION = 3_000
 """From this many events on, a screen shows the end of a conversation before it reads the rest."""
 
 _CACHE_PAGE = 64
+_PAGES_KEPT = 96
 _LOG_PAGE = 1_000
 _END = 300
 
@@ -47,9 +48,8 @@ class NotLoaded(Exception):
 class EventCache:
     """Pages of logs; the page that was not used for the longest time is dropped first."""
 
-    def __init__(self, read: ReadEvents, kept: int = 96) -> None:
+    def __init__(self, read: ReadEvents) -> None:
         self._read = read
-        self._kept = kept
         self._pages: OrderedDict[tuple[AgentId, int], dict[int, Recorded]] = OrderedDict()
 
     def event(self, agent: AgentId, version: int) -> Recorded:
@@ -86,7 +86,7 @@ class EventCache:
     def _keep(self, key: tuple[AgentId, int], page: dict[int, Recorded]) -> None:
         self._pages[key] = page
         self._pages.move_to_end(key)
-        while len(self._pages) > self._kept:
+        while len(self._pages) > _PAGES_KEPT:
             self._pages.popitem(last=False)
 
 

@@ -12,71 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sapwood.core.commands import (
-    AddFile,
-    AddPin,
-    AddReply,
-    AnswerQuestion,
-    Archive,
-    AskQuestion,
-    CallModel,
-    Clear,
-    Command,
-    Compact,
-    CompleteTurn,
-    Configure,
-    DeclareNote,
-    DeferCompact,
-    Drop,
-    DropSummary,
-    EndGoal,
-    EndJob,
-    ExtendSummary,
-    FailTurn,
-    FinishRevert,
-    FinishTool,
-    Focus,
-    Fork,
-    InterruptTurn,
-    KeepLast,
-    Kill,
-    LeaseTurn,
-    Load,
-    MakeCheckpoint,
-    MaskResults,
-    MissCheckpoint,
-    QueuePrompt,
-    ReadMail,
-    RecordDifference,
-    RecordJudgement,
-    RecordNative,
-    RecordShell,
-    RecordSideAnswer,
-    RecordSync,
-    RecordTurn,
-    Redo,
-    RemovePin,
-    Rename,
-    Restore,
-    ReturnTo,
-    Rewind,
-    Send,
-    SetGoal,
-    SetMark,
-    StartAgent,
-    StartJob,
-    StartRevert,
-    StartSuccessor,
-    StartTool,
-    StartTurn,
-    StreamReply,
-    TagAgent,
-    Unarchive,
-    Undo,
-    Unfocus,
-    UnqueuePrompt,
-    WriteTodo,
-)
+from sapwood.core import commands
 
 SLASH = "slash"
 """The name of the tool by which models use slash commands."""
@@ -161,8 +97,8 @@ class SlashCommand(Struct, frozen=True):
     who: Who = "human"
     during_turn: bool = True
     aliases: tuple[str, ...] = ()
-    decides: tuple[type[Command], ...] = ()
-    by_model: tuple[type[Command], ...] | None = None
+    decides: tuple[type[commands.Command], ...] = ()
+    by_model: tuple[type[commands.Command], ...] | None = None
     without_agent: WithoutAgent = "starts"
     waits: bool = False
     slow: bool = False
@@ -205,7 +141,7 @@ class SlashCommand(Struct, frozen=True):
         return f"{self.typed} {self.usage}".rstrip()
 
     @property
-    def for_models(self) -> tuple[type[Command], ...]:
+    def for_models(self) -> tuple[type[commands.Command], ...]:
         """The commands of the core that a model's use leads to."""
         if self.who != "both":
             return ()
@@ -228,14 +164,14 @@ class CommandTable:
     """Rows in the order in which help lists them."""
 
     def __init__(
-        self, rows: tuple[SlashCommand, ...], untyped: Mapping[type[Command], Giver]
+        self, rows: tuple[SlashCommand, ...], untyped: Mapping[type[commands.Command], Giver]
     ) -> None:
         self.rows = rows
         self.untyped = untyped
         self._indexed: tuple[SlashCommand, ...] | None = None
         self._names: dict[str, SlashCommand] = {}
-        self._deciding: dict[type[Command], SlashCommand] = {}
-        self._models: frozenset[type[Command]] = frozenset()
+        self._deciding: dict[type[commands.Command], SlashCommand] = {}
+        self._models: frozenset[type[commands.Command]] = frozenset()
 
     def get(self, word: str) -> SlashCommand | None:
         """The row with this name or alias."""
@@ -258,12 +194,12 @@ class CommandTable:
         """The rows that a model may use."""
         return tuple(row for row in self.rows if row.who == "both")
 
-    def row_of(self, command: type[Command]) -> SlashCommand | None:
+    def row_of(self, command: type[commands.Command]) -> SlashCommand | None:
         """The row whose use leads to this command of the core."""
         self._index()
         return self._deciding.get(command)
 
-    def giver_of(self, command: type[Command]) -> Giver | None:
+    def giver_of(self, command: type[commands.Command]) -> Giver | None:
         """Who gives this command of the core; None if neither a row nor `untyped` has it."""
         row = self.row_of(command)
         if row is None:
@@ -272,16 +208,16 @@ class CommandTable:
             return "process"
         return "both" if command in row.for_models else "person"
 
-    def lets_models(self, command: type[Command]) -> bool:
+    def lets_models(self, command: type[commands.Command]) -> bool:
         """Whether a model may give this command of the core."""
         self._index()
         return command in self._models or self.giver_of(command) in ("both", "holder")
 
-    def is_remote(self, command: type[Command]) -> bool:
+    def is_remote(self, command: type[commands.Command]) -> bool:
         """Whether a client of the server may send this command of the core."""
         return self.giver_of(command) in ("both", "person", "holder")
 
-    def label_of(self, command: type[Command]) -> str:
+    def label_of(self, command: type[commands.Command]) -> str:
         """What a refusal calls a command of the core: as it is typed, or by its name in words."""
         row = self.row_of(command)
         return row.typed if row else re.sub(r"(?<=.)([A-Z])", r" \1", command.__name__).capitalize()
@@ -298,43 +234,43 @@ _MARK = Argument("MARK", ("mark",))
 _AGENT = Argument("ID", ("agent",), required=True)
 _WORKTREE = Argument("[BRANCH]", ("name",), flag="--worktree", by_people=True)
 
-UNTYPED: dict[type[Command], Giver] = {
-    StartAgent: "person",
-    TagAgent: "person",
-    AddFile: "person",
-    QueuePrompt: "person",
-    UnqueuePrompt: "person",
-    StartTurn: "person",
-    RecordTurn: "person",
-    LeaseTurn: "person",
-    InterruptTurn: "both",
-    Compact: "person",
-    MaskResults: "person",
+UNTYPED: dict[type[commands.Command], Giver] = {
+    commands.StartAgent: "person",
+    commands.TagAgent: "person",
+    commands.AddFile: "person",
+    commands.QueuePrompt: "person",
+    commands.UnqueuePrompt: "person",
+    commands.StartTurn: "person",
+    commands.RecordTurn: "person",
+    commands.LeaseTurn: "person",
+    commands.InterruptTurn: "both",
+    commands.Compact: "person",
+    commands.MaskResults: "person",
     # the `context` tool
-    Focus: "both",
-    Unfocus: "both",
-    DeclareNote: "both",
+    commands.Focus: "both",
+    commands.Unfocus: "both",
+    commands.DeclareNote: "both",
     # what records a turn
-    CallModel: "holder",
-    StreamReply: "holder",
-    AddReply: "holder",
-    StartTool: "holder",
-    FinishTool: "holder",
-    CompleteTurn: "holder",
-    FailTurn: "holder",
-    AskQuestion: "process",
-    StartJob: "process",
-    MakeCheckpoint: "process",
-    MissCheckpoint: "process",
-    DeferCompact: "process",
-    DropSummary: "process",
-    ReturnTo: "process",
+    commands.CallModel: "holder",
+    commands.StreamReply: "holder",
+    commands.AddReply: "holder",
+    commands.StartTool: "holder",
+    commands.FinishTool: "holder",
+    commands.CompleteTurn: "holder",
+    commands.FailTurn: "holder",
+    commands.AskQuestion: "process",
+    commands.StartJob: "process",
+    commands.MakeCheckpoint: "process",
+    commands.MissCheckpoint: "process",
+    commands.DeferCompact: "process",
+    commands.DropSummary: "process",
+    commands.ReturnTo: "process",
     # sessions of agent programs, summaries in the background, and what a judge said
-    RecordSync: "system",
-    RecordNative: "system",
-    RecordDifference: "system",
-    RecordJudgement: "system",
-    ExtendSummary: "system",
+    commands.RecordSync: "system",
+    commands.RecordNative: "system",
+    commands.RecordDifference: "system",
+    commands.RecordJudgement: "system",
+    commands.ExtendSummary: "system",
 }
 """Who gives the commands of the core that no slash command leads to."""
 
@@ -345,7 +281,7 @@ TABLE = CommandTable(
             "Bookmark this point to rewind to or fork from",
             (Argument("NAME", ("name",)),),
             "both",
-            decides=(SetMark,),
+            decides=(commands.SetMark,),
             on_session="reads",
         ),
         SlashCommand(
@@ -354,8 +290,8 @@ TABLE = CommandTable(
             (Argument("N | MARK", ("number", "mark")),),
             "both",
             during_turn=False,
-            decides=(Clear, KeepLast),
-            by_model=(Clear, KeepLast, Rewind),
+            decides=(commands.Clear, commands.KeepLast),
+            by_model=(commands.Clear, commands.KeepLast, commands.Rewind),
             on_session="changes",
         ),
         SlashCommand(
@@ -367,7 +303,7 @@ TABLE = CommandTable(
             ),
             "both",
             during_turn=False,
-            decides=(Drop,),
+            decides=(commands.Drop,),
             on_session="changes",
         ),
         SlashCommand(
@@ -375,7 +311,7 @@ TABLE = CommandTable(
             "Go back to a mark, or to just before a turn",
             (Argument("MARK | TURN", ("mark", "turn")),),
             during_turn=False,
-            decides=(Rewind,),
+            decides=(commands.Rewind,),
             on_session="changes",
         ),
         SlashCommand(
@@ -397,14 +333,14 @@ TABLE = CommandTable(
             "undo",
             "Undo the last context command",
             during_turn=False,
-            decides=(Undo,),
+            decides=(commands.Undo,),
             on_session="changes",
         ),
         SlashCommand(
             "redo",
             "Redo the last undone command",
             during_turn=False,
-            decides=(Redo,),
+            decides=(commands.Redo,),
             on_session="changes",
         ),
         SlashCommand(
@@ -417,13 +353,13 @@ TABLE = CommandTable(
                 Argument("GOAL", flag="--", lines=True),
             ),
             "both",
-            decides=(Fork,),
+            decides=(commands.Fork,),
         ),
         SlashCommand(
             "btw",
             "Ask a side question that does not stay in view",
             (Argument("QUESTION", required=True, lines=True),),
-            decides=(RecordSideAnswer,),
+            decides=(commands.RecordSideAnswer,),
             slow=True,
             stopped="Stopped.",
         ),
@@ -432,14 +368,14 @@ TABLE = CommandTable(
             "Send mail to a running agent, or to your parent",
             (_AGENT, Argument("MESSAGE", required=True, lines=True)),
             "both",
-            decides=(Send,),
+            decides=(commands.Send,),
         ),
         SlashCommand(
             "check-mail",
             "Read unread mail, oldest first",
             (Argument(flag="--peek"),),
             "both",
-            decides=(ReadMail,),
+            decides=(commands.ReadMail,),
         ),
         SlashCommand(
             "wait",
@@ -456,7 +392,7 @@ TABLE = CommandTable(
             "End an agent and all its descendants",
             (_AGENT,),
             "both",
-            decides=(Kill,),
+            decides=(commands.Kill,),
             confirm="/kill ends the agent and all its descendants permanently.",
         ),
         SlashCommand(
@@ -469,7 +405,7 @@ TABLE = CommandTable(
             ),
             "both",
             during_turn=False,
-            by_model=(DeferCompact,),
+            by_model=(commands.DeferCompact,),
             slow=True,
             on_session="changes",
         ),
@@ -489,14 +425,14 @@ TABLE = CommandTable(
             "both",
             during_turn=False,
             aliases=("load",),
-            decides=(Load, Restore),
+            decides=(commands.Load, commands.Restore),
             on_session="changes",
         ),
         SlashCommand(
             "new",
             "Archive this agent and start a new one in its place",
             during_turn=False,
-            decides=(StartSuccessor,),
+            decides=(commands.StartSuccessor,),
         ),
         SlashCommand(
             "start",
@@ -513,19 +449,23 @@ TABLE = CommandTable(
             without_agent="answers",
             scope="read",
         ),
-        SlashCommand("archive", "Archive this agent", during_turn=False, decides=(Archive,)),
-        SlashCommand("unarchive", "Reopen this archived conversation", decides=(Unarchive,)),
+        SlashCommand(
+            "archive", "Archive this agent", during_turn=False, decides=(commands.Archive,)
+        ),
+        SlashCommand(
+            "unarchive", "Reopen this archived conversation", decides=(commands.Unarchive,)
+        ),
         SlashCommand(
             "rename",
             "Rename this conversation",
             (Argument("NAME", ("name",), required=True),),
-            decides=(Rename,),
+            decides=(commands.Rename,),
         ),
         SlashCommand(
             "answer",
             "Answer a pending question: yes, always, no, a number or text",
             (Argument("ANSWER"), Argument("REASON")),
-            decides=(AnswerQuestion,),
+            decides=(commands.AnswerQuestion,),
             without_agent="refused",
             scope="approve",
         ),
@@ -539,13 +479,13 @@ TABLE = CommandTable(
                 Argument("NAME", ("name",), required=True),
                 Argument("TEXT | @FILE", required=True, lines=True),
             ),
-            decides=(AddPin,),
+            decides=(commands.AddPin,),
         ),
         SlashCommand(
             "unpin",
             "Remove a pin",
             (Argument("NAME", ("pin",), required=True),),
-            decides=(RemovePin,),
+            decides=(commands.RemovePin,),
         ),
         SlashCommand(
             "replay",
@@ -570,7 +510,7 @@ TABLE = CommandTable(
             (Argument("TURN | back", ("turn",)), Argument(flag="--anyway")),
             during_turn=False,
             uninterruptible=True,
-            decides=(StartRevert, FinishRevert),
+            decides=(commands.StartRevert, commands.FinishRevert),
             remote=False,
             confirm="/revert replaces files. The current ones are saved first.",
         ),
@@ -578,7 +518,7 @@ TABLE = CommandTable(
             "shell",
             "Run a shell command yourself; same as !COMMAND",
             (Argument(flag="--private"), Argument("COMMAND", required=True, lines=True)),
-            decides=(RecordShell,),
+            decides=(commands.RecordShell,),
             slow=True,
             stopped="Stopped.",
             scope="approve",
@@ -587,7 +527,7 @@ TABLE = CommandTable(
             "jobs",
             "List background commands, show the output of one, or end one",
             (Argument("NUMBER | end NUMBER"),),
-            decides=(EndJob,),
+            decides=(commands.EndJob,),
             without_agent="refused",
         ),
         SlashCommand(
@@ -612,7 +552,7 @@ TABLE = CommandTable(
             "config",
             "Show or change settings",
             (Argument("NAME", ("setting",)), Argument("VALUE", follows=True)),
-            decides=(Configure,),
+            decides=(commands.Configure,),
             without_agent="answers bare",
         ),
         SlashCommand(
@@ -630,7 +570,7 @@ TABLE = CommandTable(
             "Show the to-do list, or replace it: [ ], [~] or [x] a line",
             (Argument("LIST | none", lines=True),),
             "both",
-            decides=(WriteTodo,),
+            decides=(commands.WriteTodo,),
             without_agent="refused",
         ),
         SlashCommand(
@@ -650,7 +590,7 @@ TABLE = CommandTable(
                 Argument("CMD", flag="--check"),
                 Argument("N|Nk|$N", flag="--budget"),
             ),
-            decides=(SetGoal, EndGoal),
+            decides=(commands.SetGoal, commands.EndGoal),
             remote=False,
             scope="approve",
         ),

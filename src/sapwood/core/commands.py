@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from sapwood.core import events
 from sapwood.core.checkpoint import Destination, Restored, Saved
 from sapwood.core.content import (
     Ended,
@@ -20,18 +21,6 @@ from sapwood.core.content import (
     Usage,
 )
 from sapwood.core.context import Context, Mark
-from sapwood.core.events import (
-    HUMAN,
-    Actor,
-    GoalEnd,
-    InstructionText,
-    JudgedSentence,
-    JudgedStretch,
-    Moment,
-    NoteKind,
-    Pin,
-    TodoItem,
-)
 from sapwood.core.ids import (
     AgentId,
     CommandId,
@@ -62,7 +51,7 @@ class CommandMeta(Struct, frozen=True):
 
     id: CommandId
     at: int
-    actor: Actor = HUMAN
+    actor: events.Actor = events.HUMAN
     call: str | None = None
     nonce: str = ""
     holder: str = ""
@@ -95,7 +84,7 @@ class StartAgent(_Command, frozen=True):
     name: str = ""
     settings: Settings = Settings()
     workspace: Workspace = Workspace()
-    pins: tuple[Pin, ...] = ()
+    pins: tuple[events.Pin, ...] = ()
     origin: Origin | None = None
     parent: AgentId | None = None
     script: bool = False
@@ -185,7 +174,7 @@ class DeclareNote(_Command, frozen=True):
     `replaces` is the id of a note that no longer holds; an answer replaces its question.
     """
 
-    note: NoteKind
+    note: events.NoteKind
     text: str
     replaces: int = 0
 
@@ -194,8 +183,8 @@ class RecordJudgement(_Command, frozen=True):
     """Record what a model said of stretches and sentences. Only the system gives it."""
 
     judge: str
-    stretches: tuple[JudgedStretch, ...] = ()
-    sentences: tuple[JudgedSentence, ...] = ()
+    stretches: tuple[events.JudgedStretch, ...] = ()
+    sentences: tuple[events.JudgedSentence, ...] = ()
     usage: Usage | None = None
 
 
@@ -237,7 +226,7 @@ class UnqueuePrompt(_Command, frozen=True):
 class WriteTodo(_Command, frozen=True):
     """Replace the to-do list."""
 
-    items: tuple[TodoItem, ...]
+    items: tuple[events.TodoItem, ...]
 
 
 class StartJob(_Command, frozen=True):
@@ -296,7 +285,7 @@ class EndGoal(_Command, frozen=True):
     """End the goal of this id. `message` says what can leave view now."""
 
     goal: str
-    reason: GoalEnd
+    reason: events.GoalEnd
     message: str = ""
 
 
@@ -361,7 +350,7 @@ class StartTurn(_Command, frozen=True):
     """
 
     prompt: tuple[PromptPart, ...] = ()
-    instructions: tuple[InstructionText, ...] | None = None
+    instructions: tuple[events.InstructionText, ...] | None = None
     lease: Lease | None = None
     params: TurnParams | None = None
 
@@ -594,7 +583,7 @@ class MakeCheckpoint(_Command, frozen=True):
 
     files: Saved
     turn: int = 0
-    moment: Moment = "after"
+    moment: events.Moment = "after"
 
 
 class MissCheckpoint(_Command, frozen=True):
@@ -602,7 +591,7 @@ class MissCheckpoint(_Command, frozen=True):
 
     reason: str
     turn: int = 0
-    moment: Moment = "after"
+    moment: events.Moment = "after"
 
 
 class StartRevert(_Command, frozen=True):

@@ -17,6 +17,8 @@ from typing import TypeVar
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal, UnknownAgent
 
+_Answer = TypeVar("_Answer")
+
 
 class SapwoodError(Exception):
     """The base class of all errors of Sapwood. The message is written for users.

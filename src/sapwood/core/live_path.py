@@ -12,23 +12,10 @@ from typing import Generic, TypeVar, overload
 
 from msgspec import Struct, structs
 
+from sapwood.core import events
 from sapwood.core.content import PromptPart
 from sapwood.core.context import ROOT, Context, CutLayer
 from sapwood.core.cuts import NO_CUTS, Cuts, CutWalk, read_cuts, still_in_view
-from sapwood.core.events import (
-    ContextCut,
-    ContextLoaded,
-    ContextRestored,
-    ContextSummarized,
-    Recorded,
-    Size,
-    TurnCompleted,
-    TurnFailed,
-    TurnInterrupted,
-    TurnRecorded,
-    TurnStarted,
-    UnreadableEvent,
-)
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.turn import Turn, closed_turn, fold_turn, grow, open_turn, recorded_turn
 
@@ -42,10 +29,10 @@ class LivePath(Struct, frozen=True):
     context: Context
     turns: Sequence[Turn] = ()
     open: Turn | None = None
-    summary: ContextSummarized | None = None
+    summary: events.ContextSummarized | None = None
     request: tuple[PromptPart, ...] = ()
-    weight: Size | None = None
-    loaded: tuple[ContextLoaded, ...] = ()
+    weight: events.Size | None = None
+    loaded: tuple[events.ContextLoaded, ...] = ()
     cuts: Cuts = NO_CUTS
 
     @property
@@ -57,13 +44,13 @@ class LivePath(Struct, frozen=True):
 EMPTY = LivePath(ROOT)
 
 
-def follow(live: LivePath, recorded: Recorded, context: Context) -> LivePath | None:
+def follow(live: LivePath, recorded: events.Recorded, context: Context) -> LivePath | None:
     """The live path after an event, whose context is `context`; None if it must be read again.
 
     New turns at the tip, cuts and a head that moves forward are followed. Jumps to other turns,
     turns that come back into view and events that cannot be read are not.
     """
-    if type(recorded.event) is UnreadableEvent:
+    if type(recorded.event) is events.UnreadableEvent:
         return None
     grown = _grown(live, recorded)
     return None if grown is None else inherited(grown, context)
@@ -93,33 +80,35 @@ def inherited(live: LivePath, context: Context) -> LivePath | None:
     return LivePath(context, kept, live.open, summary, request, weight, loaded, cuts)
 
 
-def _weigh(turns: Sequence[Turn]) -> Size | None:
+def _weigh(turns: Sequence[Turn]) -> events.Size | None:
     sizes = [turn.size for turn in turns if turn.size is not None]
     counters = {size.counter for size in sizes}
     if len(sizes) != len(turns) or len(counters) != 1:
         return None
-    return Size(sum([size.tokens for size in sizes]), counters.pop())
+    return events.Size(sum([size.tokens for size in sizes]), counters.pop())
 
 
-def _heavier(weight: Size | None, size: Size | None) -> Size | None:
+def _heavier(weight: events.Size | None, size: events.Size | None) -> events.Size | None:
     if weight is None or size is None or weight.counter != size.counter:
         return None
-    return Size(weight.tokens + size.tokens, weight.counter)
+    return events.Size(weight.tokens + size.tokens, weight.counter)
 
 
-def _grown(live: LivePath, recorded: Recorded) -> LivePath | None:
+def _grown(live: LivePath, recorded: events.Recorded) -> LivePath | None:
     match recorded.event:
-        case TurnStarted() as event:
+        case events.TurnStarted() as event:
             return structs.replace(live, open=open_turn(recorded, event))
-        case TurnCompleted() | TurnInterrupted() | TurnFailed() if live.open is not None:
+        case events.TurnCompleted() | events.TurnInterrupted() | events.TurnFailed() if (
+            live.open is not None
+        ):
             return _joined(live, grow(live.open, recorded))
-        case TurnRecorded(aside=True):
+        case events.TurnRecorded(aside=True):
             return live
-        case TurnRecorded() as event:
+        case events.TurnRecorded() as event:
             return _joined(live, recorded_turn(recorded.agent, recorded.version, event))
-        case ContextCut(layer):
+        case events.ContextCut(layer):
             return _cut(live, recorded.ref, layer)
-        case ContextRestored(layer, turns=turns):
+        case events.ContextRestored(layer, turns=turns):
             return None if turns else _cut(live, recorded.ref, layer)
         case _ if live.open is not None:
             return structs.replace(live, open=grow(live.open, recorded))
@@ -193,7 +182,7 @@ class Walk:
 
     FIRST_STRIDE, LAST_STRIDE = 64, 4096
 
-    def __init__(self, context: Context, known: Sequence[Recorded] = ()) -> None:
+    def __init__(self, context: Context, known: Sequence[events.Recorded] = ()) -> None:
         """`known` are consecutive events of one log that were read already."""
         self._context = context
         self._next = context.tip if context.tip != context.head else None
@@ -201,7 +190,7 @@ class Walk:
         self._buffer = known
         self._stride = self.FIRST_STRIDE
         self._aside = [ref for ref in (context.summary, context.request, *context.loaded) if ref]
-        self._found: dict[EventRef, Recorded] = {}
+        self._found: dict[EventRef, events.Recorded] = {}
         self._layer = context.cuts
         self._layers: list[tuple[EventRef, CutLayer]] = []
         self._cuts, self._cut_walk = NO_CUTS, CutWalk(NO_CUTS)
@@ -213,16 +202,16 @@ class Walk:
         if self._layer is None:
             self._start()
 
-    def _known(self, ref: EventRef) -> Recorded | None:
+    def _known(self, ref: EventRef) -> events.Recorded | None:
         known = self._buffer
         place = ref.version - known[0].version if known else -1
         if 0 <= place < len(known) and known[0].agent == ref.agent:
             return known[place]
         return None
 
-    def _add_layer(self, recorded: Recorded) -> None:
+    def _add_layer(self, recorded: events.Recorded) -> None:
         event, self._layer = recorded.event, None
-        if isinstance(event, ContextCut | ContextRestored):
+        if isinstance(event, events.ContextCut | events.ContextRestored):
             self._layers.append((recorded.ref, event.layer))
             self._layer = event.layer.below
 
@@ -247,20 +236,20 @@ class Walk:
             return Slice(ref.agent, ref.version, ref.version)
         return None
 
-    def feed(self, events: Sequence[Recorded]) -> None:
+    def feed(self, read: Sequence[events.Recorded]) -> None:
         """Adds the events of the slice that was wanted last, oldest first.
 
         Raises ValueError if they do not contain the turn.
         """
         if self._layer is not None:
-            self._add_layer(events[0])
+            self._add_layer(read[0])
             self._read_known_layers()
             return
         if self._next is None:
             ref = self._aside.pop()
-            self._found[ref] = events[0]
+            self._found[ref] = read[0]
             return
-        self._buffer = events
+        self._buffer = read
         if not self._take(self._next):
             raise ValueError(f"the log does not hold the turn {self._next}")
         self._take_what_follows()
@@ -291,17 +280,21 @@ class Walk:
             if before is not None:
                 self._go_to(before)
                 return True
-            start = head.event if isinstance(head.event, TurnStarted | TurnRecorded) else None
+            start = (
+                head.event
+                if isinstance(head.event, events.TurnStarted | events.TurnRecorded)
+                else None
+            )
             self._go_to(start.parent if start else None)
             return True
-        if type(head.event) is TurnRecorded:
+        if type(head.event) is events.TurnRecorded:
             turn = recorded_turn(head.agent, head.version, head.event)
         else:
             turn = fold_turn(self._buffer[ref.first - start : ref.last - start + 1])
             turn = closed_turn(turn, ref.last)
         self._turns.append(turn)
         self._go_to(turn.parent)
-        if type(head.event) is UnreadableEvent:  # its parent is unknown
+        if type(head.event) is events.UnreadableEvent:  # its parent is unknown
             self._next = None
         return True
 
@@ -321,10 +314,10 @@ class Walk:
             self._context,
             turns,
             open_turn,
-            summary if isinstance(summary, ContextSummarized) else None,
-            request.prompt if isinstance(request, TurnStarted | TurnRecorded) else (),
+            summary if isinstance(summary, events.ContextSummarized) else None,
+            request.prompt if isinstance(request, events.TurnStarted | events.TurnRecorded) else (),
             _weigh(turns),
-            tuple([event for event in loaded if isinstance(event, ContextLoaded)]),
+            tuple([event for event in loaded if isinstance(event, events.ContextLoaded)]),
             self._cuts,
         )
 

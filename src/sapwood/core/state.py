@@ -8,21 +8,10 @@ from typing import Literal
 
 from msgspec import Struct
 
+from sapwood.core import events
 from sapwood.core.checkpoint import Destination
 from sapwood.core.content import Note, Usage
 from sapwood.core.context import ROOT, Context, Mark, Step
-from sapwood.core.events import (
-    Actor,
-    ClearDeferred,
-    DropDeferred,
-    InstructionText,
-    JudgedSentence,
-    JudgedStretch,
-    NoteKind,
-    Pin,
-    Role,
-    TodoItem,
-)
 from sapwood.core.ids import AgentId, Origin, TranscriptRange, TurnRef
 from sapwood.core.lease import Lease
 from sapwood.core.model_calls import LastCall
@@ -121,15 +110,15 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     asked: int = 0
     estimate: int = 0
     called: str = ""
-    deferred: ClearDeferred | None = None
+    deferred: events.ClearDeferred | None = None
     questions: tuple[OpenQuestion, ...] = ()
     answered: tuple[OpenQuestion, ...] = ()
     native: bool = False
     lease: Lease | None = None
     params: TurnParams | None = None
     trace: str = ""
-    drops: tuple[DropDeferred, ...] = ()
-    actor: Actor | None = None
+    drops: tuple[events.DropDeferred, ...] = ()
+    actor: events.Actor | None = None
 
 
 _OF_GOAL = "goal-"
@@ -216,10 +205,10 @@ class DeclaredNote(Struct, frozen=True, omit_defaults=True):
     """
 
     id: int
-    note: NoteKind
+    note: events.NoteKind
     text: str
     at: int
-    by: Role = "human"
+    by: events.Role = "human"
     about: str = ""
 
 
@@ -231,8 +220,8 @@ class Judgement(Struct, frozen=True, omit_defaults=True):
 
     judge: str = ""
     at: int = 0
-    stretches: tuple[JudgedStretch, ...] = ()
-    sentences: tuple[JudgedSentence, ...] = ()
+    stretches: tuple[events.JudgedStretch, ...] = ()
+    sentences: tuple[events.JudgedSentence, ...] = ()
     usage: Usage = Usage(0)
 
 
@@ -296,7 +285,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     updated: int = 0
     settings: Settings = Settings()
     workspace: Workspace = Workspace()
-    pins: tuple[Pin, ...] = ()
+    pins: tuple[events.Pin, ...] = ()
     context: Context = ROOT
     open: OpenTurn | None = None
     marks: tuple[Mark, ...] = ()
@@ -320,14 +309,14 @@ class State(Struct, frozen=True, omit_defaults=True):
     files: Files | None = None
     reverting: Reverting | None = None
     session: SyncedSession | None = None
-    instructions: tuple[InstructionText, ...] = ()
+    instructions: tuple[events.InstructionText, ...] = ()
     instructions_head: TurnRef | None = None
     tags: Tags | None = None
     erased: tuple[AgentId, ...] = ()
     queue: tuple[QueuedPrompt, ...] = ()
     last_call: LastCall = LastCall()
     turns: int = 0
-    todo: tuple[TodoItem, ...] = ()
+    todo: tuple[events.TodoItem, ...] = ()
     jobs: tuple[Job, ...] = ()
     goal: Goal | None = None
 

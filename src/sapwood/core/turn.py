@@ -16,7 +16,7 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from sapwood.core import events as kinds
+from sapwood.core import events
 from sapwood.core.content import (
     Ended,
     File,
@@ -28,20 +28,6 @@ from sapwood.core.content import (
     Thinking,
     ToolCall,
     Usage,
-)
-from sapwood.core.events import (
-    Recorded,
-    ReplyAdded,
-    ReplyStreamed,
-    Size,
-    ToolFinished,
-    ToolStarted,
-    TurnCompleted,
-    TurnFailed,
-    TurnInterrupted,
-    TurnRecorded,
-    TurnStarted,
-    UnreadableEvent,
 )
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.program_session import NativeRows, ProgramSession
@@ -114,7 +100,7 @@ class Turn(Struct, frozen=True, gc=False):
     call_ids: frozenset[str] = frozenset()
     status: Status = "open"
     last: int = 0
-    size: Size | None = None
+    size: events.Size | None = None
     reason: str = ""
     streamed: tuple[ReplyPart, ...] = ()
     native: NativeRows | None = None
@@ -224,12 +210,12 @@ class Turn(Struct, frozen=True, gc=False):
 _IMPORTED = ProgramSession("", "")
 
 
-def open_turn(recorded: Recorded, event: TurnStarted) -> Turn:
+def open_turn(recorded: events.Recorded, event: events.TurnStarted) -> Turn:
     """The turn that this event opened."""
     return Turn(recorded.agent, recorded.version, event.parent, event.prompt, number=event.number)
 
 
-def recorded_turn(agent: AgentId, version: int, event: TurnRecorded) -> Turn:
+def recorded_turn(agent: AgentId, version: int, event: events.TurnRecorded) -> Turn:
     """The turn that is stored in this one event."""
     return Turn(
         agent,
@@ -261,19 +247,19 @@ def recorded_turn(agent: AgentId, version: int, event: TurnRecorded) -> Turn:
     )
 
 
-def grow(turn: Turn, recorded: Recorded) -> Turn:
+def grow(turn: Turn, recorded: events.Recorded) -> Turn:
     """The turn after one more event of its log."""
     return _grown(turn, (recorded,))
 
 
-def fold_turn(slice_: Sequence[Recorded]) -> Turn:
+def fold_turn(slice_: Sequence[events.Recorded]) -> Turn:
     """The turn in a slice of a log. Raises ValueError if the first event does not open a turn."""
     head = slice_[0]
-    if isinstance(head.event, TurnRecorded):
+    if isinstance(head.event, events.TurnRecorded):
         return recorded_turn(head.agent, head.version, head.event)
-    if isinstance(head.event, UnreadableEvent):
+    if isinstance(head.event, events.UnreadableEvent):
         return _grown(_unreadable_start(head, head.event), slice_[1:])
-    if not isinstance(head.event, TurnStarted):
+    if not isinstance(head.event, events.TurnStarted):
         raise ValueError(f"{head.ref} does not open a turn")
     return _grown(open_turn(head, head.event), slice_[1:])
 
@@ -292,48 +278,50 @@ def closed_turn(turn: Turn, last: int) -> Turn:
     )
 
 
-def _unreadable_start(head: Recorded, event: UnreadableEvent) -> Turn:
+def _unreadable_start(head: events.Recorded, event: events.UnreadableEvent) -> Turn:
     """A turn whose first event cannot be read: its prompt and its parent are unknown."""
     lost = Note("program", f"[The prompt at {head.ref} cannot be read: {event.reason}]")
     return Turn(head.agent, head.version, None, (lost,))
 
 
-def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
-    """Adds all events at once: a turn of thousands of events is copied only once."""
+def _grown(turn: Turn, added: Sequence[events.Recorded]) -> Turn:
+    """Adds them all at once: a turn of thousands of events is copied only once."""
     items: list[Item] = []
     calls: set[str] = set()
     started = set(turn.started)
     streamed = turn.streamed
-    for recorded in events:
+    for recorded in added:
         match recorded.event:
-            case ReplyStreamed() as event:
+            case events.ReplyStreamed() as event:
                 streamed = joined_parts(streamed, event.parts)
-            case kinds.ModelCalled(instruction="") | kinds.ReplyLost():
+            case events.ModelCalled(instruction="") | events.ReplyLost():
                 streamed = ()
-            case ReplyAdded() as event:
+            case events.ReplyAdded() as event:
                 streamed = ()
                 items.append(_reply(recorded.version, event))
                 calls.update([part.id for part in event.parts if type(part) is ToolCall])
-            case ToolStarted() as event:
+            case events.ToolStarted() as event:
                 started.add(event.call)
-            case kinds.QuestionAsked() as event:
+            case events.QuestionAsked() as event:
                 started.discard(event.call)  # it has had no effect, and starts again
-            case ToolFinished() as event if event.call in calls or event.call in turn.call_ids:
+            case events.ToolFinished() as event if (
+                event.call in calls or event.call in turn.call_ids
+            ):
                 items.append(
                     Result(
                         recorded.version, event.call, event.content, event.error, files=event.files
                     )
                 )
                 started.discard(event.call)
-            case kinds.NativeRecorded() as event:
+            case events.NativeRecorded() as event:
                 turn = structs.replace(turn, native=event.rows)
-            case TurnCompleted() as event:
+            case events.TurnCompleted() as event:
                 return _ended(turn, items, started, recorded, "completed", event.size, "")
-            case TurnInterrupted() as event:
+            case events.TurnInterrupted() as event:
                 return _ended(
                     turn, items, started, recorded, "interrupted", event.size, event.reason
                 )
-            case TurnFailed() as event:
+            case events.TurnFailed() as event:
                 return _ended(turn, items, started, recorded, "failed", event.size, event.error)
             case _:
                 pass  # it adds nothing to a turn
@@ -366,7 +354,7 @@ def joined_parts(
     return tuple(joined)
 
 
-def _reply(version: int, event: ReplyAdded) -> Reply:
+def _reply(version: int, event: events.ReplyAdded) -> Reply:
     return Reply(version, event.parts, event.model, event.usage, event.ended)
 
 
@@ -374,9 +362,9 @@ def _ended(
     turn: Turn,
     items: list[Item],
     started: set[str],
-    recorded: Recorded,
+    recorded: events.Recorded,
     status: Status,
-    size: Size,
+    size: events.Size,
     reason: str,
 ) -> Turn:
     return structs.replace(

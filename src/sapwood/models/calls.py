@@ -262,15 +262,13 @@ def settings_for(
     wire: Wire,
     params: Mapping[str, object],
     *,
-    ignored: frozenset[str] = frozenset(),
     binds_thinking: bool = False,
 ) -> dict[str, object]:
     """The settings to send besides messages and tools. Raises `Failure` for an unknown parameter.
 
     Parameters of other providers are left out, so that the model can be switched in the middle of
-    a conversation. So are those in `ignored`, which the model does not support. `binds_thinking`
-    means that the model refuses its earlier thinking when anything before it changed, for example
-    because `head` moved; then the provider is asked to drop that thinking.
+    a conversation. `binds_thinking` means that the model refuses its earlier thinking when anything
+    before it changed, for example because `head` moved; then the provider is asked to drop it.
 
     >>> settings_for("responses", {"temperature": 0.2, "anthropic_cache": "1h"})
     {'openai_store': False, 'temperature': 0.2}
@@ -282,7 +280,7 @@ def settings_for(
     settings |= {
         name: value
         for name, value in known.items()
-        if name not in ignored and (name in _GENERAL or name.startswith(_PREFIXES[wire]))
+        if name in _GENERAL or name.startswith(_PREFIXES[wire])
     }
     return settings
 

@@ -23,7 +23,7 @@ from msgspec import Struct, structs
 from sapwood.core.content import ReplyPart
 from sapwood.core.erasure import ERASED, OutsideData
 from sapwood.core.errors import KeyMissing, LogError
-from sapwood.core.events import Event, Recorded, UnreadableEvent
+from sapwood.core.events import SYSTEM, Actor, Recorded, UnreadableEvent
 from sapwood.core.events.codec import Encoded, decode, encode, unreadable
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.live_words import LiveWords
@@ -204,28 +204,39 @@ def encode_event(cipher: SpaceCipher | None, recorded: Recorded) -> Encoded:
     return structs.replace(plain, data=data)
 
 
-def require_plain(space: Space, event: Event) -> Event:
-    """The event, decoded without a cipher. Raises `LogError` if it is encrypted."""
-    if type(event) is UnreadableEvent and event.data.startswith(_TEXT.encode()):
-        raise key_is_missing(space)
-    return event
-
-
 def decode_event(
-    cipher: SpaceCipher,
+    cipher: SpaceCipher | None,
+    space: Space,
+    place: tuple[AgentId, int, str, int, str, CommandId],
     data: str,
     contents: Mapping[str, str] | None,
-    place: tuple[AgentId, int, str, int, str, str],
-) -> Event:
+) -> Recorded:
     """Decodes what `encode_event` made. `place`: agent, version, kind, at, actor, command.
 
-    An event that does not open is an `UnreadableEvent`.
+    An event that does not open, or has an unknown actor, is an `UnreadableEvent`. Raises `LogError`
+    if the event is encrypted and there is no cipher.
     """
-    kind = place[2]
-    plain = cipher.open_text(data, "event", *place)
-    if plain is None:
-        return unreadable(kind, data, _MOVED if data.startswith(_TEXT) else _PLAIN)
-    return decode(kind, plain, contents)
+    agent, version, kind, at, by, command = place
+    actor = _actor(by)
+    if actor is None:
+        event, actor = unreadable(kind, data, "its actor is unknown"), SYSTEM
+    elif cipher is None:
+        event = decode(kind, data, contents)
+        if type(event) is UnreadableEvent and event.data.startswith(_TEXT.encode()):
+            raise key_is_missing(space)
+    elif (plain := cipher.open_text(data, "event", *place)) is not None:
+        event = decode(kind, plain, contents)
+    else:
+        event = unreadable(kind, data, _MOVED if data.startswith(_TEXT) else _PLAIN)
+    return Recorded(agent, version, event, at, actor, command)
+
+
+@lru_cache(maxsize=256)
+def _actor(text: str) -> Actor | None:
+    try:
+        return Actor.parse(text)
+    except ValueError:
+        return None
 
 
 def seal_content(cipher: SpaceCipher | None, digest: str, text: str) -> bytes:

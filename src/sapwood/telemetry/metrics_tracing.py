@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from time import monotonic
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from sapwood.core.commands import Compact
 from sapwood.core.content import ToolCall
@@ -17,29 +17,14 @@ from sapwood.metrics import Metrics
 from sapwood.telemetry.turn_log import log_end, log_stop
 from sapwood.trace_context import within_trace
 
-
-class _Inner(Protocol):
-    """What also records the work: spans, or nothing."""
-
-    def turn(self, state: State) -> AbstractContextManager[Callable[[Turn], None]]: ...
-
-    def call(
-        self, state: State, request: Request
-    ) -> AbstractContextManager[Callable[[Answer], None]]: ...
-
-    def tool(
-        self, state: State, call: ToolCall
-    ) -> AbstractContextManager[Callable[[ToolOutcome], None]]: ...
-
-    def compaction(self, state: State) -> AbstractContextManager[Callable[[Compact], None]]: ...
-
-    def close(self) -> None: ...
+if TYPE_CHECKING:
+    from sapwood.turns.trace import Tracing
 
 
 class MetricsTracing:
     """Measures turns, model calls, tools and compactions, and logs each turn that ends."""
 
-    def __init__(self, metrics: Metrics, inner: _Inner) -> None:
+    def __init__(self, metrics: Metrics, inner: "Tracing") -> None:
         self._metrics = metrics
         self._inner = inner
 

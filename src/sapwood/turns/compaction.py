@@ -52,7 +52,6 @@ from sapwood.core.refusals import (
 )
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
-from sapwood.core.token_count import Counter
 from sapwood.core.turn import Turn
 from sapwood.core.view import Message, Request, view
 from sapwood.turns.clock_and_ids import command_meta, new_nonce
@@ -165,13 +164,11 @@ class Compactor:
         self,
         dispatcher: Dispatcher,
         models: ModelAccess,
-        counter_for: Callable[[str], Counter],
         tools: Sequence[ToolSpec] = (),
         tracing: Tracing | None = None,
     ) -> None:
         self._dispatcher = dispatcher
         self._models = models
-        self._counter_for = counter_for
         self._tools = tools
         self._tracing = tracing or Untraced()
 
@@ -435,7 +432,7 @@ class Compactor:
     async def _record(
         self, opened: OpenAgent, request: Request, instruction: str, summarised: int = 0
     ) -> None:
-        counter = self._counter_for(request.model)
+        counter = self._dispatcher.counter_for(request.model)
         manifest = manifest_of(
             opened, request, self._tools, counter, instruction, summarised=summarised
         )
@@ -458,12 +455,12 @@ class Compactor:
             raise Failure("cut", "The summary ended before it was complete. Nothing was compacted.")
 
     def _saves(self, opened: OpenAgent, summary: str) -> bool:
-        counter = self._counter_for(opened.state.settings.model)
+        counter = self._dispatcher.counter_for(opened.state.settings.model)
         size = history(opened.live, counter, opened.state.ratio())
         return self._tokens(opened, summary) < size.tokens
 
     def _tokens(self, opened: OpenAgent, text: str) -> int:
-        counter = self._counter_for(opened.state.settings.model)
+        counter = self._dispatcher.counter_for(opened.state.settings.model)
         return calibrated(counter.count(text).tokens, counter, opened.state.ratio()).tokens
 
 

@@ -94,7 +94,7 @@ class Done(Struct, frozen=True):
 
 
 class Dispatcher:
-    """Carries out commands on the agents of one space."""
+    """Carries out commands on the agents of one space of a log."""
 
     def __init__(
         self,
@@ -107,9 +107,9 @@ class Dispatcher:
         kept_open: int = 256,
     ) -> None:
         """`check` may refuse a command of any sender, before it is decided."""
-        self._log = log
-        self._space = space
-        self._counter_for = counter_for
+        self.log = log
+        self.space = space
+        self.counter_for = counter_for
         self._gate = Gate(mask)
         self._check = check
         self._accounts = FamilyAccounts(log, space)
@@ -172,7 +172,7 @@ class Dispatcher:
                 admitted = [_without_mail(each, erased) for each in admitted]
             ended = await self._words.ended_by([each for each, *_ in admitted], opened.state, {})
             live = ended.added_to(opened.live, opened.state)
-            batch = decide_all(opened.state, live, admitted, self._counter_for)
+            batch = decide_all(opened.state, live, admitted, self.counter_for)
             if batch is not None and not batch.receipts:
                 return ()
             if batch is None or not await self._store_batch(opened.state.version, batch, ended):
@@ -198,7 +198,7 @@ class Dispatcher:
 
         A refusal if the id was used for another request. `request` is as in `CommandMeta`.
         """
-        receipt = await self._log.receipt(self._space, command)
+        receipt = await self.log.receipt(self.space, command)
         if receipt is None:
             return None
         return await self._repeated(receipt, None, request_digest(await self.mask(request)))
@@ -212,7 +212,7 @@ class Dispatcher:
         """The state as it is now. The turns in view are not read if they are not in memory."""
         if agent in self._opened:
             return (await self.open(agent)).state
-        return await open_state(self._log, self._space, agent)
+        return await open_state(self.log, self.space, agent)
 
     async def last_seen(self, agent: AgentId) -> OpenAgent:
         """The agent as this process saw it last, without reading the log again.
@@ -254,7 +254,7 @@ class Dispatcher:
         """Saves a snapshot of the agent, as after many events. One that is lost only costs time."""
         state = (await self.last_seen(agent)).state
         with suppress(LogError):
-            await self._log.save_snapshot(self._space, snapshot_of(state))
+            await self.log.save_snapshot(self.space, snapshot_of(state))
 
     async def close(self) -> None:
         """Waits until all snapshots are saved."""
@@ -302,7 +302,7 @@ class Dispatcher:
         converted, _, _ = admitted
         opened = self._opened.get(converted.agent)
         if opened is not None:
-            counter = self._counter_for(opened.state.settings.model)
+            counter = self.counter_for(opened.state.settings.model)
             for text in texts_in(converted):
                 if isinstance(text, str) and len(text) >= LARGE_TEXT:
                     counter.count(text)
@@ -327,7 +327,7 @@ class Dispatcher:
             self._opened.pop(command.agent, None)
             return None
         if isinstance(decision, Refusal) or not decision.changes:
-            receipt = await self._log.receipt(self._space, meta.id)
+            receipt = await self.log.receipt(self.space, meta.id)
             if receipt is not None:
                 return await self._repeated(receipt, command, digest)
             if await self._is_outdated(inputs, command):
@@ -350,9 +350,9 @@ class Dispatcher:
             case Send() if command.sender is not None:
                 others = {command.sender: (await self._get(command.sender)).state}
             case Kill():
-                below = await self._log.descendants(self._space, command.agent)
-                others = {a: await open_state(self._log, self._space, a) for a in below}
-                ancestors = frozenset(await self._log.ancestors(self._space, command.agent))
+                below = await self.log.descendants(self.space, command.agent)
+                others = {a: await open_state(self.log, self.space, a) for a in below}
+                ancestors = frozenset(await self.log.ancestors(self.space, command.agent))
             case _:
                 pass
         account = None
@@ -364,7 +364,7 @@ class Dispatcher:
         return DecisionInput(
             opened.state,
             opened.live,
-            self._counter_for(model),
+            self.counter_for(model),
             others,
             ancestors,
             account,
@@ -379,7 +379,7 @@ class Dispatcher:
         if not isinstance(command, Restore) or context.cuts is None:
             return None
         return await read_live(
-            self._log, self._space, opened.state, context=structs.replace(context, cuts=None)
+            self.log, self.space, opened.state, context=structs.replace(context, cuts=None)
         )
 
     async def _since_mark(self, opened: OpenAgent, command: Command) -> LivePath | None:
@@ -389,7 +389,7 @@ class Dispatcher:
         context = path_after_mark(opened.state, opened.live, command)
         if context is None:
             return None
-        return await read_live(self._log, self._space, opened.state, context=context)
+        return await read_live(self.log, self.space, opened.state, context=context)
 
     async def _commit(
         self,
@@ -421,7 +421,7 @@ class Dispatcher:
         if receipt.digest == digest or (not receipt.digest and _may_repeat(receipt, command)):
             return Done(receipt.message, receipt.events, repeated=True)
         for ref in receipt.events:
-            found = await self._log.read(self._space, ref.agent, ref.version, ref.version)
+            found = await self.log.read(self.space, ref.agent, ref.version, ref.version)
             if found:
                 return CommandIdUsed(ref.agent, found[0].kind)
         return CommandIdUsed()
@@ -429,7 +429,7 @@ class Dispatcher:
     async def _store(self, commit: Commit, after: dict[AgentId, OpenAgent]) -> Receipt | None:
         """Commits and keeps the changed agents in memory. Returns an earlier receipt if any."""
         began = monotonic()
-        earlier = await self._log.commit(self._space, commit)
+        earlier = await self.log.commit(self.space, commit)
         METRICS.observe("sapwood_commit_seconds", monotonic() - began)
         if earlier is not None:
             return earlier
@@ -457,13 +457,13 @@ class Dispatcher:
         if live is None:
             for recorded in events:
                 state = evolve(state, recorded)
-            before = await self._log.summary(self._space, change.agent)
+            before = await self.log.summary(self.space, change.agent)
             size = Count(before.tokens, before.exact) if before else ZERO
             return Append(change.agent, version, events, summary_of(state, size)), None
         if change.state is not None and change.live is not None:
             after = OpenAgent(change.state, change.live)
         else:
-            after = await advanced(self._log, self._space, OpenAgent(state, live), events)
+            after = await advanced(self.log, self.space, OpenAgent(state, live), events)
         after = self._measured(after)
         size = after.size or ZERO
         return Append(change.agent, version, events, summary_of(after.state, size)), after
@@ -494,18 +494,18 @@ class Dispatcher:
             and known.state.calibration == state.calibration
         ):
             return OpenAgent(state, live, known.size)
-        counter = self._counter_for(state.settings.model)
+        counter = self.counter_for(state.settings.model)
         return OpenAgent(state, live, settled(live, counter, state.ratio()))
 
     async def _get(self, agent: AgentId) -> OpenAgent:
         opened = self._opened.get(agent)
         if opened is None:
-            opened = await open_agent(self._log, self._space, agent)
+            opened = await open_agent(self.log, self.space, agent)
             self._keep(opened)
         return opened
 
     async def _fresh(self, agent: AgentId) -> OpenAgent:
-        opened = await refreshed(self._log, self._space, await self._get(agent))
+        opened = await refreshed(self.log, self.space, await self._get(agent))
         self._keep(opened)
         return opened
 
@@ -533,7 +533,7 @@ class Dispatcher:
                 opened
                 and append.expected // SNAPSHOT_EVERY < opened.state.version // SNAPSHOT_EVERY
             ):
-                saving = self._log.save_snapshot(self._space, snapshot_of(opened.state))
+                saving = self.log.save_snapshot(self.space, snapshot_of(opened.state))
                 task = asyncio.ensure_future(saving)
                 self._saving.add(task)
                 task.add_done_callback(self._saved)

@@ -12,7 +12,7 @@ again under the same id, so the parent gets it once.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing, suppress
 
 from msgspec import Struct, structs
@@ -35,12 +35,11 @@ from sapwood.core.context import ROOT
 from sapwood.core.decide.contexts import restarts_turn
 from sapwood.core.errors import LogError, SpaceMoved
 from sapwood.core.events import SYSTEM, Actor, AgentKilled, TurnInterrupted
-from sapwood.core.ids import AgentId, Space
+from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Answer, Failure, FailureKind, ToolSpec
 from sapwood.core.refusals import BudgetReached, Refusal
 from sapwood.core.settings import SettingsChange
 from sapwood.core.state import State
-from sapwood.core.token_count import Counter
 from sapwood.core.turn import Reply, Turn, shortened
 from sapwood.core.turn_params import TurnParams
 from sapwood.core.view import Request, check, view
@@ -49,7 +48,7 @@ from sapwood.programs.registry import ProgramExecutor, program_executor
 from sapwood.turns.checkpoints import Checkpoints
 from sapwood.turns.clock_and_ids import command_meta, now
 from sapwood.turns.dispatch import Dispatcher, Done
-from sapwood.turns.log import Log, MovableLog
+from sapwood.turns.log import MovableLog
 from sapwood.turns.model_access import (
     ModelAccess,
     bounded_reply,
@@ -98,13 +97,10 @@ class Driver:
 
     def __init__(
         self,
-        log: Log,
-        space: Space,
         dispatcher: Dispatcher,
         models: ModelAccess,
         toolbox: Toolbox,
         commands: CommandTool | None,
-        counter_for: Callable[[str], Counter],
         *,
         limits: Limits | None = None,
         tracing: Tracing | None = None,
@@ -115,11 +111,9 @@ class Driver:
     ) -> None:
         self._params = params or TurnParams()
         self._fallback = tuple(fallback)
-        self._log = log
-        self._space = space
+        self._log, self._space = dispatcher.log, dispatcher.space
         self._dispatcher = dispatcher
         self._models = models
-        self._counter_for = counter_for
         self._streams: dict[AgentId, ReplyStream] = {}
         self._ended_calls: dict[AgentId, int] = {}
         self._limits = limits or Limits()
@@ -128,9 +122,7 @@ class Driver:
         self._files = self._tools.files
         self._program_access = programs
         self._programs = (
-            ProgramTurns(log, space, dispatcher, programs, counter_for, self._files)
-            if programs is not None
-            else None
+            ProgramTurns(dispatcher, programs, self._files) if programs is not None else None
         )
 
     async def drive(self, agent: AgentId) -> float | None:
@@ -313,7 +305,7 @@ class Driver:
             raise AssertionError(f"a bug in Sapwood: {'; '.join(faults)}")
         tools = await self._tools.offered(params)
         sent = params.sent(is_first=not replies)
-        counter = self._counter_for(request.model)
+        counter = self._dispatcher.counter_for(request.model)
         manifest = manifest_of(opened, request, tools, counter, params=sent)
         manifest = structs.replace(manifest, lost=self._lost_call(opened.state))
         stored = await self._dispatcher.dispatch(manifest, command_meta(SYSTEM))
@@ -382,10 +374,8 @@ class Driver:
             tools = await self._tools.offered(self._params_of(opened.state))
             models = self._models
             if self._program_access is not None and program_executor(opened.state.settings.model):
-                models = ProgramSummaries(
-                    self._log, self._space, self._dispatcher, self._program_access, turn.agent
-                )
-            compactor = Compactor(self._dispatcher, models, self._counter_for, tools, self._tracing)
+                models = ProgramSummaries(self._dispatcher, self._program_access, turn.agent)
+            compactor = Compactor(self._dispatcher, models, tools, self._tracing)
             for command in before:
                 await self._do(command)
             with suppress(Failure):  # without a summary the turn ends and nothing is trimmed

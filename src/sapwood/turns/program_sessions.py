@@ -56,8 +56,6 @@ def session_in(state: State, program: str) -> ProgramSession | None:
 
 
 async def sync_history(
-    log: Log,
-    space: Space,
     dispatcher: Dispatcher,
     provider: AgentProvider,
     opened: OpenAgent,
@@ -79,7 +77,7 @@ async def sync_history(
     lags = needs_sync(state, provider.program)
     if session is not None and not lags and not (compare and await _changes_in_place(provider)):
         return session
-    history = await read_history(log, space, state, opened.live)
+    history = await read_history(dispatcher.log, dispatcher.space, state, opened.live)
     if session is None and not history.turns and not history.front:
         return None
     synced = await provider.sync_session(session, history, options)

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from msgspec import structs
 
 from sapwood.core.content import ReplyPart, Text, Usage
-from sapwood.core.ids import AgentId, Space
+from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
 from sapwood.core.view import Request
 from sapwood.core.view.build import messages_of
@@ -25,7 +25,6 @@ from sapwood.programs.agent_provider import (
 )
 from sapwood.programs.registry import program_executor
 from sapwood.turns.dispatch import Dispatcher
-from sapwood.turns.log import Log
 from sapwood.turns.program_sessions import options_of, read_history
 
 _NO_TOOLS = "Do not use tools for a summary. Answer with text only."
@@ -34,16 +33,7 @@ _NO_TOOLS = "Do not use tools for a summary. Answer with text only."
 class ProgramSummaries:
     """Sends the request for a summary of one agent to the agent's program, as to a model."""
 
-    def __init__(
-        self,
-        log: Log,
-        space: Space,
-        dispatcher: Dispatcher,
-        programs: ProgramAccess,
-        agent: AgentId,
-    ) -> None:
-        self._log = log
-        self._space = space
+    def __init__(self, dispatcher: Dispatcher, programs: ProgramAccess, agent: AgentId) -> None:
         self._dispatcher = dispatcher
         self._programs = programs
         self._agent = agent
@@ -64,8 +54,9 @@ class ProgramSummaries:
         if executor is None:
             raise Failure("no_model", f"'{request.model}' is not an agent program.")
         provider = self._programs.provider(executor.program)
-        opened = await self._dispatcher.open(self._agent)
-        history = await read_history(self._log, self._space, opened.state, opened.live)
+        dispatcher = self._dispatcher
+        opened = await dispatcher.open(self._agent)
+        history = await read_history(dispatcher.log, dispatcher.space, opened.state, opened.live)
         if opened.live.open is not None:  # a turn that asked for the summary itself
             turn = opened.live.open
             last = HistoryTurn(turn, None, tuple(messages_of(turn)))

@@ -19,12 +19,11 @@ from msgspec import structs
 from sapwood.core.commands import AddReply, CallModel, Command, FinishTool, RecordNative, StartTool
 from sapwood.core.content import File, ReplyPart, Text, ToolCall, Usage
 from sapwood.core.events import SYSTEM, Actor
-from sapwood.core.ids import AgentId, Space
+from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta, Failure
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.refusals import BudgetReached, Refusal, StaleRequest
 from sapwood.core.state import State
-from sapwood.core.token_count import Counter
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view import view
 from sapwood.programs.agent_provider import (
@@ -43,7 +42,6 @@ from sapwood.programs.registry import ProgramExecutor
 from sapwood.turns.checkpoints import TurnFiles
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.dispatch import Dispatcher
-from sapwood.turns.log import Log
 from sapwood.turns.model_access import manifest_of
 from sapwood.turns.open_agent import OpenAgent
 from sapwood.turns.program_sessions import (
@@ -75,14 +73,12 @@ class ProviderTurn:
         self,
         dispatcher: Dispatcher,
         programs: ProgramAccess,
-        counter_for: Callable[[str], Counter],
         provider: AgentProvider,
         session: ProgramSession,
         turn: Turn,
     ) -> None:
         self._dispatcher = dispatcher
         self._programs = programs
-        self._counter_for = counter_for
         self._provider = provider
         self._session = session
         self._turn = turn
@@ -291,7 +287,7 @@ class ProviderTurn:
 
     def _manifest(self, opened: OpenAgent) -> CallModel:
         request = view(opened.state, opened.live)
-        manifest = manifest_of(opened, request, (), self._counter_for(request.model))
+        manifest = manifest_of(opened, request, (), self._dispatcher.counter_for(request.model))
         lost = opened.state.open.asked if opened.state.open else 0
         # Without an estimate: the program's own prompts and tools would distort the calibration.
         return structs.replace(manifest, estimate=0, lost=lost)
@@ -353,18 +349,12 @@ class ProgramTurns:
 
     def __init__(
         self,
-        log: Log,
-        space: Space,
         dispatcher: Dispatcher,
         programs: ProgramAccess,
-        counter_for: Callable[[str], Counter],
         files: TurnFiles,
     ) -> None:
-        self._log = log
-        self._space = space
         self._dispatcher = dispatcher
         self._programs = programs
-        self._counter_for = counter_for
         self._files = files
         self._running: dict[AgentId, ProviderTurn] = {}
         self._compared: set[str] = set()
@@ -384,9 +374,7 @@ class ProgramTurns:
             session = await self._session(provider, opened, turn, executor)
         except SessionBusy as busy:
             raise Failure("other", str(busy)) from busy
-        run = ProviderTurn(
-            self._dispatcher, self._programs, self._counter_for, provider, session, turn
-        )
+        run = ProviderTurn(self._dispatcher, self._programs, provider, session, turn)
         self._running[agent] = run
         try:
             end = await run.finish(sent_prompt(opened.live))
@@ -423,8 +411,6 @@ class ProgramTurns:
         options = options_of(opened.state, executor)
         known = session_in(opened.state, provider.program)
         session = await sync_history(
-            self._log,
-            self._space,
             self._dispatcher,
             provider,
             opened,

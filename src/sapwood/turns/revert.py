@@ -18,6 +18,7 @@ from typing import assert_never
 
 from msgspec import Struct, structs
 
+from sapwood.core import refusals
 from sapwood.core.checkpoint import Destination, Saved, Unsaved
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import CommandMeta, FinishRevert, MakeCheckpoint, StartRevert
@@ -31,20 +32,6 @@ from sapwood.core.events import (
 )
 from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.core.log_values import AgentSummary
-from sapwood.core.refusals import (
-    AmbiguousAgent,
-    CheckpointGone,
-    FilesInUse,
-    NoCheckpoint,
-    NotRestored,
-    NotSaved,
-    OtherBranch,
-    Refusal,
-    TurnIsOpen,
-    TurnRenumbered,
-    UnknownAgent,
-    UnknownCheckpoint,
-)
 from sapwood.core.state import State
 from sapwood.turns.checkpoints import Checkpoints, Link, chain_of, link_at
 from sapwood.turns.clock_and_ids import command_meta
@@ -72,38 +59,40 @@ class RevertTarget(Struct, frozen=True):
     started: int = 0
 
 
-async def find_target(log: Log, space: Space, state: State, typed: str) -> RevertTarget | Refusal:
+async def find_target(
+    log: Log, space: Space, state: State, typed: str
+) -> RevertTarget | refusals.Refusal:
     """Finds what was typed: nothing, a turn such as `3` or `NAME/3`, or a revert such as `back`."""
     history = FileHistory(await chain_of(log, space, state))
     if not typed:
         last = history.last_change()
-        if isinstance(last, Refusal):
+        if isinstance(last, refusals.Refusal):
             return await _with_other_conversations(log, space, state, last)
         return RevertTarget(await _in_words(log, space, state.agent, last))
     if (revert := history.before_revert(typed)) is not None:
         return RevertTarget(revert, typed=typed)
     start = await find_start(log, space, state, typed)
-    if isinstance(start, AmbiguousAgent | UnknownAgent | TurnRenumbered):
+    if isinstance(start, refusals.AmbiguousAgent | refusals.UnknownAgent | refusals.TurnRenumbered):
         return start
-    if isinstance(start, Refusal):
+    if isinstance(start, refusals.Refusal):
         return await _unknown(log, space, state.agent, history, typed)
     if start.agent != state.agent:
         return await _of_another(log, space, state, start, typed)
     to = history.before_turn(start.first)
-    if isinstance(to, Refusal):
+    if isinstance(to, refusals.Refusal):
         return to
     return RevertTarget(await _in_words(log, space, state.agent, to), typed=typed)
 
 
 async def _of_another(
     log: Log, space: Space, state: State, start: TurnStart, typed: str
-) -> RevertTarget | Refusal:
+) -> RevertTarget | refusals.Refusal:
     other = await open_state(log, space, start.agent)
     history = FileHistory(await chain_of(log, space, other))
     if _folder(other) != _folder(state):
         return await _unknown(log, space, start.agent, history, typed)
     to = history.before_turn(start.first)
-    if isinstance(to, Refusal):
+    if isinstance(to, refusals.Refusal):
         return to
     to = structs.replace(to, context=1, words=f"before turn {start.place}")
     return RevertTarget(to, start.agent, start.first, typed)
@@ -117,18 +106,18 @@ async def _in_words(log: Log, space: Space, agent: AgentId, to: Destination) -> 
 
 async def _unknown(
     log: Log, space: Space, agent: AgentId, history: "FileHistory", typed: str
-) -> NoCheckpoint | UnknownCheckpoint:
+) -> refusals.NoCheckpoint | refusals.UnknownCheckpoint:
     """The refusal of a text that names no place."""
     if not history.reverts and not history.turns:
-        return NoCheckpoint()
+        return refusals.NoCheckpoint()
     refs = [EventRef(agent, turn) for turn in history.turns[:_NAMED]]
     turns = tuple([str(await number_at(log, space, ref)) for ref in refs])
-    return UnknownCheckpoint(typed, turns, reverts=bool(history.reverts))
+    return refusals.UnknownCheckpoint(typed, turns, reverts=bool(history.reverts))
 
 
 async def _with_other_conversations(
-    log: Log, space: Space, state: State, refused: NoCheckpoint
-) -> NoCheckpoint:
+    log: Log, space: Space, state: State, refused: refusals.NoCheckpoint
+) -> refusals.NoCheckpoint:
     """The refusal, with the turns of other conversations in this folder that can be reverted."""
     folder = state.workspace.folder
     page = await log.conversations(space, folder, limit=_LOOKED_AT) if folder else []
@@ -143,7 +132,7 @@ async def _with_other_conversations(
         found += [f"/revert {agent}/{number}" for number in numbers]
     if not found:
         return refused
-    return NoCheckpoint(
+    return refusals.NoCheckpoint(
         "This conversation did not change any files, but others in this folder did: type "
         f"{' or '.join(found[:_OTHERS])}."
     )
@@ -202,10 +191,10 @@ class FileHistory:
         """The turns that can be reverted, newest first."""
         return [turn for turn, before in reversed(self._turns.items()) if before.files]
 
-    def last_change(self) -> Destination | NoCheckpoint:
+    def last_change(self) -> Destination | refusals.NoCheckpoint:
         """The place before the last turn that changed files and was not reverted."""
         if self._line is None:
-            return NoCheckpoint(*self._reasons()[:1])
+            return refusals.NoCheckpoint(*self._reasons()[:1])
         return _before(self._line.turn, self._line.before)
 
     def before_revert(self, typed: str) -> Destination | None:
@@ -216,7 +205,7 @@ class FileHistory:
                 return Destination(version, version, f"before {which}")
         return None
 
-    def before_turn(self, turn: int) -> Destination | NoCheckpoint:
+    def before_turn(self, turn: int) -> Destination | refusals.NoCheckpoint:
         """The place before a turn.
 
         The files before a turn that could not change any were not saved: then edits that a person
@@ -227,10 +216,10 @@ class FileHistory:
         for link in self._links:
             if link.version > turn:
                 found = link if _is_before_changes(link, turn, earlier) else earlier
-                return _before(turn, found) if found else NoCheckpoint()
+                return _before(turn, found) if found else refusals.NoCheckpoint()
             earlier = link
         if earlier is not None and isinstance(earlier.event, CheckpointMissed):
-            return NoCheckpoint(earlier.event.reason)
+            return refusals.NoCheckpoint(earlier.event.reason)
         return Destination(0, turn - 1, "")
 
     @property
@@ -272,9 +261,9 @@ class FileHistory:
         return _Change(turn, before, line)
 
 
-def _before(turn: int, link: Link) -> Destination | NoCheckpoint:
+def _before(turn: int, link: Link) -> Destination | refusals.NoCheckpoint:
     if isinstance(link.event, CheckpointMissed):
-        return NoCheckpoint(link.event.reason)
+        return refusals.NoCheckpoint(link.event.reason)
     return Destination(link.version, turn - 1, "")
 
 
@@ -316,11 +305,8 @@ _PAGE = 100
 class Reverter:
     """Reverts agents of one space to a checkpoint."""
 
-    def __init__(
-        self, log: Log, space: Space, dispatcher: Dispatcher, checkpoints: Checkpoints
-    ) -> None:
-        self._log = log
-        self._space = space
+    def __init__(self, dispatcher: Dispatcher, checkpoints: Checkpoints) -> None:
+        self._log, self._space = dispatcher.log, dispatcher.space
         self._dispatcher = dispatcher
         self._checkpoints = checkpoints
 
@@ -331,7 +317,7 @@ class Reverter:
         *,
         anyway: bool = False,
         why: CommandMeta | None = None,
-    ) -> Done | Refusal:
+    ) -> Done | refusals.Refusal:
         """Restores files and context: before a turn, before an earlier revert, or, if nothing is
         typed, before the last turn that changed files and was not reverted.
 
@@ -341,18 +327,18 @@ class Reverter:
         """
         state = (await self._dispatcher.open(agent)).state
         if state.open is not None:
-            return TurnIsOpen(TABLE["revert"].typed)
+            return refusals.TurnIsOpen(TABLE["revert"].typed)
         root = await self._checkpoints.root(state.workspace)
         if isinstance(root, Unsaved):
-            return NoCheckpoint(root.reason)
+            return refusals.NoCheckpoint(root.reason)
         other = await self._working_in(root)
         if other is not None:
-            return FilesInUse(other.agent)
+            return refusals.FilesInUse(other.agent)
         if state.reverting is not None and not typed.strip():
             target = await self._unfinished(state, state.reverting.started)
         else:
             target = await find_target(self._log, self._space, state, typed.strip())
-        if isinstance(target, Refusal):
+        if isinstance(target, refusals.Refusal):
             return target
         work = asyncio.ensure_future(self._restore(state, target, why, anyway=anyway))
         try:
@@ -361,13 +347,13 @@ class Reverter:
             await asyncio.wait({work})
             raise
 
-    async def finish(self, agent: AgentId) -> Refusal | None:
+    async def finish(self, agent: AgentId) -> refusals.Refusal | None:
         """Finishes a revert that was cut off, if there is one. Returns a refusal if that fails."""
         state = (await self._dispatcher.open(agent)).state
         if state.reverting is None:
             return None
         done = await self.revert(agent)
-        return done if isinstance(done, Refusal) else None
+        return done if isinstance(done, refusals.Refusal) else None
 
     async def _unfinished(self, state: State, started: int) -> RevertTarget:
         """The target of a revert that was cut off."""
@@ -380,25 +366,25 @@ class Reverter:
 
     async def _restore(
         self, state: State, target: RevertTarget, why: CommandMeta | None, *, anyway: bool
-    ) -> Done | Refusal:
+    ) -> Done | refusals.Refusal:
         agent, workspace, to = state.agent, state.workspace, target.to
         files = await self._files(agent, target)
         if files is not None and not await self._checkpoints.holds(workspace, files):
-            return CheckpointGone(to.words)
+            return refusals.CheckpointGone(to.words)
         present = await self._checkpoints.save(workspace, agent)
         if isinstance(present, Unsaved):
-            return NotSaved(present.reason)
+            return refusals.NotSaved(present.reason)
         if files is None:
             files = present
         if files.branch and present.branch and files.branch != present.branch and not anyway:
-            return OtherBranch(to.words, files.branch, present.branch, target.typed)
+            return refusals.OtherBranch(to.words, files.branch, present.branch, target.typed)
         place = await self._start(state, target, present)
-        if isinstance(place, Refusal):
+        if isinstance(place, refusals.Refusal):
             return place
         started = (await link_at(self._log, self._space, agent, place)).files
         restored = await self._checkpoints.restore(workspace, present, files, started)
         if isinstance(restored, Unsaved):
-            return NotRestored(restored.reason)
+            return refusals.NotRestored(restored.reason)
         there = await self._place(state, target)
         notes = await self._notes_in_view(state, there.context)
         return await self._dispatcher.dispatch(
@@ -406,7 +392,9 @@ class Reverter:
             why or command_meta(),
         )
 
-    async def _start(self, state: State, target: RevertTarget, present: Saved) -> int | Refusal:
+    async def _start(
+        self, state: State, target: RevertTarget, present: Saved
+    ) -> int | refusals.Refusal:
         """Records the start of the revert, and returns the version of its start.
 
         A revert that is finished has started already: then only the present files are recorded.
@@ -415,10 +403,10 @@ class Reverter:
         if state.reverting is not None and target.started == state.reverting.started:
             made = MakeCheckpoint(agent, present)
             refused = await self._dispatcher.dispatch(made, command_meta())
-            return refused if isinstance(refused, Refusal) else target.started
+            return refused if isinstance(refused, refusals.Refusal) else target.started
         start = StartRevert(agent, present, to, target.of, target.turn)
         done = await self._dispatcher.dispatch(start, command_meta())
-        return done if isinstance(done, Refusal) else done.events[-1].version
+        return done if isinstance(done, refusals.Refusal) else done.events[-1].version
 
     async def _files(self, agent: AgentId, target: RevertTarget) -> Saved | None:
         """The files to restore; None if they stay as they are."""

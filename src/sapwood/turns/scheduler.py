@@ -12,25 +12,16 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
+from sapwood.core import events
 from sapwood.core.errors import SapwoodError
-from sapwood.core.events import (
-    AgentKilled,
-    MailReceived,
-    QuestionAnswered,
-    ToolFinished,
-    TurnCompleted,
-    TurnFailed,
-    TurnInterrupted,
-    TurnStarted,
-)
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
 
 if TYPE_CHECKING:
     from sapwood.turns.driver import Driver
 
-_GIVES_WORK = (TurnStarted, MailReceived, QuestionAnswered)
-_ENDS = (TurnCompleted, TurnFailed, TurnInterrupted, AgentKilled)
+_GIVES_WORK = (events.TurnStarted, events.MailReceived, events.QuestionAnswered)
+_ENDS = (events.TurnCompleted, events.TurnFailed, events.TurnInterrupted, events.AgentKilled)
 
 
 def woken_by(append: Append) -> set[AgentId]:
@@ -43,9 +34,9 @@ def woken_by(append: Append) -> set[AgentId]:
     woken: set[AgentId] = set()
     for recorded in append.events:
         event = recorded.event
-        if isinstance(event, TurnStarted) and event.lease is not None:
+        if isinstance(event, events.TurnStarted) and event.lease is not None:
             continue  # the program that started the turn runs it
-        if isinstance(event, ToolFinished):
+        if isinstance(event, events.ToolFinished):
             if recorded.actor.role == "human" and append.summary.working:
                 woken.add(append.agent)
         elif isinstance(event, _GIVES_WORK) and append.summary.working:

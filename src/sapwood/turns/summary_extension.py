@@ -11,10 +11,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from sapwood.core.commands import ExtendSummary
 from sapwood.core.context import undo_step
 from sapwood.core.events import SYSTEM
-from sapwood.core.ids import AgentId, Space
-from sapwood.core.model_calls import ToolSpec
+from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal, TurnIsOpen
-from sapwood.core.token_count import Counter
 from sapwood.core.turn import Turn, quoted_turn
 from sapwood.core.view.frames import framed_departure
 from sapwood.turns.clock_and_ids import command_meta, new_nonce
@@ -25,11 +23,8 @@ from sapwood.turns.compaction import (
     SummaryDraft,
     listed_ledger,
 )
-from sapwood.turns.dispatch import Dispatcher, Done
-from sapwood.turns.log import Log
-from sapwood.turns.model_access import ModelAccess
+from sapwood.turns.dispatch import Done
 from sapwood.turns.open_agent import OpenAgent, read_live
-from sapwood.turns.trace import Tracing
 
 EXTEND = (
     "The turns that are quoted above have left your view. Write one summary of all that you do not "
@@ -40,19 +35,6 @@ EXTEND = (
 
 class SummaryExtension(Compactor):
     """Writes the longer summary of one agent after the window has moved."""
-
-    def __init__(
-        self,
-        log: Log,
-        space: Space,
-        dispatcher: Dispatcher,
-        models: ModelAccess,
-        counter_for: Callable[[str], Counter],
-        tools: Sequence[ToolSpec] = (),
-        tracing: Tracing | None = None,
-    ) -> None:
-        super().__init__(dispatcher, models, counter_for, tools, tracing)
-        self._log, self._space = log, space
 
     async def extend(
         self, agent: AgentId, next_commit: Callable[[], Awaitable[None]]
@@ -88,7 +70,8 @@ class SummaryExtension(Compactor):
         if step is None or step.cause != "window":
             return ()
         context, _ = undo_step(step, state.context, state.marks)
-        before = await read_live(self._log, self._space, state, context=context)
+        log, space = self._dispatcher.log, self._dispatcher.space
+        before = await read_live(log, space, state, context=context)
         in_view = {turn.ref for turn in opened.live.turns}
         return [turn for turn in before.turns if turn.ref not in in_view]
 

@@ -15,9 +15,9 @@ from sapwood.core.model_calls import Answer, Failure
 from sapwood.core.turn import Turn
 from sapwood.core.view.request import Message, Request
 from sapwood.turns.clock_and_ids import command_meta
+from sapwood.turns.commit_tasks import TurnEndTasks
 from sapwood.turns.dispatch import Dispatcher
 from sapwood.turns.model_access import ModelAccess
-from sapwood.turns.turn_end_tasks import TurnEndTasks
 
 _log = logging.getLogger("sapwood.turns")
 

@@ -21,6 +21,7 @@ from typing import Protocol
 
 from msgspec import Struct, structs
 
+from sapwood.core import refusals
 from sapwood.core.command_table import SLASH as SLASH
 from sapwood.core.commands import Command, FinishTool, StartTool
 from sapwood.core.content import ReplyPart, ToolCall
@@ -28,15 +29,6 @@ from sapwood.core.errors import LogError, LogUnavailable
 from sapwood.core.events import SYSTEM, Actor
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import AnswerAwaited, Effect, ToolOutcome, ToolSpec, ToolUse
-from sapwood.core.refusals import (
-    AskedAgain,
-    BadValue,
-    BudgetReached,
-    CallStarted,
-    Refusal,
-    TurnEnded,
-    TurnHeld,
-)
 from sapwood.core.state import State
 from sapwood.core.tags import Tags
 from sapwood.core.turn import Reply, Result, Turn
@@ -135,7 +127,7 @@ class TurnLost(Exception):
 class OverBudget(Exception):
     """A tool call needed more than a budget allows, so the turn has to end."""
 
-    def __init__(self, reached: BudgetReached) -> None:
+    def __init__(self, reached: refusals.BudgetReached) -> None:
         super().__init__(reached.sentence)
         self.reached = reached
 
@@ -146,10 +138,12 @@ async def dispatch_in_turn(dispatcher: Dispatcher, command: Command, actor: Acto
     Raises `TurnLost` if the turn has ended or another worker drives it.
     """
     done = await dispatcher.dispatch(command, command_meta(actor))
-    if isinstance(done, AskedAgain | CallStarted | TurnEnded | TurnHeld):
+    if isinstance(
+        done, refusals.AskedAgain | refusals.CallStarted | refusals.TurnEnded | refusals.TurnHeld
+    ):
         raise TurnLost
     _require_fit(done)
-    return not isinstance(done, Refusal)
+    return not isinstance(done, refusals.Refusal)
 
 
 def _require_fit(done: object) -> None:
@@ -157,7 +151,7 @@ def _require_fit(done: object) -> None:
 
     The turn would still be open, and its model would be asked again and again.
     """
-    if isinstance(done, BadValue):
+    if isinstance(done, refusals.BadValue):
         raise AssertionError(f"a bug in Sapwood: {done.sentence}")
 
 
@@ -175,7 +169,7 @@ async def insist_in_turn(dispatcher: Dispatcher, command: Command, actor: Actor 
                 raise
             await asyncio.sleep(_TRY_AGAIN)
         else:
-            if isinstance(done, AskedAgain | TurnEnded | TurnHeld):
+            if isinstance(done, refusals.AskedAgain | refusals.TurnEnded | refusals.TurnHeld):
                 raise TurnLost
             _require_fit(done)
             return

@@ -2,30 +2,21 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import nearest
 
-
-class ToolboxPart(Protocol):
-    """Any toolbox that the runtime accepts."""
-
-    async def specs(self) -> Sequence[ToolSpec]: ...
-
-    def effect(self, use: ToolUse) -> Effect: ...
-
-    async def run(self, use: ToolUse) -> ToolOutcome: ...
-
-    async def close(self) -> None: ...
+if TYPE_CHECKING:
+    from sapwood.turns.tool_calls import Toolbox
 
 
 class CombinedToolbox:
     """The tools of several toolboxes, in order. Of two tools with one name, the first counts."""
 
-    def __init__(self, *parts: ToolboxPart) -> None:
+    def __init__(self, *parts: "Toolbox") -> None:
         self._parts = parts
-        self._owners: dict[str, ToolboxPart] = {}
+        self._owners: dict[str, Toolbox] = {}
 
     async def specs(self) -> Sequence[ToolSpec]:
         """The tools of all parts. They are listed concurrently, because some start a program."""

@@ -1,13 +1,16 @@
 """A toolbox whose calls pass through the hooks PreToolUse and PostToolUse of the person."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import structs
 
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
-from sapwood.workspace.combined_toolbox import ToolboxPart
 from sapwood.workspace.event_hooks import EventHooks
+
+if TYPE_CHECKING:
+    from sapwood.turns.tool_calls import Toolbox
 
 
 class HookedToolbox:
@@ -16,7 +19,7 @@ class HookedToolbox:
     A call that waits for a person runs again after the answer, and so do the hooks before it.
     """
 
-    def __init__(self, toolbox: ToolboxPart, hooks: EventHooks) -> None:
+    def __init__(self, toolbox: "Toolbox", hooks: EventHooks) -> None:
         self._toolbox = toolbox
         self._hooks = hooks
 

@@ -6,6 +6,7 @@ for conversations that are in the log already, whoever started them.
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
@@ -14,7 +15,9 @@ from sapwood.core.machine_paths import FoundPath, found_paths
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import FolderNotAllowed
 from sapwood.core.settings import Workspace
-from sapwood.workspace.combined_toolbox import ToolboxPart
+
+if TYPE_CHECKING:
+    from sapwood.turns.tool_calls import Toolbox
 
 
 class SpaceFolder(Struct, frozen=True):
@@ -59,7 +62,7 @@ class SpaceFolder(Struct, frozen=True):
 class ConfinedToolbox:
     """A toolbox whose calls get a workspace only if it is in the folder of the space."""
 
-    def __init__(self, inner: ToolboxPart, folder: SpaceFolder) -> None:
+    def __init__(self, inner: "Toolbox", folder: SpaceFolder) -> None:
         self._inner = inner
         self._folder = folder
 

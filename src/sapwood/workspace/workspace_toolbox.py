@@ -17,10 +17,7 @@ from sapwood.workspace.instructions import nested_instructions
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.permissions.permission_decision import FileAction, ShellAction, ToolAction
 from sapwood.workspace.permissions.permission_gate import (
-    AskPermission,
-    Grants,
     PermissionGate,
-    ProjectRules,
 )
 from sapwood.workspace.permissions.permission_rules import PermissionRules
 from sapwood.workspace.programs import environment_for_tools
@@ -93,10 +90,9 @@ class _Call(Struct, frozen=True):
 class WorkspaceToolbox:
     """Tools for the files of the workspace that each call names.
 
-    `approve` asks a person. Without it, every call that needs a question is denied, unless `grants`
-    allows it. `secrets` are known values, such as API keys: programs do not get them, and masks of
-    them are not written to files. `project` keeps the rules that a person adds, `guards` knows the
-    files that only a rule for exactly that path allows. `sandbox` confines commands where the
+    `gate` decides about calls; without one, no rule allows any. `secrets` are known values, such as
+    API keys: programs do not get them, and masks of them are not written to files. `guards` knows
+    the files that only a rule for exactly that path allows. `sandbox` confines commands where the
     system can; with `requires_sandbox` no command runs where it cannot. A command that the sandbox
     confines, without network and with its files saved, is not asked about, unless
     `asks_in_sandbox`.
@@ -109,13 +105,10 @@ class WorkspaceToolbox:
 
     def __init__(
         self,
-        rules: PermissionRules = (),
-        approve: AskPermission | None = None,
+        gate: PermissionGate | None = None,
         *,
-        grants: Grants | None = None,
         environment: Mapping[str, str] = os.environ,
         secrets: Collection[str] = (),
-        project: ProjectRules | None = None,
         guards: PathGuards | None = None,
         sandbox: Sandbox | None = None,
         requires_sandbox: bool = False,
@@ -125,7 +118,7 @@ class WorkspaceToolbox:
         jobs: BackgroundJobs | None = None,
         instructions: bool = False,
     ) -> None:
-        self._gate = PermissionGate(rules, approve, grants, project, tuple(secrets))
+        self._gate = gate or PermissionGate()
         self._guards = guards or PathGuards()
         self._sandbox = Confinement(sandbox, self._guards) if sandbox else None
         self._asks_in_sandbox = asks_in_sandbox

@@ -14,6 +14,7 @@ from sapwood.core.model_calls import ToolOutcome
 from sapwood.turns.tool_calls import Toolbox
 from sapwood.workspace.mcp_client.mcp_connection import McpEndpoint
 from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox
+from sapwood.workspace.permissions.permission_gate import PermissionGate
 from sapwood.workspace.permissions.permission_rules import parse_rules
 from tests.workspace.mcp_client.restarted_server import ForgetfulServer
 from tests.workspace.tool_calls import is_running, until, use_of
@@ -34,7 +35,7 @@ def program(**changes: float) -> McpEndpoint:
 
 @asynccontextmanager
 async def opened(server: McpEndpoint, *rules: str) -> AsyncGenerator[McpToolbox]:
-    box = McpToolbox("wood", server, parse_rules(rules or ("allow *",)))
+    box = McpToolbox("wood", server, PermissionGate(parse_rules(rules or ("allow *",))))
     try:
         yield box
     finally:

@@ -4,10 +4,9 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Protocol, runtime_checkable
 
-from sapwood.app.connection import open_log
 from sapwood.config.config_file import Config
 from sapwood.config.server_tokens import FileTokens, Tokens
-from sapwood.store.stores import store_of
+from sapwood.store.stores import StoreOptions, store_of
 from sapwood.turns.log import Log
 
 
@@ -54,7 +53,7 @@ async def stored_tokens(config: Config) -> AsyncGenerator[Tokens]:
     if not store_of(config.address).on_server:
         yield FileTokens()
         return
-    log = await open_log(config.address, patience=5.0)
+    log = await store_of(config.address).open(config.address, StoreOptions(patience=5.0))
     try:
         yield tokens_of(log)
     finally:

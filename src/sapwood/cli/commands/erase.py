@@ -97,7 +97,7 @@ async def _erase(
     yes: bool,
     as_json: bool,
 ) -> None:
-    from sapwood.app.erasure import eraser_for
+    from sapwood.app.removal import eraser_for
     from sapwood.conversation.agent_lookup import find
     from sapwood.core.events import Actor
 
@@ -122,7 +122,7 @@ async def _erase(
 async def _erase_again(
     invocation: Invocation, files: tuple[Path, ...], by: str, yes: bool, as_json: bool
 ) -> None:
-    from sapwood.app.erasure import eraser_for, find_again
+    from sapwood.app.removal import eraser_for, find_again
     from sapwood.core.events import Actor
 
     async with invocation.connected() as connection:

@@ -45,7 +45,7 @@ async def retain_command(
     one under a legal hold is left alone. Workers can do the same from rules in the configuration.
     """
 
-    from sapwood.app.retention import is_free, let_go
+    from sapwood.app.removal import is_free, let_go
     from sapwood.core.events import Actor
     from sapwood.lifecycle.erasable_log import erasable
     from sapwood.lifecycle.retention import RetentionRule, idle_conversations
@@ -150,7 +150,7 @@ async def _put_back(invocation: Invocation, typed: str, target: str) -> None:
 
 
 async def _restore(invocation: Invocation, typed: str, address: str, by: str) -> None:
-    from sapwood.app.retention import restore_agent
+    from sapwood.app.removal import restore_agent
     from sapwood.conversation.agent_lookup import find
     from sapwood.core.events import Actor
     from sapwood.core.plural import counted

@@ -97,7 +97,7 @@ async def _work(
 ) -> None:
     from sapwood.app.assembly import exported_metrics
     from sapwood.app.health_server import Health, HealthServer, health_server
-    from sapwood.app.retention import retention_in_background
+    from sapwood.app.removal import retention_in_background
     from sapwood.app.space_runners import SpacePattern
     from sapwood.cli.run.stop_request import stop_on_signals
     from sapwood.config.database_address import shown_address

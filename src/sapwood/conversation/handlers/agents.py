@@ -27,18 +27,8 @@ from sapwood.conversation.answers import (
     Waited,
 )
 from sapwood.conversation.call import Call, ModelCall, OpenSpace
+from sapwood.core import commands
 from sapwood.core.command_table import TABLE
-from sapwood.core.commands import (
-    Archive,
-    Fork,
-    Kill,
-    ReadMail,
-    Rename,
-    Send,
-    StartAgent,
-    StartSuccessor,
-    Unarchive,
-)
 from sapwood.core.errors import RefusedError, accepted
 from sapwood.core.events import ToolStarted
 from sapwood.core.events.agent import inherited_pins
@@ -69,7 +59,7 @@ async def fork(call: Call) -> Forked:
     mark = marks[0] if marks else None
     goal = "\n\n".join(text for text in (call.goal, typed) if text)
     delegated = bool(call.goal)
-    command = Fork(call.agent, new_agent_id(), mark, goal, delegated, title_of(goal))
+    command = commands.Fork(call.agent, new_agent_id(), mark, goal, delegated, title_of(goal))
     if model:
         command = structs.replace(command, change=await _model_change(call, model))
     return await forked(call, command, branch=branch)
@@ -94,7 +84,7 @@ async def _model_change(call: Call, model: str) -> SettingsChange:
     return await with_fitting_model(call.services, call.agent, SettingsChange(model=model))
 
 
-async def forked(call: Call, command: Fork, *, branch: str | None = None) -> Forked:
+async def forked(call: Call, command: commands.Fork, *, branch: str | None = None) -> Forked:
     """Carries a fork out; one of an imported conversation is where that conversation goes on.
 
     With a `branch`, the child gets a git worktree with that branch; an empty name stands for one
@@ -114,7 +104,7 @@ async def forked(call: Call, command: Fork, *, branch: str | None = None) -> For
     return structs.replace(answer, message=f"{answer.message} {made}")
 
 
-async def _forked(call: Call, command: Fork) -> Forked:
+async def _forked(call: Call, command: commands.Fork) -> Forked:
     services = call.services
     if services.start_work is not None:
         services.start_work()
@@ -134,7 +124,7 @@ async def send(call: Call) -> MailSent:
     if not text:
         raise call.misused("Mail needs a recipient and a message.")
     receiver = await _named(call, to)
-    done = await call.give(Send(receiver, new_mail_id(), text, sender=call.current))
+    done = await call.give(commands.Send(receiver, new_mail_id(), text, sender=call.current))
     return MailSent(receiver, done.message)
 
 
@@ -143,10 +133,10 @@ async def check_mail(call: Call) -> MailRead | MailShown:
     match call.words:
         case []:
             if call.by_model:
-                done = await call.give(ReadMail(call.agent, "tool"))
+                done = await call.give(commands.ReadMail(call.agent, "tool"))
                 return MailRead(call.agent, done.message)
             unread = await _unread(call)
-            done = await call.give(ReadMail(call.agent, "prompt"))
+            done = await call.give(commands.ReadMail(call.agent, "prompt"))
             return MailRead(call.agent, done.message if done.repeated else unread.message)
         case ["--peek"]:
             return await _unread(call)
@@ -169,13 +159,13 @@ async def kill(call: Call) -> AgentsKilled:
     """Ends an agent and its descendants."""
     if len(call.words) != 1:
         raise call.misused("Which agent?")
-    done = await call.give(Kill(await _named(call, call.words[0]), by=call.current))
+    done = await call.give(commands.Kill(await _named(call, call.words[0]), by=call.current))
     return AgentsKilled(tuple(dict.fromkeys(ref.agent for ref in done.events)), done.message)
 
 
 async def new(call: Call) -> ConversationStarted:
     """Archives the agent and starts a fresh one in its place."""
-    done = await call.give(StartSuccessor(call.agent, new_agent_id()))
+    done = await call.give(commands.StartSuccessor(call.agent, new_agent_id()))
     return ConversationStarted(call.agent, _other(done, call.agent), done.message)
 
 
@@ -193,7 +183,9 @@ async def start(call: Call) -> ConversationStarted:
         workspace, made = await _worktree(call, agent, branch)
     try:
         pins = inherited_pins(state.pins)
-        await call.give(StartAgent(agent, settings=state.settings, workspace=workspace, pins=pins))
+        await call.give(
+            commands.StartAgent(agent, settings=state.settings, workspace=workspace, pins=pins)
+        )
     except BaseException:
         if branch is not None:
             await _drop_worktree(workspace)
@@ -208,7 +200,7 @@ async def archive(call: Call) -> Changed:
     from sapwood.workspace.worktrees import remove_worktree
 
     workspace = call.services.workspace_of((await call.opened()).state)
-    done = await call.give(Archive(call.agent))
+    done = await call.give(commands.Archive(call.agent))
     removed = ""
     if workspace.worktree and not done.repeated:
         if await _is_shared(call, workspace):
@@ -224,7 +216,7 @@ async def unarchive(call: Call) -> Changed:
     """Makes an archived agent running again, and its worktree if that was removed."""
     from sapwood.workspace.worktrees import restore_worktree
 
-    done = await call.give(Unarchive(call.agent))
+    done = await call.give(commands.Unarchive(call.agent))
     workspace = call.services.workspace_of((await call.opened()).state)
     restored = await asyncio.to_thread(restore_worktree, workspace)
     return Changed(call.agent, f"{done.message} {restored}".rstrip(), done.events)
@@ -234,8 +226,7 @@ async def rename(call: Call) -> Changed:
     """Gives the agent another name."""
     if not call.run.args:
         raise call.misused("Which name?")
-    done = await call.give(Rename(call.agent, call.run.args))
-    return Changed(call.agent, done.message, done.events)
+    return await call.changed(commands.Rename(call.agent, call.run.args))
 
 
 async def agents(call: Call) -> AgentTree:

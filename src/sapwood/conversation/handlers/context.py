@@ -15,24 +15,8 @@ from sapwood.conversation.answers import (
     PromptToEdit,
 )
 from sapwood.conversation.call import Call, Services
+from sapwood.core import commands, refusals
 from sapwood.core.budget import budget_of, overflow_text
-from sapwood.core.commands import (
-    AddPin,
-    Clear,
-    Command,
-    Compact,
-    DeferCompact,
-    Drop,
-    KeepLast,
-    Load,
-    QuotedTurn,
-    Redo,
-    RemovePin,
-    Restore,
-    Rewind,
-    SetMark,
-    Undo,
-)
 from sapwood.core.content import Note, PromptPart, Text
 from sapwood.core.context import Context
 from sapwood.core.context_diff import cut_change, view_change
@@ -40,15 +24,6 @@ from sapwood.core.decide.contexts import LOADS_KEPT
 from sapwood.core.decide.drops import dropped_turns
 from sapwood.core.errors import RefusedError, accepted
 from sapwood.core.ids import TurnPlace, TurnRef
-from sapwood.core.refusals import (
-    Imported,
-    ModelNeeded,
-    NoCheckpoint,
-    NoPassage,
-    NothingToRetry,
-    TurnRenumbered,
-    UnknownTurn,
-)
 from sapwood.core.turn import Turn, quoted_turn
 from sapwood.core.turn_numbers import means_turn, parse_place
 from sapwood.turns.open_agent import OpenAgent, read_live
@@ -68,7 +43,7 @@ _BY_RULES = (
 
 async def mark(call: Call) -> Changed:
     """Names the present place."""
-    return await _changed(call, SetMark(call.agent, _one_name(call) or ""))
+    return await call.changed(commands.SetMark(call.agent, _one_name(call) or ""))
 
 
 async def clear(call: Call) -> Changed:
@@ -78,17 +53,17 @@ async def clear(call: Call) -> Changed:
     """
     first, rest = call.first_and_rest
     if not first:
-        return await _changed(call, Clear(call.agent))
+        return await call.changed(commands.Clear(call.agent))
     if rest and call.by_model:
-        return await _changed(call, Rewind(call.agent, first, rest))
+        return await call.changed(commands.Rewind(call.agent, first, rest))
     if rest:
         raise call.misused("Give one number or one mark.")
     if not _NUMBER.fullmatch(first):
-        return await _changed(call, Rewind(call.agent, first))
+        return await call.changed(commands.Rewind(call.agent, first))
     count = _counted(first)
     if not count:
         raise call.misused("N is a number of turns: 1 or more.")
-    return await _changed(call, KeepLast(call.agent, count))
+    return await call.changed(commands.KeepLast(call.agent, count))
 
 
 async def drop(call: Call) -> Changed | ArgumentNeeded:
@@ -104,7 +79,7 @@ async def drop(call: Call) -> Changed | ArgumentNeeded:
     if not places or (only_results and any(place.result for place in places)):
         raise call.misused("Give turns by number: 4, 4-9, 4.2 for a tool result, --results 4-9.")
     typed = " ".join(["--results", *words] if only_results else words).replace("#", "")
-    return await _changed(call, Drop(call.agent, tuple(places), only_results, typed))
+    return await call.changed(commands.Drop(call.agent, tuple(places), only_results, typed))
 
 
 async def _place(call: Call, typed: str) -> TurnPlace:
@@ -112,7 +87,9 @@ async def _place(call: Call, typed: str) -> TurnPlace:
     place = parse_place(typed)
     state = (await call.opened()).state
     if place is None:
-        raise RefusedError(UnknownTurn(typed, state.turns, inherits=state.parent is not None))
+        raise RefusedError(
+            refusals.UnknownTurn(typed, state.turns, inherits=state.parent is not None)
+        )
     if not place.agent:
         return place
     agent = await find(call.space, place.agent, parent=state.parent)
@@ -128,7 +105,7 @@ async def rewind(call: Call) -> Changed | ArgumentNeeded:
     if place is None and call.services.picks:
         return _to_pick(call, "Which mark or turn?")
     if place is None or not means_turn(place):
-        return await _moved(call, Rewind(call.agent, place))
+        return await _moved(call, commands.Rewind(call.agent, place))
     opened = await call.opened()
     turn, shown = await find_turn(call.space, opened, place)
     return await _moved(call, await _before(call, opened, turn, shown))
@@ -141,7 +118,7 @@ async def edit(call: Call) -> PromptToEdit | ArgumentNeeded:
         return _to_pick(call, "Which turn?")
     opened = await call.opened()
     if place is None and not opened.live.turns:
-        raise RefusedError(UnknownTurn("", opened.state.turns))
+        raise RefusedError(refusals.UnknownTurn("", opened.state.turns))
     if place is None:
         turn = opened.live.turns[-1]
         shown = await place_of(call.space, opened.state, turn)
@@ -158,9 +135,9 @@ async def retry(call: Call) -> Prompted:
     state = opened.state
     turn = next((each for each in reversed(opened.live.turns) if each.is_request), None)
     if turn is None:
-        raise RefusedError(NothingToRetry())
+        raise RefusedError(refusals.NothingToRetry())
     if state.origin is not None:
-        raise RefusedError(Imported(state.agent, state.origin.source))
+        raise RefusedError(refusals.Imported(state.agent, state.origin.source))
     if call.services.models is not None:
         call.services.models.require(state.settings.model)
     if not await call.first_answer():
@@ -175,10 +152,10 @@ def _is_of_person(part: PromptPart) -> bool:
     return not isinstance(part, Note) or part.origin == "shell"
 
 
-async def _before(call: Call, opened: OpenAgent, turn: Turn, place: str) -> Rewind:
+async def _before(call: Call, opened: OpenAgent, turn: Turn, place: str) -> commands.Rewind:
     context = await context_before(call.space, opened, turn)
     ref = TurnRef(turn.agent, turn.first, max(turn.first, turn.last))
-    return Rewind(call.agent, before=ref, context=context, place=place)
+    return commands.Rewind(call.agent, before=ref, context=context, place=place)
 
 
 def _to_pick(call: Call, question: str) -> ArgumentNeeded:
@@ -189,12 +166,12 @@ def _to_pick(call: Call, question: str) -> ArgumentNeeded:
 
 async def undo(call: Call) -> Changed:
     """Takes the last context command back."""
-    return await _moved(call, Undo(call.agent))
+    return await _moved(call, commands.Undo(call.agent))
 
 
 async def redo(call: Call) -> Changed:
     """Takes the last undo back."""
-    return await _moved(call, Redo(call.agent))
+    return await _moved(call, commands.Redo(call.agent))
 
 
 async def bring(call: Call) -> Changed:
@@ -209,14 +186,14 @@ async def bring(call: Call) -> Changed:
         raise call.misused("Bring dropped turns back first, then the others.")
     if dropped:
         typed = " ".join(words).replace("#", "")
-        return await _changed(call, Restore(call.agent, tuple(dropped), typed))
+        return await call.changed(commands.Restore(call.agent, tuple(dropped), typed))
     places = [parse_place(word) for word in words]
     if not words or sum(len(place.numbers) for place in places if place) > LOADS_KEPT:
         raise call.misused(f"Give up to {LOADS_KEPT} turns by number, such as 3, 4-9 or NAME/3.")
     starts = [start for word in words for start in await _brought(call, word)]
     first, *more = [await _quoted(call, start) for start in starts]
-    load = Load(call.agent, first.source, first.text, tuple(more), first.place)
-    return await _changed(call, load)
+    load = commands.Load(call.agent, first.source, first.text, tuple(more), first.place)
+    return await call.changed(load)
 
 
 async def _dropped_place(call: Call, typed: str) -> TurnPlace | None:
@@ -250,17 +227,20 @@ async def _brought(call: Call, typed: str) -> tuple[TurnStart, ...]:
         if all([await _is_own(call, start) for start in found]):
             return found
     except RefusedError as error:
-        if isinstance(error.refusal, TurnRenumbered | UnknownTurn) and "/" not in typed:
+        if (
+            isinstance(error.refusal, refusals.TurnRenumbered | refusals.UnknownTurn)
+            and "/" not in typed
+        ):
             raise
-    raise RefusedError(UnknownTurn(typed, state.turns, inherits=state.parent is not None))
+    raise RefusedError(refusals.UnknownTurn(typed, state.turns, inherits=state.parent is not None))
 
 
-async def _quoted(call: Call, start: TurnStart) -> QuotedTurn:
+async def _quoted(call: Call, start: TurnStart) -> commands.QuotedTurn:
     space = call.space
     turn = await whole_turn(space.log, space.space, start.agent, start.first)
     if turn.status == "open":
-        raise RefusedError(NoPassage(start.place))
-    return QuotedTurn(start.ref, quoted_turn(turn), start.place)
+        raise RefusedError(refusals.NoPassage(start.place))
+    return commands.QuotedTurn(start.ref, quoted_turn(turn), start.place)
 
 
 async def _is_own(call: Call, start: TurnStart) -> bool:
@@ -282,15 +262,15 @@ async def pin(call: Call) -> Changed:
 
     if path := file_named(text):
         state = (await call.opened()).state
-        return await _changed(call, await pin_of_file(call.services, state, name, path))
-    return await _changed(call, AddPin(call.agent, name, text))
+        return await call.changed(await pin_of_file(call.services, state, name, path))
+    return await call.changed(commands.AddPin(call.agent, name, text))
 
 
 async def unpin(call: Call) -> Changed:
     """Takes a pin out."""
     if not call.run.args:
         raise call.misused("Which pin?")
-    return await _changed(call, RemovePin(call.agent, call.run.args))
+    return await call.changed(commands.RemovePin(call.agent, call.run.args))
 
 
 async def compact(call: Call) -> Changed | Compacted:
@@ -301,12 +281,12 @@ async def compact(call: Call) -> Changed | Compacted:
     """
     keep, anyway, wanted = _compact_arguments(call)
     if call.by_model:
-        return await _changed(call, DeferCompact(call.agent, keep))
+        return await call.changed(commands.DeferCompact(call.agent, keep))
     state = (await call.opened()).state
     if state.origin is not None:
         return await _compact_by_rules(call, keep, wanted)
     if call.services.compact is None:
-        raise RefusedError(ModelNeeded(call.run.command.typed, call.agent))
+        raise RefusedError(refusals.ModelNeeded(call.run.command.typed, call.agent))
     done = accepted(
         await call.first_answer()
         or await call.services.compact(call.agent, keep, anyway, call.given(), wanted)
@@ -326,7 +306,7 @@ async def _compact_by_rules(call: Call, keep: int, wanted: str) -> Compacted:
     turns = opened.live.turns[: max(0, len(opened.live.turns) - keep)]
     listed = render_ledger(ledger_of(turns, opened.state.workspace.folder))
     text = f"{_BY_RULES}\n\nThe user wants this to be kept: {wanted}" if wanted else _BY_RULES
-    command = Compact(call.agent, text, keep, listed, of=opened.state.context.tip)
+    command = commands.Compact(call.agent, text, keep, listed, of=opened.state.context.tip)
     done = await call.give(command)
     return Compacted(call.agent, done.message, done.events)
 
@@ -338,7 +318,7 @@ async def revert(call: Call) -> FilesReverted:
         raise call.misused("One turn, please.")
     reverter = reverter_of(call.services)
     if reverter is None:
-        raise RefusedError(NoCheckpoint())
+        raise RefusedError(refusals.NoCheckpoint())
     anyway = "--anyway" in call.words
     done = accepted(
         await call.first_answer()
@@ -353,11 +333,10 @@ def reverter_of(services: Services) -> "Reverter | None":
 
     if services.checkpoints is None:
         return None
-    space = services.space
-    return Reverter(space.log, space.space, space.dispatcher, services.checkpoints())
+    return Reverter(services.space.dispatcher, services.checkpoints())
 
 
-async def _moved(call: Call, command: Command) -> Changed:
+async def _moved(call: Call, command: commands.Command) -> Changed:
     """Moves the context, and says what came into view and what left it.
 
     A rewind also brings back the drops of then: which ones come back or end is said too. If more
@@ -368,8 +347,8 @@ async def _moved(call: Call, command: Command) -> Changed:
     if done.repeated:
         return Changed(call.agent, done.message, done.events)
     after = await call.opened()
-    drops = cut_change(before.live, after.live) if isinstance(command, Rewind) else ""
-    back = "/redo" if isinstance(command, Undo) else "/undo"
+    drops = cut_change(before.live, after.live) if isinstance(command, commands.Rewind) else ""
+    back = "/redo" if isinstance(command, commands.Undo) else "/undo"
     said = [done.message, view_change(before.live, after.live), drops]
     said.append(_overflow(call, before, after, back))
     return Changed(call.agent, " ".join(each for each in said if each), done.events)
@@ -383,11 +362,6 @@ def _overflow(call: Call, before: OpenAgent, after: OpenAgent, back: str) -> str
     if now.total.tokens <= budget_of(before.state, before.live, counter).total.tokens:
         return ""
     return overflow_text(now, back)
-
-
-async def _changed(call: Call, command: Command) -> Changed:
-    done = await call.give(command)
-    return Changed(call.agent, done.message, done.events)
 
 
 def _one_name(call: Call) -> str | None:

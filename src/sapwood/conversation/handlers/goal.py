@@ -2,12 +2,11 @@
 
 import asyncio
 import re
-from typing import TypeVar
 
 from msgspec import structs
 
 from sapwood.conversation.answers import Changed, Prompted
-from sapwood.conversation.call import Call, Person
+from sapwood.conversation.call import Call
 from sapwood.conversation.goals import (
     end_goal,
     failed_at_limit,
@@ -21,10 +20,7 @@ from sapwood.core.commands import SetGoal, SetMark
 from sapwood.core.errors import RefusedError, accepted
 from sapwood.core.refusals import CheckNotHere, GoalNotHere, Refusal, TurnIsOpen
 from sapwood.core.state import Goal
-from sapwood.turns.clock_and_ids import command_meta, new_nonce
-from sapwood.turns.dispatch import Done
-
-Answer = TypeVar("Answer", Prompted, Changed, Done)
+from sapwood.turns.clock_and_ids import new_nonce
 
 CONTINUE = "continue"
 """The argument that continues a goal of an earlier process."""
@@ -64,7 +60,6 @@ async def goal(call: Call) -> Prompted | Changed:
             raise RefusedError(step)
         goes_on = Changed(call.agent, "The goal continues when this turn has ended.")
         return goes_on if step is None or isinstance(step, Refusal) else step
-    assert isinstance(call.caller, Person)
     if call.services.models is not None:
         call.services.models.require(opened.state.settings.model)
     parsed = _parsed(call)
@@ -72,9 +67,7 @@ async def goal(call: Call) -> Prompted | Changed:
     if command.check:
         await asyncio.to_thread(keep_check, command.goal, command.check)
     if parsed.text:
-        once = f"{call.caller.command_id}:mark" if call.caller.command_id else None
-        why = command_meta(call.caller.actor, command=once)
-        accepted(await call.space.dispatcher.dispatch(SetMark(call.agent, _MARK), why))
+        await call.give_step(SetMark(call.agent, _MARK), "mark")
     done = await call.give(command)
     step = accepted(await next_step(call.services, call.agent, call.prompt))
     return step or Changed(call.agent, done.message, done.events)

@@ -4,18 +4,8 @@ import re
 
 from msgspec import structs
 
+from sapwood.conversation import answers
 from sapwood.conversation.agent_lookup import context_before, find_turn, find_turns, names_in
-from sapwood.conversation.answers import (
-    ArgumentNeeded,
-    CommandHelp,
-    ContextsCompared,
-    ContextShown,
-    HelpShown,
-    Left,
-    PassageShown,
-    RequestReplayed,
-    SearchResults,
-)
 from sapwood.conversation.call import Call, OpenSpace
 from sapwood.conversation.context_breakdown import break_down
 from sapwood.conversation.turn_search import search_turns
@@ -44,15 +34,17 @@ _TURN = re.compile(r"(?P<place>#[^:]+|.+/[^:]+)(?::(?P<first>[0-9]{1,18}))?")
 _HITS, _HITS_FOR_MODELS = 10, 8
 
 
-async def context(call: Call) -> ContextShown:
+async def context(call: Call) -> answers.ContextShown:
     """Shows what fills the window."""
     opened = await call.opened()
     counter = call.space.counter_for(opened.state.settings.model)
     names = await names_in(call.space, opened)
-    return ContextShown(break_down(opened.state, opened.live, counter, names))
+    return answers.ContextShown(break_down(opened.state, opened.live, counter, names))
 
 
-async def recall(call: Call) -> SearchResults | PassageShown | ArgumentNeeded:
+async def recall(
+    call: Call,
+) -> answers.SearchResults | answers.PassageShown | answers.ArgumentNeeded:
     """Searches everything said, or shows the text at one place.
 
     A model searches what it, its ancestors and its descendants said.
@@ -61,7 +53,7 @@ async def recall(call: Call) -> SearchResults | PassageShown | ArgumentNeeded:
     if not query:
         command = call.run.command
         message = call.misused("What should I search for?").refusal.sentence
-        return ArgumentNeeded(command.name, command.arguments[0], message)
+        return answers.ArgumentNeeded(command.name, command.arguments[0], message)
     space = call.space
     own = await _family(space, call.agent) if call.by_model else None
     place = _PLACE.fullmatch(query)
@@ -72,12 +64,12 @@ async def recall(call: Call) -> SearchResults | PassageShown | ArgumentNeeded:
         return await _turn_passage(call, turn["place"], int(turn["first"] or 0), own)
     limit = _HITS_FOR_MODELS if call.by_model else _HITS
     hits = await search_turns(space, query, agents=own, limit=limit, shown=call.agent)
-    return SearchResults(query, tuple(hits))
+    return answers.SearchResults(query, tuple(hits))
 
 
 async def _turn_passage(
     call: Call, typed: str, first: int, own: list[AgentId] | None
-) -> PassageShown:
+) -> answers.PassageShown:
     """The text of a turn, such as `#3`, or of one of its tool results, such as `#4.2`."""
     space, place = call.space, parse_place(typed)
     state = (await call.opened()).state
@@ -94,10 +86,10 @@ async def _turn_passage(
     shown = excerpt(text, typed, first)
     if not shown:
         raise RefusedError(NoPassage(typed, first))
-    return PassageShown(start.ref, shown)
+    return answers.PassageShown(start.ref, shown)
 
 
-async def replay(call: Call) -> RequestReplayed:
+async def replay(call: Call) -> answers.RequestReplayed:
     """Shows what the model saw at a call, or at the last one."""
     if call.run.args and not call.run.args.isdecimal():
         raise call.misused("Give the call's version in the log.")
@@ -105,7 +97,9 @@ async def replay(call: Call) -> RequestReplayed:
     return await replayed(call.space, call.agent, version)
 
 
-async def replayed(space: OpenSpace, agent: AgentId, version: int | None = None) -> RequestReplayed:
+async def replayed(
+    space: OpenSpace, agent: AgentId, version: int | None = None
+) -> answers.RequestReplayed:
     """The request of the model call at a version, by default of the last one.
 
     For a conversation that was imported from Claude Code, the version is the number of the request.
@@ -114,17 +108,17 @@ async def replayed(space: OpenSpace, agent: AgentId, version: int | None = None)
     from sapwood.conversation.imported_requests import imported_replay
 
     if imported := await imported_replay(space, agent, version):
-        return RequestReplayed(agent, imported, version)
+        return answers.RequestReplayed(agent, imported, version)
     at = await last_call(space.log, space.space, agent) if version is None else version
     if at is None:
-        return RequestReplayed(agent, None, version)
+        return answers.RequestReplayed(agent, None, version)
     seen = await replay_call(space.log, space.space, agent, at)
     if seen is None:
         raise RefusedError(NoSuchCall(agent, at))
-    return RequestReplayed(agent, seen, version)
+    return answers.RequestReplayed(agent, seen, version)
 
 
-async def diff_contexts(call: Call) -> ContextsCompared:
+async def diff_contexts(call: Call) -> answers.ContextsCompared:
     """Compares two contexts, or one with the present one."""
     if not 1 <= len(call.words) <= 2:
         raise call.misused("One place, or two, please.")
@@ -133,7 +127,7 @@ async def diff_contexts(call: Call) -> ContextsCompared:
 
 async def compare(
     space: OpenSpace, agent: AgentId, left: str, right: str | None = None
-) -> ContextsCompared:
+) -> answers.ContextsCompared:
     """The difference between two contexts, or between one and now.
 
     Each is that of a mark, or as it was just before a turn.
@@ -144,33 +138,33 @@ async def compare(
     found = diff(one, other)
     agents = {turn.agent for turn in (*found.only_left, *found.only_right)}
     names = await names_of(space.log, space.space, agent, agents)
-    return ContextsCompared(left, right or "now", found, names)
+    return answers.ContextsCompared(left, right or "now", found, names)
 
 
-async def help_(call: Call) -> HelpShown:
+async def help_(call: Call) -> answers.HelpShown:
     """Lists the commands, or explains one, or a topic that is no command."""
     word = call.run.args.removeprefix("/")
     if not word:
-        return HelpShown(tuple(_help_on(row) for row in TABLE.rows))
+        return answers.HelpShown(tuple(_help_on(row) for row in TABLE.rows))
     row = TABLE.get(word)
     if row is None and (topic := HELP_TOPICS.get(word.casefold())):
-        return HelpShown((CommandHelp(word, word, topic),))
+        return answers.HelpShown((answers.CommandHelp(word, word, topic),))
     if row is None:
         known = (*TABLE.names, *HELP_TOPICS)
         raise RefusedError(UnknownCommand(f"/{word}", nearest(word, known)))
     found = _help_on(row)
     if row.name in HELP_DETAILS:
         found = structs.replace(found, help=f"{found.help}. {HELP_DETAILS[row.name]}")
-    return HelpShown((found,))
+    return answers.HelpShown((found,))
 
 
-async def exit_(call: Call) -> Left:
+async def exit_(call: Call) -> answers.Left:
     """Leaves."""
-    return Left()
+    return answers.Left()
 
 
-def _help_on(row: SlashCommand) -> CommandHelp:
-    return CommandHelp(
+def _help_on(row: SlashCommand) -> answers.CommandHelp:
+    return answers.CommandHelp(
         row.name, row.line, row.help, row.aliases, row.who == "both", row.during_turn
     )
 
@@ -199,11 +193,11 @@ async def _is_readable(space: OpenSpace, agent: AgentId, own: list[AgentId] | No
     return await space.log.summary(space.space, agent) is not None
 
 
-async def _passage(space: OpenSpace, at: EventRef, first: int) -> PassageShown:
+async def _passage(space: OpenSpace, at: EventRef, first: int) -> answers.PassageShown:
     """The text at a place, from a character on; a long one takes several calls."""
     found = await space.log.read(space.space, at.agent, at.version, at.version)
     text = event_texts(found[0].event).search if found else ""
     shown = excerpt(text, str(at), first)
     if not shown:
         raise RefusedError(NoPassage(str(at), first))
-    return PassageShown(at, shown)
+    return answers.PassageShown(at, shown)

@@ -7,16 +7,15 @@ import re
 from collections.abc import Sequence
 
 from sapwood.conversation.answers import Changed, Prompted
-from sapwood.conversation.call import Call, Person
-from sapwood.core.commands import AddPin, Command, Configure, WriteTodo
+from sapwood.conversation.call import Call
+from sapwood.core.commands import AddPin, Configure, WriteTodo
 from sapwood.core.content import Text
-from sapwood.core.errors import RefusedError, accepted
+from sapwood.core.errors import RefusedError
 from sapwood.core.events import TodoItem, TodoStatus
 from sapwood.core.events.agent import PLAN_PIN
 from sapwood.core.refusals import NothingToAccept
 from sapwood.core.settings import PermissionMode, SettingsChange
 from sapwood.core.turn import Turn
-from sapwood.turns.clock_and_ids import command_meta
 from sapwood.workspace.permissions.permission_rules import mode_of
 
 _LINE = re.compile(r"(?:[-*+]|\d+[.)])?\s*(?:\[([ xX~])\])?\s*(\S.*)")
@@ -32,8 +31,7 @@ async def todo(call: Call) -> Changed:
         return Changed(call.agent, todo_text(items) or "The to-do list is empty.")
     lines = [] if call.run.args == "none" else call.run.args.splitlines()
     items = tuple([_item(line) for line in lines if line.strip()])
-    done = await call.give(WriteTodo(call.agent, items))
-    return Changed(call.agent, done.message, done.events)
+    return await call.changed(WriteTodo(call.agent, items))
 
 
 def todo_text(items: tuple[TodoItem, ...]) -> str:
@@ -63,11 +61,8 @@ async def accept_plan(call: Call) -> Prompted:
         raise RefusedError(NothingToAccept())
     if call.services.models is not None:
         call.services.models.require(opened.state.settings.model)
-    assert isinstance(call.caller, Person)
-    once = call.caller.command_id
-    await _give(call, AddPin(call.agent, PLAN_PIN, text), f"{once}:pin" if once else None)
-    change = SettingsChange(permission_mode=mode)
-    await _give(call, Configure(call.agent, change), f"{once}:mode" if once else None)
+    await call.give_step(AddPin(call.agent, PLAN_PIN, text), "pin")
+    await call.give_step(Configure(call.agent, SettingsChange(permission_mode=mode)), "mode")
     return await call.open_turn((Text(_ACCEPTED),))
 
 
@@ -78,12 +73,6 @@ def _mode(call: Call) -> PermissionMode:
     if mode is None or mode == "plan":
         raise call.misused(f"There is no permission mode '{call.run.args[:60]}' to continue in.")
     return mode
-
-
-async def _give(call: Call, command: Command, command_id: str | None) -> None:
-    assert isinstance(call.caller, Person)
-    why = command_meta(call.caller.actor, command=command_id)
-    accepted(await call.space.dispatcher.dispatch(command, why))
 
 
 def _last_answer(turns: Sequence[Turn]) -> str:

@@ -63,16 +63,14 @@ async def config(call: Call) -> SettingsShown | Changed:
     if not any(name.startswith(BUDGET) for name in change.changed_fields()):
         return await _configured(call, change)
     root = (await call.space.dispatcher.account(call.agent)).root
-    done = await call.give(Configure(root, change))
-    return Changed(call.agent, done.message, done.events)
+    return await call.changed(Configure(root, change))
 
 
 async def _configured(call: Call, change: SettingsChange) -> Changed:
     from sapwood.conversation.configured_models import with_fitting_model
 
     fitting = await with_fitting_model(call.services, call.agent, change)
-    done = await call.give(Configure(call.agent, fitting))
-    return Changed(call.agent, done.message, done.events)
+    return await call.changed(Configure(call.agent, fitting))
 
 
 def _text(typed: str) -> str:

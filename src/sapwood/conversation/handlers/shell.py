@@ -40,8 +40,7 @@ async def shell(call: Call) -> Changed:
         await asyncio.shield(call.give(stopped))
         raise
     record = RecordShell(call.agent, command, result.text, result.failed, is_noted)
-    done = await call.give(record)
-    return Changed(call.agent, done.message, done.events)
+    return await call.changed(record)
 
 
 async def jobs(call: Call) -> Changed | JobShown:
@@ -52,8 +51,7 @@ async def jobs(call: Call) -> Changed | JobShown:
     if call.run.args and not number:
         raise call.misused("Which job?")
     if first == "end":
-        done = await call.give(EndJob(call.agent, number, "ended by the user"))
-        return Changed(call.agent, done.message, done.events)
+        return await call.changed(EndJob(call.agent, number, "ended by the user"))
     found = (await call.opened()).state.jobs
     if not number:
         lines = [f"{each.job}  {job_status(each)}  {each.line}" for each in found]

@@ -2,73 +2,8 @@
 
 from typing import assert_never
 
+from sapwood.core import commands
 from sapwood.core.command_table import TABLE
-from sapwood.core.commands import (
-    AddFile,
-    AddPin,
-    AddReply,
-    AnswerQuestion,
-    Archive,
-    AskQuestion,
-    CallModel,
-    Clear,
-    Command,
-    CommandMeta,
-    Compact,
-    CompleteTurn,
-    Configure,
-    DeclareNote,
-    DeferCompact,
-    Drop,
-    DropSummary,
-    EndGoal,
-    EndJob,
-    ExtendSummary,
-    FailTurn,
-    FinishRevert,
-    FinishTool,
-    Focus,
-    Fork,
-    InterruptTurn,
-    KeepLast,
-    Kill,
-    LeaseTurn,
-    Load,
-    MakeCheckpoint,
-    MaskResults,
-    MissCheckpoint,
-    QueuePrompt,
-    ReadMail,
-    RecordDifference,
-    RecordJudgement,
-    RecordNative,
-    RecordShell,
-    RecordSideAnswer,
-    RecordSync,
-    RecordTurn,
-    Redo,
-    RemovePin,
-    Rename,
-    Restore,
-    ReturnTo,
-    Rewind,
-    Send,
-    SetGoal,
-    SetMark,
-    StartAgent,
-    StartJob,
-    StartRevert,
-    StartSuccessor,
-    StartTool,
-    StartTurn,
-    StreamReply,
-    TagAgent,
-    Unarchive,
-    Undo,
-    Unfocus,
-    UnqueuePrompt,
-    WriteTodo,
-)
 from sapwood.core.decide import agents, contexts, drops, files, turns
 from sapwood.core.decide.decision import Accepted, Change, Decision, DecisionInput, Refused
 from sapwood.core.decide.forks import fork, path_after_mark
@@ -77,23 +12,43 @@ from sapwood.core.refusals import HumanOnly, Imported, SystemOnly, TurnHeld
 
 __all__ = ["Accepted", "Change", "Decision", "DecisionInput", "bad_id", "decide", "path_after_mark"]
 
-# Not allowed on an imported conversation: they happen in its own program and are imported.
-_ELSEWHERE: frozenset[type[Command]] = frozenset(
+# What changes the context of an imported conversation too, where a person may do it if the
+# program's session can be brought to another history.
+_CHANGES_SESSION: frozenset[type[commands.Command]] = frozenset(
     {
-        *(StartTurn, RecordTurn, RecordShell, RecordSideAnswer, StartJob, SetGoal, Configure, Send),
-        *(Clear, KeepLast, Drop, Restore, Load, Rewind, Undo, Redo, Compact, MaskResults),
-        *(MakeCheckpoint, MissCheckpoint, StartRevert, FinishRevert),
+        commands.Clear,
+        commands.KeepLast,
+        commands.Drop,
+        commands.Restore,
+        commands.Load,
+        commands.Rewind,
+        commands.Undo,
+        commands.Redo,
+        commands.Compact,
     }
 )
 
+# Not allowed on an imported conversation: they happen in its own program and are imported.
+_ELSEWHERE = _CHANGES_SESSION | {
+    commands.StartTurn,
+    commands.RecordTurn,
+    commands.RecordShell,
+    commands.RecordSideAnswer,
+    commands.StartJob,
+    commands.SetGoal,
+    commands.Configure,
+    commands.Send,
+    commands.MaskResults,
+    commands.MakeCheckpoint,
+    commands.MissCheckpoint,
+    commands.StartRevert,
+    commands.FinishRevert,
+}
 
-# Of these, what a person may do if the program's session can be brought to another history.
-_CHANGES_SESSION: frozenset[type[Command]] = frozenset(
-    {Clear, KeepLast, Drop, Restore, Load, Rewind, Undo, Redo, Compact}
-)
 
-
-def decide(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Decision:
+def decide(
+    inputs: DecisionInput, command: commands.Command, meta: commands.CommandMeta
+) -> Decision:
     """Returns the events that the command leads to, or a refusal. Changes nothing."""
     if (bad := bad_id(command, meta)) is not None:
         return bad
@@ -103,19 +58,23 @@ def decide(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Decisi
         return refused.refusal
 
 
-def _require_lease(inputs: DecisionInput, command: Command, meta: CommandMeta) -> None:
+def _require_lease(
+    inputs: DecisionInput, command: commands.Command, meta: commands.CommandMeta
+) -> None:
     """No other process has the lease of the open turn. Everybody may interrupt a turn."""
     lease = inputs.state.open.lease if inputs.state.open else None
-    if lease is None or (isinstance(command, CallModel) and command.instruction):
+    if lease is None or (isinstance(command, commands.CallModel) and command.instruction):
         return
-    is_late = isinstance(command, InterruptTurn) and bool(meta.holder)
+    is_late = isinstance(command, commands.InterruptTurn) and bool(meta.holder)
     if (TABLE.giver_of(type(command)) == "holder" or is_late) and lease.refuses(
         meta.holder, meta.at
     ):
         raise Refused(TurnHeld(lease.until))
 
 
-def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Accepted:
+def _decided(
+    inputs: DecisionInput, command: commands.Command, meta: commands.CommandMeta
+) -> Accepted:
     kind = type(command)
     is_model = meta.actor.role == "model"
     if is_model and not TABLE.lets_models(kind):
@@ -131,129 +90,129 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
     if not is_model:
         require_may_run(inputs.state, TABLE.row_of(kind))
     match command:
-        case StartAgent():
+        case commands.StartAgent():
             return agents.start_agent(inputs, command, meta)
-        case Configure():
+        case commands.Configure():
             return agents.configure(inputs, command, meta)
-        case AddPin():
+        case commands.AddPin():
             return agents.add_pin(inputs, command, meta)
-        case RemovePin():
+        case commands.RemovePin():
             return agents.remove_pin(inputs, command, meta)
-        case QueuePrompt():
+        case commands.QueuePrompt():
             return agents.queue_prompt(inputs, command, meta)
-        case UnqueuePrompt():
+        case commands.UnqueuePrompt():
             return agents.unqueue_prompt(inputs, command, meta)
-        case WriteTodo():
+        case commands.WriteTodo():
             return agents.write_todo(inputs, command, meta)
-        case StartJob():
+        case commands.StartJob():
             return agents.start_job(inputs, command, meta)
-        case EndJob():
+        case commands.EndJob():
             return agents.end_job(inputs, command, meta)
-        case RecordShell():
+        case commands.RecordShell():
             return agents.record_shell(inputs, command, meta)
-        case SetGoal():
+        case commands.SetGoal():
             return agents.set_goal(inputs, command, meta)
-        case EndGoal():
+        case commands.EndGoal():
             return agents.end_goal(inputs, command, meta)
-        case RecordSideAnswer():
+        case commands.RecordSideAnswer():
             return agents.record_side_answer(inputs, command, meta)
-        case Focus():
+        case commands.Focus():
             return agents.focus(inputs, command, meta)
-        case Unfocus():
+        case commands.Unfocus():
             return agents.unfocus(inputs, command, meta)
-        case DeclareNote():
+        case commands.DeclareNote():
             return agents.declare_note(inputs, command, meta)
-        case RecordJudgement():
+        case commands.RecordJudgement():
             return agents.record_judgement(inputs, command, meta)
-        case Unarchive():
+        case commands.Unarchive():
             return agents.unarchive(inputs, command, meta)
-        case Rename():
+        case commands.Rename():
             return agents.rename(inputs, command, meta)
-        case TagAgent():
+        case commands.TagAgent():
             return agents.tag_agent(inputs, command, meta)
-        case AddFile():
+        case commands.AddFile():
             return agents.add_file(inputs, command, meta)
-        case Archive():
+        case commands.Archive():
             return agents.archive(inputs, command, meta)
-        case StartSuccessor():
+        case commands.StartSuccessor():
             return agents.succeed(inputs, command, meta)
-        case Kill():
+        case commands.Kill():
             return agents.kill(inputs, command, meta)
-        case Send():
+        case commands.Send():
             return agents.send(inputs, command, meta)
-        case ReadMail():
+        case commands.ReadMail():
             return agents.read_mail(inputs, command, meta)
-        case Load():
+        case commands.Load():
             return contexts.load(inputs, command, meta)
-        case Fork():
+        case commands.Fork():
             return fork(inputs, command, meta)
-        case StartTurn():
+        case commands.StartTurn():
             return turns.start_turn(inputs, command, meta)
-        case LeaseTurn():
+        case commands.LeaseTurn():
             return turns.lease_turn(inputs, command, meta)
-        case CallModel():
+        case commands.CallModel():
             return turns.call_model(inputs, command, meta)
-        case AddReply():
+        case commands.AddReply():
             return turns.add_reply(inputs, command, meta)
-        case StreamReply():
+        case commands.StreamReply():
             return turns.stream_reply(inputs, command, meta)
-        case AskQuestion():
+        case commands.AskQuestion():
             return turns.ask_question(inputs, command, meta)
-        case AnswerQuestion():
+        case commands.AnswerQuestion():
             return turns.answer_question(inputs, command, meta)
-        case StartTool():
+        case commands.StartTool():
             return turns.start_tool(inputs, command, meta)
-        case FinishTool():
+        case commands.FinishTool():
             return turns.finish_tool(inputs, command, meta)
-        case CompleteTurn():
+        case commands.CompleteTurn():
             return turns.complete_turn(inputs, command, meta)
-        case InterruptTurn():
+        case commands.InterruptTurn():
             return turns.interrupt_turn(inputs, command, meta)
-        case FailTurn():
+        case commands.FailTurn():
             return turns.fail_turn(inputs, command, meta)
-        case RecordTurn():
+        case commands.RecordTurn():
             return turns.record_turn(inputs, command, meta)
-        case SetMark():
+        case commands.SetMark():
             return contexts.set_mark(inputs, command, meta)
-        case Clear():
+        case commands.Clear():
             return contexts.clear(inputs, command, meta)
-        case KeepLast():
+        case commands.KeepLast():
             return contexts.keep_last(inputs, command, meta)
-        case Drop():
+        case commands.Drop():
             return drops.drop(inputs, command, meta)
-        case Restore():
+        case commands.Restore():
             return drops.restore(inputs, command, meta)
-        case Rewind():
+        case commands.Rewind():
             return contexts.rewind(inputs, command, meta)
-        case Undo():
+        case commands.Undo():
             return contexts.undo(inputs, command, meta)
-        case Redo():
+        case commands.Redo():
             return contexts.redo(inputs, command, meta)
-        case Compact():
+        case commands.Compact():
             return contexts.compact(inputs, command, meta)
-        case ExtendSummary():
+        case commands.ExtendSummary():
             return contexts.extend_summary(inputs, command, meta)
-        case DropSummary():
+        case commands.DropSummary():
             return contexts.drop_summary(inputs, command, meta)
-        case DeferCompact():
+        case commands.DeferCompact():
             return contexts.defer_compact(inputs, command, meta)
-        case MaskResults():
+        case commands.MaskResults():
             return contexts.mask_results(inputs, command, meta)
-        case ReturnTo():
+        case commands.ReturnTo():
             return contexts.return_to(inputs, command, meta)
-        case MakeCheckpoint():
+        case commands.MakeCheckpoint():
             return files.make_checkpoint(inputs, command, meta)
-        case MissCheckpoint():
+        case commands.MissCheckpoint():
             return files.miss_checkpoint(inputs, command, meta)
-        case StartRevert():
+        case commands.StartRevert():
             return files.start_revert(inputs, command, meta)
-        case FinishRevert():
+        case commands.FinishRevert():
             return files.finish_revert(inputs, command, meta)
-        case RecordSync():
+        case commands.RecordSync():
             return agents.record_sync(inputs, command, meta)
-        case RecordNative():
+        case commands.RecordNative():
             return agents.record_native(inputs, command, meta)
-        case RecordDifference():
+        case commands.RecordDifference():
             return agents.record_difference(inputs, command, meta)
         case _:
             assert_never(command)

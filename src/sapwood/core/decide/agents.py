@@ -3,6 +3,7 @@
 Decisions about the session of an agent in another program. The system gives these commands.
 """
 
+from sapwood.core import events, refusals
 from sapwood.core.commands import (
     AddFile,
     AddPin,
@@ -36,78 +37,14 @@ from sapwood.core.commands import (
     WriteTodo,
 )
 from sapwood.core.content import Note
-from sapwood.core.decide.decision import Accepted, Change, DecisionInput, Draft, Refused
-from sapwood.core.decide.guards import (
-    require_exists,
-    require_length,
-    require_params,
-    require_room_for_notes,
-    require_running,
-    require_text,
-    require_turn,
-    require_word,
-)
+from sapwood.core.decide import guards
+from sapwood.core.decide.decision import Accepted, Change, DecisionInput, Draft, Refused, accept
 from sapwood.core.decide.trims import slide
 from sapwood.core.event_texts import goal_end
-from sapwood.core.events import (
-    AgentArchived,
-    AgentKilled,
-    AgentRenamed,
-    AgentStarted,
-    AgentTagged,
-    AgentUnarchived,
-    Event,
-    FileAdded,
-    Focused,
-    GoalEnded,
-    GoalSet,
-    JobEnded,
-    JobStarted,
-    JudgedSentence,
-    MailRead,
-    MailReceived,
-    MailSent,
-    NativeRecorded,
-    NoteDeclared,
-    Pin,
-    PinAdded,
-    PinRemoved,
-    PromptQueued,
-    PromptUnqueued,
-    SessionDiffered,
-    SessionJudged,
-    SessionSynced,
-    SettingsChanged,
-    ShellRan,
-    SideAnswered,
-    Size,
-    TodoWritten,
-    TurnInterrupted,
-    Unfocused,
-)
 from sapwood.core.events.agent import inherited_pins
 from sapwood.core.history_size import size_of
 from sapwood.core.ids import AgentId
 from sapwood.core.program_session import SyncedSession
-from sapwood.core.refusals import (
-    AgentExists,
-    BadSetting,
-    EmptyText,
-    JobNotRunning,
-    NotArchived,
-    NotDescendant,
-    NotQueued,
-    QueueFull,
-    RootNeedsHuman,
-    TooManyJobs,
-    TooManyNotes,
-    TooManyPins,
-    TooManyTodos,
-    TooManyTopics,
-    UnknownNote,
-    UnknownPin,
-    nearest,
-)
 from sapwood.core.settings import BUDGET, Settings, typed_name
 from sapwood.core.state import (
     FOCUS_LIMIT,
@@ -147,37 +84,34 @@ PIN_LIMIT = 200_000
 
 def start_agent(inputs: DecisionInput, command: StartAgent, meta: CommandMeta) -> Accepted:
     if inputs.state.status != "none":
-        raise Refused(AgentExists(command.agent))
+        raise Refused(refusals.AgentExists(command.agent))
     _require_settings(command.settings)
     for pin in command.pins:
         _require_pin(pin)
     pins = tuple({pin.name: pin for pin in command.pins}.values())
     if len(pins) > PINS_LIMIT:
-        raise Refused(TooManyPins(PINS_LIMIT))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(
-        AgentStarted(
-            by="import" if command.origin else "script" if command.script else "person",
-            name=command.name,
-            settings=command.settings,
-            workspace=command.workspace,
-            pins=pins,
-            parent=command.parent if command.origin else None,
-            origin=command.origin,
-            tags=_checked(command.tags) if command.tags else None,
-        )
+        raise Refused(refusals.TooManyPins(PINS_LIMIT))
+    event = events.AgentStarted(
+        by="import" if command.origin else "script" if command.script else "person",
+        name=command.name,
+        settings=command.settings,
+        workspace=command.workspace,
+        pins=pins,
+        parent=command.parent if command.origin else None,
+        origin=command.origin,
+        tags=_checked(command.tags) if command.tags else None,
     )
-    return draft.accepted(f"Started {command.agent}.")
+    return accept(inputs, meta, event, f"Started {command.agent}.")
 
 
 def configure(inputs: DecisionInput, command: Configure, meta: CommandMeta) -> Accepted:
-    require_running(inputs.state)
+    guards.require_running(inputs.state)
     after = command.change.applied_to(inputs.state.settings)
     _require_settings(after)
     if after == inputs.state.settings:
         return Accepted((), "Nothing to change: the settings already have these values.")
     draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(SettingsChanged(command.change, command.why))
+    draft.add(events.SettingsChanged(command.change, command.why))
     slide(draft, inputs.counter)
     changed = " ".join(
         f"{typed_name(name)} = {_shown(name, after)}." for name in _differing(inputs, after)
@@ -221,177 +155,158 @@ def _offer(inputs: DecisionInput, after: Settings) -> str:
 
 
 def add_pin(inputs: DecisionInput, command: AddPin, meta: CommandMeta) -> Accepted:
-    require_running(inputs.state)
-    pin = Pin(command.name, command.text, command.source)
+    guards.require_running(inputs.state)
+    pin = events.Pin(command.name, command.text, command.source)
     _require_pin(pin)
     if pin in inputs.state.pins:
         return Accepted((), f"'{pin.name}' is already pinned with this text.")
     if len(inputs.state.pins) >= PINS_LIMIT and not _is_pinned(inputs.state, pin.name):
-        raise Refused(TooManyPins(PINS_LIMIT))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(PinAdded(pin))
+        raise Refused(refusals.TooManyPins(PINS_LIMIT))
     source = f" from {command.source}" if command.source else ""
-    return draft.accepted(f"Pinned '{command.name}'{source}.")
+    return accept(inputs, meta, events.PinAdded(pin), f"Pinned '{command.name}'{source}.")
 
 
 def queue_prompt(inputs: DecisionInput, command: QueuePrompt, meta: CommandMeta) -> Accepted:
     state = inputs.state
-    require_running(state)
+    guards.require_running(state)
     if not command.text.strip():
-        raise Refused(EmptyText("prompt"))
+        raise Refused(refusals.EmptyText("prompt"))
     if len(state.queue) >= QUEUE_LIMIT:
-        raise Refused(QueueFull(QUEUE_LIMIT))
-    draft = Draft(state, inputs.live, meta)
-    draft.add(PromptQueued(command.entry, command.text))
-    return draft.accepted("Queued.")
+        raise Refused(refusals.QueueFull(QUEUE_LIMIT))
+    return accept(inputs, meta, events.PromptQueued(command.entry, command.text), "Queued.")
 
 
 def unqueue_prompt(inputs: DecisionInput, command: UnqueuePrompt, meta: CommandMeta) -> Accepted:
     state = inputs.state
-    require_running(state)
+    guards.require_running(state)
     if all(each.entry != command.entry for each in state.queue):
-        raise Refused(NotQueued())
-    draft = Draft(state, inputs.live, meta)
-    draft.add(PromptUnqueued(command.entry))
-    return draft.accepted()
+        raise Refused(refusals.NotQueued())
+    return accept(inputs, meta, events.PromptUnqueued(command.entry))
 
 
 def write_todo(inputs: DecisionInput, command: WriteTodo, meta: CommandMeta) -> Accepted:
-    require_running(inputs.state)
+    guards.require_running(inputs.state)
     if len(command.items) > TODO_LIMIT:
-        raise Refused(TooManyTodos(TODO_LIMIT))
+        raise Refused(refusals.TooManyTodos(TODO_LIMIT))
     for item in command.items:
-        require_text(item.text, "item")
-        require_length(item.text, TODO_LENGTH, "item")
+        guards.require_text(item.text, "item")
+        guards.require_length(item.text, TODO_LENGTH, "item")
     if command.items == inputs.state.todo:
         return Accepted((), "The list already looks like this.")
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(TodoWritten(command.items))
+    event = events.TodoWritten(command.items)
     done = sum(item.status == "done" for item in command.items)
-    return draft.accepted(f"{done} of {len(command.items)} done.")
+    return accept(inputs, meta, event, f"{done} of {len(command.items)} done.")
 
 
 def start_job(inputs: DecisionInput, command: StartJob, meta: CommandMeta) -> Accepted:
     state = inputs.state
-    require_running(state)
-    require_text(command.line, "command")
+    guards.require_running(state)
+    guards.require_text(command.line, "command")
     running = [each for each in state.jobs if not each.result and each.holder == command.holder]
     if len(running) >= JOB_LIMIT:
-        raise Refused(TooManyJobs(JOB_LIMIT))
+        raise Refused(refusals.TooManyJobs(JOB_LIMIT))
     number = state.jobs[-1].job + 1 if state.jobs else 1
-    draft = Draft(state, inputs.live, meta)
-    draft.add(JobStarted(number, command.line, command.call, command.holder))
-    return draft.accepted()
+    event = events.JobStarted(number, command.line, command.call, command.holder)
+    return accept(inputs, meta, event)
 
 
 def end_job(inputs: DecisionInput, command: EndJob, meta: CommandMeta) -> Accepted:
-    require_text(command.result, "result")
+    guards.require_text(command.result, "result")
     running = [each.job for each in inputs.state.jobs if not each.result]
     if command.job not in running:
-        raise Refused(JobNotRunning(command.job))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(JobEnded(command.job, command.result, command.output))
-    return draft.accepted(f"Job {command.job} is being ended.")
+        raise Refused(refusals.JobNotRunning(command.job))
+    event = events.JobEnded(command.job, command.result, command.output)
+    return accept(inputs, meta, event, f"Job {command.job} is being ended.")
 
 
 def record_shell(inputs: DecisionInput, command: RecordShell, meta: CommandMeta) -> Accepted:
-    require_running(inputs.state)
-    require_text(command.line, "command")
+    guards.require_running(inputs.state)
+    guards.require_text(command.line, "command")
     if command.noted:
-        require_room_for_notes(inputs.state)
-    draft = Draft(inputs.state, inputs.live, meta)
+        guards.require_room_for_notes(inputs.state)
     fence = meta.nonce if command.noted else ""
-    draft.add(ShellRan(command.line, command.output, command.failed, command.noted, fence))
-    return draft.accepted()
+    event = events.ShellRan(command.line, command.output, command.failed, command.noted, fence)
+    return accept(inputs, meta, event)
 
 
 def set_goal(inputs: DecisionInput, command: SetGoal, meta: CommandMeta) -> Accepted:
-    require_running(inputs.state)
-    require_text(command.goal, "id")
-    require_text(command.text, "goal")
-    draft = Draft(inputs.state, inputs.live, meta)
+    guards.require_running(inputs.state)
+    guards.require_text(command.goal, "id")
+    guards.require_text(command.text, "goal")
     budget = (command.turns, command.tokens, command.cost)
-    draft.add(GoalSet(command.goal, command.text, command.check, *budget))
-    return draft.accepted("The goal is set. To end it, type: /goal stop")
+    event = events.GoalSet(command.goal, command.text, command.check, *budget)
+    return accept(inputs, meta, event, "The goal is set. To end it, type: /goal stop")
 
 
 def end_goal(inputs: DecisionInput, command: EndGoal, meta: CommandMeta) -> Accepted:
     if inputs.state.goal is None or inputs.state.goal.id != command.goal:
         return Accepted((), "The goal has already ended.")
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(GoalEnded(command.goal, command.reason, command.message))
-    return draft.accepted(goal_end(command.reason, command.message))
+    event = events.GoalEnded(command.goal, command.reason, command.message)
+    return accept(inputs, meta, event, goal_end(command.reason, command.message))
 
 
 def record_side_answer(
     inputs: DecisionInput, command: RecordSideAnswer, meta: CommandMeta
 ) -> Accepted:
-    require_running(inputs.state)
-    require_text(command.question, "question")
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(SideAnswered(command.child, command.question, command.answer, command.failed))
-    return draft.accepted()
+    guards.require_running(inputs.state)
+    guards.require_text(command.question, "question")
+    event = events.SideAnswered(command.child, command.question, command.answer, command.failed)
+    return accept(inputs, meta, event)
 
 
 def remove_pin(inputs: DecisionInput, command: RemovePin, meta: CommandMeta) -> Accepted:
-    require_running(inputs.state)
+    guards.require_running(inputs.state)
     names = tuple(pin.name for pin in inputs.state.pins)
     if command.name not in names:
-        raise Refused(UnknownPin(command.name, nearest(command.name, names)))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(PinRemoved(command.name))
-    return draft.accepted(f"Unpinned '{command.name}'.")
+        raise Refused(refusals.UnknownPin(command.name, refusals.nearest(command.name, names)))
+    return accept(inputs, meta, events.PinRemoved(command.name), f"Unpinned '{command.name}'.")
 
 
 def focus(inputs: DecisionInput, command: Focus, meta: CommandMeta) -> Accepted:
-    require_running(inputs.state)
-    require_text(command.topic, "topic")
+    guards.require_running(inputs.state)
+    guards.require_text(command.topic, "topic")
     others = [focus for focus in inputs.state.focus if focus.topic != command.topic]
     if len(others) >= FOCUS_LIMIT:
-        raise Refused(TooManyTopics(FOCUS_LIMIT))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(Focused(command.topic, max(1, command.priority)))
-    return draft.accepted(f"In focus: {command.topic}.")
+        raise Refused(refusals.TooManyTopics(FOCUS_LIMIT))
+    event = events.Focused(command.topic, max(1, command.priority))
+    return accept(inputs, meta, event, f"In focus: {command.topic}.")
 
 
 def unfocus(inputs: DecisionInput, command: Unfocus, meta: CommandMeta) -> Accepted:
-    require_running(inputs.state)
-    require_text(command.topic, "topic")
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(Unfocused(command.topic))
-    return draft.accepted(f"In the background: {command.topic}.")
+    guards.require_running(inputs.state)
+    guards.require_text(command.topic, "topic")
+    event = events.Unfocused(command.topic)
+    return accept(inputs, meta, event, f"In the background: {command.topic}.")
 
 
 def declare_note(inputs: DecisionInput, command: DeclareNote, meta: CommandMeta) -> Accepted:
-    require_running(inputs.state)
-    require_text(command.text, command.note)
+    guards.require_running(inputs.state)
+    guards.require_text(command.text, command.note)
     notes = inputs.state.declared
     if command.replaces and command.replaces not in {each.id for each in notes}:
-        raise Refused(UnknownNote(command.replaces))
+        raise Refused(refusals.UnknownNote(command.replaces))
     same = [each for each in notes if (each.note, each.text) == (command.note, command.text)]
     if same and not command.replaces:
         return Accepted((), f"Already noted as {same[0].id}.")
     if len(notes) >= NOTES_LIMIT and not command.replaces:
-        raise Refused(TooManyNotes(NOTES_LIMIT))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(NoteDeclared(command.note, command.text, command.replaces))
-    return draft.accepted(f"Noted the {command.note}.")
+        raise Refused(refusals.TooManyNotes(NOTES_LIMIT))
+    event = events.NoteDeclared(command.note, command.text, command.replaces)
+    return accept(inputs, meta, event, f"Noted the {command.note}.")
 
 
 def record_judgement(
     inputs: DecisionInput, command: RecordJudgement, meta: CommandMeta
 ) -> Accepted:
-    require_exists(inputs.state)
-    require_text(command.judge, "judge")
+    guards.require_exists(inputs.state)
+    guards.require_text(command.judge, "judge")
     stretches = command.stretches[:JUDGED_STRETCHES]
     sentences = tuple(map(_shortened, command.sentences[:JUDGED_SENTENCES]))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(SessionJudged(command.judge, stretches, sentences, command.usage))
-    return draft.accepted(f"Judged by {command.judge}.")
+    event = events.SessionJudged(command.judge, stretches, sentences, command.usage)
+    return accept(inputs, meta, event, f"Judged by {command.judge}.")
 
 
-def _shortened(sentence: JudgedSentence) -> JudgedSentence:
-    return JudgedSentence(
+def _shortened(sentence: events.JudgedSentence) -> events.JudgedSentence:
+    return events.JudgedSentence(
         sentence.text[:JUDGED_LENGTH],
         sentence.kind,
         sentence.was[:JUDGED_LENGTH],
@@ -400,36 +315,31 @@ def _shortened(sentence: JudgedSentence) -> JudgedSentence:
 
 
 def archive(inputs: DecisionInput, command: Archive, meta: CommandMeta) -> Accepted:
-    require_running(inputs.state)
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(AgentArchived())
-    return draft.accepted(f"Archived {command.agent}.")
+    guards.require_running(inputs.state)
+    return accept(inputs, meta, events.AgentArchived(), f"Archived {command.agent}.")
 
 
 def unarchive(inputs: DecisionInput, command: Unarchive, meta: CommandMeta) -> Accepted:
-    require_exists(inputs.state)
+    guards.require_exists(inputs.state)
     if inputs.state.status != "archived":
-        raise Refused(NotArchived(command.agent, inputs.state.status))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(AgentUnarchived())
-    return draft.accepted(f"{command.agent} is running again.")
+        raise Refused(refusals.NotArchived(command.agent, inputs.state.status))
+    return accept(inputs, meta, events.AgentUnarchived(), f"{command.agent} is running again.")
 
 
 def rename(inputs: DecisionInput, command: Rename, meta: CommandMeta) -> Accepted:
-    require_exists(inputs.state)
-    require_text(command.name, "name")
-    require_length(command.name, NAME_LIMIT, "name")
+    guards.require_exists(inputs.state)
+    guards.require_text(command.name, "name")
+    guards.require_length(command.name, NAME_LIMIT, "name")
     if command.name == inputs.state.name:
         return Accepted((), f"The name is already '{command.name}'.")
     if command.written_by and not inputs.state.named_by_prompt:
         return Accepted((), "The conversation already has a name.")
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(AgentRenamed(command.name, command.written_by, command.usage))
-    return draft.accepted(f"Renamed {command.agent} to '{command.name}'.")
+    event = events.AgentRenamed(command.name, command.written_by, command.usage)
+    return accept(inputs, meta, event, f"Renamed {command.agent} to '{command.name}'.")
 
 
 def tag_agent(inputs: DecisionInput, command: TagAgent, meta: CommandMeta) -> Accepted:
-    require_exists(inputs.state)
+    guards.require_exists(inputs.state)
     before = inputs.state.tags or Tags()
     after = _checked(
         changed_tags(before, command.owner, command.labels, command.remove, command.metadata)
@@ -438,26 +348,22 @@ def tag_agent(inputs: DecisionInput, command: TagAgent, meta: CommandMeta) -> Ac
         return Accepted(
             (), "Nothing to change: the owner, labels and metadata already have these values."
         )
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(AgentTagged(after))
-    return draft.accepted(f"Tagged {command.agent}.")
+    return accept(inputs, meta, events.AgentTagged(after), f"Tagged {command.agent}.")
 
 
 def add_file(inputs: DecisionInput, command: AddFile, meta: CommandMeta) -> Accepted:
-    require_running(inputs.state)
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(FileAdded(command.file))
-    return draft.accepted(f"Stored {command.file.text}.")
+    guards.require_running(inputs.state)
+    return accept(inputs, meta, events.FileAdded(command.file), f"Stored {command.file.text}.")
 
 
 def succeed(inputs: DecisionInput, command: StartSuccessor, meta: CommandMeta) -> Accepted:
     state = inputs.state
-    require_running(inputs.state)
+    guards.require_running(inputs.state)
     if command.successor == state.agent or command.successor in inputs.others:
-        raise Refused(AgentExists(command.successor))
+        raise Refused(refusals.AgentExists(command.successor))
     draft = Draft(state, inputs.live, meta)
-    draft.add(AgentArchived(command.successor))
-    fresh = AgentStarted(
+    draft.add(events.AgentArchived(command.successor))
+    fresh = events.AgentStarted(
         by="succession",
         name=command.name or ("" if state.named_by_prompt else state.name),
         settings=state.settings,
@@ -477,12 +383,12 @@ def succeed(inputs: DecisionInput, command: StartSuccessor, meta: CommandMeta) -
 def kill(inputs: DecisionInput, command: Kill, meta: CommandMeta) -> Accepted:
     """Kills the target and its descendants, which are `inputs.others`."""
     target = inputs.state
-    require_exists(target)
+    guards.require_exists(target)
     if meta.actor.role == "model":
         if target.parent is None:
-            raise Refused(RootNeedsHuman(target.agent))
+            raise Refused(refusals.RootNeedsHuman(target.agent))
         if command.by not in inputs.ancestors:
-            raise Refused(NotDescendant(target.agent))
+            raise Refused(refusals.NotDescendant(target.agent))
     family = [target, *inputs.others.values()]
     ended = [state for state in family if state.status != "killed"]
     if not ended:
@@ -492,15 +398,15 @@ def kill(inputs: DecisionInput, command: Kill, meta: CommandMeta) -> Accepted:
 
 
 def send(inputs: DecisionInput, command: Send, meta: CommandMeta) -> Accepted:
-    require_running(inputs.state)
-    require_text(command.text, "message")
-    require_length(command.text, MAIL_LIMIT, "message")
-    require_room_for_notes(inputs.state)
-    received = MailReceived(command.mail, command.text, command.sender or "")
+    guards.require_running(inputs.state)
+    guards.require_text(command.text, "message")
+    guards.require_length(command.text, MAIL_LIMIT, "message")
+    guards.require_room_for_notes(inputs.state)
+    received = events.MailReceived(command.mail, command.text, command.sender or "")
     changes = [Change(command.agent, (received,))]
     if command.sender is not None:
-        require_running(_sender(inputs, command.sender))
-        sent = MailSent(command.mail, command.agent, command.text)
+        guards.require_running(_sender(inputs, command.sender))
+        sent = events.MailSent(command.mail, command.agent, command.text)
         if command.sender == command.agent:
             changes = [Change(command.agent, (sent, received))]
         else:
@@ -509,15 +415,14 @@ def send(inputs: DecisionInput, command: Send, meta: CommandMeta) -> Accepted:
 
 
 def read_mail(inputs: DecisionInput, command: ReadMail, meta: CommandMeta) -> Accepted:
-    require_running(inputs.state)
+    guards.require_running(inputs.state)
     inbox = inputs.state.inbox
     if not inbox:
         return Accepted((), "No mail.")
-    draft = Draft(inputs.state, inputs.live, meta)
     mails = tuple(letter.mail for letter in inbox)
-    draft.add(MailRead(mails, noted=command.into == "prompt", fence=meta.nonce))
+    event = events.MailRead(mails, noted=command.into == "prompt", fence=meta.nonce)
     letters = tuple(Note("mail", each.text, each.sender, meta.nonce) for each in inbox)
-    return draft.accepted("\n\n".join(part.text for part in framed_prompt(letters)))
+    return accept(inputs, meta, event, "\n\n".join(part.text for part in framed_prompt(letters)))
 
 
 def _sender(inputs: DecisionInput, sender: AgentId) -> State:
@@ -526,18 +431,18 @@ def _sender(inputs: DecisionInput, sender: AgentId) -> State:
     )
 
 
-def _end(inputs: DecisionInput, state: State, command: Kill) -> tuple[Event, ...]:
-    killed = AgentKilled(inputs.state.agent, command.by)
+def _end(inputs: DecisionInput, state: State, command: Kill) -> tuple[events.Event, ...]:
+    killed = events.AgentKilled(inputs.state.agent, command.by)
     if state.open is None:
         return (killed,)
-    return (TurnInterrupted(_open_size(inputs, state), "killed"), killed)
+    return (events.TurnInterrupted(_open_size(inputs, state), "killed"), killed)
 
 
-def _open_size(inputs: DecisionInput, state: State) -> Size:
+def _open_size(inputs: DecisionInput, state: State) -> events.Size:
     """The size of the target's open turn. A descendant's turn is counted when it is next shown."""
     turn = inputs.live.open
     if turn is None or turn.agent != state.agent:
-        return Size(0, "")
+        return events.Size(0, "")
     return size_of(turn, inputs.counter)
 
 
@@ -545,10 +450,10 @@ def _is_pinned(state: State, name: str) -> bool:
     return any(pin.name == name for pin in state.pins)
 
 
-def _require_pin(pin: Pin) -> None:
-    require_text(pin.name, "name of the pin")
-    require_text(pin.text, "pin")
-    require_length(pin.text, PIN_LIMIT, "pin")
+def _require_pin(pin: events.Pin) -> None:
+    guards.require_text(pin.name, "name of the pin")
+    guards.require_text(pin.text, "pin")
+    guards.require_length(pin.text, PIN_LIMIT, "pin")
 
 
 def _checked(tags: Tags) -> Tags:
@@ -557,17 +462,17 @@ def _checked(tags: Tags) -> Tags:
     names = [("label", label) for label in tags.labels]
     names += [("metadata name", entry.name) for entry in tags.metadata]
     if tags.owner:
-        require_word(tags.owner, OWNER_LENGTH, "owner")
+        guards.require_word(tags.owner, OWNER_LENGTH, "owner")
     for what, name in names:
-        require_word(name, LABEL_LENGTH, what)
+        guards.require_word(name, LABEL_LENGTH, what)
     for entry in tags.metadata:
-        require_length(entry.value, VALUE_LENGTH, "metadata value")
+        guards.require_length(entry.value, VALUE_LENGTH, "metadata value")
     for what, count, limit in (
         ("labels", len(tags.labels), LABELS_LIMIT),
         ("metadata", len(tags.metadata), METADATA_LIMIT),
     ):
         if count > limit:
-            raise Refused(BadSetting(what, f"at most {limit}"))
+            raise Refused(refusals.BadSetting(what, f"at most {limit}"))
     return tags
 
 
@@ -586,8 +491,8 @@ def _require_settings(settings: Settings) -> None:
     )
     for name, holds, rule in rules:
         if not holds:
-            raise Refused(BadSetting(name, rule))
-    require_params(settings.params)
+            raise Refused(refusals.BadSetting(name, rule))
+    guards.require_params(settings.params)
 
 
 def _budget_rules(settings: Settings) -> list[tuple[str, bool, str]]:
@@ -597,13 +502,13 @@ def _budget_rules(settings: Settings) -> list[tuple[str, bool, str]]:
 
 
 def record_sync(inputs: DecisionInput, command: RecordSync, meta: CommandMeta) -> Accepted:
-    require_exists(inputs.state)
+    guards.require_exists(inputs.state)
     draft = Draft(inputs.state, inputs.live, meta)
     held = SyncedSession(command.session, command.context, command.pins)
     if held == inputs.state.session and not (command.rows or command.loss):
         return draft.accepted()
     draft.add(
-        SessionSynced(
+        events.SessionSynced(
             command.session,
             command.by,
             command.context,
@@ -616,17 +521,15 @@ def record_sync(inputs: DecisionInput, command: RecordSync, meta: CommandMeta) -
 
 
 def record_native(inputs: DecisionInput, command: RecordNative, meta: CommandMeta) -> Accepted:
-    require_turn(inputs.state, command.turn)
+    guards.require_turn(inputs.state, command.turn)
     draft = Draft(inputs.state, inputs.live, meta)
     if inputs.live.open is None or inputs.live.open.native != command.rows:
-        draft.add(NativeRecorded(command.rows))
+        draft.add(events.NativeRecorded(command.rows))
     return draft.accepted()
 
 
 def record_difference(
     inputs: DecisionInput, command: RecordDifference, meta: CommandMeta
 ) -> Accepted:
-    require_exists(inputs.state)
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(SessionDiffered(command.text))
-    return draft.accepted()
+    guards.require_exists(inputs.state)
+    return accept(inputs, meta, events.SessionDiffered(command.text))

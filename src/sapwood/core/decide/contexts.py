@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import structs
 
+from sapwood.core import events, refusals
 from sapwood.core.command_table import SLASH, TABLE
 from sapwood.core.commands import (
     Clear,
@@ -23,46 +24,12 @@ from sapwood.core.commands import (
     Undo,
 )
 from sapwood.core.context import Context, Mark, Mask, Step, StepCause, find_mark, undo_step
-from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
-from sapwood.core.decide.guards import (
-    require_exists,
-    require_length,
-    require_mark,
-    require_mark_name,
-    require_may_run,
-    require_no_turn,
-    require_recordable,
-    require_room_for_notes,
-    require_running,
-    require_text,
-    require_turn,
-)
+from sapwood.core.decide import guards
+from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused, accept
 from sapwood.core.decide.trims import overflow, trim, trims_request
-from sapwood.core.events import (
-    ClearDeferred,
-    ContextLoaded,
-    ContextRedone,
-    ContextRewound,
-    ContextSummarized,
-    ContextUndone,
-    MarkSet,
-    ResultsMasked,
-    SummaryDropped,
-    TurnCompleted,
-    TurnStarted,
-)
 from sapwood.core.history_size import live_mask, mask_edges, size_of
 from sapwood.core.ids import EventRef, TurnRef
 from sapwood.core.plural import counted
-from sapwood.core.refusals import (
-    BadArguments,
-    HumanOnly,
-    NothingToRedo,
-    NothingToUndo,
-    NotImported,
-    SummaryOutdated,
-    TooManyLoaded,
-)
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Result, Turn
@@ -75,13 +42,13 @@ LOADS_KEPT = 8
 
 
 def set_mark(inputs: DecisionInput, command: SetMark, meta: CommandMeta) -> Accepted:
-    require_running(inputs.state)
+    guards.require_running(inputs.state)
     if command.name:
-        require_mark_name(command.name)
+        guards.require_mark_name(command.name)
     state = inputs.state
     turn = state.open.first if state.open else None
     draft = Draft(state, inputs.live, meta)
-    draft.add(MarkSet(command.name, turn, meta.call))
+    draft.add(events.MarkSet(command.name, turn, meta.call))
     if command.name and state.marks and _same_mark(state.marks[-1], draft.state.marks[-1]):
         return Accepted((), f"'{command.name}' already marks this point.")
     return draft.accepted(f"Marked '{command.name}'." if command.name else "Marked.")
@@ -93,8 +60,8 @@ def _same_mark(old: Mark, new: Mark) -> bool:
 
 def clear(inputs: DecisionInput, command: Clear, meta: CommandMeta) -> Accepted:
     if meta.actor.role == "model":
-        return _defer(inputs, ClearDeferred(), meta)
-    require_running(inputs.state)
+        return _defer(inputs, events.ClearDeferred(), meta)
+    guards.require_running(inputs.state)
     draft = Draft(inputs.state, inputs.live, meta)
     trim(draft, "clear", len(inputs.live.turns), inputs.counter)
     if _nothing_changed(inputs.state, draft.state):
@@ -113,10 +80,10 @@ def _nothing_changed(before: State, after: State) -> bool:
 
 def keep_last(inputs: DecisionInput, command: KeepLast, meta: CommandMeta) -> Accepted:
     if command.turns < 1:
-        raise Refused(BadArguments("/clear N", "N is a number of turns: 1 or more."))
+        raise Refused(refusals.BadArguments("/clear N", "N is a number of turns: 1 or more."))
     if meta.actor.role == "model":
-        return _defer(inputs, ClearDeferred(keep=command.turns), meta)
-    require_running(inputs.state)
+        return _defer(inputs, events.ClearDeferred(keep=command.turns), meta)
+    guards.require_running(inputs.state)
     live = inputs.live
     leaving = max(0, len(live.turns) - command.turns)
     draft = Draft(inputs.state, live, meta)
@@ -147,20 +114,24 @@ def rewind(inputs: DecisionInput, command: Rewind, meta: CommandMeta) -> Accepte
     if command.before is not None and command.context is not None:
         return _rewind_before(inputs, command, command.before, command.context, meta)
     if meta.actor.role == "model":
-        require_turn(state)
-        _, mark = require_mark(state, command.mark)
-        deferred = ClearDeferred(mark=mark.name, version=mark.version, note=command.note.strip())
+        guards.require_turn(state)
+        _, mark = guards.require_mark(state, command.mark)
+        deferred = events.ClearDeferred(
+            mark=mark.name, version=mark.version, note=command.note.strip()
+        )
         return _defer(inputs, deferred, meta)
-    require_running(inputs.state)
-    _, mark = require_mark(state, command.mark)
+    guards.require_running(inputs.state)
+    _, mark = guards.require_mark(state, command.mark)
     if command.note.strip():
-        require_room_for_notes(state)
+        guards.require_room_for_notes(state)
     draft = Draft(state, inputs.live, meta)
     if mark.context == state.context and not command.note.strip():
         where = f"'{mark.name}'" if mark.name else "the last mark"
         return Accepted((), f"Nothing changed: this is {where}.")
     draft.add(
-        ContextRewound(mark.name, mark.version, mark.context, command.note.strip(), draft.nonce)
+        events.ContextRewound(
+            mark.name, mark.version, mark.context, command.note.strip(), draft.nonce
+        )
     )
     return draft.accepted(
         f"Rewound to '{mark.name}'." if mark.name else "Rewound to the last mark."
@@ -173,35 +144,34 @@ def _rewind_before(
     """Goes back to before a turn, its own or an inherited one."""
     state = inputs.state
     if meta.actor.role == "model":
-        raise Refused(HumanOnly(TABLE["rewind"].typed))
-    require_running(state)
+        raise Refused(refusals.HumanOnly(TABLE["rewind"].typed))
+    guards.require_running(state)
     if context == state.context:
         return Accepted((), f"Nothing changed: you are already just before turn {command.place}.")
     version = turn.first - 1 if turn.agent == state.agent else 0
-    draft = Draft(state, inputs.live, meta)
-    draft.add(ContextRewound("", version, context, before=turn.first, place=command.place))
-    return draft.accepted(f"Rewound to just before turn {command.place}.")
+    event = events.ContextRewound("", version, context, before=turn.first, place=command.place)
+    return accept(inputs, meta, event, f"Rewound to just before turn {command.place}.")
 
 
 def return_to(inputs: DecisionInput, command: ReturnTo, meta: CommandMeta) -> Accepted:
     state, turn = inputs.state, command.turn
-    require_recordable(state, meta, "A return")
+    guards.require_recordable(state, meta, "A return")
     if state.origin is None:
-        raise Refused(NotImported(state.agent))
+        raise Refused(refusals.NotImported(state.agent))
     context = Context(turn)
     if turn == state.context.tip and not command.whole:
         return Accepted((), "The conversation is already at that point.")
     draft = Draft(state, inputs.live, meta)
     dropped = _context_without_lag(state)
     if dropped is not None and dropped.tip in (turn, command.after):
-        draft.add(ContextUndone(structs.replace(dropped, tip=turn)))
+        draft.add(events.ContextUndone(structs.replace(dropped, tip=turn)))
         return draft.accepted(
             "The program continued from the old history, so the last change was undone."
         )
     in_view = any(each.ref == turn for each in inputs.live.turns)
     if not command.whole and (in_view or turn == state.context.head):
         context = structs.replace(state.context, tip=turn, mask=None)
-    draft.add(ContextRewound("", turn.last if turn else 0, context))
+    draft.add(events.ContextRewound("", turn.last if turn else 0, context))
     return draft.accepted("Returned to an earlier turn.")
 
 
@@ -215,23 +185,23 @@ def _context_without_lag(state: State) -> Context | None:
 
 def load(inputs: DecisionInput, command: Load, meta: CommandMeta) -> Accepted:
     state, live = inputs.state, inputs.live
-    require_running(state)
+    guards.require_running(state)
     in_view = {EventRef(turn.agent, turn.first) for turn in live.turns}
     in_view |= {each.source for each in live.loaded}
     wanted = {each.source: each for each in (command, *command.more)}
     for each in wanted.values():
-        require_text(each.text, "turn")
-        require_length(each.text, LOAD_LIMIT, "turn")
+        guards.require_text(each.text, "turn")
+        guards.require_length(each.text, LOAD_LIMIT, "turn")
     new = [each for source, each in wanted.items() if source not in in_view]
     if not new:
         named = f"Turn {_name(command)} is" if len(wanted) == 1 else "These turns are"
         return Accepted((), f"{named} already in view.")
     if len(state.context.loaded) + len(new) > LOADS_KEPT:
-        raise Refused(TooManyLoaded(LOADS_KEPT))
+        raise Refused(refusals.TooManyLoaded(LOADS_KEPT))
     draft = Draft(state, live, meta)
     for each in new:
         joined = bool(draft.events)
-        draft.add(ContextLoaded(each.source, each.text, draft.nonce, joined, each.place))
+        draft.add(events.ContextLoaded(each.source, each.text, draft.nonce, joined, each.place))
     if len(new) > 1:
         what, them = f"{len(new)} turns", "They are"
     else:
@@ -245,28 +215,26 @@ def _name(quoted: Load | QuotedTurn) -> str:
 
 def undo(inputs: DecisionInput, command: Undo, meta: CommandMeta) -> Accepted:
     state = inputs.state
-    require_running(inputs.state)
+    guards.require_running(inputs.state)
     if not state.undo:
-        raise Refused(NothingToUndo())
+        raise Refused(refusals.NothingToUndo())
     step = state.undo[-1]
     if step.cause == "window":  # no later move of the window can be in force
         context, _ = undo_step(step, state.context, state.marks)
     else:
         context = _context_before(inputs, step)
-    draft = Draft(state, inputs.live, meta)
-    draft.add(ContextUndone(context, _named(step)))
-    return draft.accepted(f"Undone: {_named(step)}.")
+    event = events.ContextUndone(context, _named(step))
+    return accept(inputs, meta, event, f"Undone: {_named(step)}.")
 
 
 def redo(inputs: DecisionInput, command: Redo, meta: CommandMeta) -> Accepted:
     state = inputs.state
-    require_running(inputs.state)
+    guards.require_running(inputs.state)
     if not state.redo:
-        raise Refused(NothingToRedo())
-    draft = Draft(state, inputs.live, meta)
+        raise Refused(refusals.NothingToRedo())
     step = state.redo[-1]
-    draft.add(ContextRedone(_context_before(inputs, step), _named(step)))
-    return draft.accepted(f"Redone: {_named(step)}.")
+    event = events.ContextRedone(_context_before(inputs, step), _named(step))
+    return accept(inputs, meta, event, f"Redone: {_named(step)}.")
 
 
 def _named(step: Step) -> str:
@@ -314,15 +282,15 @@ def _context_before(inputs: DecisionInput, step: Step) -> Context:
 def compact(inputs: DecisionInput, command: Compact, meta: CommandMeta) -> Accepted:
     due = meta.actor.role == "system" and _is_due(inputs)
     if not due and inputs.state.origin is not None:
-        require_recordable(inputs.state, meta, TABLE["compact"].typed)
+        guards.require_recordable(inputs.state, meta, TABLE["compact"].typed)
     elif not due:
-        require_may_run(inputs.state, TABLE["compact"])
-    require_text(command.summary, "summary")
+        guards.require_may_run(inputs.state, TABLE["compact"])
+    guards.require_text(command.summary, "summary")
     if command.of is not None and command.of != inputs.state.context.tip:
-        raise Refused(SummaryOutdated())
+        raise Refused(refusals.SummaryOutdated())
     draft = Draft(inputs.state, inputs.live, meta)
     if due and inputs.live.open is not None:
-        draft.add(TurnCompleted(size_of(inputs.live.open, inputs.counter)))
+        draft.add(events.TurnCompleted(size_of(inputs.live.open, inputs.counter)))
     assert draft.live is not None
     count = len(draft.live.turns)
     at_least = overflow(draft, inputs.counter) if due else 0
@@ -356,7 +324,7 @@ def _replace_by_summary(
     """Adds the summary and moves `head` past the oldest `leaving` turns."""
     summary = EventRef(draft.state.agent, draft.next_version)
     draft.add(
-        ContextSummarized(
+        events.ContextSummarized(
             command.summary,
             command.ledger,
             command.score,
@@ -373,26 +341,24 @@ def _replace_by_summary(
 
 def extend_summary(inputs: DecisionInput, command: ExtendSummary, meta: CommandMeta) -> Accepted:
     state = inputs.state
-    require_running(state)
-    require_no_turn(state, "A longer summary")
-    require_text(command.summary, "summary")
+    guards.require_running(state)
+    guards.require_no_turn(state, "A longer summary")
+    guards.require_text(command.summary, "summary")
     newest = state.undo[-1] if state.undo else None
     if state.window_moved_at != command.moved or newest is None or newest.cause != "window":
-        raise Refused(SummaryOutdated())
+        raise Refused(refusals.SummaryOutdated())
     draft = Draft(state, inputs.live, meta)
     _replace_by_summary(draft, command, 0, inputs.counter, "window")
     return draft.accepted("The summary now covers the turns that moved out of the window.")
 
 
 def drop_summary(inputs: DecisionInput, command: DropSummary, meta: CommandMeta) -> Accepted:
-    require_exists(inputs.state)
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(SummaryDropped(command.model, command.usage, command.reason))
-    return draft.accepted()
+    guards.require_exists(inputs.state)
+    return accept(inputs, meta, events.SummaryDropped(command.model, command.usage, command.reason))
 
 
 def defer_compact(inputs: DecisionInput, command: DeferCompact, meta: CommandMeta) -> Accepted:
-    return _defer(inputs, ClearDeferred(keep=max(0, command.keep), compact=True), meta)
+    return _defer(inputs, events.ClearDeferred(keep=max(0, command.keep), compact=True), meta)
 
 
 def _is_due(inputs: DecisionInput) -> bool:
@@ -403,10 +369,10 @@ def _is_due(inputs: DecisionInput) -> bool:
 
 
 def mask_results(inputs: DecisionInput, command: MaskResults, meta: CommandMeta) -> Accepted:
-    require_running(inputs.state)
+    guards.require_running(inputs.state)
     if command.over < 1:
         raise Refused(
-            BadArguments("mask results over N", "N is a number of characters: 1 or more.")
+            refusals.BadArguments("mask results over N", "N is a number of characters: 1 or more.")
         )
     before = live_mask(inputs.live)
     over = min(command.over, before.over) if before else command.over
@@ -414,9 +380,8 @@ def mask_results(inputs: DecisionInput, command: MaskResults, meta: CommandMeta)
         return Accepted((), f"No other tool result in view is longer than {over:,} characters.")
     newest = inputs.live.all_turns[-1]
     last = inputs.state.version if newest.status == "open" else newest.last
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(ResultsMasked(Mask(EventRef(newest.agent, last), over)))
-    return draft.accepted("Large tool results are now masked.")
+    event = events.ResultsMasked(Mask(EventRef(newest.agent, last), over))
+    return accept(inputs, meta, event, "Large tool results are now masked.")
 
 
 def _has_more_to_mask(inputs: DecisionInput, before: Mask | None, over: int) -> bool:
@@ -431,7 +396,7 @@ def _has_more_to_mask(inputs: DecisionInput, before: Mask | None, over: int) -> 
     )
 
 
-def apply_deferred(draft: Draft, deferred: ClearDeferred, inputs: DecisionInput) -> None:
+def apply_deferred(draft: Draft, deferred: events.ClearDeferred, inputs: DecisionInput) -> None:
     """Does what a model asked for its own context, after its turn has completed."""
     assert draft.live is not None
     if deferred.compact:
@@ -457,7 +422,7 @@ def restarts_turn(state: State) -> bool:
     return mark is not None and mark.turn is not None and mark.context.tip == turn.parent
 
 
-def _rewind_deferred(draft: Draft, deferred: ClearDeferred, before: DecisionInput) -> None:
+def _rewind_deferred(draft: Draft, deferred: events.ClearDeferred, before: DecisionInput) -> None:
     """Rewinds to a mark. If that is the start of the turn that has just ended, and the turn has no
     answer, its request is asked again with the model's note. No other request is asked again.
     """
@@ -469,12 +434,12 @@ def _rewind_deferred(draft: Draft, deferred: ClearDeferred, before: DecisionInpu
     restarts = restarts_turn(before.state) and not turn.is_answered
     if restarts:
         note = "\n".join(line for line in (_effects(turn), note) if line)
-    draft.add(ContextRewound(mark.name, mark.version, mark.context, note, draft.nonce))
+    draft.add(events.ContextRewound(mark.name, mark.version, mark.context, note, draft.nonce))
     if restarts:
         prompt = (*draft.state.notes, *turn.prompt)
         now = before.state.open
         lease, params = (now.lease, now.params) if now else (None, None)
-        draft.add(TurnStarted(draft.state.context.tip, prompt, lease, params))
+        draft.add(events.TurnStarted(draft.state.context.tip, prompt, lease, params))
 
 
 def _effects(turn: Turn) -> str:
@@ -485,7 +450,7 @@ def _effects(turn: Turn) -> str:
     return f"Out of view, these tools have run, and what they did stays: {', '.join(tools)}."
 
 
-def _deferred_mark(marks: tuple[Mark, ...], deferred: ClearDeferred) -> Mark | None:
+def _deferred_mark(marks: tuple[Mark, ...], deferred: events.ClearDeferred) -> Mark | None:
     """The mark that the model named when it asked, even if the name has moved since."""
     for mark in marks:
         if mark.version == deferred.version:
@@ -494,8 +459,8 @@ def _deferred_mark(marks: tuple[Mark, ...], deferred: ClearDeferred) -> Mark | N
     return None if index is None else marks[index]
 
 
-def _defer(inputs: DecisionInput, event: ClearDeferred, meta: CommandMeta) -> Accepted:
-    require_turn(inputs.state)
+def _defer(inputs: DecisionInput, event: events.ClearDeferred, meta: CommandMeta) -> Accepted:
+    guards.require_turn(inputs.state)
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(event)
     if restarts_turn(draft.state):

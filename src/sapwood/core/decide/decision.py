@@ -109,3 +109,10 @@ class Draft:
     def accepted(self, message: str = "") -> Accepted:
         """The decision of a command that changes this agent only."""
         return Accepted((self.change(),) if self.events else (), message)
+
+
+def accept(inputs: DecisionInput, meta: CommandMeta, event: Event, message: str = "") -> Accepted:
+    """The decision of a command that leads to one event."""
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(event)
+    return draft.accepted(message)

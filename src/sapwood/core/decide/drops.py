@@ -8,7 +8,7 @@ from sapwood.core.commands import CommandMeta, Drop, Restore
 from sapwood.core.content import Note
 from sapwood.core.context import ResultCut
 from sapwood.core.cuts import Cuts, CutWalk, cuts_of, cuts_without, numbered_results
-from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
+from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused, accept
 from sapwood.core.decide.guards import require_running, require_turn
 from sapwood.core.events import ContextCut, ContextRestored, DropDeferred
 from sapwood.core.history_size import calibrated, dropped_stubs, live_stubs, stubs_save, turn_sizes
@@ -58,9 +58,8 @@ def _defer(inputs: DecisionInput, command: Drop, meta: CommandMeta) -> Accepted:
     leaving = _leaving(live, command, inputs.state.agent)
     if not leaving.turns and not leaving.new_results:
         return Accepted((), _why_nothing(inputs, command))
-    draft = Draft(inputs.state, live, meta)
-    draft.add(DropDeferred(command.places, command.only_results))
-    return draft.accepted("This takes effect when the current turn ends.")
+    event = DropDeferred(command.places, command.only_results)
+    return accept(inputs, meta, event, "This takes effect when the current turn ends.")
 
 
 def apply_drops(draft: Draft, drops: Sequence[DropDeferred], counter: Counter) -> None:
@@ -252,12 +251,10 @@ def restore(inputs: DecisionInput, command: Restore, meta: CommandMeta) -> Accep
     if not coming and not changes:
         return Accepted((), "Nothing changed: these turns were not dropped.")
     cuts = live.cuts.changed(cuts_without(path, live.cuts, coming), changes)
-    draft = Draft(inputs.state, live, meta)
     place = command.place or " ".join(map(str, command.places))
     event = ContextRestored(cuts, place, len(coming), results)
-    draft.add(event)
     where = "its place" if _them(event) == "it" else "their places"
-    return draft.accepted(f"Brought {_what(event)} back to {where}.")
+    return accept(inputs, meta, event, f"Brought {_what(event)} back to {where}.")
 
 
 def _is_named(turn: Turn, command: Restore, own: AgentId) -> bool:

@@ -8,7 +8,7 @@ from sapwood.core.commands import (
     MissCheckpoint,
     StartRevert,
 )
-from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
+from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused, accept
 from sapwood.core.decide.guards import require_running
 from sapwood.core.events import CheckpointMade, CheckpointMissed, ContextReverted, RevertStarted
 from sapwood.core.plural import counted
@@ -37,17 +37,15 @@ def miss_checkpoint(inputs: DecisionInput, command: MissCheckpoint, meta: Comman
     require_running(state)
     if state.files is not None and not state.files.tree:
         return Accepted((), "The previous checkpoint is missing too.")
-    draft = Draft(state, inputs.live, meta)
-    draft.add(CheckpointMissed(command.reason, command.turn, _newest(state), command.moment))
-    return draft.accepted()
+    event = CheckpointMissed(command.reason, command.turn, _newest(state), command.moment)
+    return accept(inputs, meta, event)
 
 
 def start_revert(inputs: DecisionInput, command: StartRevert, meta: CommandMeta) -> Accepted:
     require_running(inputs.state)
-    draft = Draft(inputs.state, inputs.live, meta)
     newest = _newest(inputs.state)
-    draft.add(RevertStarted(command.files, command.to, newest, command.of, command.turn))
-    return draft.accepted()
+    event = RevertStarted(command.files, command.to, newest, command.of, command.turn)
+    return accept(inputs, meta, event)
 
 
 def finish_revert(inputs: DecisionInput, command: FinishRevert, meta: CommandMeta) -> Accepted:
@@ -56,22 +54,22 @@ def finish_revert(inputs: DecisionInput, command: FinishRevert, meta: CommandMet
     if state.reverting is None or state.reverting.started != command.started:
         raise Refused(RevertOvertaken())
     to = state.reverting.to
-    draft = Draft(state, inputs.live, meta)
-    draft.add(
-        ContextReverted(
-            to,
-            command.context,
-            command.files,
-            command.restored,
-            _newest(state),
-            command.notes_in_view,
-            command.marks,
-        )
+    event = ContextReverted(
+        to,
+        command.context,
+        command.files,
+        command.restored,
+        _newest(state),
+        command.notes_in_view,
+        command.marks,
     )
-    return draft.accepted(
+    return accept(
+        inputs,
+        meta,
+        event,
         f"Files and context are as they were {to.words}: {_counted(command.restored)}. "
         f"Not changed: {_left(command.files, command.restored)}. Type /revert to go further back, "
-        "/revert back to undo this, or /undo to move only the context."
+        "/revert back to undo this, or /undo to move only the context.",
     )
 
 

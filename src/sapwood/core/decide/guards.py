@@ -2,38 +2,11 @@
 
 import re
 
+from sapwood.core import commands, refusals
 from sapwood.core.command_table import SlashCommand
-from sapwood.core.commands import (
-    Command,
-    CommandMeta,
-    Fork,
-    Kill,
-    Send,
-    StartAgent,
-    StartSuccessor,
-)
 from sapwood.core.context import Mark, find_mark
 from sapwood.core.decide.decision import Refused
 from sapwood.core.ids import can_be_stored
-from sapwood.core.refusals import (
-    AskedAgain,
-    BadId,
-    BadMarkName,
-    BadSetting,
-    BudgetReached,
-    EmptyText,
-    MailboxFull,
-    NoMarks,
-    NotRunning,
-    NoTurnOpen,
-    RevertCutOff,
-    TooLong,
-    TurnEnded,
-    TurnIsOpen,
-    UnknownAgent,
-    UnknownMark,
-    nearest,
-)
 from sapwood.core.state import WAITING_LIMIT, OpenTurn, State
 from sapwood.core.turn_params import TurnParams
 
@@ -43,21 +16,21 @@ MARK_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 def require_exists(state: State) -> None:
     """The agent exists: it was started."""
     if state.status == "none":
-        raise Refused(UnknownAgent(state.agent))
+        raise Refused(refusals.UnknownAgent(state.agent))
 
 
 def require_running(state: State) -> None:
     """The agent is neither archived nor killed."""
     require_exists(state)
     if state.status != "running":
-        raise Refused(NotRunning(state.agent, state.status))
+        raise Refused(refusals.NotRunning(state.agent, state.status))
 
 
 def require_no_turn(state: State, command: str) -> None:
     """No turn is open."""
     require_running(state)
     if state.open is not None:
-        raise Refused(TurnIsOpen(command))
+        raise Refused(refusals.TurnIsOpen(command))
 
 
 def require_params(params: TurnParams | None) -> None:
@@ -65,10 +38,10 @@ def require_params(params: TurnParams | None) -> None:
     problem = params.problem() if params is not None else None
     if problem is not None:
         name, rule = problem
-        raise Refused(BadSetting(f"params.{name}", rule))
+        raise Refused(refusals.BadSetting(f"params.{name}", rule))
 
 
-def require_recordable(state: State, meta: CommandMeta, command: str) -> None:
+def require_recordable(state: State, meta: commands.CommandMeta, command: str) -> None:
     """No turn is open, and the agent is running.
 
     An imported agent may also be archived: its program continues the conversation all the same.
@@ -77,7 +50,7 @@ def require_recordable(state: State, meta: CommandMeta, command: str) -> None:
     if not (is_import and state.status == "archived"):
         require_running(state)
     if state.open is not None:
-        raise Refused(TurnIsOpen(command))
+        raise Refused(refusals.TurnIsOpen(command))
 
 
 def require_may_run(state: State, row: SlashCommand | None) -> None:
@@ -90,24 +63,24 @@ def require_turn(state: State, turn: int = 0, asked: int = 0) -> OpenTurn:
     """Returns the open turn. It must start at `turn`, with its last model call at `asked`."""
     require_running(state)
     if turn and (state.open is None or state.open.first != turn):
-        raise Refused(TurnEnded())
+        raise Refused(refusals.TurnEnded())
     if state.open is None:
-        raise Refused(NoTurnOpen())
+        raise Refused(refusals.NoTurnOpen())
     if asked and state.open.asked != asked:
-        raise Refused(AskedAgain())
+        raise Refused(refusals.AskedAgain())
     return state.open
 
 
 def require_whole_files(state: State) -> None:
     """No revert is unfinished: the files are those of one moment."""
     if state.reverting is not None:
-        raise Refused(RevertCutOff(state.reverting.to.words))
+        raise Refused(refusals.RevertCutOff(state.reverting.to.words))
 
 
 def require_mark_name(name: str) -> None:
     """The name differs from a number and can be typed without quotes."""
     if not MARK_NAME.fullmatch(name):
-        raise Refused(BadMarkName(name))
+        raise Refused(refusals.BadMarkName(name))
 
 
 def require_mark(state: State, name: str | None) -> tuple[int, Mark]:
@@ -116,18 +89,18 @@ def require_mark(state: State, name: str | None) -> tuple[int, Mark]:
     if index is not None:
         return index, state.marks[index]
     if name is None:
-        raise Refused(NoMarks())
+        raise Refused(refusals.NoMarks())
     names = tuple(mark.name for mark in state.marks if mark.name)
-    raise Refused(UnknownMark(name, nearest(name, names), names))
+    raise Refused(refusals.UnknownMark(name, refusals.nearest(name, names), names))
 
 
 def require_room_for_notes(state: State) -> None:
     """The agent has room for one more letter or note."""
     if len(state.inbox) + len(state.notes) >= WAITING_LIMIT:
-        raise Refused(MailboxFull(state.agent, WAITING_LIMIT))
+        raise Refused(refusals.MailboxFull(state.agent, WAITING_LIMIT))
 
 
-def require_budget(problem: BudgetReached | None) -> None:
+def require_budget(problem: refusals.BudgetReached | None) -> None:
     """No budget is used up."""
     if problem is not None:
         raise Refused(problem)
@@ -136,32 +109,32 @@ def require_budget(problem: BudgetReached | None) -> None:
 def require_text(text: str, what: str) -> None:
     """The text is not blank."""
     if not text.strip():
-        raise Refused(EmptyText(what))
+        raise Refused(refusals.EmptyText(what))
 
 
 def require_length(text: str, limit: int, what: str) -> None:
     """The text has at most `limit` characters."""
     if len(text) > limit:
-        raise Refused(TooLong(what, limit))
+        raise Refused(refusals.TooLong(what, limit))
 
 
-def bad_id(command: Command, meta: CommandMeta) -> BadId | None:
+def bad_id(command: commands.Command, meta: commands.CommandMeta) -> refusals.BadId | None:
     """Returns the refusal of the first id in a command that no store can hold, or None."""
     names = (command.agent, meta.id, meta.actor.name, *_others(command))
-    return next((BadId(name) for name in names if not can_be_stored(name)), None)
+    return next((refusals.BadId(name) for name in names if not can_be_stored(name)), None)
 
 
-def _others(command: Command) -> tuple[str, ...]:
+def _others(command: commands.Command) -> tuple[str, ...]:
     match command:
-        case StartAgent():
+        case commands.StartAgent():
             return (command.parent or "",)
-        case Fork():
+        case commands.Fork():
             return (command.child,)
-        case StartSuccessor():
+        case commands.StartSuccessor():
             return (command.successor,)
-        case Send():
+        case commands.Send():
             return (command.sender or "",)
-        case Kill():
+        case commands.Kill():
             return (command.by or "",)
         case _:
             return ()
@@ -172,4 +145,6 @@ def require_word(text: str, max_length: int, what: str) -> None:
     require_text(text, what)
     require_length(text, max_length, what)
     if not text.isprintable() or text != text.strip():
-        raise Refused(BadSetting(what, "printable text without leading or trailing spaces"))
+        raise Refused(
+            refusals.BadSetting(what, "printable text without leading or trailing spaces")
+        )

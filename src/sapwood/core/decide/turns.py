@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from msgspec import structs
 
+from sapwood.core import events, refusals
 from sapwood.core.account import call_problem, restart_problem
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import (
@@ -26,58 +27,14 @@ from sapwood.core.commands import (
     StreamReply,
 )
 from sapwood.core.content import Note, PromptPart, RecordedResult, ReplyPart, Text, ToolCall
+from sapwood.core.decide import guards
 from sapwood.core.decide.contexts import apply_deferred, moved_since, restarts_turn
-from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
+from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused, accept
 from sapwood.core.decide.drops import apply_drops, drop_offer
-from sapwood.core.decide.guards import (
-    require_budget,
-    require_length,
-    require_no_turn,
-    require_params,
-    require_recordable,
-    require_running,
-    require_text,
-    require_turn,
-    require_whole_files,
-)
 from sapwood.core.decide.trims import slide
-from sapwood.core.events import (
-    CallReported,
-    InstructionsRead,
-    InstructionText,
-    ModelCalled,
-    QuestionAnswered,
-    QuestionAsked,
-    ReplyAdded,
-    ReplyLost,
-    ReplyStreamed,
-    Size,
-    ToolFinished,
-    ToolStarted,
-    TurnCompleted,
-    TurnFailed,
-    TurnInterrupted,
-    TurnLeased,
-    TurnRecorded,
-    TurnStarted,
-)
 from sapwood.core.history_size import size_of
 from sapwood.core.lease import MAX_LEASE, Lease
 from sapwood.core.live_path import LivePath
-from sapwood.core.refusals import (
-    BadSetting,
-    BudgetReached,
-    CallsOpen,
-    CallStarted,
-    DuplicateCall,
-    EmptyText,
-    HumanOnly,
-    NoQuestion,
-    OtherQuestion,
-    StaleRequest,
-    TurnHeld,
-    UnknownCall,
-)
 from sapwood.core.state import OpenTurn, State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import recorded_turn
@@ -94,18 +51,18 @@ INSTRUCTIONS_LIMIT = 200_000
 
 def start_turn(inputs: DecisionInput, command: StartTurn, meta: CommandMeta) -> Accepted:
     state = inputs.state
-    require_no_turn(state, "A new prompt")
-    require_whole_files(state)
+    guards.require_no_turn(state, "A new prompt")
+    guards.require_whole_files(state)
     prompt: tuple[PromptPart, ...] = (*state.notes, *_fenced(_said(command.prompt), meta))
     if not prompt:
-        raise Refused(EmptyText("prompt"))
-    require_params(command.params)
+        raise Refused(refusals.EmptyText("prompt"))
+    guards.require_params(command.params)
     draft = Draft(state, inputs.live, meta)
     slide(draft, inputs.counter)  # an undo may have brought back more than the cap
     if command.instructions is not None and _may_read(draft.state):
         for each in command.instructions:
-            require_length(each.text, INSTRUCTIONS_LIMIT, f"text of {each.name}")
-        draft.add(InstructionsRead(_read_texts(command.instructions, meta)))
+            guards.require_length(each.text, INSTRUCTIONS_LIMIT, f"text of {each.name}")
+        draft.add(events.InstructionsRead(_read_texts(command.instructions, meta)))
     if command.lease is not None:
         _require_bounded(command.lease, meta)
     lease, params = command.lease, command.params
@@ -113,12 +70,12 @@ def start_turn(inputs: DecisionInput, command: StartTurn, meta: CommandMeta) -> 
         prompt = (offer, *prompt)
     if state.settings.permission_mode == "plan":
         prompt = (Note("program", _PLAN, fence=meta.nonce), *prompt)
-    draft.add(TurnStarted(state.context.tip, prompt, lease, params, meta.trace))
+    draft.add(events.TurnStarted(state.context.tip, prompt, lease, params, meta.trace))
     return draft.accepted()
 
 
 def lease_turn(inputs: DecisionInput, command: LeaseTurn, meta: CommandMeta) -> Accepted:
-    turn = require_turn(inputs.state, command.turn)
+    turn = guards.require_turn(inputs.state, command.turn)
     _require_bounded(command.lease, meta)
     # Whoever had the lease before cannot take it back; others can when it has ended.
     if (
@@ -126,16 +83,14 @@ def lease_turn(inputs: DecisionInput, command: LeaseTurn, meta: CommandMeta) -> 
         and not command.take_over
         and turn.lease.refuses(meta.holder, meta.at)
     ):
-        raise Refused(TurnHeld(turn.lease.until))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(TurnLeased(command.lease))
-    return draft.accepted()
+        raise Refused(refusals.TurnHeld(turn.lease.until))
+    return accept(inputs, meta, events.TurnLeased(command.lease))
 
 
 def _require_bounded(lease: Lease, meta: CommandMeta) -> None:
-    require_text(lease.holder, "holder")
+    guards.require_text(lease.holder, "holder")
     if lease.until > meta.at + MAX_LEASE:
-        raise Refused(BadSetting("lease", "up to an hour"))
+        raise Refused(refusals.BadSetting("lease", "up to an hour"))
 
 
 def _may_read(state: State) -> bool:
@@ -146,32 +101,32 @@ def _may_read(state: State) -> bool:
 
 
 def _read_texts(
-    texts: tuple[InstructionText, ...], meta: CommandMeta
-) -> tuple[InstructionText, ...]:
+    texts: tuple[events.InstructionText, ...], meta: CommandMeta
+) -> tuple[events.InstructionText, ...]:
     """The texts that are not blank, each with the fence that its author cannot know."""
     return tuple(structs.replace(each, fence=meta.nonce) for each in texts if each.text.strip())
 
 
 def call_model(inputs: DecisionInput, command: CallModel, meta: CommandMeta) -> Accepted:
     if not command.instruction:
-        _require_no_calls(require_turn(inputs.state))
+        _require_no_calls(guards.require_turn(inputs.state))
     elif inputs.live.open is None or not inputs.live.open.is_answered:
-        require_no_turn(inputs.state, "A call outside of the turn")
+        guards.require_no_turn(inputs.state, "A call outside of the turn")
     if inputs.account is not None:
-        require_budget(call_problem(inputs.account))
+        guards.require_budget(call_problem(inputs.account))
     summarised = command.summarised
     request = view(
         inputs.state, inputs.live, command.model, command.instruction, summarised=summarised
     )
     if digest(request) != command.hash:
-        raise Refused(StaleRequest())
+        raise Refused(refusals.StaleRequest())
     draft = Draft(inputs.state, inputs.live, meta)
     turn = inputs.state.open
     if command.lost and turn is not None and turn.asked == command.lost:
         words = inputs.live.open.words_so_far if inputs.live.open else ()
-        draft.add(ReplyLost(words, turn.called, turn.estimate, turn.asked))
+        draft.add(events.ReplyLost(words, turn.called, turn.estimate, turn.asked))
     draft.add(
-        ModelCalled(
+        events.ModelCalled(
             model=command.model,
             context=inputs.state.context,
             hash=command.hash,
@@ -188,17 +143,19 @@ def call_model(inputs: DecisionInput, command: CallModel, meta: CommandMeta) -> 
 
 
 def add_reply(inputs: DecisionInput, command: AddReply, meta: CommandMeta) -> Accepted:
-    _require_no_calls(require_turn(inputs.state, command.turn, command.asked))
+    _require_no_calls(guards.require_turn(inputs.state, command.turn, command.asked))
     _new_calls(command.parts, inputs.live.open.call_ids if inputs.live.open else set[str]())
     draft = Draft(inputs.state, inputs.live, meta)
     if (reported := _reported(inputs.state, command)) is not None:
         draft.add(reported)
     response = command.report.response
-    draft.add(ReplyAdded(command.parts, command.model, command.usage, command.ended, response))
+    draft.add(
+        events.ReplyAdded(command.parts, command.model, command.usage, command.ended, response)
+    )
     return draft.accepted()
 
 
-def _reported(state: State, command: AddReply) -> CallReported | None:
+def _reported(state: State, command: AddReply) -> events.CallReported | None:
     """What the provider reported and nobody knows yet.
 
     It lists the thoughts that it leaves out again with each call, as long as they are in view.
@@ -209,7 +166,7 @@ def _reported(state: State, command: AddReply) -> CallReported | None:
     dropped = report.dropped if is_new else 0
     if not dropped and not report.missed:
         return None
-    return CallReported(
+    return events.CallReported(
         command.model,
         dropped,
         report.dropped_why if dropped else "",
@@ -220,51 +177,44 @@ def _reported(state: State, command: AddReply) -> CallReported | None:
 
 
 def stream_reply(inputs: DecisionInput, command: StreamReply, meta: CommandMeta) -> Accepted:
-    _require_no_calls(require_turn(inputs.state, command.turn, command.asked))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(ReplyStreamed(command.parts))
-    return draft.accepted()
+    _require_no_calls(guards.require_turn(inputs.state, command.turn, command.asked))
+    return accept(inputs, meta, events.ReplyStreamed(command.parts))
 
 
 def start_tool(inputs: DecisionInput, command: StartTool, meta: CommandMeta) -> Accepted:
-    turn = require_turn(inputs.state, command.turn)
+    turn = guards.require_turn(inputs.state, command.turn)
     if command.tool_call not in turn.calls:
-        raise Refused(UnknownCall(command.tool_call))
+        raise Refused(refusals.UnknownCall(command.tool_call))
     if command.tool_call in turn.started:
-        raise Refused(CallStarted(command.tool_call))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(ToolStarted(command.tool_call))
-    return draft.accepted()
+        raise Refused(refusals.CallStarted(command.tool_call))
+    return accept(inputs, meta, events.ToolStarted(command.tool_call))
 
 
 def finish_tool(inputs: DecisionInput, command: FinishTool, meta: CommandMeta) -> Accepted:
-    turn = require_turn(inputs.state, command.turn)
+    turn = guards.require_turn(inputs.state, command.turn)
     if command.tool_call not in turn.calls:
-        raise Refused(UnknownCall(command.tool_call))
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(
-        ToolFinished(
-            command.tool_call,
-            command.content,
-            command.error,
-            command.blocked,
-            command.diff,
-            command.files,
-        )
+        raise Refused(refusals.UnknownCall(command.tool_call))
+    event = events.ToolFinished(
+        command.tool_call,
+        command.content,
+        command.error,
+        command.blocked,
+        command.diff,
+        command.files,
     )
-    return draft.accepted()
+    return accept(inputs, meta, event)
 
 
 def complete_turn(inputs: DecisionInput, command: CompleteTurn, meta: CommandMeta) -> Accepted:
-    turn = require_turn(inputs.state, command.turn)
+    turn = guards.require_turn(inputs.state, command.turn)
     _require_no_calls(turn)
     draft = Draft(inputs.state, inputs.live, meta)
     size = _size(inputs.live, inputs.counter)
     if (too_often := _restart_problem(inputs)) is not None:
-        draft.add(TurnFailed(size, too_often.sentence, "budget"))
+        draft.add(events.TurnFailed(size, too_often.sentence, "budget"))
         slide(draft, inputs.counter)
         return draft.accepted()
-    draft.add(TurnCompleted(size))
+    draft.add(events.TurnCompleted(size))
     if turn.deferred is not None:
         apply_deferred(draft, turn.deferred, inputs)
     if turn.drops and not restarts_turn(inputs.state):
@@ -274,38 +224,38 @@ def complete_turn(inputs: DecisionInput, command: CompleteTurn, meta: CommandMet
 
 
 def interrupt_turn(inputs: DecisionInput, command: InterruptTurn, meta: CommandMeta) -> Accepted:
-    turn = require_turn(inputs.state, command.turn)
+    turn = guards.require_turn(inputs.state, command.turn)
     draft = Draft(inputs.state, inputs.live, meta)
     partial = command.partial if command.asked and turn.asked == command.asked else ""
     _keep_words(draft, turn, partial)
-    draft.add(TurnInterrupted(_size(draft.live, inputs.counter), command.reason))
+    draft.add(events.TurnInterrupted(_size(draft.live, inputs.counter), command.reason))
     slide(draft, inputs.counter)
     return draft.accepted("Interrupted. The partial reply is kept.")
 
 
 def fail_turn(inputs: DecisionInput, command: FailTurn, meta: CommandMeta) -> Accepted:
-    turn = require_turn(inputs.state, command.turn, command.asked)
+    turn = guards.require_turn(inputs.state, command.turn, command.asked)
     draft = Draft(inputs.state, inputs.live, meta)
     _keep_words(draft, turn)
     size = _size(draft.live, inputs.counter)
-    draft.add(TurnFailed(size, command.error, command.failure or "", command.retry_at))
+    draft.add(events.TurnFailed(size, command.error, command.failure or "", command.retry_at))
     slide(draft, inputs.counter)
     return draft.accepted()
 
 
 def record_turn(inputs: DecisionInput, command: RecordTurn, meta: CommandMeta) -> Accepted:
     state = inputs.state
-    require_recordable(state, meta, "A new turn")
+    guards.require_recordable(state, meta, "A new turn")
     notes = () if command.aside else state.notes
     prompt: tuple[PromptPart, ...] = (*notes, *_fenced(_said(command.prompt), meta))
     if not prompt:
-        raise Refused(EmptyText("prompt"))
+        raise Refused(refusals.EmptyText("prompt"))
     _require_pairs(command)
-    turn = TurnRecorded(
+    turn = events.TurnRecorded(
         command.after if command.aside else state.context.tip,
         prompt,
         command.items,
-        Size(0, ""),
+        events.Size(0, ""),
         command.status,
         command.reason,
         command.passage,
@@ -329,7 +279,7 @@ def _fenced(prompt: tuple[PromptPart, ...], meta: CommandMeta) -> tuple[PromptPa
     )
 
 
-def _restart_problem(inputs: DecisionInput) -> BudgetReached | None:
+def _restart_problem(inputs: DecisionInput) -> refusals.BudgetReached | None:
     """Why the open turn may not start again although its model asked for it; None if it may."""
     if not restarts_turn(inputs.state) or (inputs.live.open and inputs.live.open.is_answered):
         return None
@@ -339,7 +289,7 @@ def _restart_problem(inputs: DecisionInput) -> BudgetReached | None:
 
 def _require_no_calls(turn: OpenTurn) -> None:
     if turn.calls:
-        raise Refused(CallsOpen(turn.calls))
+        raise Refused(refusals.CallsOpen(turn.calls))
 
 
 def _require_pairs(command: RecordTurn) -> None:
@@ -349,15 +299,15 @@ def _require_pairs(command: RecordTurn) -> None:
     for item in command.items:
         if isinstance(item, RecordedResult):
             if item.call not in waiting:
-                raise Refused(UnknownCall(item.call))
+                raise Refused(refusals.UnknownCall(item.call))
             waiting.remove(item.call)
             continue
         if waiting:
-            raise Refused(CallsOpen(tuple(waiting)))
+            raise Refused(refusals.CallsOpen(tuple(waiting)))
         waiting = _new_calls(item.parts, known)
         known.update(waiting)
     if waiting and command.status == "completed":
-        raise Refused(CallsOpen(tuple(waiting)))
+        raise Refused(refusals.CallsOpen(tuple(waiting)))
 
 
 def _said(prompt: tuple[PromptPart, ...]) -> tuple[PromptPart, ...]:
@@ -370,7 +320,7 @@ def _new_calls(parts: tuple[ReplyPart, ...], known: AbstractSet[str]) -> list[st
     for part in parts:
         if isinstance(part, ToolCall):
             if part.id in known or part.id in new:
-                raise Refused(DuplicateCall(part.id))
+                raise Refused(refusals.DuplicateCall(part.id))
             new[part.id] = None
     return list(new)
 
@@ -382,43 +332,39 @@ def _keep_words(draft: Draft, turn: OpenTurn, partial: str = "") -> None:
     if not words and partial.strip():
         words = (Text(partial),)
     if words:
-        draft.add(ReplyAdded(words, turn.called, ended="cut"))
+        draft.add(events.ReplyAdded(words, turn.called, ended="cut"))
 
 
-def _size(live: LivePath | None, counter: Counter) -> Size:
+def _size(live: LivePath | None, counter: Counter) -> events.Size:
     assert live is not None
     assert live.open is not None
     return size_of(live.open, counter)
 
 
 def ask_question(inputs: DecisionInput, command: AskQuestion, meta: CommandMeta) -> Accepted:
-    require_turn(inputs.state, command.turn)
-    draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(
-        QuestionAsked(
-            command.question,
-            command.tool,
-            command.subject,
-            command.shown,
-            command.hash,
-            command.of_call,
-            command.until,
-        )
+    guards.require_turn(inputs.state, command.turn)
+    event = events.QuestionAsked(
+        command.question,
+        command.tool,
+        command.subject,
+        command.shown,
+        command.hash,
+        command.of_call,
+        command.until,
     )
-    return draft.accepted()
+    return accept(inputs, meta, event)
 
 
 def answer_question(inputs: DecisionInput, command: AnswerQuestion, meta: CommandMeta) -> Accepted:
     state = inputs.state
-    require_running(state)
+    guards.require_running(state)
     if command.allowed and meta.actor.role != "human":
-        raise Refused(HumanOnly(TABLE.label_of(AnswerQuestion)))
+        raise Refused(refusals.HumanOnly(TABLE.label_of(AnswerQuestion)))
     waiting = state.open.questions if state.open else ()
     asked = next((each for each in waiting if each.question == command.question), None)
     if asked is None:
-        raise Refused(NoQuestion())
+        raise Refused(refusals.NoQuestion())
     if asked.hash != command.hash:
-        raise Refused(OtherQuestion())
-    draft = Draft(state, inputs.live, meta)
-    draft.add(QuestionAnswered(command.question, command.allowed, command.answer))
-    return draft.accepted("Allowed." if command.allowed else "Denied.")
+        raise Refused(refusals.OtherQuestion())
+    event = events.QuestionAnswered(command.question, command.allowed, command.answer)
+    return accept(inputs, meta, event, "Allowed." if command.allowed else "Denied.")

@@ -45,10 +45,7 @@ class AgentExists(Refusal, frozen=True):
     """The id for a new agent belongs to another one."""
 
     agent: str
-
-    @property
-    def sentence(self) -> str:
-        return f"Agent '{self.agent}' already exists. Resume it, or choose another id."
+    says = "Agent '{agent}' already exists. Resume it, or choose another id."
 
 
 class NotArchived(Refusal, frozen=True):
@@ -93,13 +90,10 @@ class Imported(Refusal, frozen=True):
 
     agent: str
     source: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Agent '{self.agent}' was imported from {self.source} and continues there. "
-            f"To continue here, fork it: /fork, or sapwood fork {self.agent}."
-        )
+    says = (
+        "Agent '{agent}' was imported from {source} and continues there. "
+        "To continue here, fork it: /fork, or sapwood fork {agent}."
+    )
 
 
 class SessionInUse(Refusal, frozen=True):
@@ -119,30 +113,21 @@ class NotImported(Refusal, frozen=True):
     """Only an imported conversation can follow the moves of its original."""
 
     agent: str
-
-    @property
-    def sentence(self) -> str:
-        return f"Agent '{self.agent}' was not imported. Use /rewind MARK instead."
+    says = "Agent '{agent}' was not imported. Use /rewind MARK instead."
 
 
 class NotDescendant(Refusal, frozen=True):
     """A model may act on its own descendants only."""
 
     agent: str
-
-    @property
-    def sentence(self) -> str:
-        return f"Agent '{self.agent}' is not one of your descendants. Send it mail instead."
+    says = "Agent '{agent}' is not one of your descendants. Send it mail instead."
 
 
 class RootNeedsHuman(Refusal, frozen=True):
     """Only a person may kill a root agent."""
 
     agent: str
-
-    @property
-    def sentence(self) -> str:
-        return f"Agent '{self.agent}' is a root agent. Only a person may kill it: ask the user."
+    says = "Agent '{agent}' is a root agent. Only a person may kill it: ask the user."
 
 
 class MailboxFull(Refusal, frozen=True):
@@ -150,13 +135,10 @@ class MailboxFull(Refusal, frozen=True):
 
     agent: str
     limit: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Agent '{self.agent}' already has {self.limit} unread messages, which is the limit. "
-            "Nothing was sent. Try again after it has read them."
-        )
+    says = (
+        "Agent '{agent}' already has {limit} unread messages, which is the limit. "
+        "Nothing was sent. Try again after it has read them."
+    )
 
 
 class BadId(Refusal, frozen=True):
@@ -189,13 +171,7 @@ class UnknownHold(Refusal, frozen=True):
     """No legal hold with this id is in force."""
 
     hold: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"There is no active legal hold {quoted(self.hold)}. To list all holds, type 'sapwood "
-            "hold'."
-        )
+    says = "There is no active legal hold {hold!q}. To list all holds, type 'sapwood hold'."
 
 
 BudgetName = Literal["cost", "calls", "depth", "agents", "turns", "turn_calls"]

@@ -11,23 +11,17 @@ class HumanOnly(Refusal, frozen=True):
     """The command table does not allow this command to models."""
 
     command: str
-
-    @property
-    def sentence(self) -> str:
-        return f"Models may not use {self.command}. Ask the user to run it."
+    says = "Models may not use {command}. Ask the user to run it."
 
 
 class SystemOnly(Refusal, frozen=True):
     """Sapwood itself gives this command, after it has spoken to another program."""
 
     command: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.command} is reserved for Sapwood itself, for its use of another program's "
-            "session. Send a prompt or a context command such as /clear instead."
-        )
+    says = (
+        "{command} is reserved for Sapwood itself, for its use of another program's "
+        "session. Send a prompt or a context command such as /clear instead."
+    )
 
 
 class UnknownCommand(Refusal, frozen=True):
@@ -71,10 +65,7 @@ class BadArguments(Refusal, frozen=True):
 
     usage: str
     reason: str
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.reason} Type it as {self.usage}."
+    says = "{reason} Type it as {usage}."
 
 
 class CommandIdUsed(Refusal, frozen=True):
@@ -100,9 +91,7 @@ class CommandIdUsed(Refusal, frozen=True):
 class NoConversation(Refusal, frozen=True):
     """The command needs a conversation, and there is none yet."""
 
-    @property
-    def sentence(self) -> str:
-        return "There is no conversation yet. Send a message to start one."
+    says = "There is no conversation yet. Send a message to start one."
 
 
 class ModelNeeded(Refusal, frozen=True):
@@ -110,13 +99,7 @@ class ModelNeeded(Refusal, frozen=True):
 
     command: str
     agent: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.command} needs a model, and no model can be called here. Run it in the "
-            "terminal UI."
-        )
+    says = "{command} needs a model, and no model can be called here. Run it in the terminal UI."
 
 
 class CheckNotHere(Refusal, frozen=True):
@@ -135,35 +118,29 @@ class CheckNotHere(Refusal, frozen=True):
 class GoalNotHere(Refusal, frozen=True):
     """Whoever asks is not the person at the machine, or the program ends before the goal does."""
 
-    @property
-    def sentence(self) -> str:
-        return (
-            "A goal works with the rights of the person at the machine, so only they can set one. "
-            "Type it in the terminal UI, or in a browser signed in there with the scope admin."
-        )
+    says = (
+        "A goal works with the rights of the person at the machine, so only they can set one. "
+        "Type it in the terminal UI, or in a browser signed in there with the scope admin."
+    )
 
 
 class ShellNotHere(Refusal, frozen=True):
     """Whoever asks is not the person at the machine on which the command would run."""
 
-    @property
-    def sentence(self) -> str:
-        return (
-            "Nothing was run. A shell command has the rights of the person at the machine, so only "
-            "they can run one. Type it in the terminal UI, or in a browser signed in there with "
-            "the scope admin, or ask the model to run it."
-        )
+    says = (
+        "Nothing was run. A shell command has the rights of the person at the machine, so only "
+        "they can run one. Type it in the terminal UI, or in a browser signed in there with "
+        "the scope admin, or ask the model to run it."
+    )
 
 
 class NothingToAccept(Refusal, frozen=True):
     """The agent is not in plan mode, or its last turn has no answer."""
 
-    @property
-    def sentence(self) -> str:
-        return (
-            "There is no plan to accept. Type /permissions plan, then ask for what you want; the "
-            "answer is the plan."
-        )
+    says = (
+        "There is no plan to accept. Type /permissions plan, then ask for what you want; the "
+        "answer is the plan."
+    )
 
 
 class NoSuchCall(Refusal, frozen=True):
@@ -171,13 +148,7 @@ class NoSuchCall(Refusal, frozen=True):
 
     agent: str
     version: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Version {self.version} of {self.agent} is not a model call. Type /replay to see the "
-            "last one."
-        )
+    says = "Version {version} of {agent} is not a model call. Type /replay to see the last one."
 
 
 class NoPassage(Refusal, frozen=True):
@@ -200,10 +171,7 @@ class BadSetting(Refusal, frozen=True):
 
     name: str
     rule: str
-
-    @property
-    def sentence(self) -> str:
-        return f"Setting '{self.name}' must be {self.rule}. Nothing was changed."
+    says = "Setting '{name}' must be {rule}. Nothing was changed."
 
 
 class BadValue(Refusal, frozen=True):
@@ -262,10 +230,7 @@ class EmptyText(Refusal, frozen=True):
     """A text is blank that must not be."""
 
     what: str
-
-    @property
-    def sentence(self) -> str:
-        return f"The {self.what} is empty. Enter some text and try again."
+    says = "The {what} is empty. Enter some text and try again."
 
 
 class TooLong(Refusal, frozen=True):
@@ -273,10 +238,7 @@ class TooLong(Refusal, frozen=True):
 
     what: str
     limit: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"The {self.what} is longer than {self.limit:,} characters. Shorten it, or put it in a "
-            "file and refer to the file."
-        )
+    says = (
+        "The {what} is longer than {limit:,} characters. Shorten it, or put it in a "
+        "file and refer to the file."
+    )

@@ -13,13 +13,10 @@ class BadMarkName(Refusal, frozen=True):
     """The name of a mark must differ from a number and be easy to type."""
 
     name: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{quoted(self.name)} is not a valid name for a mark. Use up to 64 letters, digits, "
-            "'_', '.' or '-', starting with a letter or '_'."
-        )
+    says = (
+        "{name!q} is not a valid name for a mark. Use up to 64 letters, digits, "
+        "'_', '.' or '-', starting with a letter or '_'."
+    )
 
 
 class UnknownMark(Refusal, frozen=True):
@@ -51,9 +48,7 @@ class NothingToRetry(Refusal, frozen=True):
     'There is no prompt in view to retry. Type one.'
     """
 
-    @property
-    def sentence(self) -> str:
-        return "There is no prompt in view to retry. Type one."
+    says = "There is no prompt in view to retry. Type one."
 
 
 class UnknownTurn(Refusal, frozen=True):
@@ -116,61 +111,47 @@ class TooManyLoaded(Refusal, frozen=True):
     """As many turns are quoted in front of the live path as may be."""
 
     most: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.most} loaded turns are already in view, which is the limit. Nothing was "
-            "changed. Type /undo to remove the last one, or /clear to remove all of them."
-        )
+    says = (
+        "{most} loaded turns are already in view, which is the limit. Nothing was "
+        "changed. Type /undo to remove the last one, or /clear to remove all of them."
+    )
 
 
 class NoMarks(Refusal, frozen=True):
     """There is no mark to rewind to."""
 
-    @property
-    def sentence(self) -> str:
-        return "There is no mark to rewind to. Set one with /mark NAME."
+    says = "There is no mark to rewind to. Set one with /mark NAME."
 
 
 class NothingToUndo(Refusal, frozen=True):
     """There is no context command to undo."""
 
-    @property
-    def sentence(self) -> str:
-        return (
-            "There is nothing to undo. /undo works after a context command such as /clear, "
-            "/rewind or /compact."
-        )
+    says = (
+        "There is nothing to undo. /undo works after a context command such as /clear, "
+        "/rewind or /compact."
+    )
 
 
 class NothingToRedo(Refusal, frozen=True):
     """There is no undone command to redo."""
 
-    @property
-    def sentence(self) -> str:
-        return "There is nothing to redo. /redo works after /undo, until the next context command."
+    says = "There is nothing to redo. /redo works after /undo, until the next context command."
 
 
 class SummaryOutdated(Refusal, frozen=True):
     """Turns were added while the summary was written."""
 
-    @property
-    def sentence(self) -> str:
-        return (
-            "The conversation changed while the summary was being written. Nothing was compacted. "
-            "Type /compact again."
-        )
+    says = (
+        "The conversation changed while the summary was being written. Nothing was compacted. "
+        "Type /compact again."
+    )
 
 
 class NoGoal(Refusal, frozen=True):
     """A fork from a mark in the open turn needs a goal, or text that was written after the mark."""
 
     mark: str
-
-    @property
-    def sentence(self) -> str:
-        return f"The goal after '{self.mark}' is missing. Write it there, or add -- GOAL."
+    says = "The goal after '{mark}' is missing. Write it there, or add -- GOAL."
 
 
 class UnknownPin(Refusal, frozen=True):
@@ -191,13 +172,7 @@ class TooManyPins(Refusal, frozen=True):
     """The agent has as many pins as it can have."""
 
     limit: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"There are already {self.limit} pins, which is the limit. Type /unpin NAME to remove "
-            "one."
-        )
+    says = "There are already {limit} pins, which is the limit. Type /unpin NAME to remove one."
 
 
 class TooManyJobs(Refusal, frozen=True):
@@ -215,59 +190,41 @@ class JobNotRunning(Refusal, frozen=True):
     """No background command with this number runs."""
 
     job: int
-
-    @property
-    def sentence(self) -> str:
-        return f"No job {self.job} is running. To list the jobs, type /jobs."
+    says = "No job {job} is running. To list the jobs, type /jobs."
 
 
 class TooManyTodos(Refusal, frozen=True):
     """A to-do list has too many items."""
 
     limit: int
-
-    @property
-    def sentence(self) -> str:
-        return f"A to-do list has at most {self.limit} items. Write fewer, or join some of them."
+    says = "A to-do list has at most {limit} items. Write fewer, or join some of them."
 
 
 class TooManyTopics(Refusal, frozen=True):
     """As many topics are in focus as there can be."""
 
     limit: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"There are already {self.limit} topics in focus, which is the limit. Remove one "
-            "first: sapwood context unfocus TOPIC."
-        )
+    says = (
+        "There are already {limit} topics in focus, which is the limit. Remove one "
+        "first: sapwood context unfocus TOPIC."
+    )
 
 
 class TooManyNotes(Refusal, frozen=True):
     """As many notes are in force as there can be."""
 
     limit: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"There are already {self.limit} active notes, which is the limit. To replace one, "
-            "type 'sapwood context note decision TEXT --replaces ID'."
-        )
+    says = (
+        "There are already {limit} active notes, which is the limit. To replace one, "
+        "type 'sapwood context note decision TEXT --replaces ID'."
+    )
 
 
 class UnknownNote(Refusal, frozen=True):
     """No note in force has this id."""
 
     note: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"There is no active note {self.note}. To list the active notes, type 'sapwood context "
-            "note'."
-        )
+    says = "There is no active note {note}. To list the active notes, type 'sapwood context note'."
 
 
 _REMEDY = (

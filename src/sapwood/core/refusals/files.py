@@ -38,23 +38,17 @@ class CheckpointGone(Refusal, frozen=True):
     """The saved files are not in any store of this machine."""
 
     words: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"The files {self.words} are not on this machine: their checkpoints were deleted or "
-            "made elsewhere. Nothing was changed. To move only the context, type /rewind MARK."
-        )
+    says = (
+        "The files {words} are not on this machine: their checkpoints were deleted or "
+        "made elsewhere. Nothing was changed. To move only the context, type /rewind MARK."
+    )
 
 
 class NotSaved(Refusal, frozen=True):
     """The present files could not be saved, so they are not replaced."""
 
     reason: str
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.reason} The files could not be saved, so nothing was changed. Try again."
+    says = "{reason} The files could not be saved, so nothing was changed. Try again."
 
 
 class PinnedFileUnreadable(Refusal, frozen=True):
@@ -62,13 +56,10 @@ class PinnedFileUnreadable(Refusal, frozen=True):
 
     path: str
     reason: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.path} cannot be pinned: {self.reason} Nothing was changed. "
-            "Type /pin NAME @FILE with the path of a text file in the workspace."
-        )
+    says = (
+        "{path} cannot be pinned: {reason} Nothing was changed. "
+        "Type /pin NAME @FILE with the path of a text file in the workspace."
+    )
 
 
 class OtherBranch(Refusal, frozen=True):
@@ -95,61 +86,47 @@ class NotRestored(Refusal, frozen=True):
     """The restore stopped: some files are restored and some are not."""
 
     reason: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Some files could not be restored. {self.reason} The previous files are saved: type "
-            "/revert to try again, or /revert back to get them back."
-        )
+    says = (
+        "Some files could not be restored. {reason} The previous files are saved: type "
+        "/revert to try again, or /revert back to get them back."
+    )
 
 
 class FilesInUse(Refusal, frozen=True):
     """Another agent is changing the same files."""
 
     agent: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Agent '{self.agent}' is working in these files, so nothing was reverted. "
-            f"Wait for it, or stop it with sapwood interrupt {self.agent}."
-        )
+    says = (
+        "Agent '{agent}' is working in these files, so nothing was reverted. "
+        "Wait for it, or stop it with sapwood interrupt {agent}."
+    )
 
 
 class RevertCutOff(Refusal, frozen=True):
     """An earlier revert is unfinished: some files are restored and some are not."""
 
     words: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"A revert to the files {self.words} did not finish: only some of them were restored. "
-            "Type /revert to finish it, or /revert back to undo it."
-        )
+    says = (
+        "A revert to the files {words} did not finish: only some of them were restored. "
+        "Type /revert to finish it, or /revert back to undo it."
+    )
 
 
 class RevertOvertaken(Refusal, frozen=True):
     """Another revert started while files were restored."""
 
-    @property
-    def sentence(self) -> str:
-        return "Another revert started in the meantime. Type /revert to finish that one."
+    says = "Another revert started in the meantime. Type /revert to finish that one."
 
 
 class FolderNotAllowed(Refusal, frozen=True):
     """Agents of a space work only in the folder that the space was given."""
 
     path: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Conversations in this space cannot use {self.path}. Nothing was changed. Leave it "
-            "out, or ask the server's operator to give the space a folder with 'sapwood serve "
-            "--folder SPACE=PATH'."
-        )
+    says = (
+        "Conversations in this space cannot use {path}. Nothing was changed. Leave it "
+        "out, or ask the server's operator to give the space a folder with 'sapwood serve "
+        "--folder SPACE=PATH'."
+    )
 
 
 class NoRepository(Refusal, frozen=True):
@@ -170,13 +147,10 @@ class BranchExists(Refusal, frozen=True):
     """The branch for a new worktree exists."""
 
     branch: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Branch {self.branch} already exists. Nothing was changed. Give another name after "
-            "--worktree, or no name to name the branch after the agent."
-        )
+    says = (
+        "Branch {branch} already exists. Nothing was changed. Give another name after "
+        "--worktree, or no name to name the branch after the agent."
+    )
 
 
 class WorktreeNotMade(Refusal, frozen=True):

@@ -1,17 +1,36 @@
 """The base class of refusals, and the phrases that several of them use."""
 
-from msgspec import Struct
+from string import Formatter
+from typing import Any, ClassVar
+
+from msgspec import Struct, structs
 
 _SHOWN = 60
 
 
+class _Sentences(Formatter):
+    """Formats `{name}`, and `{name!q}` as `quoted` does."""
+
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        return quoted(value) if conversion == "q" else value
+
+
+_sentences = _Sentences()
+
+
 class Refusal(Struct, frozen=True):
-    """Why a command changed nothing. Subclasses add the fields of the reason."""
+    """Why a command changed nothing. Subclasses add the fields of the reason.
+
+    `says` is the sentence, with the names of fields in braces; `{name!q}` is typed by a person and
+    comes in quotation marks. A subclass whose sentence is not always the same overrides `sentence`.
+    """
+
+    says: ClassVar[str]
 
     @property
     def sentence(self) -> str:
         """What happened and what to do instead, for the user."""
-        raise NotImplementedError
+        return _sentences.vformat(self.says, (), structs.asdict(self))
 
     @property
     def for_model(self) -> str:

@@ -9,45 +9,34 @@ class TurnIsOpen(Refusal, frozen=True):
     """The command cannot run while a turn is open."""
 
     command: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.command} cannot change the context while a turn is running. "
-            "Wait for it to end, or press esc to interrupt it."
-        )
+    says = (
+        "{command} cannot change the context while a turn is running. "
+        "Wait for it to end, or press esc to interrupt it."
+    )
 
 
 class NoTurnOpen(Refusal, frozen=True):
     """The command needs an open turn."""
 
-    @property
-    def sentence(self) -> str:
-        return "No turn is open. Start one with a prompt first."
+    says = "No turn is open. Start one with a prompt first."
 
 
 class NotQueued(Refusal, frozen=True):
     """The text is in the queue no more."""
 
-    @property
-    def sentence(self) -> str:
-        return (
-            "This message is no longer in the queue: it was sent or removed elsewhere. Type it "
-            "again."
-        )
+    says = (
+        "This message is no longer in the queue: it was sent or removed elsewhere. Type it again."
+    )
 
 
 class QueueFull(Refusal, frozen=True):
     """The queue has as many texts as it takes."""
 
     limit: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"There are already {self.limit} messages in the queue, which is the limit. Wait for "
-            "the turn to end."
-        )
+    says = (
+        "There are already {limit} messages in the queue, which is the limit. Wait for "
+        "the turn to end."
+    )
 
 
 class HookBlocked(Refusal, frozen=True):
@@ -55,40 +44,31 @@ class HookBlocked(Refusal, frozen=True):
 
     hook: str
     why: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"The hook {self.hook} blocked the prompt: {self.why} Change the prompt, or change the "
-            "hook in the file that 'sapwood config' names."
-        )
+    says = (
+        "The hook {hook} blocked the prompt: {why} Change the prompt, or change the "
+        "hook in the file that 'sapwood config' names."
+    )
 
 
 class NoQuestion(Refusal, frozen=True):
     """No question with this id waits for an answer."""
 
-    @property
-    def sentence(self) -> str:
-        return (
-            "No question is waiting for this answer: it was already answered, or its turn has "
-            "ended. Type /answer to see what is pending."
-        )
+    says = (
+        "No question is waiting for this answer: it was already answered, or its turn has "
+        "ended. Type /answer to see what is pending."
+    )
 
 
 class OtherQuestion(Refusal, frozen=True):
     """The answer is for a question that is not the one that was asked."""
 
-    @property
-    def sentence(self) -> str:
-        return "The question has changed since it was shown. Read it again, then answer."
+    says = "The question has changed since it was shown. Read it again, then answer."
 
 
 class TurnEnded(Refusal, frozen=True):
     """The turn of this command has ended; another one may be open."""
 
-    @property
-    def sentence(self) -> str:
-        return "The turn of this command has ended. Nothing was changed. Read the log again."
+    says = "The turn of this command has ended. Nothing was changed. Read the log again."
 
 
 class TurnHeld(Refusal, frozen=True):
@@ -112,9 +92,7 @@ class TurnHeld(Refusal, frozen=True):
 class AskedAgain(Refusal, frozen=True):
     """The model was called again after the call that this answers."""
 
-    @property
-    def sentence(self) -> str:
-        return "The model was called again, and only its newest answer counts. Nothing was changed."
+    says = "The model was called again, and only its newest answer counts. Nothing was changed."
 
 
 class CallsOpen(Refusal, frozen=True):
@@ -166,6 +144,4 @@ class DuplicateCall(Refusal, frozen=True):
 class StaleRequest(Refusal, frozen=True):
     """The request that is about to be sent is not the one that the log leads to."""
 
-    @property
-    def sentence(self) -> str:
-        return "The conversation changed after this request was built. Build the request again."
+    says = "The conversation changed after this request was built. Build the request again."

@@ -9,6 +9,7 @@ from typing import Literal, assert_never
 from msgspec import Struct
 from msgspec.json import encode
 
+from sapwood.core import events
 from sapwood.core.content import (
     Ended,
     File,
@@ -22,21 +23,6 @@ from sapwood.core.content import (
     Usage,
 )
 from sapwood.core.event_texts import notice
-from sapwood.core.events import (
-    ContextSummarized,
-    Event,
-    MarkSet,
-    Recorded,
-    ReplyAdded,
-    ReplyLost,
-    ShellRan,
-    SideAnswered,
-    ToolFinished,
-    TurnFailed,
-    TurnInterrupted,
-    TurnRecorded,
-    TurnStarted,
-)
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.state import is_of_goal
 from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, TimelineRow, note_label
@@ -44,12 +30,18 @@ from sapwood.core.token_count import Count
 from sapwood.core.turn import Result
 from sapwood.core.view.frames import how_it_was_cut
 
-EventLookup = Callable[[AgentId, int], Recorded]
+EventLookup = Callable[[AgentId, int], events.Recorded]
 """Returns the event of an agent at a version. It may raise where the event is not loaded yet."""
 
-MessageEvent = TurnStarted | ReplyAdded | ReplyLost | ToolFinished | TurnRecorded
+MessageEvent = (
+    events.TurnStarted
+    | events.ReplyAdded
+    | events.ReplyLost
+    | events.ToolFinished
+    | events.TurnRecorded
+)
 YOU = "you"
-MessagePart = Text | Note | File | Thinking | ToolCall | RecordedResult | ToolFinished
+MessagePart = Text | Note | File | Thinking | ToolCall | RecordedResult | events.ToolFinished
 
 
 class PromptText(Struct, frozen=True, gc=False, tag="prompt"):
@@ -128,7 +120,7 @@ class HiddenMessages(Struct, frozen=True, gc=False, tag="left-behind"):
     """Messages are out of view here; the summary and the user's last request in their place."""
 
     row: Fold | Banner | Divider
-    summary: ContextSummarized | None = None
+    summary: events.ContextSummarized | None = None
     request: str = ""
 
 
@@ -152,7 +144,7 @@ def content_of(row: TimelineRow, lookup: EventLookup) -> RowContent:
             return _row_content(row, lookup)
         case Banner():
             event = lookup(row.summary.agent, row.summary.version).event if row.summary else None
-            summary = event if isinstance(event, ContextSummarized) else None
+            summary = event if isinstance(event, events.ContextSummarized) else None
             return HiddenMessages(row, summary, _request(row.request, lookup))
         case Fold() | Divider():
             return HiddenMessages(row, request=_request(row.request, lookup))
@@ -163,10 +155,10 @@ def content_of(row: TimelineRow, lookup: EventLookup) -> RowContent:
 def _row_content(row: Row, lookup: EventLookup) -> RowContent:
     recorded = lookup(row.agent, row.version)
     event = recorded.event
-    if isinstance(event, ShellRan):
+    if isinstance(event, events.ShellRan):
         call = ToolCall("", recorded.actor.hook or "!", encode({"command": event.line}).decode())
         return ToolUse(call, Result(row.version, "", event.output, event.failed))
-    if isinstance(event, SideAnswered):
+    if isinstance(event, events.SideAnswered):
         call = ToolCall("", "btw", encode({"question": event.question}).decode())
         return ToolUse(call, Result(row.version, "", event.answer, event.failed))
     match row.kind:
@@ -175,14 +167,14 @@ def _row_content(row: Row, lookup: EventLookup) -> RowContent:
         case "end":
             return _turn_end(event)
         case "mark":
-            return MarkName(event.name if isinstance(event, MarkSet) else "", row.place)
+            return MarkName(event.name if isinstance(event, events.MarkSet) else "", row.place)
         case "event":
             return Notice(*notice(event))
         case _:
             assert_never(row.kind)
 
 
-def _message_content(row: Row, recorded: Recorded, lookup: EventLookup) -> RowContent:
+def _message_content(row: Row, recorded: events.Recorded, lookup: EventLookup) -> RowContent:
     event = recorded.event
     if not isinstance(event, MessageEvent):
         raise ValueError(f"{row.agent}:{row.version} is {event.kind}, not a message")
@@ -206,13 +198,13 @@ def _message_content(row: Row, recorded: Recorded, lookup: EventLookup) -> RowCo
             return ThinkingText(text)
         case ToolCall():
             return ToolUse(part, _result(row, lookup))
-        case RecordedResult() | ToolFinished():
+        case RecordedResult() | events.ToolFinished():
             raise ValueError(f"{row.agent}:{row.version} has a result at {row.part}, not a message")
         case _:
             assert_never(part)
 
 
-def _author(recorded: Recorded) -> str:
+def _author(recorded: events.Recorded) -> str:
     """Who wrote a prompt. The next turn of a goal is opened for the person who set it."""
     if recorded.actor.hook:
         return recorded.actor.hook
@@ -222,19 +214,19 @@ def _author(recorded: Recorded) -> str:
 def message_parts(event: MessageEvent) -> tuple[MessagePart, ...]:
     """The parts of an event that rows point at.
 
-    >>> message_parts(TurnStarted(None, (Text("Hello."),)))
+    >>> message_parts(events.TurnStarted(None, (Text("Hello."),)))
     (Text(text='Hello.'),)
     """
     match event:
-        case TurnStarted(_, prompt):
+        case events.TurnStarted(_, prompt):
             return prompt
-        case ReplyAdded(parts, ended=ended):
+        case events.ReplyAdded(parts, ended=ended):
             return shown_parts(parts, ended)
-        case ReplyLost(parts):
+        case events.ReplyLost(parts):
             return parts
-        case ToolFinished():
+        case events.ToolFinished():
             return (event,)
-        case TurnRecorded(_, prompt, items):
+        case events.TurnRecorded(_, prompt, items):
             found: list[MessagePart] = [*prompt]
             for item in items:
                 if isinstance(item, RecordedReply):
@@ -258,7 +250,7 @@ def _result(row: Row, lookup: EventLookup) -> Result | None:
     event = lookup(row.agent, row.result).event
     part = message_parts(event)[row.result_part] if isinstance(event, MessageEvent) else None
     match part:
-        case ToolFinished(call, _, error, diff=diff):
+        case events.ToolFinished(call, _, error, diff=diff):
             return Result(row.result, call, _with_files(part), error, diff=diff)
         case RecordedResult(call, _, error, added, removed):
             return Result(row.result, call, _with_files(part), error, added, removed)
@@ -268,28 +260,28 @@ def _result(row: Row, lookup: EventLookup) -> Result | None:
             assert_never(part)
 
 
-def _with_files(result: ToolFinished | RecordedResult) -> str:
+def _with_files(result: events.ToolFinished | RecordedResult) -> str:
     """The text of a result, with a line for each of its files."""
     return "\n".join(filter(None, (result.content, *(file.text for file in result.files))))
 
 
-def _turn_end(event: Event) -> TurnEnd:
-    if isinstance(event, TurnInterrupted):
+def _turn_end(event: events.Event) -> TurnEnd:
+    if isinstance(event, events.TurnInterrupted):
         return TurnEnd("interrupted", event.reason)
-    if isinstance(event, TurnFailed):
+    if isinstance(event, events.TurnFailed):
         return TurnEnd("failed", event.error, event.failure, event.retry_at)
-    if isinstance(event, TurnRecorded):
+    if isinstance(event, events.TurnRecorded):
         return TurnEnd(event.status, event.reason)
     raise ValueError(f"{event.kind} does not end a turn")
 
 
 def _speaker(event: MessageEvent, part: int) -> tuple[str, Count | None]:
     """The model that wrote a part, and the reported tokens of its whole message."""
-    if isinstance(event, ReplyAdded):
+    if isinstance(event, events.ReplyAdded):
         return event.model, _output(event.usage)
-    if isinstance(event, ReplyLost):
+    if isinstance(event, events.ReplyLost):
         return event.model, None
-    if isinstance(event, TurnRecorded):
+    if isinstance(event, events.TurnRecorded):
         seen = len(event.prompt)
         for item in event.items:
             if isinstance(item, RecordedResult):
@@ -307,6 +299,6 @@ def _output(usage: Usage | None) -> Count | None:
 
 def _request(ref: EventRef | None, lookup: EventLookup) -> str:
     event = lookup(ref.agent, ref.version).event if ref else None
-    if not isinstance(event, TurnStarted | TurnRecorded):
+    if not isinstance(event, events.TurnStarted | events.TurnRecorded):
         return ""
     return "\n\n".join(part.text for part in event.prompt if isinstance(part, Text))

@@ -222,13 +222,17 @@ async def list_working(
     return [_summary.decode(row["facts"]) for row in rows]
 
 
-async def working_spaces(readers: Reader, after: Space | None, limit: int) -> list[Space]:
+async def working_spaces(
+    readers: Reader, *, after: Space | None = None, limit: int = 100
+) -> list[Space]:
     """A page of the spaces here in which an agent has work to do, ordered by name."""
     rows = await readers.fetch(_WORKING_SPACES, after or "", limit)
     return [Space(row["space"]) for row in rows]
 
 
-async def list_spaces(readers: Reader, after: Space | None, limit: int) -> list[Space]:
+async def list_spaces(
+    readers: Reader, *, after: Space | None = None, limit: int = 100
+) -> list[Space]:
     """A page of the spaces that have agents, ordered by name."""
     rows = await readers.fetch(_SPACES, after or "", limit)
     return [Space(row["space"]) for row in rows]

@@ -4,11 +4,9 @@ Statements about the words of replies that are still arriving.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from sapwood.core.events import SYSTEM, Actor, Recorded, WordsErased
-from sapwood.core.events.codec import decode, unreadable
+from sapwood.core.events import Recorded, WordsErased
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import Snapshot
@@ -20,7 +18,6 @@ from sapwood.store.space_cipher import (
     open_content,
     open_live_words,
     open_snapshot,
-    require_plain,
     seal_live_words,
     seal_snapshot,
 )
@@ -136,26 +133,12 @@ def _recorded(
     agent, version, kind, data, hashes, at, actor, command = row[:8]
     known = [digest for digest in _split(hashes) if digest in contents] if hashes else ()
     texts = {digest.hex(): contents[digest] for digest in known} if hashes else None
-    if cipher is None:
-        event = require_plain(space, decode(kind, data, texts))
-    else:
-        event = decode_event(cipher, data, texts, (agent, version, kind, at, actor, command))
-    who = _actor(actor)
-    if who is None:
-        event, who = unreadable(kind, data, "its actor is unknown"), SYSTEM
-    return Recorded(AgentId(agent), version, event, at, who, CommandId(command))
+    place = (AgentId(agent), version, kind, at, actor, CommandId(command))
+    return decode_event(cipher, space, place, data, texts)
 
 
 def _split(hashes: bytes) -> list[bytes]:
     return [hashes[n : n + _HASH_BYTES] for n in range(0, len(hashes), _HASH_BYTES)]
-
-
-@lru_cache(maxsize=256)
-def _actor(text: str) -> Actor | None:
-    try:
-        return Actor.parse(text)
-    except ValueError:
-        return None
 
 
 _NEWEST_SNAPSHOT = """

@@ -83,17 +83,10 @@ class LiveEvents:
 
     async def follow(self, space: Space, agent: AgentId, after: int) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one."""
-        fetch = self._readers.of(space).fetch
         with self._notifier.subscribe(space, agent) as signal:
             while not self._notifier.closed:
                 signal.clear()
-                page = await self._unless_closed(
-                    read_part(
-                        *(fetch, space, agent, after + 1, None, _PAGE),
-                        backward=False,
-                        keys=self._keys,
-                    )
-                )
+                page = await self._events(space, agent, after)
                 for recorded in page:
                     yield recorded
                     after = recorded.version
@@ -110,13 +103,7 @@ class LiveEvents:
         with self._notifier.subscribe(space, agent) as signal:
             while not self._notifier.closed:
                 signal.clear()
-                page = await self._unless_closed(
-                    read_part(
-                        *(reader.fetch, space, agent, after + 1, None, _PAGE),
-                        backward=False,
-                        keys=self._keys,
-                    )
-                )
+                page = await self._events(space, agent, after)
                 for recorded in page:
                     yield recorded
                     after = recorded.version
@@ -130,6 +117,13 @@ class LiveEvents:
                 if not page and not arriving:
                     await self._check_place(space)
                 await signal.wait(self._poll)
+
+    async def _events(self, space: Space, agent: AgentId, after: int) -> list[Recorded]:
+        """The next events of one agent after a version."""
+        fetch = self._readers.of(space).fetch
+        return await self._unless_closed(
+            read_part(fetch, space, agent, after + 1, None, _PAGE, False, self._keys)
+        )
 
     async def _check_place(self, space: Space) -> None:
         """Raises `SpaceMoved` if nothing more will happen here."""

@@ -1,7 +1,9 @@
 """The log in a PostgreSQL database. It passes each call to the module that has the statements."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from typing import TypeVar
+from functools import wraps
+from types import CoroutineType
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
@@ -23,7 +25,7 @@ from sapwood.core.log_values import (
     TailedEvent,
 )
 from sapwood.core.search_query import read_query
-from sapwood.store.master_keys import KeyChanged, MasterKeys, SpaceKey
+from sapwood.store.master_keys import KeyChanged, MasterKeys
 from sapwood.store.postgres import agent_table, erasure_table, event_table, schema
 from sapwood.store.postgres.cell_directory import CellFence
 from sapwood.store.postgres.commit_notifier import AdvisoryLock, CommitNotifier, Topic
@@ -55,7 +57,21 @@ _EXPIRED_AT_ONCE = 1_000
 _KEY_TRIES = 4
 _receipt = msgspec.json.Decoder(Receipt)
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def _in_database(
+    work: "Callable[Concatenate[ReaderPool, P], CoroutineType[Any, Any, T]]",
+) -> "Callable[Concatenate[PostgresLog, P], CoroutineType[Any, Any, T]]":
+    """Returns a method of the log that does this on a connection that sees all spaces."""
+
+    @wraps(work)
+    async def run(self: "PostgresLog", *args: P.args, **kwargs: P.kwargs) -> T:
+        readers = self._readers  # pyright: ignore[reportPrivateUsage] # its own method
+        return await work(readers, *args, **kwargs)
+
+    return run
 
 
 class PostgresLog:
@@ -145,6 +161,17 @@ class PostgresLog:
         server.patience = patience
         return cls(server, pool, writers, poll, shift, walled, (readers, scanners), masters, fence)
 
+    space_keys = _in_database(list_keys)
+    renew_keys = _in_database(renew_keys)
+    spaces = _in_database(agent_table.list_spaces)
+    working_spaces = _in_database(agent_table.working_spaces)
+    clear_space = _in_database(erasure_table.clear_space)
+    erase_words = _in_database(erasure_table.erase_contents)
+    forget_agents = _in_database(erasure_table.forget_agents)
+    finish_erasure = _in_database(erasure_table.finish_erasure)
+    add_hold = _in_database(erasure_table.insert_hold)
+    release_hold = _in_database(erasure_table.release_hold)
+
     @property
     def is_listening(self) -> bool:
         """Whether commits of other processes are notified to this one now."""
@@ -204,14 +231,6 @@ class PostgresLog:
         """What `seal` was given; None if it cannot be decrypted with the key of the space."""
         cipher = await self._cipher(space)
         return None if cipher is None else cipher.open(data, "archive")
-
-    async def space_keys(self) -> list[tuple[Space, SpaceKey]]:
-        """The wrapped keys of all encrypted spaces, ordered by space."""
-        return await list_keys(self._readers)
-
-    async def renew_keys(self, masters: MasterKeys) -> int:
-        """Wraps the keys of all spaces with the first master key. Returns how many were changed."""
-        return await renew_keys(self._readers, masters)
 
     async def receipt(self, space: Space, command: CommandId) -> Receipt | None:
         """The receipt of this command, or None if it was never stored."""
@@ -334,10 +353,6 @@ class PostgresLog:
         found = await agent_table.list_working(self._of(space), space, after, limit)
         return await self._opened(space, found)
 
-    async def working_spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
-        """A page of the spaces in which an agent has work to do, ordered by name."""
-        return await agent_table.working_spaces(self._readers, after, limit)
-
     async def find(self, space: Space, name: str, limit: int = 10) -> list[AgentSummary]:
         """The agent with this id, or else agents with this name, or else ids with this prefix."""
         stored = await self._stored(space, "name", name)
@@ -430,22 +445,6 @@ class PostgresLog:
         self._notifier.notify({(space, None), *((space, other) for other in others)})
         return others
 
-    async def clear_space(self, space: Space, erasure: str) -> None:
-        """Deletes what a space has beside its agents."""
-        await erasure_table.clear_space(self._readers, space, erasure)
-
-    async def erase_words(self, space: Space, erasure: str) -> None:
-        """Deletes the long texts that no event refers to any more. Their words are gone already."""
-        await erasure_table.erase_contents(self._readers, space, erasure)
-
-    async def forget_agents(self, erasure: str) -> None:
-        """Deletes the ids of what was erased."""
-        await erasure_table.forget_agents(self._readers, erasure)
-
-    async def finish_erasure(self, erasure: str, at: int) -> None:
-        """Completes the record of an erasure."""
-        await erasure_table.finish_erasure(self._readers, erasure, at)
-
     async def scrub(self, whole: bool = False) -> str:
         """Does nothing by itself: PostgreSQL removes deleted rows from its files later.
 
@@ -463,25 +462,13 @@ class PostgresLog:
         """The records of all erasures in a space, newest first."""
         return await erasure_table.list_erasures(self._of(space), space)
 
-    async def spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
-        """A page of the spaces that have agents, ordered by name."""
-        return await agent_table.list_spaces(self._readers, after, limit)
+    async def holds(self, space: Space) -> list[Hold]:
+        """The legal holds of a space, newest first; released ones too."""
+        return await erasure_table.list_holds(self._of(space), space)
 
     async def try_lead(self, task: str) -> AdvisoryLock | None:
         """The lock of a task that one process at a time does; None if another one has it."""
         return await self._notifier.try_lock(task)
-
-    async def add_hold(self, space: Space, hold: Hold) -> None:
-        """Stores a legal hold."""
-        await erasure_table.insert_hold(self._readers, space, hold)
-
-    async def release_hold(self, space: Space, hold: str, by: str, at: int) -> bool:
-        """Releases a hold; returns false if there is none in force with this id."""
-        return await erasure_table.release_hold(self._readers, space, hold, by, at)
-
-    async def holds(self, space: Space) -> list[Hold]:
-        """The legal holds of a space, newest first; released ones too."""
-        return await erasure_table.list_holds(self._of(space), space)
 
     async def close(self) -> None:
         """Finishes submitted commits, ends followers and closes every connection."""

@@ -129,16 +129,8 @@ class TokenTable:
 
 
 def _record(row: "Row") -> TokenRecord:
-    return TokenRecord(
-        row["id"],
-        row["hash"],
-        row["name"],
-        row["space"],
-        tuple(row["scopes"]),
-        row["created"],
-        row["expires"],
-        row["kind"],
-    )
+    identity, digest, name, space, scopes, *rest = row
+    return TokenRecord(identity, digest, name, space, tuple(scopes), *rest)
 
 
 # In the order of the keys, so that servers do not wait for each other in a circle.

@@ -1,7 +1,7 @@
 """Statements about the table of agents: insert, update, list, find by name, family."""
 
-import sqlite3
 from collections.abc import Iterable
+from sqlite3 import Connection
 
 import msgspec
 
@@ -11,11 +11,17 @@ from sapwood.core.tags import Tags, key_of, keys_of
 from sapwood.store.space_cipher import open_summary, stored_name
 from sapwood.store.sqlite.key_table import cipher_of
 
-_COLUMNS = (
-    "agent, version, status, name, parent, model, folder,"
-    " created, updated, tokens, exact, unread, working, source, session,"
-    " worktree, branch, tags"
+_NAMES = (
+    *("agent", "version", "status", "name", "parent", "model", "folder", "created", "updated"),
+    *("tokens", "exact", "unread", "working", "source", "session", "worktree", "branch", "tags"),
 )
+_COLUMNS = ", ".join(_NAMES)
+_INDEXED = (
+    *("status", "name", "parent", "created", "working"),
+    *("folder", "hour", "worktree", "branch", "tags"),
+)
+"""These columns are indexed and seldom change; setting them always would rewrite the indexes."""
+
 _Row = tuple[
     *tuple[str, int, str, str, str | None, str, str, int, int, int, int, int, int],
     *tuple[str, str, str, str, str],
@@ -34,35 +40,14 @@ _SPACES = """
 
 
 def insert_agent(
-    connection: sqlite3.Connection, space: Space, expected: int, summary: AgentSummary
+    connection: Connection, space: Space, expected: int, summary: AgentSummary
 ) -> bool:
     """Inserts a new agent; returns false if it exists. `expected` is always 0."""
+    named = ", ".join(f":{name}" for name in _NAMES)
     inserted = connection.execute(
-        f"INSERT INTO agents (space, {_COLUMNS}, hour)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        f"INSERT INTO agents (space, {_COLUMNS}, hour) VALUES (:space, {named}, :hour)"
         " ON CONFLICT DO NOTHING",
-        (
-            space,
-            summary.agent,
-            summary.version,
-            summary.status,
-            summary.name,
-            summary.parent,
-            summary.model,
-            summary.folder,
-            summary.created,
-            summary.updated,
-            summary.tokens,
-            summary.exact,
-            summary.unread,
-            _working(summary),
-            summary.source,
-            summary.session,
-            summary.worktree,
-            summary.branch,
-            _encoded(summary.tags),
-            _hour(summary),
-        ),
+        _values(space, summary),
     )
     if inserted.rowcount == 1 and summary.tags is not None:
         _insert_keys(connection, space, summary)
@@ -70,44 +55,39 @@ def insert_agent(
 
 
 def advance_agent(
-    connection: sqlite3.Connection, space: Space, expected: int, summary: AgentSummary
+    connection: Connection, space: Space, expected: int, summary: AgentSummary
 ) -> bool:
     """Updates an agent; returns false if it is not at version `expected`."""
+    values = {**_values(space, summary), "expected": expected}
     listed = connection.execute(
-        "UPDATE agents SET version = ?, model = ?, updated = ?, tokens = ?,"
-        " exact = ?, unread = ? WHERE space = ? AND agent = ? AND version = ?"
-        " RETURNING status, name, parent, created, working, folder, hour,"
-        " worktree, branch, tags",
-        (
-            summary.version,
-            summary.model,
-            summary.updated,
-            summary.tokens,
-            summary.exact,
-            summary.unread,
-            space,
-            summary.agent,
-            expected,
-        ),
+        "UPDATE agents SET version = :version, model = :model, updated = :updated,"
+        " tokens = :tokens, exact = :exact, unread = :unread"
+        " WHERE space = :space AND agent = :agent AND version = :expected"
+        f" RETURNING {', '.join(_INDEXED)}",
+        values,
     ).fetchone()
-    # These columns are indexed and seldom change; setting them always would rewrite the indexes.
-    wanted = (
-        *(summary.status, summary.name, summary.parent, summary.created, _working(summary)),
-        *(summary.folder, _hour(summary), summary.worktree, summary.branch, _encoded(summary.tags)),
-    )
-    if listed and listed != wanted:
+    if listed and listed != tuple(values[name] for name in _INDEXED):
+        changes = ", ".join(f"{name} = :{name}" for name in _INDEXED)
         connection.execute(
-            "UPDATE agents SET status = ?, name = ?, parent = ?, created = ?, working = ?,"
-            " folder = ?, hour = ?, worktree = ?, branch = ?, tags = ?"
-            " WHERE space = ? AND agent = ?",
-            (*wanted, space, summary.agent),
+            f"UPDATE agents SET {changes} WHERE space = :space AND agent = :agent", values
         )
         if summary.tags is not None:
             _insert_keys(connection, space, summary)
     return listed is not None
 
 
-def _insert_keys(connection: sqlite3.Connection, space: Space, summary: AgentSummary) -> None:
+def _values(space: Space, summary: AgentSummary) -> dict[str, object]:
+    """The row of an agent, by the names of its columns."""
+    return {
+        **msgspec.structs.asdict(summary),
+        "space": space,
+        "working": _working(summary),
+        "hour": _hour(summary),
+        "tags": _encoded(summary.tags),
+    }
+
+
+def _insert_keys(connection: Connection, space: Space, summary: AgentSummary) -> None:
     """Stores the keys by which lists find the agent, in place of those that it had."""
     connection.execute(
         "DELETE FROM agent_keys WHERE space = ? AND agent = ?", (space, summary.agent)
@@ -136,9 +116,7 @@ def _hour(summary: AgentSummary) -> int:
     return summary.updated // _HOUR_MICROSECONDS
 
 
-def find_summary(
-    connection: sqlite3.Connection, space: Space, agent: AgentId
-) -> AgentSummary | None:
+def find_summary(connection: Connection, space: Space, agent: AgentId) -> AgentSummary | None:
     """The summary of one agent."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM agents WHERE space = ? AND agent = ?", (space, agent)
@@ -147,7 +125,7 @@ def find_summary(
 
 
 def list_agents(
-    connection: sqlite3.Connection,
+    connection: Connection,
     space: Space,
     *,
     after: AgentSummary | None = None,
@@ -179,7 +157,7 @@ def list_agents(
 
 
 def _list_plain(
-    connection: sqlite3.Connection,
+    connection: Connection,
     space: Space,
     after: AgentSummary | None,
     limit: int,
@@ -215,7 +193,7 @@ def _list_plain(
 
 
 def _list_one_status(
-    connection: sqlite3.Connection,
+    connection: Connection,
     space: Space,
     after: AgentSummary | None,
     limit: int,
@@ -224,7 +202,7 @@ def _list_one_status(
     is_by_update: bool,
 ) -> list[AgentSummary]:
     """A page of the agents with one status, and with a key if one is given."""
-    columns = ", ".join(f"agents.{name.strip()}" for name in _COLUMNS.split(","))
+    columns = ", ".join(f"agents.{name}" for name in _NAMES)
     tables, at = "agents", "agents"
     where, values = ["agents.space = ?", "agents.status = ?"], list[str | int]([space, status])
     if key:
@@ -253,7 +231,7 @@ def _list_one_status(
 
 
 def list_folder(
-    connection: sqlite3.Connection,
+    connection: Connection,
     space: Space,
     folder: str,
     *,
@@ -280,7 +258,7 @@ def list_folder(
 
 
 def list_working(
-    connection: sqlite3.Connection,
+    connection: Connection,
     space: Space,
     *,
     after: AgentId | None = None,
@@ -297,7 +275,7 @@ def list_working(
 
 
 def working_spaces(
-    connection: sqlite3.Connection, *, after: Space | None = None, limit: int = 100
+    connection: Connection, *, after: Space | None = None, limit: int = 100
 ) -> list[Space]:
     """A page of the spaces in which an agent has work to do, ordered by name."""
     rows = connection.execute(
@@ -309,7 +287,7 @@ def working_spaces(
 
 
 def list_spaces(
-    connection: sqlite3.Connection, *, after: Space | None = None, limit: int = 100
+    connection: Connection, *, after: Space | None = None, limit: int = 100
 ) -> list[Space]:
     """A page of the spaces that have agents, ordered by name."""
     rows = connection.execute(_SPACES, (after or "", limit))
@@ -317,7 +295,7 @@ def list_spaces(
 
 
 def find_agents(
-    connection: sqlite3.Connection, space: Space, name: str, limit: int = 10
+    connection: Connection, space: Space, name: str, limit: int = 10
 ) -> list[AgentSummary]:
     """The agent with this id, or else agents with this name, or else ids with this prefix."""
     if exact := find_summary(connection, space, AgentId(name)):
@@ -336,7 +314,7 @@ def find_agents(
     return _opened(connection, space, rows)
 
 
-def ancestors(connection: sqlite3.Connection, space: Space, agent: AgentId) -> list[AgentId]:
+def ancestors(connection: Connection, space: Space, agent: AgentId) -> list[AgentId]:
     """The parent, its parent, and so on up to the root."""
     rows = connection.execute(
         "WITH RECURSIVE kin (agent, distance) AS ("
@@ -350,7 +328,7 @@ def ancestors(connection: sqlite3.Connection, space: Space, agent: AgentId) -> l
     return [AgentId(row[0]) for row in rows]
 
 
-def descendants(connection: sqlite3.Connection, space: Space, agent: AgentId) -> list[AgentId]:
+def descendants(connection: Connection, space: Space, agent: AgentId) -> list[AgentId]:
     """The children, their children, and so on; parents before their children."""
     rows = connection.execute(
         "WITH RECURSIVE kin (agent, distance) AS ("
@@ -364,9 +342,9 @@ def descendants(connection: sqlite3.Connection, space: Space, agent: AgentId) ->
     return [AgentId(row[0]) for row in rows]
 
 
-def family(connection: sqlite3.Connection, space: Space, agent: AgentId) -> list[AgentSummary]:
+def family(connection: Connection, space: Space, agent: AgentId) -> list[AgentSummary]:
     """The root and all its descendants; parents before their children."""
-    columns = ", ".join(f"agents.{name.strip()}" for name in _COLUMNS.split(","))
+    columns = ", ".join(f"agents.{name}" for name in _NAMES)
     rows = connection.execute(
         "WITH RECURSIVE line (agent, parent) AS ("
         "  SELECT agent, parent FROM agents WHERE space = ?1 AND agent = ?2"
@@ -385,13 +363,11 @@ def family(connection: sqlite3.Connection, space: Space, agent: AgentId) -> list
     return _opened(connection, space, rows)
 
 
-def _stored(connection: sqlite3.Connection, space: Space, what: str, text: str) -> str:
+def _stored(connection: Connection, space: Space, what: str, text: str) -> str:
     return stored_name(cipher_of(connection, space), what, text) if text else ""
 
 
-def _opened(
-    connection: sqlite3.Connection, space: Space, rows: Iterable[_Row]
-) -> list[AgentSummary]:
+def _opened(connection: Connection, space: Space, rows: Iterable[_Row]) -> list[AgentSummary]:
     """The summaries with their words."""
     cipher = cipher_of(connection, space)
     return [open_summary(cipher, space, _summary(row)) for row in rows]

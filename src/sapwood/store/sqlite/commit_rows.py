@@ -1,7 +1,7 @@
 """Stores a commit. `rows_of` encodes it first, so that the writer's thread only writes."""
 
-import sqlite3
 from collections.abc import Iterator
+from sqlite3 import Connection
 
 import msgspec
 from msgspec import Struct
@@ -55,7 +55,7 @@ def rows_of(space: Space, commit: Commit, cipher: SpaceCipher | None = None) -> 
     return CommitRows(space, cipher, commit, summaries, events, contents, receipts)
 
 
-def store(connection: sqlite3.Connection, rows: CommitRows) -> Receipt | None:
+def store(connection: Connection, rows: CommitRows) -> Receipt | None:
     """Stores a commit within the caller's transaction and returns None.
 
     Returns the earlier receipt, and stores nothing, if one of the commands was stored before.
@@ -80,9 +80,7 @@ def store(connection: sqlite3.Connection, rows: CommitRows) -> Receipt | None:
     return None
 
 
-def find_receipt(
-    connection: sqlite3.Connection, space: Space, command: CommandId
-) -> Receipt | None:
+def find_receipt(connection: Connection, space: Space, command: CommandId) -> Receipt | None:
     """The stored receipt of a command."""
     row = connection.execute(
         "SELECT says, events, digest FROM receipts WHERE space = ? AND command = ?",
@@ -95,7 +93,7 @@ def find_receipt(
     return open_receipt(cipher_of(connection, space), receipt)
 
 
-def _insert_receipts(connection: sqlite3.Connection, rows: CommitRows) -> Receipt | None:
+def _insert_receipts(connection: Connection, rows: CommitRows) -> Receipt | None:
     """Inserts all receipts, or inserts none and returns the stored receipt of one of them."""
     first, *others = rows.receipts
     for receipt in others:
@@ -109,7 +107,7 @@ def _insert_receipts(connection: sqlite3.Connection, rows: CommitRows) -> Receip
     return None
 
 
-def _insert_contents(connection: sqlite3.Connection, rows: CommitRows) -> None:
+def _insert_contents(connection: Connection, rows: CommitRows) -> None:
     connection.executemany(
         "INSERT INTO contents SELECT ?1, ?2, ?3"
         " WHERE NOT EXISTS (SELECT 1 FROM contents WHERE space = ?1 AND hash = ?2)",
@@ -117,7 +115,7 @@ def _insert_contents(connection: sqlite3.Connection, rows: CommitRows) -> None:
     )
 
 
-def _insert_events(connection: sqlite3.Connection, rows: CommitRows) -> None:
+def _insert_events(connection: Connection, rows: CommitRows) -> None:
     connection.executemany(
         "INSERT INTO events (space, agent, version, kind, data, contents, at, actor, command)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Generator, Iterable
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from sqlite3 import Connection
 
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import LogError
@@ -76,7 +77,7 @@ class CommitWatcher:
             for event in events:
                 event.set()
 
-    async def _poll(self, connection: sqlite3.Connection) -> None:
+    async def _poll(self, connection: Connection) -> None:
         """Checks for commits of other processes, as long as there is a follower."""
         seen: int | None = None
         version: int | None = None
@@ -107,7 +108,7 @@ class CommitWatcher:
         return origins[-1][-1] if origins else seen
 
 
-def _data_version(connection: sqlite3.Connection) -> int | None:
+def _data_version(connection: Connection) -> int | None:
     try:
         (version,) = connection.execute("PRAGMA data_version").fetchone()
     except sqlite3.OperationalError:  # busy: another process is writing

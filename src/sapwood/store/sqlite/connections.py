@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from sqlite3 import Connection
 from threading import local
 from typing import TypeVar
 
@@ -32,7 +33,7 @@ TEMPORARY = "sapwood-temporary.db"
 """The name of a file that is deleted when it is closed, and never flushed to disk."""
 
 
-class KeyedConnection(sqlite3.Connection):
+class KeyedConnection(Connection):
     """A connection that knows the keys of encrypted spaces; None if the program has no keys."""
 
     keys: StoredKeys | None = None
@@ -40,7 +41,7 @@ class KeyedConnection(sqlite3.Connection):
 
 def connect(
     path: Path, busy_seconds: float = BUSY_SECONDS, keys: StoredKeys | None = None
-) -> sqlite3.Connection:
+) -> Connection:
     """Opens a connection in autocommit mode. Any thread may use it, but only one at a time."""
     connection = sqlite3.connect(
         path,
@@ -54,7 +55,7 @@ def connect(
     return connection
 
 
-def set_flush(connection: sqlite3.Connection, path: Path, at_commit: bool) -> None:
+def set_flush(connection: Connection, path: Path, at_commit: bool) -> None:
     """Sets whether a commit waits until the disk has it."""
     # With WAL the level NORMAL keeps the file intact, but a power failure loses commits.
     level = "OFF" if path.name == TEMPORARY else "FULL" if at_commit else "NORMAL"
@@ -63,7 +64,7 @@ def set_flush(connection: sqlite3.Connection, path: Path, at_commit: bool) -> No
 
 def connect_to_read(
     path: Path, busy_seconds: float = BUSY_SECONDS, keys: StoredKeys | None = None
-) -> sqlite3.Connection:
+) -> Connection:
     """Opens a connection that cannot write."""
     connection = connect(path, busy_seconds, keys)
     connection.execute("PRAGMA query_only = ON")
@@ -89,10 +90,10 @@ class ReaderPool:
         self._keys = keys
         self._pool = ThreadPoolExecutor(_THREADS, "sapwood-reader")
         self._thread_local = local()
-        self._opened: list[sqlite3.Connection] = []
+        self._opened: list[Connection] = []
         self._closed = False
 
-    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def run(self, work: Callable[[Connection], T]) -> T:
         """Runs `work` on a connection that sees everything committed before this call.
 
         Raises `LogError` if the log is closed or SQLite fails.
@@ -108,9 +109,9 @@ class ReaderPool:
         while self._opened:
             self._opened.pop().close()
 
-    def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _read(self, work: Callable[[Connection], T]) -> T:
         with translated_errors(self._path):
-            connection: sqlite3.Connection | None = getattr(self._thread_local, "connection", None)
+            connection: Connection | None = getattr(self._thread_local, "connection", None)
             if connection is None:
                 connection = self._thread_local.connection = connect_to_read(
                     self._path, keys=self._keys

@@ -4,7 +4,7 @@ Events are counted once, in the order of their positions. A place is stored now 
 cursor is found from the place before it, however many events the space has.
 """
 
-import sqlite3
+from sqlite3 import Connection
 
 from sapwood.core.ids import Space
 from sapwood.core.log_values import Cursor, unknown_cursor
@@ -17,19 +17,19 @@ _FEW = 2_000
 _NO_LIMIT = 2**62
 
 
-def is_behind(connection: sqlite3.Connection) -> bool:
+def is_behind(connection: Connection) -> bool:
     """Whether so many events are uncounted that it is worth counting them first."""
     (newest,) = connection.execute("SELECT max(position) FROM events").fetchone()
     return (newest or 0) - _counted(connection) > _FEW
 
 
-def count_all(connection: sqlite3.Connection) -> None:
+def count_all(connection: Connection) -> None:
     """Counts all events, within the caller's transaction."""
     while count_page(connection):
         pass
 
 
-def count_page(connection: sqlite3.Connection) -> bool:
+def count_page(connection: Connection) -> bool:
     """Counts the next events, within the caller's transaction. Returns whether there are more."""
     rows: list[tuple[int, Space]] = connection.execute(
         "SELECT position, space FROM events NOT INDEXED WHERE position > ?1"
@@ -59,7 +59,7 @@ def count_page(connection: sqlite3.Connection) -> bool:
     return len(rows) == _PAGE
 
 
-def event_count(connection: sqlite3.Connection, space: Space) -> int:
+def event_count(connection: Connection, space: Space) -> int:
     """How many events a space has had, with those that were erased."""
     (uncounted,) = connection.execute(
         "SELECT count(*) FROM events NOT INDEXED"
@@ -69,7 +69,7 @@ def event_count(connection: sqlite3.Connection, space: Space) -> int:
     return _count(connection, space) + uncounted
 
 
-def place_of(connection: sqlite3.Connection, space: Space, cursor: Cursor) -> tuple[int, int]:
+def place_of(connection: Connection, space: Space, cursor: Cursor) -> tuple[int, int]:
     """The number of events of the space up to a cursor, and the position of the last of them.
 
     Raises `LogError` if the space has no event there.
@@ -97,7 +97,7 @@ def place_of(connection: sqlite3.Connection, space: Space, cursor: Cursor) -> tu
     return cursor.events, row[0]
 
 
-def _place_of_old(connection: sqlite3.Connection, space: Space, position: int) -> tuple[int, int]:
+def _place_of_old(connection: Connection, space: Space, position: int) -> tuple[int, int]:
     """The place of a cursor that an earlier version returned."""
     known = connection.execute(
         "SELECT 1 FROM events JOIN old_cursors ON events.position <= old_cursors.position"
@@ -115,18 +115,18 @@ def _place_of_old(connection: sqlite3.Connection, space: Space, position: int) -
     return count, position
 
 
-def _counted(connection: sqlite3.Connection) -> int:
+def _counted(connection: Connection) -> int:
     (position,) = connection.execute("SELECT position FROM counted").fetchone()
     return position
 
 
-def _count(connection: sqlite3.Connection, space: Space) -> int:
+def _count(connection: Connection, space: Space) -> int:
     """How many events of the space are counted."""
     row = connection.execute("SELECT events FROM event_counts WHERE space = ?", (space,)).fetchone()
     return row[0] if row else 0
 
 
-def _place_before(connection: sqlite3.Connection, space: Space, count: int) -> tuple[int, int]:
+def _place_before(connection: Connection, space: Space, count: int) -> tuple[int, int]:
     """The last stored place up to this number of events: its number of events, its position."""
     row = connection.execute(
         "SELECT events, position FROM cursor_places WHERE space = ? AND events <= ?"

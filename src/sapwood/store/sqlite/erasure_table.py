@@ -12,6 +12,7 @@ import time
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from sqlite3 import Connection
 
 import msgspec
 
@@ -62,7 +63,7 @@ _refs = msgspec.json.Decoder(tuple[EventRef, ...])
 
 
 def begin_erasure(
-    connection: sqlite3.Connection, space: Space, erasure: Erasure, agents: Sequence[AgentId]
+    connection: Connection, space: Space, erasure: Erasure, agents: Sequence[AgentId]
 ) -> None:
     """Stores the record of an erasure and the agents that it is about."""
     connection.execute(
@@ -75,7 +76,7 @@ def begin_erasure(
     )
 
 
-def list_unfinished(connection: sqlite3.Connection) -> list[UnfinishedErasure]:
+def list_unfinished(connection: Connection) -> list[UnfinishedErasure]:
     """The unfinished erasures of all spaces whose key this program has, with their agents."""
     rows = connection.execute(
         f"SELECT space, {_ERASURE} FROM erasures WHERE finished = 0 ORDER BY at, id"
@@ -87,7 +88,7 @@ def list_unfinished(connection: sqlite3.Connection) -> list[UnfinishedErasure]:
     ]
 
 
-def _items(connection: sqlite3.Connection, space: Space, erasure: str) -> tuple[ErasureItem, ...]:
+def _items(connection: Connection, space: Space, erasure: str) -> tuple[ErasureItem, ...]:
     cipher = cipher_of(connection, space)
     rows = connection.execute(
         "SELECT agent, deleted, outside FROM erasing WHERE erasure = ? ORDER BY agent", (erasure,)
@@ -99,7 +100,7 @@ def _items(connection: sqlite3.Connection, space: Space, erasure: str) -> tuple[
 
 
 def erase_agent(
-    connection: sqlite3.Connection,
+    connection: Connection,
     space: Space,
     erasure: str,
     agent: AgentId,
@@ -145,7 +146,7 @@ def erase_agent(
     return others
 
 
-def clear_space(connection: sqlite3.Connection, space: Space, erasure: str) -> None:
+def clear_space(connection: Connection, space: Space, erasure: str) -> None:
     """Deletes what a space has beside its agents: receipts, long texts, the places of gaps."""
     with _guards_open(connection, erasure):
         if connection.execute("SELECT 1 FROM events WHERE space = ?", (space,)).fetchone():
@@ -158,17 +159,17 @@ def clear_space(connection: sqlite3.Connection, space: Space, erasure: str) -> N
             connection.execute("DELETE FROM spaces WHERE space = ?", (space,))
 
 
-def forget_agents(connection: sqlite3.Connection, erasure: str) -> None:
+def forget_agents(connection: Connection, erasure: str) -> None:
     """Deletes the ids of what was erased."""
     connection.execute("DELETE FROM erasing WHERE erasure = ?", (erasure,))
 
 
-def finish_erasure(connection: sqlite3.Connection, erasure: str, at: int) -> None:
+def finish_erasure(connection: Connection, erasure: str, at: int) -> None:
     """Completes the record."""
     connection.execute("UPDATE erasures SET finished = ? WHERE id = ?", (at, erasure))
 
 
-def list_erasures(connection: sqlite3.Connection, space: Space) -> list[Erasure]:
+def list_erasures(connection: Connection, space: Space) -> list[Erasure]:
     """The records of a space, newest first."""
     rows = connection.execute(
         f"SELECT {_ERASURE} FROM erasures WHERE space = ? ORDER BY at DESC, id", (space,)
@@ -176,7 +177,7 @@ def list_erasures(connection: sqlite3.Connection, space: Space) -> list[Erasure]
     return [Erasure(*row) for row in rows]
 
 
-def insert_hold(connection: sqlite3.Connection, space: Space, hold: Hold) -> None:
+def insert_hold(connection: Connection, space: Space, hold: Hold) -> None:
     """Stores a legal hold."""
     connection.execute(
         "INSERT INTO holds (id, space, at, by, scope, subject, reason)"
@@ -185,7 +186,7 @@ def insert_hold(connection: sqlite3.Connection, space: Space, hold: Hold) -> Non
     )
 
 
-def release_hold(connection: sqlite3.Connection, space: Space, hold: str, by: str, at: int) -> bool:
+def release_hold(connection: Connection, space: Space, hold: str, by: str, at: int) -> bool:
     """Releases a hold; returns false if there is none in force with this id."""
     released = connection.execute(
         "UPDATE holds SET released = ?, released_by = ?"
@@ -195,7 +196,7 @@ def release_hold(connection: sqlite3.Connection, space: Space, hold: str, by: st
     return released.rowcount == 1
 
 
-def list_holds(connection: sqlite3.Connection, space: Space) -> list[Hold]:
+def list_holds(connection: Connection, space: Space) -> list[Hold]:
     """The holds of a space, newest first; released ones too."""
     rows = connection.execute(
         f"SELECT {_HOLD} FROM holds WHERE space = ? ORDER BY at DESC, id", (space,)
@@ -204,15 +205,13 @@ def list_holds(connection: sqlite3.Connection, space: Space) -> list[Hold]:
 
 
 @contextmanager
-def _guards_open(connection: sqlite3.Connection, erasure: str) -> Generator[None]:
+def _guards_open(connection: Connection, erasure: str) -> Generator[None]:
     connection.execute("INSERT INTO erasing_now (erasure) VALUES (?)", (erasure,))
     yield
     connection.execute("DELETE FROM erasing_now")
 
 
-def _plan_children(
-    connection: sqlite3.Connection, space: Space, erasure: str, agent: AgentId
-) -> None:
+def _plan_children(connection: Connection, space: Space, erasure: str, agent: AgentId) -> None:
     connection.execute(
         "INSERT INTO erasing (erasure, space, agent)"
         " SELECT ?, space, agent FROM agents WHERE space = ? AND parent = ?"
@@ -221,14 +220,12 @@ def _plan_children(
     )
 
 
-def _outside_of(connection: sqlite3.Connection, space: Space, agent: AgentId) -> OutsideData:
+def _outside_of(connection: Connection, space: Space, agent: AgentId) -> OutsideData:
     rows = _rows(connection, space, agent, OUTSIDE_KINDS)
     return find_outside_data(recorded_of(connection, space, rows))
 
 
-def _rows(
-    connection: sqlite3.Connection, space: Space, agent: AgentId, kinds: Iterable[str]
-) -> list[Row]:
+def _rows(connection: Connection, space: Space, agent: AgentId, kinds: Iterable[str]) -> list[Row]:
     return connection.execute(
         f"SELECT {ROW} FROM events WHERE space = ? AND agent = ?"
         " AND kind IN (SELECT value FROM json_each(?)) ORDER BY version",
@@ -237,7 +234,7 @@ def _rows(
 
 
 def _rewrite_others(
-    connection: sqlite3.Connection,
+    connection: Connection,
     space: Space,
     erasure: str,
     agent: AgentId,
@@ -263,14 +260,14 @@ def _rewrite_others(
     return frozenset(told)
 
 
-def _going(connection: sqlite3.Connection, space: Space, agent: AgentId) -> set[AgentId]:
+def _going(connection: Connection, space: Space, agent: AgentId) -> set[AgentId]:
     """The agents that will be erased too."""
     planned = connection.execute("SELECT agent FROM erasing WHERE space = ?", (space,))
     return {AgentId(row[0]) for row in planned} | {agent, *descendants(connection, space, agent)}
 
 
 def _reach(
-    connection: sqlite3.Connection, space: Space, agent: AgentId, known: frozenset[AgentId]
+    connection: Connection, space: Space, agent: AgentId, known: frozenset[AgentId]
 ) -> set[AgentId]:
     """The agents whose logs may have words of this one. `known` are receivers of its mail."""
     reach = ErasureReach(agent, _quotations(connection, space))
@@ -285,7 +282,7 @@ def _reach(
     return reach.agents
 
 
-def _receivers(connection: sqlite3.Connection, space: Space, agent: AgentId) -> Iterable[AgentId]:
+def _receivers(connection: Connection, space: Space, agent: AgentId) -> Iterable[AgentId]:
     """To whom the agent sent mail."""
     if cipher_of(connection, space) is None:
         rows = connection.execute(
@@ -298,7 +295,7 @@ def _receivers(connection: sqlite3.Connection, space: Space, agent: AgentId) -> 
     return [each.event.to for each in events if isinstance(each.event, MailSent)]
 
 
-def _quotations(connection: sqlite3.Connection, space: Space) -> Iterable[tuple[AgentId, AgentId]]:
+def _quotations(connection: Connection, space: Space) -> Iterable[tuple[AgentId, AgentId]]:
     """The agents that quote others, each with the one that it quotes."""
     if cipher_of(connection, space) is None:
         return connection.execute(
@@ -318,7 +315,7 @@ def _quotations(connection: sqlite3.Connection, space: Space) -> Iterable[tuple[
 
 
 def _tell(
-    connection: sqlite3.Connection, space: Space, erasure: str, agent: AgentId, other: AgentId
+    connection: Connection, space: Space, erasure: str, agent: AgentId, other: AgentId
 ) -> None:
     """Appends the event by which every process notices that its memory of `other` is outdated."""
     grown = connection.execute(
@@ -339,7 +336,7 @@ def _tell(
 
 
 def _rewrite(
-    connection: sqlite3.Connection,
+    connection: Connection,
     space: Space,
     erasure: str,
     agent: AgentId,
@@ -388,15 +385,11 @@ def _rewrite(
     return changed
 
 
-def _events_from(
-    connection: sqlite3.Connection, space: Space, place: EventRef
-) -> Iterable[Recorded]:
+def _events_from(connection: Connection, space: Space, place: EventRef) -> Iterable[Recorded]:
     return read_part(connection, space, place.agent, place.version, limit=MAX_TURN)
 
 
-def _rewrite_receipts(
-    connection: sqlite3.Connection, space: Space, agent: AgentId, other: str
-) -> None:
+def _rewrite_receipts(connection: Connection, space: Space, agent: AgentId, other: str) -> None:
     """Replaces mail of the agent in the answers to commands of another one."""
     cipher = cipher_of(connection, space)
     rows = connection.execute(
@@ -415,7 +408,7 @@ def _rewrite_receipts(
             )
 
 
-def _erase_receipts(connection: sqlite3.Connection, space: Space, agent: AgentId) -> None:
+def _erase_receipts(connection: Connection, space: Space, agent: AgentId) -> None:
     """Deletes the answers to the agent's commands. Those that others share keep their place."""
     rows = connection.execute(
         "SELECT command, events FROM receipts WHERE space = ?1 AND command IN"
@@ -436,7 +429,7 @@ def _erase_receipts(connection: sqlite3.Connection, space: Space, agent: AgentId
             )
 
 
-def _hashes(connection: sqlite3.Connection, space: Space, agent: AgentId) -> set[str]:
+def _hashes(connection: Connection, space: Space, agent: AgentId) -> set[str]:
     rows = connection.execute(
         "SELECT contents FROM events WHERE space = ? AND agent = ? AND contents IS NOT NULL",
         (space, agent),
@@ -444,7 +437,7 @@ def _hashes(connection: sqlite3.Connection, space: Space, agent: AgentId) -> set
     return {digest for (column,) in rows for digest in column.split()}
 
 
-def _erase_contents(connection: sqlite3.Connection, space: Space, hashes: set[str]) -> int:
+def _erase_contents(connection: Connection, space: Space, hashes: set[str]) -> int:
     """Deletes those of the long texts that no event refers to any more."""
     if not hashes:
         return 0
@@ -461,7 +454,7 @@ def _erase_contents(connection: sqlite3.Connection, space: Space, hashes: set[st
     return len(unused)
 
 
-def _erase_events(connection: sqlite3.Connection, space: Space, agent: AgentId) -> int:
+def _erase_events(connection: Connection, space: Space, agent: AgentId) -> int:
     """Deletes the events, stores where they were, and keeps the newest position taken."""
     count_all(connection)  # cursors count erased events too
     positions = [
@@ -482,7 +475,7 @@ def _erase_events(connection: sqlite3.Connection, space: Space, agent: AgentId) 
     return len(positions)
 
 
-def _hold_position(connection: sqlite3.Connection, position: int) -> None:
+def _hold_position(connection: Connection, position: int) -> None:
     connection.execute("DELETE FROM events WHERE space = ?", (_PLACE_HOLDER,))
     connection.execute(
         "INSERT INTO events (position, space, agent, version, kind, data, at, actor, command)"
@@ -515,7 +508,7 @@ def scrub(path: Path, patience: float = BUSY_SECONDS) -> None:
             time.sleep(_PAUSE_SECONDS)
 
 
-def _is_emptied(connection: sqlite3.Connection) -> bool:
+def _is_emptied(connection: Connection) -> bool:
     try:
         busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     except sqlite3.OperationalError:

@@ -4,12 +4,10 @@ Statements about the words of replies that are still arriving.
 """
 
 import json
-import sqlite3
 from collections.abc import Sequence
-from functools import lru_cache
+from sqlite3 import Connection
 
-from sapwood.core.events import SYSTEM, Actor, Recorded, WordsErased
-from sapwood.core.events.codec import decode, unreadable
+from sapwood.core.events import Recorded, WordsErased
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import Snapshot, steps_with_gaps
@@ -19,7 +17,6 @@ from sapwood.store.space_cipher import (
     open_content,
     open_live_words,
     open_snapshot,
-    require_plain,
     seal_live_words,
     seal_snapshot,
 )
@@ -36,7 +33,7 @@ _NO_LIMIT = 2**62
 
 
 def read_part(
-    connection: sqlite3.Connection,
+    connection: Connection,
     space: Space,
     agent: AgentId,
     first: int = 1,
@@ -63,7 +60,7 @@ def read_part(
 
 
 def read_after(
-    connection: sqlite3.Connection, space: Space, position: int, limit: int
+    connection: Connection, space: Space, position: int, limit: int
 ) -> list[tuple[int, int, Recorded]]:
     """The next events of a space after a position, in commit order, each with its position.
 
@@ -88,7 +85,7 @@ def read_after(
     return list(zip(counts, places, recorded_of(connection, space, rows), strict=True))
 
 
-def read_all_after(connection: sqlite3.Connection, position: int, limit: int) -> list[Row]:
+def read_all_after(connection: Connection, position: int, limit: int) -> list[Row]:
     """The next rows of all spaces after a position, not decoded."""
     return connection.execute(
         f"SELECT {ROW} FROM events WHERE position > ? ORDER BY position LIMIT ?",
@@ -96,7 +93,7 @@ def read_all_after(connection: sqlite3.Connection, position: int, limit: int) ->
     ).fetchall()
 
 
-def read_all_before(connection: sqlite3.Connection, position: int, limit: int) -> list[Row]:
+def read_all_before(connection: Connection, position: int, limit: int) -> list[Row]:
     """The rows of all spaces before a position, newest first, not decoded."""
     return connection.execute(
         f"SELECT {ROW} FROM events WHERE position < ? ORDER BY position DESC LIMIT ?",
@@ -104,15 +101,13 @@ def read_all_before(connection: sqlite3.Connection, position: int, limit: int) -
     ).fetchall()
 
 
-def last_position(connection: sqlite3.Connection) -> int:
+def last_position(connection: Connection) -> int:
     """The position of the newest event, or 0 if there is none."""
     (position,) = connection.execute("SELECT max(position) FROM events").fetchone()
     return position or 0
 
 
-def origins_after(
-    connection: sqlite3.Connection, position: int
-) -> list[tuple[Space, AgentId, int]]:
+def origins_after(connection: Connection, position: int) -> list[tuple[Space, AgentId, int]]:
     """The agents with events after a position, each with its last position, in that order."""
     return connection.execute(
         "SELECT space, agent, max(position) AS last FROM events NOT INDEXED WHERE position > ?"
@@ -121,9 +116,7 @@ def origins_after(
     ).fetchall()
 
 
-def recorded_of(
-    connection: sqlite3.Connection, space: Space, rows: Sequence[Row]
-) -> list[Recorded]:
+def recorded_of(connection: Connection, space: Space, rows: Sequence[Row]) -> list[Recorded]:
     """Decodes rows of one space."""
     cipher = cipher_of(connection, space)
     texts = _contents(connection, space, [row[6] for row in rows], cipher)
@@ -131,7 +124,7 @@ def recorded_of(
 
 
 def _contents(
-    connection: sqlite3.Connection,
+    connection: Connection,
     space: Space,
     columns: Sequence[str | None],
     cipher: SpaceCipher | None,
@@ -161,27 +154,11 @@ def _recorded(
     cipher: SpaceCipher | None,
 ) -> Recorded:
     version, kind, data, contents, at, actor, command = row
-    long_texts = texts if contents else None
-    if cipher is None:
-        event = require_plain(space, decode(kind, data, long_texts))
-    else:
-        place = (agent, version, kind, at, actor, command)
-        event = decode_event(cipher, data, long_texts, place)
-    who = _actor(actor)
-    if who is None:
-        event, who = unreadable(kind, data, "its actor is unknown"), SYSTEM
-    return Recorded(agent, version, event, at, who, command)
+    place = (agent, version, kind, at, actor, command)
+    return decode_event(cipher, space, place, data, texts if contents else None)
 
 
-@lru_cache(maxsize=256)
-def _actor(text: str) -> Actor | None:
-    try:
-        return Actor.parse(text)
-    except ValueError:
-        return None
-
-
-def insert_snapshot(connection: sqlite3.Connection, space: Space, snapshot: Snapshot) -> None:
+def insert_snapshot(connection: Connection, space: Space, snapshot: Snapshot) -> None:
     """Stores a snapshot, unless one of the same agent, schema and version exists.
 
     Stores nothing if there is no such agent, or if words of another one were erased after it: then
@@ -201,7 +178,7 @@ def insert_snapshot(connection: sqlite3.Connection, space: Space, snapshot: Snap
 
 
 def find_snapshot(
-    connection: sqlite3.Connection,
+    connection: Connection,
     space: Space,
     agent: AgentId,
     schema: str,
@@ -219,7 +196,7 @@ def find_snapshot(
 
 
 def save_words(
-    connection: sqlite3.Connection,
+    connection: Connection,
     space: Space,
     agent: AgentId,
     version: int,
@@ -247,7 +224,7 @@ def save_words(
     return replaced.rowcount == 1
 
 
-def find_words(connection: sqlite3.Connection, space: Space, agent: AgentId) -> LiveWords | None:
+def find_words(connection: Connection, space: Space, agent: AgentId) -> LiveWords | None:
     """The words of an agent."""
     row = connection.execute(
         "SELECT asked, command, data FROM live_words WHERE space = ? AND agent = ?", (space, agent)
@@ -256,7 +233,7 @@ def find_words(connection: sqlite3.Connection, space: Space, agent: AgentId) -> 
 
 
 def delete_words(
-    connection: sqlite3.Connection, space: Space, agent: AgentId, last: CommandId | None
+    connection: Connection, space: Space, agent: AgentId, last: CommandId | None
 ) -> bool:
     """Deletes the words of an agent.
 
@@ -268,7 +245,7 @@ def delete_words(
     return last is None or (row[0] if row else "") == last
 
 
-def last_words(connection: sqlite3.Connection) -> dict[tuple[Space, AgentId], CommandId]:
+def last_words(connection: Connection) -> dict[tuple[Space, AgentId], CommandId]:
     """The command of the last words of each agent whose reply is arriving."""
     rows = connection.execute("SELECT space, agent, command FROM live_words")
     return {(Space(space), AgentId(agent)): CommandId(command) for space, agent, command in rows}

@@ -8,10 +8,10 @@ them, in batches small enough not to delay a commit. FTS5 finds the events that 
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
+from sqlite3 import Connection
 from time import process_time
 
 from msgspec import Struct
@@ -84,13 +84,13 @@ class WordBatch(Struct, frozen=True):
     closed: frozenset[Space] = frozenset()
 
 
-def indexed_position(connection: sqlite3.Connection) -> int:
+def indexed_position(connection: Connection) -> int:
     """The position of the last event in the index."""
     (position,) = connection.execute("SELECT position FROM indexed").fetchone()
     return position
 
 
-def next_words(connection: sqlite3.Connection) -> WordBatch:
+def next_words(connection: Connection) -> WordBatch:
     """The next words to add to the index; few enough to be written quickly."""
     after, erased = connection.execute("SELECT position, erased FROM indexed").fetchone()
     last, words, characters = after, dict[Space, list[tuple[int, str]]](), 0
@@ -110,7 +110,7 @@ def next_words(connection: sqlite3.Connection) -> WordBatch:
     return WordBatch(after, last, erased, words, frozenset(closed))
 
 
-def insert_words(connection: sqlite3.Connection, batch: WordBatch) -> None:
+def insert_words(connection: Connection, batch: WordBatch) -> None:
     """Adds a batch to the index, unless another process has added it or erased something."""
     moved = connection.execute(
         "UPDATE indexed SET position = ? WHERE position = ? AND erased = ?",
@@ -127,14 +127,14 @@ def insert_words(connection: sqlite3.Connection, batch: WordBatch) -> None:
         begin_rebuild(connection, space)
 
 
-def _insert_and_count(connection: sqlite3.Connection, batch: WordBatch) -> None:
+def _insert_and_count(connection: Connection, batch: WordBatch) -> None:
     """Adds a batch to the index. Also counts events for cursors, which needs no other moment."""
     insert_words(connection, batch)
     count_page(connection)
 
 
 def search_words(
-    connection: sqlite3.Connection,
+    connection: Connection,
     space: Space,
     query: SearchQuery,
     agents: Sequence[AgentId] | None,
@@ -173,7 +173,7 @@ class _WordIndex:
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         space: Space,
         table: str,
         query: SearchQuery,
@@ -278,7 +278,7 @@ class _WordIndex:
         return row[0] if row else recorded.version
 
 
-def begin_rebuild(connection: sqlite3.Connection, space: Space) -> None:
+def begin_rebuild(connection: Connection, space: Space) -> None:
     """Begins a new index of a space beside the old one, which contains words of erased events."""
     forget_meanings(connection, space)
     connection.execute(
@@ -290,7 +290,7 @@ def begin_rebuild(connection: sqlite3.Connection, space: Space) -> None:
     )
 
 
-def rebuild_page(connection: sqlite3.Connection, space: Space) -> bool:
+def rebuild_page(connection: Connection, space: Space) -> bool:
     """Adds a page of events to the new index of a space; at the end, replaces the old index.
 
     Returns whether there is more to do.
@@ -326,7 +326,7 @@ def rebuild_page(connection: sqlite3.Connection, space: Space) -> bool:
     return False
 
 
-def _terms_of_row(connection: sqlite3.Connection, row: Row) -> str:
+def _terms_of_row(connection: Connection, row: Row) -> str:
     (recorded,) = recorded_of(connection, Space(row[1]), [row])
     terms = index_terms(event_texts(recorded.event).search)
     if not terms:
@@ -339,18 +339,18 @@ def _sealed(terms: str, cipher: SpaceCipher | None) -> str:
     return terms if cipher is None else cipher.terms(terms)
 
 
-def needs_rebuild(connection: sqlite3.Connection, space: Space) -> bool:
+def needs_rebuild(connection: Connection, space: Space) -> bool:
     """Whether the index of a space has to be made again."""
     row = connection.execute("SELECT 1 FROM word_rebuilds WHERE space = ?", (space,)).fetchone()
     return row is not None
 
 
-def _table(connection: sqlite3.Connection, space: Space) -> str | None:
+def _table(connection: Connection, space: Space) -> str | None:
     row = connection.execute("SELECT number FROM spaces WHERE space = ?", (space,)).fetchone()
     return f"words_{row[0]}" if row else None
 
 
-def _create_table(connection: sqlite3.Connection, space: Space) -> str:
+def _create_table(connection: Connection, space: Space) -> str:
     (number,) = connection.execute(
         "SELECT 1 + max((SELECT coalesce(max(number), 0) FROM spaces),"
         " (SELECT coalesce(max(number), 0) FROM word_rebuilds))"

@@ -1,6 +1,6 @@
 """Statements about the keys of encrypted spaces."""
 
-import sqlite3
+from sqlite3 import Connection
 
 from sapwood.core.errors import KeyMissing
 from sapwood.core.ids import Space
@@ -12,7 +12,7 @@ from sapwood.store.sqlite.connections import KeyedConnection
 _FIND = "SELECT id, master, wrapped FROM space_keys WHERE space = ?"
 
 
-def cipher_of(connection: sqlite3.Connection, space: Space) -> SpaceCipher | None:
+def cipher_of(connection: Connection, space: Space) -> SpaceCipher | None:
     """The cipher of a space; None if it is not encrypted, or if this program has no keys.
 
     Raises `KeyMissing` if none of the master keys fits.
@@ -23,7 +23,7 @@ def cipher_of(connection: sqlite3.Connection, space: Space) -> SpaceCipher | Non
     return connection.keys.cipher(space, SpaceKey(*row) if row else None)
 
 
-def is_closed(connection: sqlite3.Connection, space: Space) -> bool:
+def is_closed(connection: Connection, space: Space) -> bool:
     """Whether a space is encrypted with a key that this program does not have."""
     try:
         cipher = cipher_of(connection, space)
@@ -32,13 +32,13 @@ def is_closed(connection: sqlite3.Connection, space: Space) -> bool:
     return cipher is None and connection.execute(_FIND, (space,)).fetchone() is not None
 
 
-def is_empty(connection: sqlite3.Connection, space: Space) -> bool:
+def is_empty(connection: Connection, space: Space) -> bool:
     """Whether a space has no agents."""
     query = "SELECT 1 FROM agents WHERE space = ? LIMIT 1"
     return connection.execute(query, (space,)).fetchone() is None
 
 
-def make_key(connection: sqlite3.Connection, space: Space, masters: MasterKeys) -> None:
+def make_key(connection: Connection, space: Space, masters: MasterKeys) -> None:
     """Stores a key for a space that has none and no agents, if it is to be encrypted."""
     if masters.encrypts(space):
         key = masters.new_key(space)
@@ -50,7 +50,7 @@ def make_key(connection: sqlite3.Connection, space: Space, masters: MasterKeys) 
 
 
 def require_cipher(
-    connection: sqlite3.Connection,
+    connection: Connection,
     space: Space,
     cipher: SpaceCipher | None,
     appends: tuple[Append, ...],
@@ -70,13 +70,13 @@ def require_cipher(
         raise key_is_missing(space)
 
 
-def list_keys(connection: sqlite3.Connection) -> list[tuple[Space, SpaceKey]]:
+def list_keys(connection: Connection) -> list[tuple[Space, SpaceKey]]:
     """The keys of all encrypted spaces, ordered by space."""
     rows = connection.execute("SELECT space, id, master, wrapped FROM space_keys ORDER BY space")
     return [(Space(space), SpaceKey(*key)) for space, *key in rows]
 
 
-def renew_keys(connection: sqlite3.Connection, masters: MasterKeys) -> int:
+def renew_keys(connection: Connection, masters: MasterKeys) -> int:
     """Wraps all keys with the first master key. Returns how many. Raises `KeyMissing`."""
     old = [(space, key) for space, key in list_keys(connection) if key.master != masters.first]
     for space, key in old:

@@ -5,11 +5,11 @@ continues. Encrypted spaces have no signatures, since they tell what a text is a
 """
 
 import json
-import sqlite3
 import time
 from array import array
 from collections.abc import Sequence
 from functools import partial
+from sqlite3 import Connection
 
 from msgspec import Struct
 
@@ -44,7 +44,7 @@ class SignedPage(Struct, frozen=True):
     signatures: bytes
 
 
-def next_page(connection: sqlite3.Connection, space: Space) -> SignedPage | None:
+def next_page(connection: Connection, space: Space) -> SignedPage | None:
     """The next signatures to store; None if none is missing."""
     if cipher_of(connection, space) is not None:
         return None
@@ -59,7 +59,7 @@ def next_page(connection: sqlite3.Connection, space: Space) -> SignedPage | None
     return SignedPage(space, min(texts), max(texts), erased, signed, b"".join(signatures))
 
 
-def _unsigned(connection: sqlite3.Connection, space: Space) -> list[Row]:
+def _unsigned(connection: Connection, space: Space) -> list[Row]:
     """The next events without signature: new ones, then older ones."""
     first, last, count = connection.execute(
         "SELECT min(first), max(last), sum(events) FROM meanings WHERE space = ?", (space,)
@@ -71,7 +71,7 @@ def _unsigned(connection: sqlite3.Connection, space: Space) -> list[Row]:
     return connection.execute(_BEFORE, (space, first or _NEWEST, _PAGE)).fetchall()
 
 
-def insert_page(connection: sqlite3.Connection, page: SignedPage) -> None:
+def insert_page(connection: Connection, page: SignedPage) -> None:
     """Stores signatures, unless another process has stored them or something was erased."""
     connection.execute(
         "INSERT INTO meanings (space, first, last, events, positions, signatures)"
@@ -84,7 +84,7 @@ def insert_page(connection: sqlite3.Connection, page: SignedPage) -> None:
     )
 
 
-def forget_meanings(connection: sqlite3.Connection, space: Space) -> None:
+def forget_meanings(connection: Connection, space: Space) -> None:
     """Deletes all signatures of a space. The next search makes them again."""
     connection.execute("DELETE FROM meanings WHERE space = ?", (space,))
 
@@ -99,7 +99,7 @@ async def sign_events(readers: ReaderPool, writer: Writer, space: Space) -> None
 
 
 def nearest_events(
-    connection: sqlite3.Connection,
+    connection: Connection,
     space: Space,
     query: SearchQuery,
     agents: Sequence[AgentId] | None,
@@ -126,7 +126,7 @@ def nearest_events(
 
 
 def _among(
-    connection: sqlite3.Connection,
+    connection: Connection,
     space: Space,
     query: SearchQuery,
     agents: Sequence[AgentId] | None,

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from sqlite3 import Connection
 
 from sapwood.core.log_values import LogError
 
@@ -26,7 +27,7 @@ _OLDEST_SQLITE = (3, 37, 0)
 _SWITCHES, _SWITCH_PAUSE = 100, 0.02
 
 
-def prepare(connection: sqlite3.Connection, path: Path) -> None:
+def prepare(connection: Connection, path: Path) -> None:
     """Migrates the file to the newest schema and switches it to WAL mode.
 
     Several processes may do this at once. Raises `LogError`, and changes nothing, if this SQLite
@@ -43,7 +44,7 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         _migrate(connection, path)
 
 
-def _switch_to_wal(connection: sqlite3.Connection) -> None:
+def _switch_to_wal(connection: Connection) -> None:
     """Switches the file to WAL mode. SQLite does not wait if another process does so just now."""
     for _ in range(_SWITCHES):
         (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
@@ -71,7 +72,7 @@ def read_schema_number(path: Path) -> int:
         raise LogError(f"'{path}' cannot be read: {error}. It was left unchanged.") from error
 
 
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+def _migrate(connection: Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         require_ours(connection, path)  # again, now that no other process can change it
@@ -89,7 +90,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         raise
 
 
-def _drop_word_indexes(connection: sqlite3.Connection) -> None:
+def _drop_word_indexes(connection: Connection) -> None:
     found = connection.execute(
         "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%' AND name GLOB ?",
         ("words_*",),
@@ -98,7 +99,7 @@ def _drop_word_indexes(connection: sqlite3.Connection) -> None:
         connection.execute(f"DROP TABLE {name}")
 
 
-def require_ours(connection: sqlite3.Connection, path: Path) -> None:
+def require_ours(connection: Connection, path: Path) -> None:
     """Raises `LogError` if the file belongs to another program or to a newer Sapwood."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -113,7 +114,7 @@ def require_ours(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _schema(connection: sqlite3.Connection) -> int:
+def _schema(connection: Connection) -> int:
     (schema,) = connection.execute("PRAGMA user_version").fetchone()
     return schema
 

@@ -1,10 +1,10 @@
 """The log in an SQLite file. It passes each call to the writer or to the reader threads."""
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import wraps
 from pathlib import Path
+from sqlite3 import Connection
 from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import finalize
@@ -71,7 +71,7 @@ _PAGE = 500
 
 
 def _read(
-    work: Callable[Concatenate[sqlite3.Connection, P], T],
+    work: Callable[Concatenate[Connection, P], T],
 ) -> "Callable[Concatenate[SqliteLog, P], CoroutineType[Any, Any, T]]":
     """Returns a method of the log that does this on a connection of a reader thread."""
 
@@ -84,7 +84,7 @@ def _read(
 
 
 def _write(
-    work: Callable[Concatenate[sqlite3.Connection, P], T],
+    work: Callable[Concatenate[Connection, P], T],
 ) -> "Callable[Concatenate[SqliteLog, P], CoroutineType[Any, Any, T]]":
     """Returns a method of the log that does this in a transaction of the writer thread."""
 
@@ -102,9 +102,7 @@ class SqliteLog:
     Use it only on the event loop that opened it. `Log` and `ErasableLog` describe the methods.
     """
 
-    def __init__(
-        self, connection: sqlite3.Connection, path: Path, keys: StoredKeys | None = None
-    ) -> None:
+    def __init__(self, connection: Connection, path: Path, keys: StoredKeys | None = None) -> None:
         self._path = path
         self._keys = keys
         self._ciphers: dict[Space, SpaceCipher | None] = {}
@@ -373,7 +371,7 @@ class SqliteLog:
             self._delete()
 
 
-def _open(path: Path, keys: StoredKeys | None) -> tuple[sqlite3.Connection, Path]:
+def _open(path: Path, keys: StoredKeys | None) -> tuple[Connection, Path]:
     path = path.expanduser().absolute()  # the process may change its folder later
     make_private(path)
     with translated_errors(path):

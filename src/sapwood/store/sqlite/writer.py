@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from sqlite3 import Connection
 from threading import Lock, Thread
 from typing import Any, Generic, TypeVar, cast
 
@@ -82,7 +83,7 @@ class _Job(Generic[T]):
 
     def __init__(
         self,
-        work: Callable[[sqlite3.Connection], T],
+        work: Callable[[Connection], T],
         future: "asyncio.Future[T]",
         then: Callable[[], None],
         durable: bool,
@@ -112,9 +113,7 @@ _Batch = list[_Job[Any]]
 class Writer:
     """Owns the connection that writes. Use it only on the event loop that created it."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, path: Path, keys: StoredKeys | None = None
-    ) -> None:
+    def __init__(self, connection: Connection, path: Path, keys: StoredKeys | None = None) -> None:
         self._connection = connection
         self._path = path
         self._loop = asyncio.get_running_loop()
@@ -133,7 +132,7 @@ class Writer:
 
     async def run(
         self,
-        work: Callable[[sqlite3.Connection], T],
+        work: Callable[[Connection], T],
         then: Callable[[], None] = _nothing,
         *,
         durable: bool = True,
@@ -275,7 +274,7 @@ class InlineWriter:
     def __init__(self, path: Path, keys: StoredKeys | None = None) -> None:
         self._path = path
         self._keys = keys
-        self._connection: sqlite3.Connection | None = None
+        self._connection: Connection | None = None
         self._average_seconds = 2 * _FAST_SECONDS
 
     @property
@@ -287,7 +286,7 @@ class InlineWriter:
         """Adds the duration of a transaction, written here or by the thread, to the average."""
         self._average_seconds += (seconds - self._average_seconds) * _LATEST_WEIGHT
 
-    def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def run(self, work: Callable[[Connection], T]) -> T:
         """Runs the work in a durable transaction and returns its result.
 
         Raises `WriteLockBusy`, before anything was done, while another connection is writing.
@@ -310,7 +309,7 @@ class InlineWriter:
             self._connection.close()
             self._connection = None
 
-    def _begin(self) -> sqlite3.Connection:
+    def _begin(self) -> Connection:
         if self._connection is None:
             self._connection = connect(self._path, busy_seconds=0, keys=self._keys)
         try:

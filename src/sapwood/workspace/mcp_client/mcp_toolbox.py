@@ -22,12 +22,8 @@ from sapwood.workspace.mcp_client.mcp_connection import (
 )
 from sapwood.workspace.permissions.permission_decision import OtherAction
 from sapwood.workspace.permissions.permission_gate import (
-    AskPermission,
-    Grants,
     PermissionGate,
-    ProjectRules,
 )
-from sapwood.workspace.permissions.permission_rules import PermissionRules
 from sapwood.workspace.tool_output import ToolBlocked, ToolError, byte_size, truncate
 
 if TYPE_CHECKING:
@@ -91,15 +87,11 @@ class McpToolbox:
         self,
         name: str,
         endpoint: McpEndpoint,
-        rules: PermissionRules = (),
-        approve: AskPermission | None = None,
-        *,
-        grants: Grants | None = None,
-        project: ProjectRules | None = None,
+        gate: PermissionGate | None = None,
     ) -> None:
         self._name = name
         self._endpoint = endpoint
-        self._gate = PermissionGate(rules, approve, grants, project)
+        self._gate = gate or PermissionGate()
         self._opening = asyncio.Lock()
         self._connection: McpConnection | None = None
         self._tools: dict[str, _McpTool] | None = None

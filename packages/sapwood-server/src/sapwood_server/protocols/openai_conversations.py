@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 from starlette.responses import Response
 
-from sapwood.app.erasure import eraser_for
+from sapwood.app.removal import eraser_for
 from sapwood.core.commands import Archive, TagAgent
 from sapwood.core.content import File, Note, PromptPart, Text, Thinking, ToolCall
 from sapwood.core.log_values import AgentSummary

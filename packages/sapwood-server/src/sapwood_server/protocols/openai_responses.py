@@ -11,8 +11,8 @@ from contextlib import aclosing, suppress
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from sapwood.app.erasure import eraser_for
 from sapwood.app.prompt_end import DriveFailure, PromptEnd, PromptProgress, StreamedWords
+from sapwood.app.removal import eraser_for
 from sapwood.conversation.agent_lookup import agent_at
 from sapwood.conversation.configured_models import KNOWN_MODELS
 from sapwood.core.errors import accepted

@@ -10,8 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 from starlette.responses import Response
 
-from sapwood.app.erasure import eraser_for
-from sapwood.app.retention import is_free, let_go
+from sapwood.app.removal import eraser_for, is_free, let_go
 from sapwood.core.commands import TagAgent
 from sapwood.core.erasure import Erasure
 from sapwood.core.tags import entries_of
@@ -84,7 +83,8 @@ class ErasureDone(Struct, frozen=True):
 
 def _record(erasure: Erasure) -> ErasureDone:
     fields = {name: getattr(erasure, name) for name in ErasureDone.__struct_fields__}
-    return ErasureDone(**{**fields, "at": iso(erasure.at)})
+    fields["at"] = iso(erasure.at)
+    return ErasureDone(**fields)
 
 
 @ROUTES.add(

@@ -1,16 +1,43 @@
-"""Starts the extension of a summary when the window of an agent has moved."""
+"""Work in the background that commits start: after answered turns, and when a window has moved."""
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
 from sapwood.core.errors import LogError
-from sapwood.core.events import ContextTrimmed
+from sapwood.core.events import ContextTrimmed, TurnCompleted
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import Append
 from sapwood.core.model_calls import Failure
 
 _log = logging.getLogger("sapwood.turns")
+
+
+class TurnEndTasks:
+    """Runs `work` in the background for each answered turn: its agent, and the version of its end.
+
+    Give `committed` to the dispatcher.
+    """
+
+    def __init__(self, work: Callable[[AgentId, int], Awaitable[None]]) -> None:
+        self._work = work
+        self._tasks: set[asyncio.Future[None]] = set()
+
+    def committed(self, appends: tuple[Append, ...]) -> None:
+        """Takes note of commits."""
+        for append in appends:
+            for recorded in append.events:
+                if isinstance(recorded.event, TurnCompleted):
+                    task = asyncio.ensure_future(self._work(append.agent, recorded.version))
+                    self._tasks.add(task)
+                    task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Ends what runs."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class ExtensionTasks:

@@ -1,9 +1,8 @@
-"""Carries out retention rules: once, or again and again in a worker.
+"""Removes conversations: erases them, or archives them in object storage with a way back.
 
-One worker at a time does it, in all spaces that it serves, and another one goes on if it ends.
-Conversations go in batches, so that no erasure is large.
-
-Archives conversations in object storage: the object, the stub in its place, and the way back.
+Finds those that a restored backup brought back. Carries out retention rules: once, or again and
+again in a worker. One worker at a time does it, in all spaces that it serves, and another one goes
+on if it ends. Conversations go in batches, so that no erasure is large.
 """
 
 import asyncio
@@ -11,10 +10,11 @@ import fnmatch
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sapwood.app.conversation_service import offline_service
-from sapwood.app.erasure import eraser_for
+from sapwood.app.external_stores import external_stores
 from sapwood.config.config_file import Config, RetentionConfig
 from sapwood.core.commands import Archive, RecordTurn
 from sapwood.core.content import Text
@@ -22,10 +22,12 @@ from sapwood.core.erasure import ARCHIVE, ArchivedConversation
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import SYSTEM, Actor
 from sapwood.core.ids import AgentId, Space
+from sapwood.core.log_values import AgentSummary
 from sapwood.core.settings import Settings
 from sapwood.core.tags import Tags, entries_of
 from sapwood.lifecycle.archive import archive_address, archive_conversation, restore_conversation
 from sapwood.lifecycle.erasable_log import LeaderLock, erasable
+from sapwood.lifecycle.erasure import Eraser, is_erased, read_erased
 from sapwood.lifecycle.retention import IdleConversation, RetentionRule, find_idle
 from sapwood.turns.log import ExpiringLog
 
@@ -36,11 +38,37 @@ if TYPE_CHECKING:
 BATCH = 50
 """The most conversations that one erasure of a worker has."""
 
-_PAGE = 100
+_PAGE, _ERASED_PAGE = 100, 1_000
 _TRY_AGAIN = 60.0
 """Seconds after which a worker tries again to become the one that does it."""
 
 _log = logging.getLogger("sapwood.retention")
+
+
+def eraser_for(connection: "Connection") -> Eraser:
+    """Returns what erases in the space of the connection. Raises `LogError`."""
+    log = erasable(connection.log)
+    outside = external_stores(log, connection.address)
+    return Eraser(log, connection.space, outside, connection.dispatcher.forget)
+
+
+async def find_again(
+    connection: "Connection", files: Sequence[Path]
+) -> dict[Space, list[AgentSummary]]:
+    """What these lists of erasures name, and the database has again, after a restore; by space.
+
+    Raises `LogError` if a list cannot be read.
+    """
+    log = erasable(connection.log)
+    found: dict[Space, list[AgentSummary]] = {}
+    for space, times in (await asyncio.to_thread(read_erased, files)).items():
+        page = await log.agents(space, limit=_ERASED_PAGE)
+        while page:
+            found.setdefault(space, []).extend(
+                summary for summary in page if is_erased(times, space, summary)
+            )
+            page = await log.agents(space, after=page[-1], limit=_ERASED_PAGE)
+    return {space: agents for space, agents in found.items() if agents}
 
 
 def is_free(found: IdleConversation, archive: str) -> bool:
