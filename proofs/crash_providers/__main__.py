@@ -50,7 +50,10 @@ def _prove(program: str, kills: int, until: float, seed: int) -> tuple[str, int]
             if time.monotonic() > until:
                 rounds.faults.append("the time was too short")
                 break
+            began = time.monotonic()
             rounds.round()
+            done = f"{rounds.kills.total()} of {kills} kills, {rounds.missed} too late"
+            print(f"  {program}: {done}, {time.monotonic() - began:.0f} s", flush=True)
         done = ", ".join(f"{count} of {what}" for what, count in sorted(rounds.kills.items()))
         result = (
             f"{program}: {rounds.kills.total()} of {kills} kills ({done}),"

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 
 from proofs.agents_e2e.environment import ProofError
 from proofs.providers_e2e.conversation import Conversation, turn
@@ -72,11 +73,18 @@ class KillRounds:
         assert running.stdin is not None
         running.stdin.write(("\n".join(lines) + "\n").encode())
         running.stdin.close()
-        time.sleep(chance.uniform(0.05, 1.0) * self._seconds)
+        self._wait(running, chance.uniform(0.05, 1.0) * self._seconds)
         self._kill(running, chance.choice(_VICTIMS))
         running.wait(60)
         self.moments["before a request" if len(talk.model.requests) == requests else "after"] += 1
         self._look()
+
+    def _wait(self, running: "subprocess.Popen[bytes]", seconds: float) -> None:
+        """Waits this long. If the script ends sooner, rounds are shorter than was measured."""
+        started = time.monotonic()
+        with suppress(subprocess.TimeoutExpired):
+            running.wait(seconds)
+            self._seconds = (self._seconds + time.monotonic() - started) / 2
 
     def _kill(self, running: "subprocess.Popen[bytes]", victim: str) -> None:
         killed = 0

@@ -24,8 +24,6 @@ TRAPS = {
     "codex": codex_traps.run_traps,
     "opencode": run_opencode_traps,
 }
-WITHOUT_GENERATED = ("opencode", "pi")
-"""Programs with the acts that drive them, and without those on sessions that are generated."""
 QUICK = (
     "clear_at_rest",
     "summary",
@@ -78,9 +76,9 @@ def main(arguments: list[str]) -> int:
         else:
             with temporary_home() as (home, _):
                 versions[name] = version_of(home, name)
-        if name not in WITHOUT_GENERATED and (not acts or "every_kind" in acts):
+        if not acts or "every_kind" in acts:
             run_every_kind(name, checks)
-        if name not in WITHOUT_GENERATED and (not acts or "generated" in acts):
+        if not acts or "generated" in acts:
             run_generated(name, checks, sessions, options.seed)
         if name in TRAPS and (not acts or "traps" in acts):
             asyncio.run(_try_traps(name, checks))

@@ -22,10 +22,10 @@ from proofs.agents_e2e.environment import ProofError
 from proofs.agents_e2e.home import Home
 from proofs.providers_e2e.act_checks import ActChecks
 from proofs.providers_e2e.row_kinds import (
-    CLAUDE_KINDS,
-    CODEX_KINDS,
-    OpenClaude,
-    OpenCodex,
+    Talk,
+    add_piece,
+    kinds_of,
+    open_session,
     prepare_project,
 )
 from proofs.providers_e2e.sent_history import history_in
@@ -34,6 +34,8 @@ from sapwood.app.connection import connect
 from sapwood.core.ids import AgentId
 from sapwood.core.view import view
 from sapwood.imports.importer import Importer
+from sapwood.programs.registry import program as program_named
+from sapwood.programs.transcripts.discovery import discover
 from scripted_model import ScriptedModel
 
 _WORD = re.compile(r"WORD\d+[a-z]")
@@ -63,8 +65,7 @@ def run_generated(program: str, checks: ActChecks, sessions: int, seed: int = 0)
 def run_every_kind(program: str, checks: ActChecks) -> None:
     """One session with every kind of row but a compaction, changed like the generated ones."""
     checks.begin(program, "A session with every kind of row: clear, rewind, fork and undo")
-    kinds = CLAUDE_KINDS if program == "claude-code" else CODEX_KINDS
-    pieces = [name for name in kinds if name != "compaction"]
+    pieces = [name for name in kinds_of(program) if name != "compaction"]
     with temporary_home() as (home, model):
         prepare_project(home)
         story = _Story(program, home, model, random.Random(program), pieces)
@@ -112,31 +113,22 @@ class _Story:
         return self._problems
 
     def _random_pieces(self) -> list[str]:
-        return self._chance.choices(self._kinds(), k=self._chance.randint(2, 4))
+        return self._chance.choices(kinds_of(self._program), k=self._chance.randint(2, 4))
 
     def _extend(self, names: Sequence[str], *, probe: bool = False) -> None:
         with self._open() as talk:
             for name in names:
                 self._number += 1
                 self.told += f"{name} "
-                if isinstance(talk, OpenClaude):
-                    CLAUDE_KINDS[name](talk, self._number)
-                else:
-                    CODEX_KINDS[name](talk, self._number)
+                add_piece(talk, name, self._number)
             if probe or not self._session:
                 self._probe(talk)
             self._session = talk.session
 
-    def _kinds(self) -> list[str]:
-        return list(CLAUDE_KINDS if self._program == "claude-code" else CODEX_KINDS)
+    def _open(self, session: str = "") -> Talk:
+        return open_session(self._home, self._program, session or self._session)
 
-    def _open(self, session: str = "") -> OpenClaude | OpenCodex:
-        session = session or self._session
-        if self._program == "claude-code":
-            return OpenClaude(self._home, session)
-        return OpenCodex(self._home, session)
-
-    def _probe(self, talk: OpenClaude | OpenCodex) -> None:
+    def _probe(self, talk: Talk) -> None:
         self._number += 1
         talk.say(f"WORD{self._number}p [[say: WORD{self._number}a]]")
 
@@ -208,8 +200,9 @@ class _Story:
             await connection.close()
 
     def _file(self) -> Path:
-        root = self._home.claude if self._program == "claude-code" else self._home.codex
-        return sorted(root.rglob(f"*{self._session}.jsonl"))[0]
+        home = program_named(self._program).home(self._home.environ)
+        found = discover({self._program: home})
+        return next(each.path for each in found if each.id == self._session)
 
     def _last_body(self) -> dict[str, Any]:
         """The last request that asks the newest probe."""

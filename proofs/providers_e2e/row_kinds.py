@@ -13,6 +13,7 @@ from typing import Any  # the programs' JSON
 from proofs.agents_e2e.claude import Claude
 from proofs.agents_e2e.codex import Codex
 from proofs.agents_e2e.home import Home
+from proofs.providers_e2e.open_program import OpenProgram
 
 _DOT = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
@@ -117,6 +118,25 @@ class OpenCodex(Codex):
         return str(self._project / name)
 
 
+class OpenOther(OpenProgram):
+    """A session of opencode or pi that is open."""
+
+    def __init__(self, home: Home, program: str, session: str = "") -> None:
+        super().__init__(home, program, session)
+        self._more = {"description": "try"} if program == "opencode" else {}
+
+    def say(self, text: str) -> None:
+        """Types a prompt, and waits for the end of its turn."""
+        self.ask(text)
+
+    def call(self, command: str) -> str:
+        """A call of its shell tool."""
+        return f"bash {json.dumps({'command': command, **self._more})}"
+
+
+Talk = OpenClaude | OpenCodex | OpenOther
+
+
 def _asked(n: int, script: str = "") -> str:
     return f"WORD{n}p {script} [[say: WORD{n}a]]"
 
@@ -134,15 +154,15 @@ def _exec(command: str) -> str:
     return f"exec_command {json.dumps({'cmd': command})}"
 
 
-def _plain(talk: OpenClaude | OpenCodex, n: int) -> None:
+def _plain(talk: Talk, n: int) -> None:
     talk.say(_asked(n))
 
 
-def _thinking(talk: OpenClaude | OpenCodex, n: int) -> None:
+def _thinking(talk: Talk, n: int) -> None:
     talk.say(_asked(n, "[[think: hm]]"))
 
 
-def _error(talk: OpenClaude | OpenCodex, n: int) -> None:
+def _error(talk: Talk, n: int) -> None:
     talk.say(f"WORD{n}p [[status: 400]]")
 
 
@@ -252,6 +272,15 @@ def _codex_shell(talk: OpenCodex, n: int) -> None:
     talk.until("turn/completed")
 
 
+def _other_calls(talk: OpenOther, n: int) -> None:
+    calls = f"{talk.call(_echo(n, 'c', 'r'))} {talk.call(_echo(n, 'd', 's'))}"
+    talk.say(_asked(n, f"[[think: hm]] [[say: WORD{n}b]] [[and]] [[tools: {calls}]]"))
+
+
+def _other_compaction(talk: OpenOther, n: int) -> None:
+    talk.compact()
+
+
 CLAUDE_KINDS: Mapping[str, Callable[[OpenClaude, int], None]] = {
     "plain": _plain,
     "thinking": _thinking,
@@ -281,3 +310,38 @@ CODEX_KINDS: Mapping[str, Callable[[OpenCodex, int], None]] = {
     "compaction": _codex_compaction,
     "shell": _codex_shell,
 }
+OTHER_KINDS: Mapping[str, Callable[[OpenOther, int], None]] = {
+    "plain": _plain,
+    "thinking": _thinking,
+    "calls": _other_calls,
+    "error": _error,
+    "compaction": _other_compaction,
+}
+
+
+def open_session(home: Home, program: str, session: str = "") -> Talk:
+    """Opens a session of a program, or a new one."""
+    match program:
+        case "claude-code":
+            return OpenClaude(home, session)
+        case "codex":
+            return OpenCodex(home, session)
+        case _:
+            return OpenOther(home, program, session)
+
+
+def kinds_of(program: str) -> list[str]:
+    """The names of the pieces that a program has."""
+    own = {"claude-code": CLAUDE_KINDS, "codex": CODEX_KINDS}
+    return list(own.get(program, OTHER_KINDS))
+
+
+def add_piece(talk: Talk, name: str, number: int) -> None:
+    """Adds a piece to an open session."""
+    match talk:
+        case OpenClaude():
+            CLAUDE_KINDS[name](talk, number)
+        case OpenCodex():
+            CODEX_KINDS[name](talk, number)
+        case OpenOther():
+            OTHER_KINDS[name](talk, number)
