@@ -2,11 +2,13 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from sapwood.core.content import Text
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.live_words import LiveWords
+from sapwood.core.model_calls import RetryWait
 from sapwood_server import event_feed
 from tests.server.serving import Served, record
 
@@ -66,6 +68,32 @@ async def test_a_follower_that_goes_while_it_waits_does_not_stop_the_others(
             await client.post(f"/v1/agents/{agent}/commands/mark", json={"args": "A"})
         assert (await stays).startswith(b"id: 3\n")
     await staying.aclose()
+
+
+async def test_a_wait_for_another_attempt_is_a_comment_while_it_lasts(
+    served: Served, agent: AgentId
+) -> None:
+    feeds = served.spaces.get("local").feeds
+    wait = RetryWait(agent, 60.0, attempt=2, max_attempts=5)
+    first = feeds.follow(agent, 2)
+    async with asyncio.timeout(20):
+        assert await anext(first) == b"retry: 1000\n\n"
+        served.spaces.get("local").agents.on_wait(wait)
+        later = feeds.follow(agent, 2)
+        assert await anext(later) == b"retry: 1000\n\n"
+        for each in (first, later):
+            said = await anext(each)
+            assert said.startswith(b": wait ")
+            assert said.endswith(b"\n\n")
+            found = msgspec.json.decode(said[7:], type=RetryWait)
+            assert (found.attempt, found.max_attempts) == (2, 5)
+            assert 50 < found.seconds <= 60
+        served.spaces.get("local").agents.on_wait(RetryWait(agent, 0.0, 3, 5))
+        async with served.client() as client:
+            await client.post(f"/v1/agents/{agent}/commands/mark", json={"args": "A"})
+        for each in (first, later):
+            assert (await anext(each)).startswith(b"id: 3\n")
+            await each.aclose()
 
 
 async def test_words_come_once_also_to_a_follower_that_connects_again(

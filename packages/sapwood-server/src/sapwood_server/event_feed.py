@@ -18,13 +18,14 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.core import events
 from sapwood.core.errors import SpaceMoved
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import Cursor, LogUnavailable, TailedEvent
+from sapwood.core.model_calls import RetryWait
 from sapwood.display.json_values import agent_value, event_value
 from sapwood.metrics import METRICS
 from sapwood.turns.log import Log
@@ -55,7 +56,19 @@ class AgentFeeds:
         self._feeds: dict[AgentId, _Feed] = {}
         self._followers = 0
         self._beating: asyncio.TimerHandle | None = None
+        self._waits: dict[str, _Wait] = {}
         self.closing = False
+
+    def show_wait(self, wait: RetryWait) -> None:
+        """Tells the followers of an agent that its provider is busy, and when it is asked again.
+
+        It is sent as a comment, which clients of the API pass over: it is no event of the log.
+        """
+        now = time.monotonic()
+        self._waits = {agent: each for agent, each in self._waits.items() if each.until > now}
+        self._waits[wait.agent] = _Wait(wait, now + wait.seconds)
+        if feed := self._feeds.get(AgentId(wait.agent)):
+            feed.wake()
 
     @property
     def together(self) -> float:
@@ -77,8 +90,13 @@ class AgentFeeds:
             self._beating = asyncio.get_running_loop().call_later(_BEAT, self._beat)
         try:
             yield b"retry: 1000\n\n"
+            shown: _Wait | None = None
             while not self.closing and not feed.moved:
                 seen = feed.count
+                if (wait := self._waits.get(agent)) is not None and wait is not shown:
+                    shown = wait
+                    if message := wait.message():
+                        yield message
                 messages, after = feed.after(after)
                 if messages is None:
                     page = await self._log.read(self._space, agent, after + 1, limit=_PAGE)
@@ -114,6 +132,20 @@ class AgentFeeds:
         beats = bool(self._feeds) and not self.closing
         loop = asyncio.get_running_loop()
         self._beating = loop.call_later(_BEAT, self._beat) if beats else None
+
+
+class _Wait(Struct, frozen=True):
+    """A call that failed and is tried again `until` a time of the monotonic clock."""
+
+    wait: RetryWait
+    until: float
+
+    def message(self) -> bytes:
+        """The comment for a follower that sees it now; empty if the wait is over."""
+        left = self.until - time.monotonic()
+        if left <= 0:
+            return b""
+        return b": wait " + _encode(structs.replace(self.wait, seconds=left)) + b"\n\n"
 
 
 class _Feed:

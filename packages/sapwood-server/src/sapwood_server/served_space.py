@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 
 from msgspec import structs
@@ -27,7 +27,7 @@ from sapwood.conversation.surroundings import chapters_in_view
 from sapwood.core.errors import SpaceMoved
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.model_calls import Delta
+from sapwood.core.model_calls import Delta, RetryWait
 from sapwood.core.state import State
 from sapwood.engine import keep_awake
 from sapwood.turns.log import MovableLog
@@ -48,8 +48,16 @@ class ServedAgents(RunningSpace):
         self, connection: Connection, config: Config, keys: Mapping[str, str], *, drives: bool
     ) -> None:
         super().__init__(
-            connection, config, keys, _log.error, for_workers=True, ask_seconds=config.ask_seconds
+            connection,
+            config,
+            keys,
+            _log.error,
+            for_workers=True,
+            ask_seconds=config.ask_seconds,
+            on_wait=lambda wait: self.on_wait(wait),
         )
+        self.on_wait: Callable[[RetryWait], None] = lambda _: None
+        """Called before each wait for another attempt of a model call."""
         self.folder = os.getcwd() if connection.folder is None else connection.folder.path
         """The folder of new conversations that name no other; empty if they have none."""
         self._drives = drives
@@ -104,6 +112,7 @@ class ServedSpace:
         self.health = health
         self.connection = agents.connection
         self.feeds = AgentFeeds(self.connection.log, self.connection.space)
+        agents.on_wait = self.feeds.show_wait
         self.feed = SpaceFeed(self.connection.log, self.connection.space)
         self.machine_sessions = MachineSessions()
         self.states = ConversationStates(self.connection)

@@ -116,6 +116,7 @@ class ReplayPage(PickerPage):
     """Shows the model calls, newest first, and the request of the highlighted call."""
 
     HEADING: ClassVar = "What the model saw"
+    HINT: ClassVar = "Type the number of a turn"
     FOOT: ClassVar = "pgup pgdn scroll the request · esc closes"
     NOTHING: ClassVar = "No model has been called yet."
 

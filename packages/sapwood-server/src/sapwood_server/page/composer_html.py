@@ -31,6 +31,8 @@ _LIMIT = (
     'id="stop-waiting">Do not ask again</button></div>'
 )
 """The row that says when a limit of the provider resets. The page fills it."""
+_BUSY = '<div class="elsewhere" id="busy" role="timer" hidden><span></span></div>'
+"""The row that counts down to the next attempt of a model call. The page fills it."""
 
 
 class ComposerFacts(Struct, frozen=True):
@@ -60,7 +62,8 @@ def composer_html(facts: ComposerFacts) -> str:
     accept = "" if facts.mode == "plan" and facts.has_agent else " hidden"
     return (
         '<button class="btn sm" id="work" type="button" data-drawer="side" hidden></button>'
-        f'<p id="says" role="status" aria-live="polite"></p>{read_only}{_elsewhere(facts)}{_LIMIT}'
+        f'<p id="says" role="status" aria-live="polite"></p>{read_only}'
+        f"{_elsewhere(facts)}{_LIMIT}{_BUSY}"
         f'<form class="composer" id="composer" aria-label="Message"{hidden} '
         f'data-elsewhere="{attribute(facts.elsewhere)}">'
         '<div id="queue"></div><div class="attached" id="attached" hidden></div>'

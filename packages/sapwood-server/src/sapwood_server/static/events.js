@@ -14,7 +14,7 @@ function showLink(words, colour, sign) {
   link.lastElementChild.textContent = words;
 }
 
-/** Calls `on` with each event: its kind, its value, its version. @param {number} after @param {(kind: string, value: any) => void} on */
+/** Calls `on` with each event: its kind, its value. A `wait` is no event of the log: the provider is asked again soon. @param {number} after @param {(kind: string, value: any) => void} on */
 export async function follow(after, on) {
   last = after;
   let pause = 300;
@@ -53,6 +53,7 @@ async function read(reader, on) {
     const blocks = text.split('\n\n');
     text = blocks.pop() || '';
     for (const block of blocks) {
+      if (block.startsWith(': wait ')) { on('wait', JSON.parse(block.slice(7))); continue; }
       /** @type {Record<string, string>} */
       const field = {};
       for (const line of block.split('\n')) {

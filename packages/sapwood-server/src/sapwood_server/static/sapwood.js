@@ -35,6 +35,23 @@ function showLimit(at) {
   row.hidden = !at;
   row.firstElementChild.textContent = at ? `The limit of the provider resets at ${new Date(at).toLocaleTimeString()}. Then the turn is asked again, even if this page is closed.` : '';
 }
+let counting = 0;
+/** Counts down to the next attempt of a model call. @param {{seconds: number, attempt: number, max_attempts: number} | null} wait */
+function showBusy(wait) {
+  const row = $('busy');
+  if (!row || (!wait && row.hidden)) return;
+  clearInterval(counting);
+  row.hidden = !wait;
+  if (!wait) return;
+  const attempt = `The provider is busy: attempt ${wait.attempt} of ${wait.max_attempts}`, until = Date.now() + wait.seconds * 1000;
+  const count = () => {
+    const left = Math.ceil((until - Date.now()) / 1000);
+    if (left > 0) row.firstElementChild.textContent = `${attempt} in ${left} s.`; else showBusy(null);
+  };
+  count();
+  counting = setInterval(count, 250);
+  announce(row.firstElementChild.textContent);
+}
 $('stop-waiting')?.addEventListener('click', async () => { await interrupt(); refreshSide(); });
 const refreshList = soon(async () => {
   const html = await getText(`/page/list?agent=${encodeURIComponent(agent)}`);
@@ -61,6 +78,8 @@ shown.push(tick, () => { if (clearing) { clearing = false; endStream(); } });
 
 /** @param {string} kind @param {any} value */
 function on(kind, value) {
+  showBusy(kind === 'wait' ? value : null);
+  if (kind === 'wait') return;
   if (kind === 'delta') { if (view === 'timeline') addDelta(value); return; }
   if (kind === 'reply.streamed') return;
   if (view === 'timeline') {
