@@ -4,8 +4,8 @@
 
 Each cell is a database with a server and a worker; the router, the servers, the workers and every
 `sapwood move` are real processes. Clients set marks and give prompts through the router, mostly in
-spaces that move. Probes ask all servers directly which of them answers for a space. The last line
-has the figures.
+spaces that move. Probes ask all servers directly which of them answers for a space, and wake the
+agents of copies that are still arriving: no worker may claim those. The last line has the figures.
 """
 
 import argparse
@@ -38,6 +38,7 @@ from sapwood.core.content import Text
 from sapwood.core.errors import SpaceMoved, SpaceStopped
 from sapwood.core.events import MarkSet, ReplyAdded, TurnCompleted, TurnStarted
 from sapwood.core.ids import AgentId, Space
+from sapwood.engine.process_engine import ProcessEngine
 from sapwood.store.postgres import PostgresLog
 from sapwood.store.postgres.cell_directory import CellDirectory
 from sapwood.store.postgres.space_move import MoveReport
@@ -48,6 +49,14 @@ _CELLS = ("a", "b", "c")
 _MAX_PAUSE = 2.0
 _STEPS = ("Copying", "Comparing", "Stopping", "Handing", "Opening", "Deleting")
 """How the lines begin that `sapwood move` prints before each step."""
+_ARRIVING = """
+    SELECT space, agent FROM sapwood.agents JOIN sapwood.moves USING (space)
+    WHERE moves.state = 'arriving'
+"""
+_CLAIMED = """
+    SELECT count(*) FROM sapwood_engine.bells JOIN sapwood.moves USING (space)
+    WHERE moves.state = 'arriving' AND worker IS NOT NULL
+"""
 _PROMPTS = 0.2
 _AGAIN = 0.2
 _CLIENT_SECONDS = 90.0
@@ -93,6 +102,8 @@ class Cells:
         self._failed = Counter[str]()
         self._kills = 0
         self._moved = 0
+        self._wakes = 0
+        self._claims = 0
         self._done = asyncio.Event()
 
     async def run(self, router: str, servers: dict[str, str]) -> int:
@@ -104,6 +115,7 @@ class Cells:
         async with httpx2.AsyncClient(base_url=router, timeout=30, limits=limits) as client:
             working = [asyncio.create_task(self._client(client)) for _ in range(6)]
             working.append(asyncio.create_task(self._probe(servers)))
+            working += [asyncio.create_task(self._wake_arriving(cell)) for cell in _CELLS]
             moves = self._chance.sample(self._tenants, self._options.moves)
             killed = set(range(0, len(moves), max(1, len(moves) // max(1, self._options.kills))))
             queue = [(tenant, number in killed) for number, tenant in enumerate(moves)]
@@ -198,6 +210,19 @@ class Cells:
             return
         if answer.status_code == 200:
             self._seen.append(Seen(tenant.space, cell, began, time.monotonic()))
+
+    async def _wake_arriving(self, cell: str) -> None:
+        """Wakes what has not arrived in a cell yet, and counts the claims of its worker."""
+        session = await asyncpg.connect(self._addresses[cell])
+        engine = ProcessEngine(self._addresses[cell])
+        while not self._done.is_set():
+            for space, agent in await session.fetch(_ARRIVING):
+                await engine.wake(Space(space), AgentId(agent))
+                self._wakes += 1
+            self._claims += await session.fetchval(_CLAIMED)
+            await asyncio.sleep(0.05)
+        await engine.close()
+        await session.close()
 
     # Moves
 
@@ -344,14 +369,15 @@ class Cells:
         )
         for reason, count in self._failed.most_common(3):
             print(f"  sent again {count} times: {reason}")
-        wrong = found["lost"] + found["doubled"] + found["owners"] + found["both"]
+        wrong = found["lost"] + found["doubled"] + found["owners"] + found["both"] + self._claims
         is_short = len(pauses) > 0 and p99 <= _MAX_PAUSE
         print(
             f"cells: {len(self._tenants)} spaces, {self._moved} moved, {self._kills} moves killed, "
             f"{stored} requests stored, {found['turns']} turns, {found['replays']} requests "
             f"rebuilt: {found['lost']} lost, {found['doubled']} doubled, {found['owners']} spaces "
             f"without one owner, {found['both']} of {len(self._seen)} direct answers by two "
-            f"cells, {len(self._faults)} other faults, pause p50/p99 "
+            f"cells, {self._claims} claims in {self._wakes} wakes of spaces that had not arrived, "
+            f"{len(self._faults)} other faults, pause p50/p99 "
             f"{percentile(pauses, 0.5):.2f}/{p99:.2f} s (at most {_MAX_PAUSE:g}), {took:.0f} s"
         )
         whole = self._moved == self._options.moves and self._kills >= min(1, self._options.kills)

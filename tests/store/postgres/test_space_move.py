@@ -26,6 +26,7 @@ from sapwood.store.master_keys import MasterKeys
 from sapwood.store.postgres import PostgresLog, space_move
 from sapwood.store.postgres.cell_directory import CellDirectory, CellFence
 from sapwood.store.postgres.move_table import MOVER_LOCK
+from sapwood.store.postgres.space_copy import CopyDiffers, SpaceCopy
 from tests.postgres_session import execute, new_database
 from tests.store.backends import TEST_KEY
 from tests.store.contract import append, commit_of, prompt_event, take
@@ -157,6 +158,52 @@ async def test_everything_of_a_space_is_at_the_new_place_and_nothing_at_the_old(
     assert (await take(after.tail(SPACE, Cursor(6)), 1))[0].cursor == Cursor(7)
     for log in (before, after):
         await log.close()
+
+
+async def test_what_arrived_in_a_stop_that_took_too_long_arrives_again(
+    cells: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = cells
+    before, after = await PostgresLog.open(first), await PostgresLog.open(second)
+    await fill(before)
+    while_used, check_whole = SpaceCopy.while_used, SpaceCopy._check_whole  # pyright: ignore[reportPrivateUsage]
+    stops = 0
+
+    async def used_once_more(copy: SpaceCopy) -> None:
+        await while_used(copy)
+        late = append(ADA, prompt_event(BIG), expected=3 + stops)
+        await before.commit(SPACE, commit_of(late))
+
+    async def too_late(copy: SpaceCopy) -> None:
+        nonlocal stops
+        stops += 1
+        if stops == 1:
+            execute(first, "UPDATE sapwood.moves SET state = 'leaving', until = NULL")
+            raise CopyDiffers("somebody went on")
+        await check_whole(copy)
+
+    monkeypatch.setattr(SpaceCopy, "while_used", used_once_more)
+    monkeypatch.setattr(SpaceCopy, "_check_whole", too_late)
+    monkeypatch.setattr(space_move, "PAUSES", (0.0,))
+    report = await move_space(first, SPACE, second)
+    assert (report.stops, report.events) == (2, 8)
+    assert len(await after.read(SPACE, ADA)) == 5
+    for log in (before, after):
+        await log.close()
+
+
+async def test_receipts_of_long_ago_and_of_now_are_compared(cells: tuple[str, str]) -> None:
+    first, second = cells
+    log = await PostgresLog.open(first)
+    for space, at in ((SPACE, "now() - interval '1 day'"), (OTHER, "now()")):
+        await fill(log, space)
+        with pytest.raises(Killed):
+            await move_space(first, space, second, on_step=killed_at("stop"))
+        strange = f"INSERT INTO sapwood.receipts VALUES ('{space}', 'client-1', 'stored', {at})"
+        execute(second, strange)
+        with pytest.raises(LogError, match="differs in the table receipts"):
+            await move_space(first, space, second)
+    await log.close()
 
 
 @pytest.mark.night  # it waits for stops that end by themselves
@@ -356,6 +403,7 @@ async def test_a_move_can_be_taken_back_and_made_again_and_the_space_can_return(
         await move_space(first, "nobody", second)
     with monkeypatch.context() as patch:
         patch.setattr(space_move, "STOP_SECONDS", 0.0)
+        patch.setattr(space_move, "PAUSES", (0.0,))
         with pytest.raises(LogError, match="could not be copied"):
             await move_space(first, SPACE, second)
     await log.commit(SPACE, commit_of(append(AgentId("still here"), prompt_event("yes"))))

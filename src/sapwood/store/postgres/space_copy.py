@@ -16,6 +16,8 @@ from sapwood.store.postgres.event_table import MAX_BIGINT
 from sapwood.store.postgres.schema import shift_of
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from sapwood.store.postgres.connections import Connection, Row
 
     Place = tuple[int, int]
@@ -54,7 +56,7 @@ _HASHES = """
 _TABLE_HASH = """
     (SELECT sha256(coalesce(string_agg(
         sha256(convert_to({text}, 'UTF8')), ''::bytea ORDER BY {key}), ''::bytea))
-    FROM sapwood.{table} WHERE space = $1) AS {table}
+    FROM sapwood.{table} WHERE space = $1{only}) AS {table}
 """
 _ROWS = """
     (SELECT string_agg(each::text, chr(30) ORDER BY each::text)
@@ -72,9 +74,14 @@ _AGENT, _RECEIPT = (
 _WHOLE = f"""
     SELECT ARRAY(SELECT agent FROM sapwood.agents WHERE space = $1 ORDER BY agent) AS names,
         ARRAY(SELECT version FROM sapwood.agents WHERE space = $1 ORDER BY agent) AS versions,
-        {_TABLE_HASH.format(table="agents", text=_AGENT, key="agent")},
-        {_TABLE_HASH.format(table="receipts", text=_RECEIPT, key="command")}
+        {_TABLE_HASH.format(table="agents", text=_AGENT, key="agent", only="")},
+        {_TABLE_HASH.format(table="receipts", text=_RECEIPT, key="command", only=" AND at >= $2")}
 """
+_OLD_RECEIPTS = f"""
+    SELECT {_TABLE_HASH.format(table="receipts", text=_RECEIPT, key="command", only=" AND at < $2")}
+"""
+_RECENT = "SELECT clock_timestamp() - interval '15 minutes'"
+"""What is older was stored by transactions that have ended long ago."""
 
 
 class CopyDiffers(LogError):
@@ -100,6 +107,7 @@ class SpaceCopy:
         self._has_gaps = True
         self._small = ""
         self._at: Place | None = None
+        self._recent: datetime | None = None
         self._columns: dict[str, list[str]] = {}
         self._checked: defaultdict[str, int] = defaultdict(int)
         self._changed: set[str] = set()
@@ -126,9 +134,13 @@ class SpaceCopy:
                 "of another program has been open for a long time. It goes on where it was, and "
                 "the copy is kept. Try again later, or give up: --take-back"
             )
+        self._recent = await self._source.fetchval(_RECENT)
         await self._copy_missing("receipts", ("command",))
         await self._copy_missing("snapshots", ("agent", "schema", "version"))
         self._on_step("check")
+        here, there = await self._both(_OLD_RECEIPTS, self._recent)
+        if here != there:
+            raise self._differs("the table receipts")
         known = await self._target.fetch(
             "SELECT agent FROM sapwood.agents WHERE space = $1", self._space
         )
@@ -157,14 +169,24 @@ class SpaceCopy:
             await self._stage("space_keys", rows)
 
     async def rest(self) -> None:
-        """Copies and compares what came since; nobody changes the space meanwhile."""
-        await self._copy_events(None)
-        changed = set(self._changed)
-        await self._copy_agents()
-        if await self._small_tables() != self._small:
-            await self._replace(_SMALL)
-        await self._check_logs(changed)
-        await self._check_whole()
+        """Copies and compares what came since; nobody changes the space meanwhile.
+
+        Receipts that were old before were compared before: there are many, and they never change.
+        All of it is one transaction at the new place: if it fails, nothing of it has arrived.
+        """
+        before = self._at, set(self._changed), self._checked.copy(), self.events
+        try:
+            async with self.arrives():
+                await self._copy_events(None)
+                changed = set(self._changed)
+                await self._copy_agents()
+                if await self._small_tables() != self._small:
+                    await self._replace(_SMALL)
+                await self._check_logs(changed, is_stopped=True)
+                await self._check_whole()
+        except BaseException:
+            self._at, self._changed, self._checked, self.events = before
+            raise
 
     async def _small_tables(self) -> str:
         return await self._source.fetchval(_SMALL_TABLES, self._space)
@@ -240,12 +262,7 @@ class SpaceCopy:
                         *(self._space, await shift_of(self._target), len(run)),
                     )
                 else:
-                    await self._target.copy_records_to_table(
-                        "events",
-                        schema_name="sapwood",
-                        columns=names,
-                        records=[tuple(row[name] for name in names) for row in run],
-                    )
+                    await self._store("sapwood", "events", names, run)
             await self._target.execute(
                 "UPDATE sapwood.moves SET tx = $3, position = $4 WHERE space = $1 AND id = $2",
                 *(self._space, self.move, *_place_of(rows[-1])),
@@ -270,11 +287,15 @@ class SpaceCopy:
                 await self._stage("agents", rows, key=("space", "agent"))
         self._changed.clear()
 
-    async def _copy_missing(self, table: str, key: Sequence[str]) -> None:
-        """Copies the rows whose key is not at the new place yet."""
+    async def _copy_missing(
+        self, table: str, key: Sequence[str], since: "datetime | None" = None
+    ) -> None:
+        """Copies the rows whose key is not at the new place yet; with `since`, only of later."""
         query = f"SELECT {', '.join(key)} FROM sapwood.{table} WHERE space = $1"
-        here = await self._source.fetch(query, self._space, timeout=PATIENCE)
-        there = await self._target.fetch(query, self._space, timeout=PATIENCE)
+        values = [self._space] if since is None else [self._space, since]
+        query += "" if since is None else " AND at >= $2"
+        here = await self._source.fetch(query, *values, timeout=PATIENCE)
+        there = await self._target.fetch(query, *values, timeout=PATIENCE)
         missing = sorted({row[0] for row in {tuple(r) for r in here} - {tuple(r) for r in there}})
         for start in range(0, len(missing), _BATCH):
             rows = await self._fetch_by(table, key[0], missing[start : start + _BATCH])
@@ -303,19 +324,44 @@ class SpaceCopy:
         if not rows:
             return
         names = await self._columns_of(table)
-        staged = f"moved_{table}"
-        await self._target.copy_records_to_table(
-            staged, schema_name="pg_temp", columns=names, records=[tuple(row) for row in rows]
-        )
         sets = ", ".join(f"{name} = excluded.{name}" for name in names if name not in key)
         conflict = f"({', '.join(key)}) DO UPDATE SET {sets}" if key else "DO NOTHING"
+        if len(rows) < _FEW:
+            await self._store("sapwood", table, names, rows, f" ON CONFLICT {conflict}")
+            return
+        staged = f"moved_{table}"
+        await self._store("pg_temp", staged, names, rows)
         await self._target.execute(
             f"INSERT INTO sapwood.{table} ({', '.join(names)})"
             f" SELECT {', '.join(names)} FROM {staged} ON CONFLICT {conflict}"
         )
 
+    async def _store(
+        self,
+        schema: str,
+        table: str,
+        names: Sequence[str],
+        rows: "Sequence[Row]",
+        ending: str = "",
+    ) -> None:
+        """Inserts rows at the new place: few in one round trip, many by COPY."""
+        records = [tuple(row[name] for name in names) for row in rows]
+        if len(records) < _FEW:
+            values = ", ".join(f"${number}" for number in range(1, len(names) + 1))
+            await self._target.executemany(
+                f"INSERT INTO {schema}.{table} ({', '.join(names)}) VALUES ({values}){ending}",
+                records,
+            )
+        else:
+            await self._target.copy_records_to_table(
+                table, schema_name=schema, columns=names, records=records
+            )
+
     def arrives(self) -> "_Arrival":
-        """A transaction that writes at the new place. Raises `LogError` if the move has ended."""
+        """A transaction that writes at the new place, or the one that is open there.
+
+        Raises `LogError` if the move has ended.
+        """
         return _Arrival(self._target, self._space, self.move)
 
     async def _columns_of(self, table: str) -> list[str]:
@@ -325,15 +371,24 @@ class SpaceCopy:
             known = self._columns[table] = [row["attname"] for row in rows]
         return known
 
-    async def _check_logs(self, agents: Iterable[str]) -> None:
-        """Compares the hash of each log, from what was compared before."""
+    async def _check_logs(self, agents: Iterable[str], *, is_stopped: bool = False) -> None:
+        """Compares the hash of each log, from what was compared before.
+
+        While the space is used, only up to what has arrived.
+        """
         names = sorted(agents)
         for start in range(0, len(names), _AGENTS):
             page = names[start : start + _AGENTS]
-            first = [self._checked[name] for name in page]
-            arrived = await self._log_hashes(self._target, page, first, [MAX_BIGINT] * len(page))
-            last = [arrived[name][0] for name in page]
-            if await self._log_hashes(self._source, page, first, last) != arrived:
+            first, last = [self._checked[name] for name in page], [MAX_BIGINT] * len(page)
+            if is_stopped:
+                here, arrived = await asyncio.gather(
+                    *(self._log_hashes(s, page, first, last) for s in (self._source, self._target))
+                )
+            else:
+                arrived = await self._log_hashes(self._target, page, first, last)
+                last = [arrived[name][0] for name in page]
+                here = await self._log_hashes(self._source, page, first, last)
+            if here != arrived:
                 raise self._differs("the log of an agent")
             self._checked.update(
                 {name: max(arrived[name][0], self._checked[name]) for name in page}
@@ -347,19 +402,23 @@ class SpaceCopy:
 
     async def _check_whole(self) -> None:
         """Every log was compared up to its last event, and the other tables are the same."""
-        here, there = await self._both_whole()
+        here, there = await self._both(_WHOLE, self._recent)
         if here["receipts"] != there["receipts"]:  # those of commands without events
-            await self._copy_missing("receipts", ("command",))
-            here, there = await self._both_whole()
+            await self._copy_missing("receipts", ("command",), self._recent)
+            here, there = await self._both(_WHOLE, self._recent)
         if dict(zip(here["names"], here["versions"], strict=True)) != dict(self._checked):
             raise self._differs("the number of events")
         for table in ("agents", "receipts"):
             if here[table] != there[table]:
                 raise self._differs(f"the table {table}")
 
-    async def _both_whole(self) -> "tuple[Row, Row]":
+    async def _both(self, query: str, *values: object) -> "tuple[Row, Row]":
+        """The only row of a query on both sides."""
         here, there = await asyncio.gather(
-            *(side.fetchrow(_WHOLE, self._space) for side in (self._source, self._target))
+            *(
+                side.fetchrow(query, self._space, *values, timeout=PATIENCE)
+                for side in (self._source, self._target)
+            )
         )
         assert here is not None
         assert there is not None
@@ -379,9 +438,11 @@ class _Arrival:
         self._target = target
         self._space = space
         self._id = move
-        self._transaction = target.transaction()
+        self._transaction = None if target.is_in_transaction() else target.transaction()
 
     async def __aenter__(self) -> None:
+        if self._transaction is None:
+            return
         await self._transaction.start()
         found = await self._target.fetchval(
             "SELECT set_config('sapwood.move', $2, true) FROM sapwood.moves"
@@ -393,6 +454,8 @@ class _Arrival:
             raise LogError(f"The move of the space '{self._space}' was given up meanwhile.")
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._transaction is None:
+            return
         if kind is None:
             await self._transaction.commit()
         else:

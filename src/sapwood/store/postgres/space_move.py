@@ -5,6 +5,7 @@ move is. Any process can continue from there. The space changes its owner in one
 database that it leaves; see the migration for the states.
 """
 
+import asyncio
 import hashlib
 import uuid
 from collections.abc import Callable
@@ -30,9 +31,11 @@ from sapwood.store.postgres.space_copy import PATIENCE, CopyDiffers, SpaceCopy
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
 
-STOP_SECONDS = 1.7
+STOP_SECONDS = 1.5
 """How long nobody may change the space before the decision; then it goes on where it was."""
-_STOPS = 5
+_STOPS = 8
+PAUSES = (1.0, 2.0, 4.0, 8.0)
+"""Seconds between stops; what kept the databases busy may be over then."""
 _AGENTS = 200
 _LOCK_CLASS = 1398106214
 _LOCK = f"SELECT pg_advisory_xact_lock({_LOCK_CLASS}, hashtext($1))"
@@ -99,6 +102,7 @@ class SpaceMove:
             try:
                 pause = await self._hand_over()
             except _Expired:
+                await asyncio.sleep(PAUSES[min(stop, len(PAUSES)) - 1])
                 await self._copy.while_used()
                 continue
             return MoveReport(self._space, self._copy.agents, self._copy.events, pause, stop)
