@@ -16,6 +16,7 @@ import sqlite3
 import sys
 import tempfile
 from asyncio.subprocess import PIPE, create_subprocess_exec
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -61,6 +62,12 @@ class Sizing(Struct):
     idle: float = 0.0
     worker_megabytes: float = 0.0
     web_megabytes: float = 0.0
+    grown: dict[str, int] = {}
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of CPU of a turn, in all processes."""
+        return (self.worker + self.web + self.server) / (self.conversations * self.turns)
 
     def __str__(self) -> str:
         chats, turns = self.conversations / 1_000, self.conversations * self.turns / 1_000
@@ -77,7 +84,12 @@ class Sizing(Struct):
                 f"{each}, for each thousand turns:",
                 f"  CPU, worker   {self.worker / turns:8.1f} s",
                 f"  CPU, web      {self.web / turns:8.1f} s",
-                f"  CPU, server   {self.server / turns:8.1f} s",
+                f"  CPU, server   {self.server / turns:8.1f} s   (in all {1_000 * self.cpu:.1f} s)",
+                *(
+                    f"  disk, {table:12}{size / turns / 1e6:6.2f} MB"
+                    for table, size in sorted(self.grown.items(), key=lambda each: -each[1])
+                    if size
+                ),
                 f"at most {self.connections} connections of one worker and one web server; "
                 f"memory {self.worker_megabytes:.0f} MB and {self.web_megabytes:.0f} MB; an idle "
                 f"worker takes {100 * self.idle / _IDLE_SECONDS:.1f} % of a core",
@@ -88,8 +100,7 @@ class Sizing(Struct):
     def is_short(self) -> bool:
         """Whether a limit is missed."""
         turns = self.conversations * self.turns
-        cpu = (self.worker + self.server + self.web) / turns
-        is_large = self.log / turns > _MAX_BYTES or cpu > _MAX_CPU
+        is_large = self.log / turns > _MAX_BYTES or self.cpu > _MAX_CPU
         is_large = is_large or self.events / turns > _MAX_EVENTS
         if self.database == "PostgreSQL":
             is_large = is_large or self.wal / turns > _MAX_WAL
@@ -127,6 +138,7 @@ def main(arguments: list[str]) -> int:
             figure(f"sizing: events of a turn, {sizing.database}", sizing.events / turns)
             if sizing.database == "PostgreSQL":
                 figure("sizing: bytes of WAL of a turn", sizing.wal / turns)
+                figure("sizing: bytes of disk of a turn", sizing.log / turns)
     short = [sizing.database for sizing in found if sizing.is_short]
     turn = (
         f"{_MAX_EVENTS} events, {_MAX_BYTES / 1e3:g} kB, {_MAX_WAL / 1e3:g} kB of WAL and "
@@ -153,14 +165,18 @@ async def _measure_postgres(sizing: Sizing, server: Cluster, at_once: int) -> No
         position = await session.fetchval("SELECT pg_current_wal_lsn() - '0/0'::pg_lsn")
         return int(position)
 
-    async def size_of(schema: str) -> int:
-        size = await session.fetchval(
-            "SELECT coalesce(sum(pg_total_relation_size(class.oid)), 0) FROM pg_class AS class"
-            " JOIN pg_namespace AS namespace ON namespace.oid = relnamespace"
-            " WHERE nspname = $1 AND relkind IN ('r', 'm')",
+    async def sizes_of(schema: str) -> Counter[str]:
+        """The bytes of each table, with its indexes and partitions."""
+        rows = await session.fetch(
+            "SELECT coalesce(parent.relname, class.relname) AS name,"
+            " sum(pg_total_relation_size(class.oid))::bigint AS bytes FROM pg_class AS class"
+            " JOIN pg_namespace AS namespace ON namespace.oid = class.relnamespace"
+            " LEFT JOIN pg_inherits ON inhrelid = class.oid"
+            " LEFT JOIN pg_class AS parent ON parent.oid = inhparent"
+            " WHERE nspname = $1 AND class.relkind IN ('r', 'm') GROUP BY 1",
             schema,
         )
-        return int(size)
+        return Counter({row["name"]: row["bytes"] for row in rows})
 
     async def events() -> int:
         return int(await session.fetchval("SELECT count(*) FROM sapwood.events"))
@@ -169,14 +185,16 @@ async def _measure_postgres(sizing: Sizing, server: Cluster, at_once: int) -> No
         await _ask(sizing, server.dsn, environment, at_once, _warm_up(sizing), connections)
         await session.execute("CHECKPOINT")
         before, cpu = await log_position(), cpu_of_family(server.pid)
-        empty, stored = await size_of("sapwood"), await events()
+        empty, stored = await sizes_of("sapwood"), await events()
         await _converse(sizing, server.dsn, worker, environment, at_once, connections)
         sizing.events = await events() - stored
         sizing.server = cpu_of_family(server.pid) - cpu
         sizing.wal = await log_position() - before
     await session.execute("CHECKPOINT")
-    sizing.log = await size_of("sapwood") - empty
-    sizing.engine = await size_of("sapwood_engine")
+    grown = await sizes_of("sapwood")
+    grown.subtract(empty)
+    sizing.log, sizing.grown = grown.total(), dict(grown)
+    sizing.engine = (await sizes_of("sapwood_engine")).total()
     await session.close()
 
 

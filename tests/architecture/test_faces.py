@@ -63,7 +63,6 @@ PURE_FUNCTIONS = {
         "user_content",
     },
     "sapwood.workspace.permissions.permission_rules": {"next_mode"},  # the next permission mode
-    "sapwood.core.errors": {"accepted"},  # the answer to a command; raises its refusal
     "sapwood.core.tags": {"entries_of"},  # metadata as pairs
     "sapwood.log_fields": {"current_fields"},  # the agent and the trace of a log message
     "sapwood.redaction": {"mask_secrets"},  # a text without its secrets

@@ -129,19 +129,21 @@ class TurnStream(Generic[_Value]):
         return self._ended().__await__()
 
     async def _ended(self) -> TurnResult[_Value]:
-        async with aclosing(self._items()) as items:
+        async with aclosing(self._items(with_words=False)) as items:
             async for _ in items:
                 pass
         return self.result
 
-    async def _items(self) -> AsyncGenerator[Delta | Recorded]:
+    async def _items(self, *, with_words: bool = True) -> AsyncGenerator[Delta | Recorded]:
+        """What comes of the turn. Nobody sees the words of one that is only awaited."""
         if self._result is not None:
             return
         await self.send()
         words, turn = StreamedWords(), _Turn()
         progress = PromptProgress(self._connection, self._agent)
         log, space = self._connection.log, self._connection.space
-        async for what in log.watch(space, self._agent, self._turn):
+        follow = log.watch if with_words else log.follow
+        async for what in follow(space, self._agent, self._turn):
             if isinstance(what, LiveWords):
                 for delta in words.deltas_of(what):
                     yield delta

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 Topic = tuple[Space, AgentId | None]
-"""One agent, or with None every agent of a space."""
+"""One agent, or with None every agent of a space; or the words of a reply, see `words_of`."""
 
 _CHANNEL = "sapwood"
 """For what concerns no space, and from earlier versions all. A space adds a number to it."""
@@ -46,6 +46,14 @@ def topic_key(space: Space, agent: AgentId | None = None) -> str:
     """A hash of the topic. Names are not sent to other processes."""
     name = f"{space}\0{agent}" if agent is not None else space
     return hashlib.blake2b(name.encode(), digest_size=8).hexdigest()
+
+
+def words_of(agent: AgentId) -> AgentId:
+    """The words of the replies of an agent, in a topic. No agent has such an id.
+
+    They change several times a second, and most followers want the events alone.
+    """
+    return AgentId(f"{agent}\0words")
 
 
 def channel_of(space: Space) -> str:
@@ -119,10 +127,12 @@ class CommitNotifier:
         self.listening = False
 
     @contextmanager
-    def subscribe(self, space: Space, agent: AgentId | None = None) -> Generator[CommitSignal]:
-        """A signal for this topic, until the end of the `with` block."""
+    def subscribe(
+        self, space: Space, agent: AgentId | None = None, signal: CommitSignal | None = None
+    ) -> Generator[CommitSignal]:
+        """A signal for this topic, or the given one, until the end of the `with` block."""
         key, channel = topic_key(space, agent), channel_of(space)
-        signal = self.signal(key, channel)
+        signal = self.signal(key, channel, signal)
         try:
             yield signal
         finally:
@@ -131,9 +141,11 @@ class CommitNotifier:
             if not self._signals[key]:
                 del self._signals[key]
 
-    def signal(self, key: str, channel: str = _CHANNEL) -> CommitSignal:
+    def signal(
+        self, key: str, channel: str = _CHANNEL, signal: CommitSignal | None = None
+    ) -> CommitSignal:
         """A signal for this key until the log is closed; set after each new connection too."""
-        signal = CommitSignal()
+        signal = signal or CommitSignal()
         self._signals.setdefault(key, set()).add(signal)
         self._channels[channel] += 1
         if channel not in self._listens:

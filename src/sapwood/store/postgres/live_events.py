@@ -17,7 +17,7 @@ from sapwood.core.log_values import (
     TailedEvent,
     steps_with_gaps,
 )
-from sapwood.store.postgres.commit_notifier import CommitNotifier
+from sapwood.store.postgres.commit_notifier import CommitNotifier, words_of
 from sapwood.store.postgres.connections import Reader, ReaderPool
 from sapwood.store.postgres.cursor_places import CursorPlaces
 from sapwood.store.postgres.event_table import (
@@ -99,15 +99,23 @@ class LiveEvents:
         self, space: Space, agent: AgentId, after: int
     ) -> AsyncIterator[Recorded | LiveWords]:
         """As `follow`, and the words of the reply that is arriving whenever there are more."""
-        reader, shown = self._readers.of(space), ""
-        with self._notifier.subscribe(space, agent) as signal:
+        reader, shown, is_woken = self._readers.of(space), "", False
+        with (
+            self._notifier.subscribe(space, agent) as commits,
+            self._notifier.subscribe(space, agent) as signal,
+            self._notifier.subscribe(space, words_of(agent), signal),
+        ):
             while not self._notifier.closed:
                 signal.clear()
-                page = await self._events(space, agent, after)
+                page = list[Recorded]()
+                if commits.is_set() or not is_woken:  # else there are only more words
+                    commits.clear()
+                    page = await self._events(space, agent, after)
                 for recorded in page:
                     yield recorded
                     after = recorded.version
                 if len(page) == _PAGE:
+                    is_woken = False
                     continue
                 arriving = await self._unless_closed(self._words(reader, space, agent))
                 for words in arriving:
@@ -116,7 +124,7 @@ class LiveEvents:
                         yield words
                 if not page and not arriving:
                     await self._check_place(space)
-                await signal.wait(self._poll)
+                is_woken = await signal.wait(self._poll)
 
     async def _events(self, space: Space, agent: AgentId, after: int) -> list[Recorded]:
         """The next events of one agent after a version."""

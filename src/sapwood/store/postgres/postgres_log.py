@@ -28,7 +28,12 @@ from sapwood.core.search_query import read_query
 from sapwood.store.master_keys import KeyChanged, MasterKeys
 from sapwood.store.postgres import agent_table, erasure_table, event_table, schema
 from sapwood.store.postgres.cell_directory import CellFence
-from sapwood.store.postgres.commit_notifier import AdvisoryLock, CommitNotifier, Topic
+from sapwood.store.postgres.commit_notifier import (
+    AdvisoryLock,
+    CommitNotifier,
+    Topic,
+    words_of,
+)
 from sapwood.store.postgres.commit_queue import CommitJob
 from sapwood.store.postgres.connections import Reader, ReaderPool, Server, require_settings
 from sapwood.store.postgres.cursor_places import CursorPlaces
@@ -284,7 +289,7 @@ class PostgresLog:
             lambda: save_words(self._readers, space, agent, version, words, before, cipher),
         )
         if saved:
-            self._notifier.notify({(space, agent)})
+            self._notifier.notify({(space, words_of(agent))})
         return saved
 
     async def words(self, space: Space, agent: AgentId) -> LiveWords | None:
