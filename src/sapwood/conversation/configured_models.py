@@ -16,8 +16,8 @@ from sapwood.core.errors import RefusedError
 from sapwood.core.history_size import calibrated, turn_sizes
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
-from sapwood.core.refusals import ModelTooSmall
-from sapwood.core.refusals.refusal import Refusal, did_you_mean, nearest
+from sapwood.core.refusals import ModelTooSmall, Refusal
+from sapwood.core.refusals.refusal import did_you_mean, nearest
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.models import fits, window_of
 from sapwood.models.catalogue import find_model, model_names
@@ -191,7 +191,7 @@ def with_window(settings: Settings) -> Settings:
 async def switch_model(
     space: OpenSpace, config: Config, keys: Mapping[str, str], model: str, agent: AgentId
 ) -> SettingsChange | Refusal:
-    """Returns the change of settings to another model, or a refusal if the context is too large.
+    """Returns the change of settings to another model, or the refusal if the context is too large.
 
     Raises `Failure` if the model cannot be called.
     """

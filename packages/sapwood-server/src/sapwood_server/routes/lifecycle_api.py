@@ -4,7 +4,7 @@ Erasure and retention cannot be undone, so they need the scope `admin`.
 """
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
@@ -82,7 +82,9 @@ class ErasureDone(Struct, frozen=True):
 
 
 def _record(erasure: Erasure) -> ErasureDone:
-    fields = {name: getattr(erasure, name) for name in ErasureDone.__struct_fields__}
+    fields: dict[str, Any] = {
+        name: getattr(erasure, name) for name in ErasureDone.__struct_fields__
+    }
     fields["at"] = iso(erasure.at)
     return ErasureDone(**fields)
 
