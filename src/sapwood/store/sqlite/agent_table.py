@@ -69,42 +69,41 @@ def insert_agent(
     return inserted.rowcount == 1
 
 
+_ADVANCE = (
+    "UPDATE agents SET version = ?, model = ?, updated = ?, tokens = ?, exact = ?, unread = ?"
+    " WHERE space = ? AND agent = ? AND version = ?"
+)
+_AS_LISTED = (
+    f"{_ADVANCE} AND status = ? AND name = ? AND parent IS ? AND created = ? AND working = ?"
+    " AND folder = ? AND hour = ? AND worktree = ? AND branch = ? AND tags = ?"
+)
+_LIST = (
+    "UPDATE agents SET status = ?, name = ?, parent = ?, created = ?, working = ?, folder = ?,"
+    " hour = ?, worktree = ?, branch = ?, tags = ? WHERE space = ? AND agent = ?"
+)
+
+
 def advance_agent(
     connection: sqlite3.Connection, space: Space, expected: int, summary: AgentSummary
 ) -> bool:
     """Updates an agent; returns false if it is not at version `expected`."""
-    listed = connection.execute(
-        "UPDATE agents SET version = ?, model = ?, updated = ?, tokens = ?,"
-        " exact = ?, unread = ? WHERE space = ? AND agent = ? AND version = ?"
-        " RETURNING status, name, parent, created, working, folder, hour,"
-        " worktree, branch, tags",
-        (
-            summary.version,
-            summary.model,
-            summary.updated,
-            summary.tokens,
-            summary.exact,
-            summary.unread,
-            space,
-            summary.agent,
-            expected,
-        ),
-    ).fetchone()
+    advanced = (
+        *(summary.version, summary.model, summary.updated, summary.tokens, summary.exact),
+        *(summary.unread, space, summary.agent, expected),
+    )
     # These columns are indexed and seldom change; setting them always would rewrite the indexes.
-    wanted = (
+    listed = (
         *(summary.status, summary.name, summary.parent, summary.created, _working(summary)),
         *(summary.folder, _hour(summary), summary.worktree, summary.branch, _encoded(summary.tags)),
     )
-    if listed and listed != wanted:
-        connection.execute(
-            "UPDATE agents SET status = ?, name = ?, parent = ?, created = ?, working = ?,"
-            " folder = ?, hour = ?, worktree = ?, branch = ?, tags = ?"
-            " WHERE space = ? AND agent = ?",
-            (*wanted, space, summary.agent),
-        )
-        if summary.tags is not None:
-            _insert_keys(connection, space, summary)
-    return listed is not None
+    if connection.execute(_AS_LISTED, (*advanced, *listed)).rowcount == 1:
+        return True
+    if connection.execute(_ADVANCE, advanced).rowcount != 1:
+        return False
+    connection.execute(_LIST, (*listed, space, summary.agent))
+    if summary.tags is not None:
+        _insert_keys(connection, space, summary)
+    return True
 
 
 def _insert_keys(connection: sqlite3.Connection, space: Space, summary: AgentSummary) -> None:
