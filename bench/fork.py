@@ -29,7 +29,7 @@ FORKS = 500
 LOADS = 3
 LAST_TURNS = 100
 MAX_APPENDS = 3.0
-MAX_BYTES = 1300
+MAX_BYTES = 850
 
 
 async def measure_sapwood(messages: int) -> PeerFigures:

@@ -15,6 +15,7 @@ from sapwood.core.commands import (
     Command,
     CommandMeta,
     FinishTool,
+    Fork,
     LeaseTurn,
     RecordSync,
     Rename,
@@ -168,6 +169,31 @@ async def test_a_repeated_command_repeats_its_answer_and_acts_once(
             refused = await Desk(log).dispatcher.dispatch(other, later)
             assert isinstance(refused, CommandIdUsed), other
             assert {agent: await log.read(SPACE, agent) for agent in world.logs} == stored
+
+
+async def test_the_answer_to_a_fork_is_known_from_its_events(desk: Desk, log: MemoryLog) -> None:
+    await desk.start()
+    await desk.do(SetMark(AGENT, "HERE"))
+    fork = Fork(AGENT, AgentId("child"), "HERE", name="scout")
+    first = await desk.do(fork, "k")
+    assert first.message.startswith("Forked. Child: scout (child) from HERE. It is idle")
+    receipt = await log.receipt(SPACE, CommandId("k"))
+    assert receipt is not None
+    assert receipt.message == ""
+    await desk.prompt("Look.", AgentId("child"))
+    assert await Desk(log).answer(fork, "k") == structs.replace(first, repeated=True)
+
+
+async def test_the_answer_to_a_fork_of_an_earlier_version_is_the_stored_one(
+    desk: Desk, log: MemoryLog
+) -> None:
+    await desk.start()
+    fork = Fork(AGENT, AgentId("child"))
+    first = await desk.do(fork, "k")
+    receipts = log._data_of(SPACE).receipts  # pyright: ignore[reportPrivateUsage]
+    receipts[CommandId("k")] = structs.replace(receipts[CommandId("k")], message="Forked.")
+    again = await desk.answer(fork, "k")
+    assert again == structs.replace(first, message="Forked.", repeated=True)
 
 
 async def test_a_receipt_without_a_digest_repeats_its_answer_for_the_same_agent_only(

@@ -259,7 +259,7 @@ def _started(state: State, recorded: Recorded, event: events.AgentStarted) -> St
         origin=event.origin,
         session=_imported_session(event),
         turns_without_human=event.unprompted,
-        notes=event.notes,
+        notes=event.waiting,
         instructions=event.instructions,
         instructions_head=event.context.head,
         tags=event.tags,

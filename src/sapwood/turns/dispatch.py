@@ -37,6 +37,7 @@ from sapwood.core.commands import (
 )
 from sapwood.core.decide import Accepted, Change, DecisionInput, bad_id, decide, path_after_mark
 from sapwood.core.decide.contexts import restarts_turn
+from sapwood.core.decide.forks import fork_answer
 from sapwood.core.erasure import without_mail
 from sapwood.core.events import AgentStarted, Recorded
 from sapwood.core.evolve import evolve
@@ -408,7 +409,9 @@ class Dispatcher:
             if opened is not None:
                 after[change.agent] = opened
         refs = tuple(recorded.ref for append in appends for recorded in append.events)
-        commit = Commit(tuple(appends), Receipt(meta.id, accepted.message, refs, digest))
+        # The answer to a fork is known from its events.
+        message = "" if isinstance(command, Fork) else accepted.message
+        commit = Commit(tuple(appends), Receipt(meta.id, message, refs, digest))
         earlier = await self._store(commit, after)
         if earlier is not None:
             return await self._repeated(earlier, command, digest)
@@ -419,12 +422,22 @@ class Dispatcher:
     ) -> Done | CommandIdUsed:
         """The first answer, if it was to the same command; else a refusal that names the first."""
         if receipt.digest == digest or (not receipt.digest and _may_repeat(receipt, command)):
-            return Done(receipt.message, receipt.events, repeated=True)
+            message = receipt.message or await self._fork_answer(receipt)
+            return Done(message, receipt.events, repeated=True)
         for ref in receipt.events:
             found = await self.log.read(self.space, ref.agent, ref.version, ref.version)
             if found:
                 return CommandIdUsed(ref.agent, found[0].kind)
         return CommandIdUsed()
+
+    async def _fork_answer(self, receipt: Receipt) -> str:
+        """The answer to the fork that a receipt is of; empty if it is of another command."""
+        if len({ref.agent for ref in receipt.events}) < 2:
+            return ""
+        events: list[Recorded] = []
+        for ref in receipt.events:
+            events += await self._log.read(self._space, ref.agent, ref.version, ref.version)
+        return fork_answer(events)
 
     async def _store(self, commit: Commit, after: dict[AgentId, OpenAgent]) -> Receipt | None:
         """Commits and keeps the changed agents in memory. Returns an earlier receipt if any."""

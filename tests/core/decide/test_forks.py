@@ -26,7 +26,7 @@ from sapwood.core.commands import (
     Undo,
 )
 from sapwood.core.content import Note, Text, ToolCall
-from sapwood.core.events import AgentForked, AgentStarted, Pin
+from sapwood.core.events import AgentForked, AgentStarted, ParentNote, Pin
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import AgentExists, NoGoal, NotRunning, UnknownAgent, UnknownMark
 from sapwood.core.settings import Settings, SettingsChange, Workspace
@@ -217,6 +217,20 @@ def test_a_child_has_no_marks_no_mail_and_no_waiting_notes() -> None:
     child = world.states[CHILD]
     assert (child.marks, child.inbox, child.undo) == ((), (), ())
     assert [note.origin for note in child.notes] == ["parent"]
+
+
+def test_the_note_to_a_child_without_a_goal_is_stored_without_its_text() -> None:
+    world, agent = conversation(1)
+    does(world, Fork(agent, CHILD))
+    started = world.logs[CHILD][0].event
+    assert isinstance(started, AgentStarted)
+    assert started.notes == ()
+    (note,) = world.states[CHILD].notes
+    assert started.told == ParentNote(note.source, note.fence or "")
+    assert note.text == (
+        "The request below is your goal and outranks what you inherited. "
+        "Your final answer is mailed to the parent."
+    )
 
 
 def test_both_logs_know_of_the_fork() -> None:

@@ -4,6 +4,8 @@ A fork in an open turn has the context at the start of that turn, and the turn's
 first prompt. It does not have the replies and results of the open turn.
 """
 
+from collections.abc import Sequence
+
 from msgspec import UNSET, structs
 
 from sapwood.core.account import fork_problem
@@ -19,7 +21,8 @@ from sapwood.core.decide.guards import (
     require_running,
 )
 from sapwood.core.decide.trims import slide
-from sapwood.core.events import AgentForked, AgentStarted, TurnStarted
+from sapwood.core.events import AgentForked, AgentStarted, ParentNote, Recorded, TurnStarted
+from sapwood.core.ids import AgentId
 from sapwood.core.live_path import LivePath, inherited
 from sapwood.core.refusals import AgentExists, NoGoal
 from sapwood.core.settings import Settings, SettingsChange
@@ -70,9 +73,9 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
         calibration=state.calibration,
         offered=state.tool_schema_tokens,
         unprompted=state.turns_without_human if meta.actor.role == "model" else 0,
-        notes=() if prompt or goal or command.continues else _told(state, meta, idle=True),
         instructions=state.instructions,
         tags=Tags(state.tags.owner) if state.tags and state.tags.owner else None,
+        told=None if prompt or goal or command.continues else _told_idle(state, meta),
     )
     if command.side:
         told: tuple[Note, ...] = (Note("program", _ON_THE_SIDE, fence=meta.nonce or UNSET),)
@@ -82,34 +85,51 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
     first = TurnStarted(context.tip, asked, trace=meta.trace, number=1) if prompt or goal else None
     return Accepted(
         (draft.change(), _born(inputs, started, first, command, meta)),
-        _answer(command, idle=not (prompt or goal)),
+        _answer(command.child, command.name, command.mark or "", idle=not (prompt or goal)),
     )
 
 
-def _told(
-    state: State, meta: CommandMeta, *, has_goal: bool = False, idle: bool = False
-) -> tuple[Note, ...]:
+def _told_idle(state: State, meta: CommandMeta) -> ParentNote | None:
+    """What a child without a goal is told about itself."""
+    return None if state.origin else ParentNote(state.name or state.agent, meta.nonce)
+
+
+def _told(state: State, meta: CommandMeta, *, has_goal: bool) -> tuple[Note, ...]:
     """What the child is told about itself. One that continues an imported agent is no helper."""
     if state.origin is not None:
         return ()
     if has_goal:
         goal = "The goal below is yours and outranks"
-    elif idle:
-        goal = "The request below is your goal and outranks"
     else:
         goal = "No goal was given, so the request above is yours too and outranks"
     text = f"{goal} what you inherited. Your final answer is mailed to the parent."
     return (Note("parent", text, state.name or state.agent, meta.nonce or UNSET),)
 
 
-def _answer(command: Fork, *, idle: bool) -> str:
-    child = f"{command.name} ({command.child})" if command.name else command.child
-    origin = f" from {command.mark}" if command.mark else ""
+def fork_answer(events: Sequence[Recorded]) -> str:
+    """The answer to a fork with these events; empty if they are not those of a fork.
+
+    A receipt does not store it. Receipts of earlier versions have it.
+    """
+    forked = next((each.event for each in events if isinstance(each.event, AgentForked)), None)
+    if forked is None:
+        return ""
+    born = [each.event for each in events if each.agent == forked.child]
+    started = next((event for event in born if isinstance(event, AgentStarted)), None)
+    if started is None:
+        return ""
+    idle = not any(isinstance(event, TurnStarted) for event in born)
+    return _answer(forked.child, started.name, forked.mark, idle=idle)
+
+
+def _answer(agent: AgentId, name: str, mark: str, *, idle: bool) -> str:
+    child = f"{name} ({agent})" if name else agent
+    origin = f" from {mark}" if mark else ""
     if not idle:
         return f"Forked. Child: {child}{origin}"
     return (
-        f"Forked. Child: {child}{origin}. It is idle until it has a goal: /switch {command.child}, "
-        f"or sapwood run --agent {command.child} -p GOAL"
+        f"Forked. Child: {child}{origin}. It is idle until it has a goal: /switch {agent}, "
+        f"or sapwood run --agent {agent} -p GOAL"
     )
 
 

@@ -61,6 +61,7 @@ __all__ = [
     "NativeRecorded",
     "NoteDeclared",
     "NoteKind",
+    "ParentNote",
     "Pin",
     "PinAdded",
     "PinRemoved",

@@ -7,7 +7,7 @@ Events about the session that another agent program, such as Claude Code, keeps 
 
 from typing import ClassVar, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from sapwood.core.content import File, Note, PromptPart, Usage
 from sapwood.core.context import ROOT, Context
@@ -58,13 +58,37 @@ class InstructionText(Struct, frozen=True, omit_defaults=True, gc=False):
     fence: str = ""
 
 
+_IDLE_CHILD = (
+    "The request below is your goal and outranks what you inherited. "
+    "Your final answer is mailed to the parent."
+)
+"""Never changed: it is what stored notes say."""
+
+
+class ParentNote(Struct, frozen=True, array_like=True, gc=False):
+    """The note that tells a child without a goal that it is one. Its text is not stored.
+
+    >>> ParentNote("lead").note.origin
+    'parent'
+    """
+
+    source: str
+    fence: str = ""
+
+    @property
+    def note(self) -> Note:
+        """The note as a part of the child's first prompt."""
+        return Note("parent", _IDLE_CHILD, self.source, self.fence or UNSET)
+
+
 class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     """The first event of every log. A fork starts with its parent's context, others with an empty
     one.
 
     An imported agent has an `origin`. Forks and successors inherit `calibration`, the corrections
     of token estimates, and `offered`, the size of the tool schemas. `unprompted` is how many turns
-    in a row no human started when a model forked this agent. `notes` wait for the first prompt.
+    in a row no human started when a model forked this agent. `notes` wait for the first prompt, and
+    so does the note of `told`.
     A fork also inherits `instructions`, the texts that were read for its parent. `tags` are its
     owner, labels and metadata; a fork inherits the owner.
     """
@@ -86,6 +110,12 @@ class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     notes: tuple[Note, ...] = ()
     instructions: tuple[InstructionText, ...] = ()
     tags: Tags | None = None
+    told: ParentNote | None = None
+
+    @property
+    def waiting(self) -> tuple[Note, ...]:
+        """All notes that wait for the first prompt."""
+        return (self.told.note, *self.notes) if self.told else self.notes
 
 
 class AgentForked(Struct, frozen=True, omit_defaults=True, gc=False):

@@ -10,6 +10,7 @@ Decoding never raises: an event that cannot be read becomes an `UnreadableEvent`
 import hashlib
 import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, get_args
 
 import msgspec
@@ -29,7 +30,10 @@ _PLACE = "$content"
 _OF_CONTENT = re.compile(rb'\{\s*"\$content"\s*:\s*"([^"\\]*)"\s*\}')
 
 
-class Encoded(msgspec.Struct, frozen=True):
+_NO_CONTENTS: Mapping[str, str] = MappingProxyType({})
+
+
+class Encoded(msgspec.Struct, frozen=True, gc=False):
     """An event as a store keeps it: kind, JSON, and its long texts by hash."""
 
     kind: str
@@ -47,14 +51,14 @@ def encode(event: Event, digest: Callable[[str], str] = _sha256) -> Encoded:
     `digest` gives the hash of a long text, as 64 hexadecimal digits.
     """
     if isinstance(event, UnreadableEvent):
-        return Encoded(event.kind, event.data.decode("utf-8", "replace"), {})
+        return Encoded(event.kind, event.data.decode("utf-8", "replace"), _NO_CONTENTS)
     data = _encoder.encode(event)
     if len(data) < LARGE:
-        return Encoded(event.kind, data.decode(), {})
+        return Encoded(event.kind, data.decode(), _NO_CONTENTS)
     contents: dict[str, str] = {}
     slim = _take_out(msgspec.to_builtins(event, order="deterministic"), contents, digest)
     if not contents:
-        return Encoded(event.kind, data.decode(), {})
+        return Encoded(event.kind, data.decode(), _NO_CONTENTS)
     return Encoded(event.kind, _encoder.encode(slim).decode(), contents)
 
 

@@ -272,6 +272,16 @@ async def family(readers: Reader, space: Space, agent: AgentId) -> list[AgentSum
     return [_summary.decode(row["facts"]) for row in rows]
 
 
+def listed_columns(summary: AgentSummary) -> tuple[bool, str | None, int | None]:
+    """The columns `working`, `folder` and `hour`, by which lists find an agent.
+
+    The folder is as the facts have it, in JSON.
+    """
+    working = summary.working and summary.status == "running"
+    folder = _json.encode(summary.folder).decode()[1:-1] if summary.folder else None
+    return working, folder, summary.updated // _HOUR_MICROSECONDS if summary.updated else None
+
+
 def storable_name(name: str) -> str:
     """The name without U+0000, the one character that PostgreSQL cannot store."""
     return name.replace("\0", "\ufffd")

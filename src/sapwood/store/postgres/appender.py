@@ -5,9 +5,12 @@ has its own statement, prepared once for each number of events, which is a third
 the general way. It refuses without an exception: if the agent is not at the expected version, its
 row is not updated, and the rest of the statement inserts nothing.
 
-All other commits, and every batch, go through the function `sapwood.append` of the first
-migration. That function takes each column as one text, split at a separator, because an array
-parameter costs several times as much on both sides. See `_joined`.
+All other commits, and every batch, go through the function `sapwood.append_listed`. It takes each
+column as one text, split at a separator, because an array parameter costs several times as much on
+both sides. See `_joined`.
+
+An update sets no `created`: by that the database tells programs of earlier versions, for which it
+computes `working`, `folder` and `hour` from the facts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +20,7 @@ import asyncpg
 import msgspec
 
 from sapwood.core.log_values import LogError, Receipt, VersionConflict
-from sapwood.store.postgres.agent_table import storable_name
+from sapwood.store.postgres.agent_table import listed_columns, storable_name
 from sapwood.store.postgres.commit_queue import CommitJob, EncodedAppend
 from sapwood.store.postgres.connections import is_conflict, terminated_on_error
 from sapwood.store.space_cipher import open_receipt
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 
 _AGENT_COLUMNS = (
     *("a_space", "a_agent", "a_expected", "a_version", "a_facts"),
-    *("a_name", "a_parent", "a_status", "a_created"),
+    *("a_name", "a_parent", "a_status", "a_created", "a_working", "a_folder", "a_hour"),
 )
 _RECEIPT_COLUMNS = ("r_space", "r_command", "r_data")
 _CONTENT_COLUMNS = ("c_space", "c_hash", "c_data")
@@ -44,7 +47,7 @@ _PARAMETERS = (
     *("mark", *_AGENT_COLUMNS, *_RECEIPT_COLUMNS),
     *(*_CONTENT_COLUMNS, *_EVENT_COLUMNS),
 )
-"""The parameters of the function `sapwood.append`, in their order."""
+"""The parameters of the function `sapwood.append_listed`, in their order."""
 
 _SEPARATORS = [chr(code) for code in (0x1F, 0x1E, 0x1D, 0x1C, *range(1, 0x1C))]
 _FREE_TEXT = (
@@ -53,7 +56,9 @@ _FREE_TEXT = (
 )
 """The columns that may contain a control character. JSON, numbers and kinds never do."""
 
-_APPEND = f"SELECT sapwood.append({', '.join(f'${n}' for n in range(1, len(_PARAMETERS) + 1))})"
+_APPEND = (
+    f"SELECT sapwood.append_listed({', '.join(f'${n}' for n in range(1, len(_PARAMETERS) + 1))})"
+)
 _APPEND_AND_END = (
     f"{_APPEND}, sapwood.end_words({', '.join(f'${len(_PARAMETERS) + n}' for n in (1, 2, 3))})"
 )
@@ -62,20 +67,21 @@ _VERSIONS = "SELECT agent, version FROM sapwood.agents WHERE space = $1 AND agen
 _TURN = """
     WITH grown AS (
         UPDATE sapwood.agents
-        SET version = $4, facts = $5, name = $6, parent = $7, status = $8, created = $9
+        SET version = $4, facts = $5, name = $6, parent = $7, status = $8,
+            working = $9, folder = $10, hour = $11
         WHERE space = $1 AND agent = $2 AND version = $3
         RETURNING version
     ), receipt AS (
-        INSERT INTO sapwood.receipts (space, command, data) SELECT $1, $10, $11 FROM grown
+        INSERT INTO sapwood.receipts (space, command, data) SELECT $1, $12, $13 FROM grown
     ), event AS (
         INSERT INTO sapwood.events (space, agent, version, kind, data, at, actor, command)
-        SELECT $1, $2, $3::bigint + event.place, event.kind, event.data, event.at, $12, $10
+        SELECT $1, $2, $3::bigint + event.place, event.kind, event.data, event.at, $14, $12
         FROM grown, (VALUES {rows}) AS event (place, kind, data, at)
     ){ended}
     SELECT version FROM grown
 """
 _ENDED = ", words AS (DELETE FROM sapwood.live_words WHERE space = $1 AND agent = $2)"
-_TURN_FIRST_ROW = "(1, $13::text, $14::text, $15::bigint)"
+_TURN_FIRST_ROW = "(1, $15::text, $16::text, $17::bigint)"
 _MAX_TURN_EVENTS = 32
 
 _receipt = msgspec.json.Decoder(Receipt)
@@ -171,14 +177,15 @@ def _is_turn(job: CommitJob) -> bool:
     if not encoded.append.expected or not 0 < len(recorded) <= _MAX_TURN_EVENTS:
         return False
     actor = recorded[0].actor
-    return all(each.actor == actor and each.command == command for each in recorded) and not any(
-        each.contents for each in encoded.events
-    )
+    for each in recorded:
+        if not (each.actor is actor or each.actor == actor) or each.command != command:
+            return False
+    return not any(each.contents for each in encoded.events)
 
 
 def _turn_statement(events: int, ends_words: bool) -> str:
     """The statement for a turn with this number of events."""
-    later = (f"({n + 1}, ${13 + 3 * n}, ${14 + 3 * n}, ${15 + 3 * n})" for n in range(1, events))
+    later = (f"({n + 1}, ${15 + 3 * n}, ${16 + 3 * n}, ${17 + 3 * n})" for n in range(1, events))
     rows = ", ".join((_TURN_FIRST_ROW, *later))
     return _TURN.format(rows=rows, ended=_ENDED if ends_words else "")
 
@@ -188,7 +195,8 @@ def _turn_arguments(job: CommitJob) -> list[object]:
     append, summary = encoded.append, encoded.summary
     values: list[object] = [
         *(job.space, append.agent, append.expected, summary.version, encoded.summary_json),
-        *(storable_name(summary.name), summary.parent, summary.status, summary.created),
+        *(storable_name(summary.name), summary.parent, summary.status),
+        *listed_columns(summary),
         *(*job.receipts[0], str(append.events[0].actor)),
     ]
     for recorded, event in zip(append.events, encoded.events, strict=True):
@@ -197,7 +205,7 @@ def _turn_arguments(job: CommitJob) -> list[object]:
 
 
 def _append_arguments(jobs: Sequence[CommitJob]) -> list[object]:
-    """The arguments of `sapwood.append`. Rows are sorted, so that writers cannot deadlock."""
+    """The arguments of `sapwood.append_listed`. Rows are sorted, so writers cannot deadlock."""
     agents = sorted(
         (_agent_row(job, encoded) for job in jobs for encoded in job.appends),
         key=lambda row: row[:2],
@@ -224,15 +232,12 @@ def _append_arguments(jobs: Sequence[CommitJob]) -> list[object]:
 
 def _agent_row(job: CommitJob, encoded: EncodedAppend) -> tuple[str, ...]:
     append, summary = encoded.append, encoded.summary
+    working, folder, hour = listed_columns(summary)
     return (
-        *(
-            job.space,
-            append.agent,
-            str(append.expected),
-            str(summary.version),
-            encoded.summary_json,
-        ),
-        *(storable_name(summary.name), summary.parent or "", summary.status, str(summary.created)),
+        *(job.space, append.agent, str(append.expected), str(summary.version)),
+        *(encoded.summary_json, storable_name(summary.name), summary.parent or "", summary.status),
+        *(str(summary.created), "true" if working else "false", folder or ""),
+        "" if hour is None else str(hour),
     )
 
 

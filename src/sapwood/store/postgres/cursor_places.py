@@ -6,7 +6,7 @@ cursor is found from the place before it, however many events the space has.
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -135,9 +135,9 @@ class CursorPlaces:
         )
         return EventPlace(rows[0]["tx"], rows[0]["position"]) if rows else None
 
-    def schedule(self, spaces: Iterable[Space]) -> None:
-        """Call this with the space of each stored event: places are stored in the background."""
-        self._stored.update(spaces)
+    def schedule(self, stored: Mapping[Space, int]) -> None:
+        """Call this with the number of stored events: places are stored in the background."""
+        self._stored.update(stored)
         for space, events in list(self._stored.items()):
             if events > _FEW:
                 del self._stored[space]

@@ -1,5 +1,6 @@
 """The log in a PostgreSQL database. It passes each call to the module that has the statements."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from functools import wraps
 from types import CoroutineType
@@ -505,11 +506,13 @@ class PostgresLog:
         return self._space_readers.of(space)
 
     def _announce(self, jobs: Sequence[CommitJob]) -> None:
-        topics: set[Topic] = {(job.space, None) for job in jobs}
+        stored: Counter[Space] = Counter()
+        topics: set[Topic] = set()
         for job in jobs:
-            topics.update((job.space, append.agent) for append in job.commit.appends)
+            for append in job.commit.appends:
+                topics.add((job.space, append.agent))
+                stored[job.space] += len(append.events)
+        topics.update((space, None) for space in stored)
         self._notifier.notify(topics)
-        self._indexer.schedule(job.space for job in jobs)
-        self._places.schedule(
-            job.space for job in jobs for each in job.commit.appends for _ in each.events
-        )
+        self._indexer.schedule(stored)
+        self._places.schedule(stored)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
 
 
-NEWEST = 16
+NEWEST = 17
 
 _FOLDER = resources.files("sapwood.store.postgres") / "migrations"
 _OLDEST_SERVER = 14

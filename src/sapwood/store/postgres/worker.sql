@@ -40,6 +40,7 @@ END $$;
 GRANT USAGE ON SCHEMA sapwood TO sapwood_worker;
 GRANT SELECT ON ALL TABLES IN SCHEMA sapwood TO sapwood_worker;
 GRANT USAGE ON SEQUENCE sapwood.positions TO sapwood_worker;
+GRANT SELECT ON SEQUENCE sapwood.unmoved TO sapwood_worker;
 GRANT INSERT (space, agent, version, kind, data, contents, at, actor, command)
     ON sapwood.events TO sapwood_worker;
 GRANT INSERT ON sapwood.contents, sapwood.receipts, sapwood.snapshots, sapwood.search,

@@ -54,26 +54,31 @@ def insert_agent(
     return inserted.rowcount == 1
 
 
+_ADVANCE = (
+    "UPDATE agents SET version = :version, model = :model, updated = :updated, tokens = :tokens,"
+    " exact = :exact, unread = :unread"
+    " WHERE space = :space AND agent = :agent AND version = :expected"
+)
+_AS_LISTED = " AND ".join((_ADVANCE, *(f"{name} IS :{name}" for name in _INDEXED)))
+_LIST = (
+    f"UPDATE agents SET {', '.join(f'{name} = :{name}' for name in _INDEXED)}"
+    " WHERE space = :space AND agent = :agent"
+)
+
+
 def advance_agent(
     connection: Connection, space: Space, expected: int, summary: AgentSummary
 ) -> bool:
     """Updates an agent; returns false if it is not at version `expected`."""
     values = {**_values(space, summary), "expected": expected}
-    listed = connection.execute(
-        "UPDATE agents SET version = :version, model = :model, updated = :updated,"
-        " tokens = :tokens, exact = :exact, unread = :unread"
-        " WHERE space = :space AND agent = :agent AND version = :expected"
-        f" RETURNING {', '.join(_INDEXED)}",
-        values,
-    ).fetchone()
-    if listed and listed != tuple(values[name] for name in _INDEXED):
-        changes = ", ".join(f"{name} = :{name}" for name in _INDEXED)
-        connection.execute(
-            f"UPDATE agents SET {changes} WHERE space = :space AND agent = :agent", values
-        )
-        if summary.tags is not None:
-            _insert_keys(connection, space, summary)
-    return listed is not None
+    if connection.execute(_AS_LISTED, values).rowcount == 1:
+        return True
+    if connection.execute(_ADVANCE, values).rowcount != 1:
+        return False
+    connection.execute(_LIST, values)
+    if summary.tags is not None:
+        _insert_keys(connection, space, summary)
+    return True
 
 
 def _values(space: Space, summary: AgentSummary) -> dict[str, object]:

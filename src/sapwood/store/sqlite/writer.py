@@ -77,28 +77,30 @@ def _nothing() -> None: ...
 
 
 class _Job(Generic[T]):
-    """Work for the writer, and its result or error afterwards."""
+    """Work for the writer, and its result or error afterwards.
+
+    It has a `future` once it was passed to the thread.
+    """
 
     __slots__ = ("durable", "error", "future", "in_thread", "result", "then", "work")
 
     def __init__(
         self,
         work: Callable[[Connection], T],
-        future: "asyncio.Future[T]",
         then: Callable[[], None],
         durable: bool,
         in_thread: bool,
     ) -> None:
         self.work = work
         self.in_thread = in_thread
-        self.future = future
+        self.future: asyncio.Future[T] | None = None
         self.then = then
         self.durable = durable
         self.result: T | None = None
         self.error: Exception | None = None
 
     def deliver(self) -> None:
-        if not self.future.done():  # otherwise the caller has stopped waiting
+        if self.future and not self.future.done():  # otherwise the caller has stopped waiting
             if self.error is None:
                 self.future.set_result(cast("T", self.result))
             else:
@@ -146,11 +148,20 @@ class Writer:
         """
         if self._closed:
             raise closed_error()
-        job = _Job(work, self._loop.create_future(), then, durable, in_thread)
-        if not self._submitted:
-            self._loop.call_soon(self._start_submitted)
+        job = _Job(work, then, durable, in_thread)
         self._submitted.append(job)
-        return await job.future
+        try:
+            await asyncio.sleep(0)  # until everybody else has submitted what they have now
+        except BaseException:
+            self._start_submitted()
+            if job.future:
+                job.future.cancel()
+            raise
+        if job.future is None:
+            if self._submitted == [job] and self._done_inline(job):
+                return cast("T", job.result)
+            self._start_submitted()
+        return await cast("asyncio.Future[T]", job.future)
 
     async def close(self) -> None:
         """Finishes all submitted work, then closes the file."""
@@ -162,23 +173,25 @@ class Writer:
         await asyncio.shield(self._ended)
 
     def _start_submitted(self) -> None:
-        """Passes the submitted jobs to the thread; a single one may be written here instead."""
+        """Passes the submitted jobs to the thread."""
         submitted, self._submitted = self._submitted, []
-        if len(submitted) == 1 and self._done_inline(submitted[0]):
-            return
         for job in submitted:
+            job.future = self._loop.create_future()
             self._jobs.put(job)
 
     def _done_inline(self, job: _Job[Any]) -> bool:
+        """Does the only submitted job here, if the disk is fast; returns whether it was done."""
         if job.in_thread or not (job.durable and self._inline.is_fast):
             return False
+        self._submitted.clear()
         try:
             job.result = self._inline.run(job.work)
         except WriteLockBusy:
+            self._submitted.append(job)
             return False
         except Exception as error:
-            job.error = translate_error(error, self._path)
-        job.deliver()
+            raise translate_error(error, self._path)  # noqa: B904 # `translate_error` sets the cause
+        job.then()
         return True
 
     def _deliver(self, batch: _Batch | None) -> None:
