@@ -600,7 +600,7 @@ class ConversationView(Screen[None]):
         queue.display = bool(waiting)
         lines = [f"» queued: {one_line(each.text)}" for each in waiting]
         if lines and not found.is_working:
-            first = "esc leaves the block, then " if self.composer.on_block else ""
+            first = "esc leaves the block, " if self.composer.on_block else ""
             sends = "waits for the limit" if self.controller.session.reset_at else "enter sends"
             lines[-1] += f"   ({first}{sends}, ↑ edits)"
         queue.update("\n".join(lines))
