@@ -436,7 +436,7 @@ class Dispatcher:
             return ""
         events: list[Recorded] = []
         for ref in receipt.events:
-            events += await self._log.read(self._space, ref.agent, ref.version, ref.version)
+            events += await self.log.read(self.space, ref.agent, ref.version, ref.version)
         return fork_answer(events)
 
     async def _store(self, commit: Commit, after: dict[AgentId, OpenAgent]) -> Receipt | None:
