@@ -127,6 +127,23 @@ async def test_what_is_ignored_now_and_not_saved_is_not_overwritten(tmp_path: Pa
     assert (tmp_path / "out").read_text() == "now, and ignored"
 
 
+async def test_what_is_ignored_now_keeps_its_permissions_if_it_has_the_saved_content(
+    tmp_path: Path,
+) -> None:
+    repository(tmp_path)
+    (tmp_path / "out").write_text("then")
+    (tmp_path / "out").chmod(0o444)
+    files = await saved(tmp_path)
+    (tmp_path / "out").unlink()
+    (tmp_path / ".gitignore").write_text("out\n")
+    await saved(tmp_path)
+    (tmp_path / "out").write_text("then")
+    (tmp_path / "out").chmod(0o664)
+    found = await restored(tmp_path, files)
+    assert found.left == (LeftOut("out", "unsaved"),)
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o664
+
+
 async def test_what_was_too_large_then_is_not_removed(tmp_path: Path) -> None:
     repository(tmp_path)
     bounds = CheckpointLimits(max_file=10)

@@ -50,9 +50,11 @@ class Replacement(Struct, frozen=True):
         state = state_in(folder, name)
         if state and stat.S_ISDIR(state.st_mode) and _remove_empty(folder, name):
             state = None
-        # A process that was killed may have replaced the file already.
-        if state and not any(is_version(folder, name, state, each) for each in (now, then)):
-            return False
+        if state and not is_version(folder, name, state, now):
+            # A process that was killed may have replaced the file already. If only the permissions
+            # are others, it is a file that was not covered, and nobody could give them back.
+            is_done = stat.S_ISLNK(state.st_mode) or stat.S_IMODE(state.st_mode) == mode
+            return is_done and is_version(folder, name, state, then)
         fresh = f"{_START}{secrets.token_hex(8)}"
         self._note(fresh)
         try:
