@@ -198,6 +198,7 @@ def test_what_the_model_saw_is_checked_by_its_hash(stage: Stage) -> None:
     expect(stage.page.locator(".hash")).to_contain_text("The hash matches")
     expect(stage.page.locator(".calls b")).to_have_text("Turn 1, call 1")
     expect(stage.page.locator(".saw h2").nth(1)).to_have_text("Turn 1, call 1")
+    stage.inspect("calls")
     expect(stage.page.locator(".blk.user").first).to_contain_text("One?")
 
 

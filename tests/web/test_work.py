@@ -51,6 +51,22 @@ def test_a_shell_line_runs_by_the_persons_own_right_and_sessions_are_listed(stag
     page.wait_for_url("**/c/*")
 
 
+def test_a_short_limit_counts_down_to_the_next_attempt(stage: Stage) -> None:
+    stage.begin(("One?", "First answer."))
+    stage.server.model.replies([fail(429, retry_after=25)])
+    stage.prompt("Two? [[say: Second answer.]]")
+    busy = stage.page.locator("#busy")
+    words = re.compile(r"The provider is busy: attempt 2 of \d in \d+ s\.")
+    expect(busy).to_have_text(words)
+    said = busy.inner_text()
+    expect(busy).not_to_have_text(said)
+    stage.inspect("busy")
+    stage.page.keyboard.press("Escape")
+    stage.page.keyboard.press("Escape")
+    expect(busy).to_be_hidden()
+    stage.idle()
+
+
 def test_a_goal_continues_until_its_check_passes_and_work_stands_at_the_side(stage: Stage) -> None:
     page, side = stage.page, stage.page.locator("#side")
     stage.begin(("One?", "First answer."))

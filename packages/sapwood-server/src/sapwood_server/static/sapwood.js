@@ -78,8 +78,8 @@ shown.push(tick, () => { if (clearing) { clearing = false; endStream(); } });
 
 /** @param {string} kind @param {any} value */
 function on(kind, value) {
-  showBusy(kind === 'wait' ? value : null);
-  if (kind === 'wait') return;
+  if (kind === 'wait') { showBusy(value); return; }
+  if (kind === 'delta' || kind.startsWith('reply.') || kind in ENDS) showBusy(null); // `model.called` may come after the wait
   if (kind === 'delta') { if (view === 'timeline') addDelta(value); return; }
   if (kind === 'reply.streamed') return;
   if (view === 'timeline') {
