@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.cli.commands import agents
+from sapwood.app import conversation_service
 from sapwood.cli.error_messages import error_message, exit_code_for
 from sapwood.cli.exit_codes import MEANINGS, Exit
 from sapwood.cli.invocation import Invocation
@@ -166,10 +166,10 @@ def test_a_broken_configuration_names_the_file(
 def test_a_defect_goes_to_the_log_file_and_not_to_the_screen(
     sapwood: Sapwooder, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def broken(*_: object) -> None:
+    def broken(*_: object) -> None:
         raise ZeroDivisionError("nobody thought of this")
 
-    monkeypatch.setattr(agents, "_list", broken)
+    monkeypatch.setattr(conversation_service, "offline_service", broken)
     ran = sapwood("agents")
     assert ran.code == Exit.FAILED
     assert "Traceback" not in ran.err

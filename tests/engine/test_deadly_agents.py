@@ -102,7 +102,7 @@ async def test_the_turn_of_a_deadly_agent_fails_and_says_why(tmp_path: Path) -> 
             async with asyncio.timeout(30):
                 async for each in agent.follow():
                     if isinstance(each.event, TurnFailed):
-                        assert "4 processes that ran this turn ended" in each.event.error
+                        assert "4 processes that ran this turn died" in each.event.error
                         break
         finally:
             await engine.close()

@@ -233,8 +233,8 @@ async def test_a_server_that_does_not_know_a_field_gets_it_once(
     server: ScriptedModel, monkeypatch: pytest.MonkeyPatch, wire: str, place: str, field: str
 ) -> None:
     module = import_module(f"scripted_model.wires.{place}.validation")
-    older = Shape(module.TOP.allowed - {field}, module.TOP.required)
-    monkeypatch.setattr(module, "TOP", older)
+    older = Shape(module.fields.TOP.allowed - {field}, module.fields.TOP.required)
+    monkeypatch.setattr(module.fields, "TOP", older)
     if wire == "responses":
         monkeypatch.setattr(module, "_FORMS", {**module._FORMS, "reply": older})
     request = ask(MODELS[wire], "Hello.")

@@ -94,6 +94,7 @@ def test_a_newer_version_replaces_the_older_and_still_leaves_no_trace(
     before = snapshot()
     install(agent)
     monkeypatch.setattr(agent.installer, "files", lambda command: {"README.md": b"newer\n"})  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    monkeypatch.setattr(agent.installer, "hooks", lambda files: ())  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     install(agent)
     folder = agent.installer.folders({"HOME": str(home)})[0]
     assert [path.name for path in folder.rglob("*") if path.is_file()] == ["README.md"]
