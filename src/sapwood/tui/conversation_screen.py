@@ -258,8 +258,7 @@ class ConversationScreen(ConversationView):
         The page opens only after the person has stopped typing: the next letter would answer it.
         """
         self.attention.call()
-        while (still := self._typed_at + _PAUSE - time.monotonic()) > 0:  # noqa: ASYNC110
-            await asyncio.sleep(still)
+        await self._typing_paused()
         answer = await self.pages.ask(question)
         if answer is None:
             self._stop(question.agent)
@@ -269,9 +268,20 @@ class ConversationScreen(ConversationView):
         """Asks for another API key if the provider rejected the present one."""
         state = self._surroundings.state if self._surroundings else None
         if failed.failure == "bad_key" and state is not None and self.is_current:
-            self.pages.ask_for_key(state.settings.model, failed.error)
+            self._ask_for_key(state.settings.model, failed.error)
         else:
             super().model_failed(failed)
+
+    @work(group="key", exclusive=True)
+    async def _ask_for_key(self, model: str, why: str) -> None:
+        """Opens the page after the person has stopped typing: it would take the next letters."""
+        await self._typing_paused()
+        if self.is_current:
+            self.pages.ask_for_key(model, why)
+
+    async def _typing_paused(self) -> None:
+        while (still := self._typed_at + _PAUSE - time.monotonic()) > 0:  # noqa: ASYNC110
+            await asyncio.sleep(still)
 
     def show_questions(self) -> None:
         """Opens a page for each question of another process, and closes pages of answered ones."""
