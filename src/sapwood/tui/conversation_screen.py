@@ -19,6 +19,7 @@ from sapwood.conversation.mentions import (
     is_mention,
     mention_choices,
 )
+from sapwood.conversation.prompt_files import missing_files
 from sapwood.conversation.provider_limit import changes_model
 from sapwood.conversation.script import CommandStep, Script, is_shell, parse
 from sapwood.core.command_table import TABLE, SlashCommand
@@ -128,12 +129,20 @@ class ConversationScreen(ConversationView):
         if taken:
             self.composer.sent.add(text)
             self.composer.forget(text)
+            self._tell_missing_files(steps)
         elif self.composer.message in ("", text):
             self._refused_text = text
             self.composer.put(text)
             if text.startswith(("/", "!")):  # what is typed next replaces a command
                 self.composer.select_all()
         await self._refresh_surroundings()
+
+    def _tell_missing_files(self, steps: Script) -> None:
+        """Says which names after an @ were sent as text, unless there is another message."""
+        missing = missing_files(steps, self._workspace_folder)
+        if missing and not self.message:
+            what, was = ("file", "it was") if len(missing) == 1 else ("files", "they were")
+            self.show_message(f"There is no {what} {', '.join(missing)}; {was} sent as text.")
 
     @work(group=_SLOW)
     async def import_session(self, path: str) -> None:
