@@ -31,6 +31,17 @@ def test_a_dry_run_shows_the_change_and_makes_none(sapwood: Sapwooder, home: Pat
     assert not (home / ".claude/skills").exists()
 
 
+def test_a_dry_run_says_whether_the_program_is_installed(
+    sapwood: Sapwooder, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAPWOOD_CLAUDE", str(home / "claude"))
+    words = "Claude Code is not installed. Install it with: "
+    assert words in sapwood("install", "claude-code", "--dry-run").out
+    (home / "claude").write_text("#!/bin/sh\n")
+    (home / "claude").chmod(0o755)
+    assert words not in sapwood("install", "claude-code", "--dry-run").out
+
+
 def test_a_dry_run_names_the_hooks_of_each_program(sapwood: Sapwooder, home: Path) -> None:
     (home / ".codex").mkdir()
     (home / ".pi/agent").mkdir(parents=True)

@@ -75,6 +75,21 @@ async def test_a_turn_that_does_not_exist_is_refused(desk: Desk) -> None:
     assert isinstance(await types(desk, "/drop x"), UnknownTurn)
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("/drop 5,7", "/drop 5 7, /drop 5-7, or /drop 4.2 for a tool result"),
+        ("/drop 9-8", "In 9-8, the first number is the larger one. Type /drop 8-9."),
+    ],
+)
+async def test_turns_that_are_mistyped_are_refused_with_what_to_type(
+    desk: Desk, line: str, words: str
+) -> None:
+    refused = await types(desk, line)
+    assert isinstance(refused, BadArguments)
+    assert words in refused.sentence
+
+
 async def test_a_fork_shows_what_its_parent_dropped_and_can_load_it(desk: Desk) -> None:
     await desk.do(Rename(AGENT, "lead"))
     await types(desk, "/drop 2-3")

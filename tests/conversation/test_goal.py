@@ -79,7 +79,7 @@ async def test_each_turn_is_opened_once_whatever_is_killed(db: Sapwood, tmp_path
         [ended] = await send(session, line)
         assert isinstance(ended, Changed)
         again = "To work on it again, type: /goal --budget 10"
-        assert ended.message == f"The goal has ended: Make it. {again}"
+        assert ended.message == f"The goal is reached: its check passed. It was: Make it. {again}"
 
 
 async def test_prompts_of_the_person_in_between_are_not_part_of_the_goal(db: Sapwood) -> None:

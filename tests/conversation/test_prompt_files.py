@@ -8,6 +8,7 @@ import pytest
 from sapwood.conversation.prompt_files import (
     dropped_files,
     files_named,
+    missing_files,
     read_file,
     with_named_files,
 )
@@ -121,3 +122,21 @@ def test_a_dropped_file_is_written_as_a_name(folder: Path, pasted: str, written:
     assert dropped_files(pasted.replace("{here}", str(folder))) == written.replace(
         "{here}", str(folder)
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("Read @nofile.txt, please", ("nofile.txt",)),
+        ("@docs/none @nofile.txt:2-3.", ("docs/none", "nofile.txt")),
+        ('@"no file.txt"', ("no file.txt",)),
+        ("@notes.md @secret.pem @home/ @home/shot.png", ()),
+        ("@ada, @lead/3, ada@nofile.txt or @...", ()),
+        ("/fork @nofile.txt", ()),
+        ("@a\x00.txt", ("a\x00.txt",)),
+    ],
+)
+def test_names_of_files_that_do_not_exist_are_found(text: str, missing: tuple[str, ...]) -> None:
+    script = parse(text)
+    assert isinstance(script, tuple)
+    assert missing_files(script) == missing

@@ -291,7 +291,7 @@ async def works_on_a_goal(stage: Stage) -> None:
     assert "failed. Continue." in sent
     assert len(stage.server.requests) == 3
     await stage.type("/goal")
-    await stage.sees("The goal has ended: Count to three. To work on it again")
+    await stage.sees("The goal is reached: its check passed. It was: Count to three.")
     agent = stage.app.controller.agent
     assert agent is not None
     stage.server.replies(["Four.\n\nGOAL REACHED"])

@@ -95,3 +95,11 @@ async def test_any_other_paste_is_text(picture: Path) -> None:
     async with on_stage() as stage:
         stage.app.post_message(events.Paste(f"Look at {picture.name}"))
         await until(lambda: stage.conversation.composer.text == f"Look at {picture.name}")
+
+
+async def test_a_name_without_a_file_is_sent_as_text_with_a_hint() -> None:
+    async with on_stage() as stage:
+        stage.server.replies(["Which one?"])
+        await stage.type("Read @nofile.txt")
+        await stage.sees("There is no file nofile.txt; it was sent as text.")
+        await stage.sees("Which one?")

@@ -4,6 +4,7 @@ The session is found and imported, the command goes through the conversation ser
 a session that is open, and the program's own session is then brought to the new history.
 """
 
+import shlex
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -72,7 +73,7 @@ class SessionCommands:
 
         Raises `NoSession`, `RefusedError` and `SapwoodError`.
         """
-        agent, opened = await self._find(name, session, transcript)
+        agent, opened = await self._find(f"/{name} {arguments}".strip(), session, transcript)
         if name == "fork":
             return await self._fork(agent, opened.state, arguments)
         with self._counted(opened):
@@ -104,7 +105,7 @@ class SessionCommands:
             cache.save(counter.counts)
 
     async def _find(self, command: str, session: str, transcript: str) -> tuple[AgentId, OpenAgent]:
-        """The agent of the session; imports it if needed."""
+        """The agent of the session; imports it if needed. `command` is the whole slash command."""
         target = await self._sessions.find(session, transcript)
         forker = SessionForker(self._space, self._sessions)
         agent = target if isinstance(target, str) else await forker.agent_at(target)
@@ -115,7 +116,7 @@ class SessionCommands:
             titles = either(each.title for each in programs_with("provider"))
             raise NoSession(
                 f"'{name}' is not a session of {titles}. For a Sapwood agent, type: "
-                f"sapwood do {agent} /{command}"
+                f"sapwood do {agent} {shlex.quote(command)}"
             )
         if not runs_turns(state.session.session.program):
             raise RefusedError(Imported(agent, state.session.session.program))

@@ -18,7 +18,7 @@ from sapwood.conversation.person_shell import run_in_workspace
 from sapwood.conversation.provider_limit import limit_reset
 from sapwood.core.commands import EndGoal
 from sapwood.core.content import Text
-from sapwood.core.events import GoalEnd, GoalSet
+from sapwood.core.events import GoalEnd, GoalEnded, GoalSet
 from sapwood.core.history_size import calibrated, turn_sizes
 from sapwood.core.ids import AgentId
 from sapwood.core.plural import counted
@@ -100,6 +100,20 @@ async def last_goal(space: OpenSpace, agent: AgentId) -> Goal | None:
         for each in page:
             if isinstance(each.event, GoalSet):
                 return Goal(each.event.goal, each.event.text, each.event.check)
+        last = page[-1].version - 1 if page else 0
+    return None
+
+
+async def goal_end_of(space: OpenSpace, agent: AgentId, goal: str) -> GoalEnd | None:
+    """Why this goal ended; None if it did not."""
+    last: int | None = None
+    while last != 0:
+        page = await space.log.read(space.space, agent, 1, last, limit=_PAGE, backward=True)
+        for each in page:
+            if isinstance(each.event, GoalEnded) and each.event.goal == goal:
+                return each.event.reason
+            if isinstance(each.event, GoalSet) and each.event.goal == goal:
+                return None
         last = page[-1].version - 1 if page else 0
     return None
 

@@ -113,6 +113,11 @@ class ModelSetup:
         key = key.strip()
         if not key or not key.isprintable():
             raise ConfigError("Enter an API key.")
+        if key.startswith("/") or any(each.isspace() for each in key):
+            raise ConfigError(
+                "This is not an API key: a key does not start with '/' and has no spaces. It was "
+                "neither sent nor stored."
+            )
         said = await self._test_key(model, key)
         save_key(self.account(model).account, key)
         return said

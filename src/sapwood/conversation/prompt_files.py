@@ -30,6 +30,7 @@ from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.file_part import LARGEST_FILE, media_type_of
 from sapwood.core.refusals import PinnedFileUnreadable, Refusal
 from sapwood.core.state import State
+from sapwood.core.turn_numbers import parse_place
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.permissions.permission_rules import PermissionRules, parse_rules
@@ -89,6 +90,30 @@ def files_named(text: str, folder: str = "") -> tuple[NamedFile, ...]:
                 found[name] = named
                 break
     return tuple(found.values())
+
+
+def missing_files(script: Script, folder: str = "") -> tuple[str, ...]:
+    """The names after an @ in the prompts that look like paths, and where there is nothing.
+
+    A place such as `NAME/3` is a turn.
+    """
+    texts = [step.text for step in script if isinstance(step, TextStep) and not step.goal]
+    found: dict[str, None] = {}
+    for quoted, _, word in _NAMED.findall("\n".join(texts)):
+        name = quoted or word.rstrip(_AFTER_A_NAME)
+        if lines := _LINES.fullmatch(name):
+            name = lines[1]
+        is_path = "." in name.strip("./~") or "/" in name.strip("./~")
+        if is_path and parse_place(name) is None and not _exists(name, folder):
+            found[name] = None
+    return tuple(found)
+
+
+def _exists(name: str, folder: str) -> bool:
+    try:
+        return os.path.lexists(os.path.join(folder, os.path.expanduser(name)))
+    except ValueError:  # a null in it
+        return False
 
 
 def names_files(script: Script) -> bool:

@@ -158,7 +158,8 @@ def event_texts(event: Event) -> EventTexts:
             return EventTexts(
                 f"{model} {size}, asked again: {_parts(parts)}".rstrip(": "),
                 "\n".join(_said([event]) + _done([event])),
-                f"Asked again because the process died; may be billed twice ({size} tokens)",
+                "Sapwood ended before this answer was complete, so the model was asked again; "
+                f"the provider may bill both ({size} tokens)",
                 "↻",
             )
         case events.QuestionAsked(_, tool, subject):

@@ -19,6 +19,7 @@ from sapwood.conversation.mentions import (
     is_mention,
     mention_choices,
 )
+from sapwood.conversation.prompt_files import missing_files
 from sapwood.conversation.provider_limit import changes_model
 from sapwood.conversation.script import CommandStep, Script, is_shell, parse
 from sapwood.core.command_table import TABLE, SlashCommand
@@ -128,12 +129,20 @@ class ConversationScreen(ConversationView):
         if taken:
             self.composer.sent.add(text)
             self.composer.forget(text)
+            self._tell_missing_files(steps)
         elif self.composer.message in ("", text):
             self._refused_text = text
             self.composer.put(text)
             if text.startswith(("/", "!")):  # what is typed next replaces a command
                 self.composer.select_all()
         await self._refresh_surroundings()
+
+    def _tell_missing_files(self, steps: Script) -> None:
+        """Says which names after an @ were sent as text, unless there is another message."""
+        missing = missing_files(steps, self._workspace_folder)
+        if missing and not self.message:
+            what, was = ("file", "it was") if len(missing) == 1 else ("files", "they were")
+            self.show_message(f"There is no {what} {', '.join(missing)}; {was} sent as text.")
 
     @work(group=_SLOW)
     async def import_session(self, path: str) -> None:
@@ -258,8 +267,7 @@ class ConversationScreen(ConversationView):
         The page opens only after the person has stopped typing: the next letter would answer it.
         """
         self.attention.call()
-        while (still := self._typed_at + _PAUSE - time.monotonic()) > 0:  # noqa: ASYNC110
-            await asyncio.sleep(still)
+        await self._typing_paused()
         answer = await self.pages.ask(question)
         if answer is None:
             self._stop(question.agent)
@@ -269,9 +277,20 @@ class ConversationScreen(ConversationView):
         """Asks for another API key if the provider rejected the present one."""
         state = self._surroundings.state if self._surroundings else None
         if failed.failure == "bad_key" and state is not None and self.is_current:
-            self.pages.ask_for_key(state.settings.model, failed.error)
+            self._ask_for_key(state.settings.model, failed.error)
         else:
             super().model_failed(failed)
+
+    @work(group="key", exclusive=True)
+    async def _ask_for_key(self, model: str, why: str) -> None:
+        """Opens the page after the person has stopped typing: it would take the next letters."""
+        await self._typing_paused()
+        if self.is_current:
+            self.pages.ask_for_key(model, why)
+
+    async def _typing_paused(self) -> None:
+        while (still := self._typed_at + _PAUSE - time.monotonic()) > 0:  # noqa: ASYNC110
+            await asyncio.sleep(still)
 
     def show_questions(self) -> None:
         """Opens a page for each question of another process, and closes pages of answered ones."""

@@ -84,7 +84,8 @@ async def test_words_of_a_lost_reply_stay_with_a_row_that_says_what_it_cost() ->
     words = content_of(page[2], lookup)
     assert isinstance(words, Notice)
     assert words.words.startswith(
-        "Asked again because the process died; may be billed twice (~12k tokens)"
+        "Sapwood ended before this answer was complete, so the model was asked again; "
+        "the provider may bill both (~12k tokens)"
     )
 
 

@@ -42,6 +42,8 @@ def install_command(agent: str, dry_run: bool, yes: bool) -> None:
             click.echo(f"  {hook.event:<{width}}  calls sapwood hook {hook.name}")
         click.echo()
     if dry_run:
+        if chosen.executable_path() is None:
+            click.echo(f"{chosen.title} is not installed. Install it with: {chosen.install}")
         click.echo("Nothing was changed." if plan.edits else "Nothing would change.")
         return
     if not plan.edits:

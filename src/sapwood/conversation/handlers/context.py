@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sapwood.turns.revert import Reverter
 
 
+_BACKWARD = re.compile(r"#?([0-9]{1,9})-([0-9]{1,9})")
 _NUMBER = re.compile(r"[0-9]+")
 _MAX_NUMBER = 10**9
 _ANYWAY = "--anyway"
@@ -86,6 +87,17 @@ async def _place(call: Call, typed: str) -> TurnPlace:
     """A place that somebody typed, with the id of its conversation if it is another one."""
     place = parse_place(typed)
     state = (await call.opened()).state
+    if place is None and (backward := _BACKWARD.fullmatch(typed)):
+        first, last = backward.groups()
+        if int(first) > int(last):
+            instead = f"{call.run.command.typed} {last}-{first}"
+            raise call.misused(f"In {typed}, the first number is the larger one. Type {instead}.")
+    if place is None and "," in typed:
+        name = call.run.command.typed
+        raise call.misused(
+            f"Put spaces between the turns: {name} 5 7, {name} 5-7, or {name} 4.2 for a tool "
+            "result."
+        )
     if place is None:
         raise RefusedError(
             refusals.UnknownTurn(typed, state.turns, inherits=state.parent is not None)

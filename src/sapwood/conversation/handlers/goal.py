@@ -10,6 +10,7 @@ from sapwood.conversation.call import Call
 from sapwood.conversation.goals import (
     end_goal,
     failed_at_limit,
+    goal_end_of,
     is_own_check,
     keep_check,
     last_goal,
@@ -88,8 +89,11 @@ async def _no_goal(call: Call) -> str:
     last = await last_goal(call.space, call.agent)
     if last is None:
         return "There is no goal. To set one, type: /goal TEXT --check COMMAND"
-    text = last.text.rstrip(".")
-    return f"The goal has ended: {text}. To work on it again, type: /goal --budget 10"
+    text, again = last.text.rstrip("."), "To work on it again, type: /goal --budget 10"
+    if await goal_end_of(call.space, call.agent, last.id) == "reached":
+        how = "its check passed" if last.check else "the model said so"
+        return f"The goal is reached: {how}. It was: {text}. {again}"
+    return f"The goal has ended: {text}. {again}"
 
 
 async def _renewed(call: Call, parsed: SetGoal) -> SetGoal:
