@@ -5,11 +5,11 @@ Imports a store only when an address names it.
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from sapwood import redaction
 from sapwood.app.worker_wakes import WorkerWakes
@@ -18,11 +18,14 @@ from sapwood.core.errors import LogError
 from sapwood.core.ids import Space, can_be_stored
 from sapwood.core.log_values import Append
 from sapwood.core.token_count import Counter
-from sapwood.store.stores import ServerLog, StoreOptions, store_of
+from sapwood.store.stores import StoreOptions, store_of
 from sapwood.turns.dispatch import Dispatcher
 from sapwood.turns.log import Log
 
 if TYPE_CHECKING:
+    from sapwood.app.agent_runner import AgentRunner
+    from sapwood.conversation.call import Services
+    from sapwood.conversation.service import ConversationService
     from sapwood.core.commands import Command
     from sapwood.core.refusals import Refusal
     from sapwood.workspace.space_folder import SpaceFolder
@@ -35,6 +38,33 @@ _SETTLED = 3.0
 """Seconds for which the database must stay away, or answer, before it is said."""
 
 _log = logging.getLogger("sapwood.database")
+
+
+@runtime_checkable
+class ServerLog(Protocol):
+    """A log whose server carries out the commands and runs the agents."""
+
+    @property
+    def address(self) -> str:
+        """The address of the server."""
+        ...
+
+    @property
+    def space(self) -> Space:
+        """The only space that can be used."""
+        ...
+
+    def dispatcher(self, space: Space, counter_for: Callable[[str], Counter]) -> Dispatcher:
+        """Returns what sends commands to the server."""
+        ...
+
+    def service(self, services: "Services") -> "ConversationService":
+        """Returns the conversation service of the server."""
+        ...
+
+    def runner(self, connection: "Connection") -> "AgentRunner":
+        """Returns what watches and interrupts the agents of the server."""
+        ...
 
 
 class Connection:

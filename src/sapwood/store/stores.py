@@ -6,23 +6,16 @@ Plug-ins add stores by entry points of the group `sapwood.stores`: one for each 
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, cast
 
 from msgspec import Struct
 
 from sapwood.config.database_address import is_of_plugin
 from sapwood.core.errors import LogError, PluginError
-from sapwood.core.ids import Space
 from sapwood.core.log_values import AvailabilityListener
-from sapwood.core.token_count import Counter
 from sapwood.plugins import load_plugin
 
 if TYPE_CHECKING:
-    from sapwood.app.agent_runner import AgentRunner
-    from sapwood.app.connection import Connection
-    from sapwood.conversation.call import Services
-    from sapwood.conversation.service import ConversationService
-    from sapwood.turns.dispatch import Dispatcher
     from sapwood.turns.log import Log
 
 
@@ -181,33 +174,6 @@ def _own_means(address: str) -> LogError:
 
 OpenStore = Callable[[str, StoreOptions], "Awaitable[Log]"]
 """What the entry point of a store names: opens the log at an address. Raises `LogError`."""
-
-
-@runtime_checkable
-class ServerLog(Protocol):
-    """A log whose server carries out the commands and runs the agents."""
-
-    @property
-    def address(self) -> str:
-        """The address of the server."""
-        ...
-
-    @property
-    def space(self) -> Space:
-        """The only space that can be used."""
-        ...
-
-    def dispatcher(self, space: Space, counter_for: Callable[[str], Counter]) -> "Dispatcher":
-        """Returns what sends commands to the server."""
-        ...
-
-    def service(self, services: "Services") -> "ConversationService":
-        """Returns the conversation service of the server."""
-        ...
-
-    def runner(self, connection: "Connection") -> "AgentRunner":
-        """Returns what watches and interrupts the agents of the server."""
-        ...
 
 
 def load_store(scheme: str) -> OpenStore:
