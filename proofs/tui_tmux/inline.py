@@ -131,7 +131,7 @@ class InlineDay(Program):
         mail = f'{{"command": "send", "args": "{found[1]} Eleven nests."}}'
         self._terminal.type(f"/fork -- Count the nests. [[tool: slash {mail}]] [[say: Done.]]")
         self._terminal.sees("Forked. Child:")
-        self._terminal.sees("✉ From", "Eleven nests.", "Type /check-mail to read it")
+        self._terminal.sees("✉ From", "Eleven nests.", "Type /check-mail")
 
     def window(self) -> None:
         """A line shows which turns no longer fit, and where the model's view begins."""
