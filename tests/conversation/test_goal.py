@@ -15,6 +15,7 @@ from sapwood.conversation.service import ConversationService
 from sapwood.conversation.session import ConversationSession
 from sapwood.core.commands import AddReply, CompleteTurn, FailTurn, QueuePrompt, SetGoal
 from sapwood.core.content import Text, Usage
+from sapwood.core.errors import SapwoodError
 from sapwood.core.refusals import BadArguments, CheckNotHere, GoalNotHere, ShellNotHere
 from sapwood.turns.clock_and_ids import now
 
@@ -199,6 +200,17 @@ async def test_a_check_that_was_not_typed_here_never_runs(db: Sapwood, tmp_path:
     [foreign] = await step(session)
     assert isinstance(foreign, CheckNotHere)
     assert not os.listdir(tmp_path)
+
+
+async def test_a_check_that_cannot_be_kept_sets_no_goal(
+    db: Sapwood, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data").write_text("a file")
+    monkeypatch.setenv("SAPWOOD_DATA", str(tmp_path / "data"))
+    agent = await db.start("demo", folder=str(tmp_path))
+    with pytest.raises(SapwoodError, match=r"The check could not be written.*Not a directory"):
+        await send(session_of(agent), "/goal Go. --check ls")
+    assert (await agent.state()).goal is None
 
 
 @pytest.mark.parametrize(

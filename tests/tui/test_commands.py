@@ -430,7 +430,10 @@ async def talk(db: Sapwood) -> Agent:
 
 
 @pytest.mark.parametrize("checks", SCREENS, ids=" ".join)
-async def test_a_command_can_be_typed(checks: dict[str, Check]) -> None:
+async def test_a_command_can_be_typed(
+    checks: dict[str, Check], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAPWOOD_DATA", str(tmp_path / "data"))
     connection = await connect(":memory:")
     agent = await talk(Sapwood(connection))
     async with on_stage(agent.id, connection=connection) as stage:

@@ -18,6 +18,7 @@ from sapwood.conversation.person_shell import run_in_workspace
 from sapwood.conversation.provider_limit import limit_reset
 from sapwood.core.commands import EndGoal
 from sapwood.core.content import Text
+from sapwood.core.errors import SapwoodError
 from sapwood.core.events import GoalEnd, GoalEnded, GoalSet
 from sapwood.core.history_size import calibrated, turn_sizes
 from sapwood.core.ids import AgentId
@@ -88,8 +89,15 @@ async def end_goal(services: Services, opened: OpenAgent, reason: GoalEnd) -> Ch
 
 
 def keep_check(goal: str, check: str) -> None:
-    """Keeps the check that a person typed on this machine. Raises `OSError`."""
-    replace_file(_file_of(goal), check)
+    """Keeps the check that a person typed on this machine. Raises `SapwoodError`."""
+    path = _file_of(goal)
+    try:
+        replace_file(path, check)
+    except OSError as error:
+        raise SapwoodError(
+            f"The check could not be written to {path.parent}: {error.strerror or error}. "
+            "The goal was not set."
+        ) from error
 
 
 async def last_goal(space: OpenSpace, agent: AgentId) -> Goal | None:
