@@ -90,10 +90,16 @@ class LineProcess(ABC, Generic[Row, Answer]):
         """The end of what the program wrote to its error output."""
         return "\n".join(self._errors).strip()
 
+    @property
+    def _takes_input(self) -> bool:
+        """Whether a line can be sent. The input of a process closes before it has ended."""
+        stdin = self._process.stdin
+        return stdin is not None and not stdin.is_closing() and self.is_running
+
     def send(self, message: Mapping[str, Any]) -> None:
         """Sends one line. Raises `Failure` if the program has ended."""
         stdin = self._process.stdin
-        if stdin is None or stdin.is_closing() or not self.is_running:
+        if stdin is None or not self._takes_input:
             raise self.failure()
         stdin.write(msgspec.json.encode(message) + b"\n")
 
@@ -104,7 +110,7 @@ class LineProcess(ABC, Generic[Row, Answer]):
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._answers[number] = answer
         try:
-            if not self.is_running:
+            if not self._takes_input:
                 await asyncio.wait(self._tasks, timeout=_SECONDS_FOR_ERRORS)
             self.send(message)
             return await asyncio.wait_for(answer, seconds)
