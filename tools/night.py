@@ -2,8 +2,13 @@
 
 Each recipe prints one line: whether it passed, its name, its time, and its last line of output. The
 whole output of each is in `dist/night/`. The exit code is 1 if one failed; the others still run.
+
+`just night --continue` runs only the recipes that have not passed at this commit yet, so that a
+night that was interrupted can be finished later. What passed at another commit does not count, and
+with uncommitted changes nothing does.
 """
 
+import json
 import subprocess
 import sys
 import time
@@ -57,6 +62,9 @@ RECIPES: tuple[tuple[str, ...], ...] = (
 LOGS = Path("dist/night")
 
 
+OUTCOMES = "outcomes.jsonl"
+
+
 class Outcome(NamedTuple):
     """The result of one recipe."""
 
@@ -64,6 +72,7 @@ class Outcome(NamedTuple):
     passed: bool
     seconds: float
     last_line: str
+    commit: str = ""
 
     def __str__(self) -> str:
         verdict = "ok    " if self.passed else "FAILED"
@@ -85,18 +94,46 @@ def run(recipe: Sequence[str]) -> Outcome:
     return Outcome(name, code == 0, time.monotonic() - start, last[:120])
 
 
+def _commit() -> str:
+    """The commit that is checked out, or an empty string if files differ from it."""
+    changes = ["git", "status", "--porcelain", "--untracked-files=no"]
+    if subprocess.run(changes, capture_output=True, check=True).stdout:
+        return ""
+    head = ["git", "rev-parse", "HEAD"]
+    return subprocess.run(head, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def passed_at(commit: str) -> dict[str, Outcome]:
+    """The recipes whose last run at a commit passed."""
+    kept = LOGS / OUTCOMES
+    if not commit or not kept.exists():
+        return {}
+    outcomes = [Outcome(*json.loads(line)) for line in kept.read_text().splitlines()]
+    last = {it.name: it for it in outcomes if it.commit == commit}
+    return {name: it for name, it in last.items() if it.passed}
+
+
 def main(argv: Sequence[str]) -> int:
     """Runs the named recipes, or all; returns 1 if one failed, 2 for an unknown name."""
-    chosen = [each for each in RECIPES if not argv or each[0] in argv]
-    if unknown := set(argv) - {each[0] for each in RECIPES}:
+    names = set(argv) - {"--continue"}
+    chosen = [each for each in RECIPES if not names or each[0] in names]
+    if unknown := names - {each[0] for each in RECIPES}:
         print(f"not in `just night`: {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
     LOGS.mkdir(parents=True, exist_ok=True)
+    earlier = passed_at(_commit()) if "--continue" in argv else {}
     failed = 0
     for recipe in chosen:
+        if outcome := earlier.get(" ".join(recipe)):
+            print(f"{outcome}  (earlier)", flush=True)
+            continue
+        before = _commit()
         outcome = run(recipe)
         failed += not outcome.passed
         print(outcome, flush=True)
+        kept = outcome._replace(commit=before if before == _commit() else "")
+        with (LOGS / OUTCOMES).open("a") as file:
+            file.write(f"{json.dumps(kept)}\n")
     print(f"night: {len(chosen) - failed} passed, {failed} failed; output in {LOGS}/")
     return int(bool(failed))
 

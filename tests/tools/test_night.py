@@ -47,3 +47,30 @@ def test_one_failure_fails_the_night_and_the_others_still_run(
     assert lines[3].startswith("night: 2 passed, 1 failed")
     assert night.main(["one"]) == 0
     assert night.main(["four"]) == 2
+
+
+def test_a_night_that_was_interrupted_runs_what_has_not_passed_at_this_commit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ran: list[str] = []
+    commit = ["first"]
+
+    def run(recipe: Sequence[str]) -> night.Outcome:
+        ran.append(recipe[0])
+        return night.Outcome(recipe[0], recipe[0] != "two", 61.0, "the last line")
+
+    def continued() -> list[str]:
+        ran.clear()
+        night.main(["--continue"])
+        return list(ran)
+
+    monkeypatch.setattr(night, "RECIPES", (("one",), ("two",), ("three",)))
+    monkeypatch.setattr(night, "LOGS", tmp_path)
+    monkeypatch.setattr(night, "run", run)
+    monkeypatch.setattr(night, "_commit", lambda: commit[0])
+    night.main(["one", "two"])
+    assert continued() == ["two", "three"]
+    commit[0] = "second"
+    assert continued() == ["one", "two", "three"]
+    commit[0] = ""  # with uncommitted changes, no result is of a commit
+    assert continued() == ["one", "two", "three"] == continued()
