@@ -59,7 +59,7 @@ def test_it_has_the_sections_of_a_resumption() -> None:
         "- Open question: Which providers do we need at first? → I'll ask Lena. (turn 3)",
         "  > Now the tests.\n  > All of them, please.",
         "Previous work on: Add OAuth login.",
-        "- The agent said last: One test fails: test_refresh.",
+        "- Last reply: One test fails: test_refresh.",
     ],
 )
 def test_it_contains_each_fact(fact: str) -> None:
@@ -75,7 +75,7 @@ def test_a_small_budget_keeps_the_most_important_facts() -> None:
     prompt = resumption_prompt(WORK, COUNTER, budget=90)
     assert "> All of them, please." in prompt
     assert "test_refresh" in prompt
-    assert "The agent said last" not in prompt
+    assert "Last reply" not in prompt
 
 
 def test_a_huge_request_is_cut_in_its_middle() -> None:

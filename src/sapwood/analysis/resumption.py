@@ -162,7 +162,7 @@ def _session_lines(
         asked = _one_line(session.request, _SENTENCE)
         yield _Line(500, "Key Context", f"- Original request: {asked}", said=asked)
     if not to_subagent and (reply := _last_reply(session)):
-        yield _Line(550, "Current Focus", f"- The agent said last: {_one_line(reply, _REPLY)}")
+        yield _Line(550, "Current Focus", f"- Last reply: {_one_line(reply, _REPLY)}")
 
 
 def _turn(entry: Decision | Question) -> str:

@@ -78,9 +78,7 @@ def waiting_change(state: State) -> str:
     if not needs_sync(state):
         return ""
     title = program_title(held.session.program)
-    return (
-        f"{title} does not have the last change yet and sends what it had. {_effect(held.session)}"
-    )
+    return f"{title} does not have the last change yet. {_effect(held.session)}"
 
 
 def _effect(session: ProgramSession) -> str:

@@ -105,7 +105,7 @@ def read_signature(function: Callable[..., object], name: str = "") -> FunctionS
             )
         if parameter.kind is parameter.POSITIONAL_ONLY:
             raise FunctionToolError(
-                f"The parameter {parameter.name} of the tool {called} has no name for callers. "
+                f"The parameter {parameter.name} of the tool {called} is positional-only. "
                 "Remove the '/' from its signature."
             )
         kind = hints.get(parameter.name)

@@ -138,7 +138,8 @@ class PromptBody(OnceBody, frozen=True, kw_only=True):
     text: str = ""
     files: Files = ()
     parts: Annotated[
-        tuple[GivenPart, ...] | None, Meta(description="Text, notes and files, instead of both.")
+        tuple[GivenPart, ...] | None,
+        Meta(description="The content as parts, in place of `text` and `files`."),
     ] = None
     params: TurnParams | None = None
 
